@@ -68,7 +68,6 @@ const SLOW = [
   'test/proxy/site/docs/examples.test.ts',
   'test/proxy/site/forward.test.ts',
   'test/proxy/snapshot/data-age.test.ts',
-  'test/proxy/snapshot/generation-store.test.ts',
   'test/proxy/snapshot/replaced-generation.test.ts',
   'test/proxy/workers/threads.test.ts',
   'test/store/changes/write-difference.test.ts',

@@ -17,10 +17,13 @@ export class ApiError extends Error {
   }
 }
 
+const CHANGED =
+  'Another snapshot of the catalogue is current than the one that you began to read. Begin again.';
+
 /** Makes the error of a response, and reads its body. */
 export async function errorOf(response: Response, url: string): Promise<ApiError> {
-  const text = await response.text();
-  const message = messageIn(text) ?? `HTTP status ${response.status}`;
+  const text = messageIn(await response.text()) ?? `HTTP status ${response.status}`;
+  const message = response.status === 412 ? CHANGED : text;
   return new ApiError(message, response.status, retryAfterOf(response), url);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The client of the API. It sends requests with the types of the contract, follows pages, and pins
- * crawls to one snapshot.
+ * The client of the API. It sends requests with the types of the contract, and follows the pages of a list
+ * for as long as they come from one snapshot.
  */
 import createFetchClient from 'openapi-fetch';
 import type { ApiPath, Body, Change, Item, OptionsArgument, PagedPath } from './contract-types.ts';
@@ -33,8 +33,6 @@ export interface Changes extends AsyncIterable<Change> {
 
 /** Every method throws an `ApiError` unless the response is a success. */
 export interface Client {
-  /** The snapshot that every request names; undefined for a client that reads the current one. */
-  readonly snapshot: string | undefined;
   /** The body of a response. */
   get<P extends ApiPath>(path: P, ...options: OptionsArgument<P>): Promise<Body<P>>;
   /** Like `get`, with the response, for its headers. */
@@ -43,21 +41,29 @@ export interface Client {
     ...options: OptionsArgument<P>
   ): Promise<ApiResponse<Body<P>>>;
   /**
-   * The pages of a list, from `query.page` or the first one on. All of them come from one snapshot. They
-   * have 100 items unless `query.per_page` says otherwise.
+   * The pages of a list, from `query.page` or the first one on. They have 100 items unless
+   * `query.per_page` says otherwise. All of them come from one snapshot: once another one is current,
+   * throws an `ApiError` with status 412. Begin again then.
    */
   pages<P extends PagedPath>(path: P, ...options: OptionsArgument<P>): AsyncGenerator<Body<P>>;
   /** The items of all these pages. */
   items<P extends PagedPath>(path: P, ...options: OptionsArgument<P>): AsyncGenerator<Item<P>>;
-  /** What changed since a snapshot. Throws an `ApiError` with status 410 if that was too long ago. */
-  changes(since: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Changes>;
-  /** The response with a file of the snapshot, such as `search.json`. Its body has not been read. */
-  file(path: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Response>;
   /**
-   * A client whose requests are all answered from one snapshot: the given one, or the current one.
-   * Once the snapshot is no longer kept, they throw an `ApiError` with status 410.
+   * What changed since a snapshot. Throws an `ApiError` with status 410 if that was too long ago, and
+   * 412 as `pages` does.
    */
-  pin(snapshot?: string): Promise<Client>;
+  changes(since: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Changes>;
+  /**
+   * The response with a file of the current snapshot, such as `search.json`. Its body has not been read.
+   * If another snapshot is current than the one in `options`, throws an `ApiError` with status 412.
+   */
+  file(path: string, options?: FileOptions): Promise<Response>;
+}
+
+export interface FileOptions {
+  /** The `id` of the manifest that lists the file. */
+  readonly snapshot?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of any path. {@link Client} has the exact types. */
@@ -91,65 +97,47 @@ export function createClient(options: ClientOptions): Client {
     return { data, response };
   }
 
-  /** The pages of a list. The first one names the snapshot of all others. */
-  async function* pages(at: string, options: AnyOptions, snapshot?: string) {
+  async function* pages(at: string, options: AnyOptions, expected?: string) {
     const { per_page = LARGEST_PAGE, page: first = 1 } = options.query ?? {};
-    let pinned = snapshot;
+    let snapshot = expected;
     for (let page = Number(first); ; page++) {
       const query = { ...options.query, per_page, page };
-      const { data, response } = await request(at, { ...options, query }, pinned);
-      pinned ??= snapshotOf(response);
+      const { data, response } = await request(at, { ...options, query }, snapshot);
+      snapshot ??= response.headers.get('x-snapshot') ?? undefined;
       yield data;
       if (page >= data.total_pages) return;
     }
   }
 
-  async function* items(at: string, options: AnyOptions, snapshot?: string) {
-    for await (const { data } of pages(at, options, snapshot)) yield* data;
+  async function* items(at: string, options: AnyOptions, expected?: string) {
+    for await (const { data } of pages(at, options, expected)) yield* data;
   }
 
-  async function changes(since: string, { signal }: AnyOptions, snapshot?: string) {
-    const query = { since, per_page: LARGEST_PAGE };
-    const { data: first } = await request('/changes', { query, signal }, snapshot);
-    const { from, to, total, total_pages } = first;
-    return {
-      from,
-      to,
-      total,
-      async *[Symbol.asyncIterator]() {
-        yield* first.data;
-        if (total_pages > 1) yield* items('/changes', { query: { ...query, page: 2 }, signal }, to);
-      },
-    };
-  }
-
-  function clientOf(snapshot?: string): Client {
-    return {
-      snapshot,
-      request: (path, ...[options = {}]) => request(path, options, snapshot),
-      get: async (path, ...[options = {}]) => (await request(path, options, snapshot)).data,
-      pages: (path, ...[options = {}]) => pages(path, options, snapshot),
-      items: (path, ...[options = {}]) => items(path, options, snapshot),
-      changes: (since, options = {}) => changes(since, options, snapshot),
-      file: (path, { signal } = {}) => {
-        const headers = snapshot === undefined ? {} : { 'X-Snapshot': snapshot };
-        return send(
-          new Request(`${url}/snapshot/files/${path}`, { headers, signal: signal ?? null }),
-        );
-      },
-      async pin(id) {
-        const found = id ?? snapshotOf((await request('/stats', {})).response);
-        if (found !== undefined) return clientOf(found);
-        throw new Error(
-          `The responses of ${url} have no X-Snapshot header. Check what forwards the requests.`,
-        );
-      },
-    };
-  }
-
-  return clientOf();
-}
-
-function snapshotOf({ headers }: Response): string | undefined {
-  return headers.get('x-snapshot') ?? undefined;
+  return {
+    request: (path, ...[options = {}]) => request(path, options),
+    get: async (path, ...[options = {}]) => (await request(path, options)).data,
+    pages: (path, ...[options = {}]) => pages(path, options),
+    items: (path, ...[options = {}]) => items(path, options),
+    async changes(since, { signal } = {}) {
+      const query = { since, per_page: LARGEST_PAGE };
+      const { data: first } = await request('/changes', { query, signal });
+      const { from, to, total, total_pages } = first;
+      return {
+        from,
+        to,
+        total,
+        async *[Symbol.asyncIterator]() {
+          yield* first.data;
+          const rest = { query: { ...query, page: 2 }, signal };
+          if (total_pages > 1) yield* items('/changes', rest, to);
+        },
+      };
+    },
+    file(path, { snapshot, signal } = {}) {
+      const headers = snapshot === undefined ? {} : { 'X-Snapshot': snapshot };
+      return send(
+        new Request(`${url}/snapshot/files/${path}`, { headers, signal: signal ?? null }),
+      );
+    },
+  };
 }

@@ -281,11 +281,11 @@ export interface paths {
         /**
          * What changed since a snapshot
          * @description The records that were added, changed or removed from an earlier snapshot (`from`) to the current
-         *     one (`to`): platforms, then games, then covers, each by id. The list is exact between any two
-         *     snapshots that were current in the last 30 days, even if the API no longer keeps the earlier one.
+         *     one (`to`): platforms, then games, then covers, each by id. The list is exact from any snapshot
+         *     that was current in the last 30 days.
          *
          *     A new snapshot may replace the current one while you read several pages. Therefore, send the `to`
-         *     of the first page as `X-Snapshot` with the others. Apply removals first, because another record
+         *     of the first page as `X-Snapshot` with the others, and begin again after 412. Apply removals first, because another record
          *     may have the path of a removed one. A game that has moved to another path is a removal and an
          *     addition.
          *
@@ -308,8 +308,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The manifest of a snapshot
-         * @description The manifest of the snapshot: its id, its counts, and the path, size and SHA-256 of every file.
+         * The manifest of the current snapshot
+         * @description The manifest of the current snapshot: its id, its counts, and the path, size and SHA-256 of every file.
          *     Download the files with [/snapshot/files](#/Snapshots/getSnapshotFile). API keys are never part
          *     of a snapshot. An installation that does not offer its snapshots answers 404.
          */
@@ -330,13 +330,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A file of a snapshot
-         * @description The bytes of one file that the manifest lists. Send the id of the manifest in `X-Snapshot`, so
-         *     that all files come from the same snapshot; such a response never changes.
-         *
-         *     A client that has an earlier version of the file can fetch only the difference: it sends the hash
-         *     of that version in `Available-Dictionary` and accepts the content coding `dcz`
-         *     ([RFC 9842](https://www.rfc-editor.org/rfc/rfc9842)). The server may send the whole file instead.
+         * A file of the current snapshot
+         * @description The bytes of one file that the manifest lists. Send the id of the manifest in `X-Snapshot`. Once
+         *     another snapshot is current, the response is 412: read the manifest again, keep the files whose
+         *     hashes it still has, and continue. A download that has begun may end.
          */
         get: operations["getSnapshotFile"];
         put?: never;
@@ -654,8 +651,8 @@ export interface components {
             headers: {
                 ETag: components["headers"]["ETag"];
                 "X-Snapshot": components["headers"]["X-Snapshot"];
-                "Cache-Control": components["headers"]["Stored"];
-                Vary: components["headers"]["FileVary"];
+                "Cache-Control": components["headers"]["Revalidated"];
+                Vary: components["headers"]["Vary"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
@@ -757,8 +754,8 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The API no longer keeps the snapshot in `X-Snapshot`, or it never existed. */
-        SnapshotGone: {
+        /** @description Another snapshot is current than the one in `X-Snapshot`. */
+        SnapshotChanged: {
             headers: {
                 "Cache-Control": components["headers"]["NotStored"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -775,7 +772,7 @@ export interface components {
         };
         /**
          * @description The API does not know the changes since the snapshot in `since`: it was replaced more than 30
-         *     days ago, or never existed. Or it no longer keeps the snapshot in `X-Snapshot`.
+         *     days ago, or never existed.
          */
         SinceGone: {
             headers: {
@@ -842,7 +839,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The API is under maintenance, or has just been set up and has no snapshot or no API keys yet. Or too many requests are waiting for snapshots that they name in `X-Snapshot`, or too many files are being downloaded. */
+        /** @description The API is under maintenance, or has just been set up and has no snapshot or no API keys yet. Or too many requests wait for lists of changes, or too many files are being downloaded. */
         NoSnapshot: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -914,7 +911,7 @@ export interface components {
         CoverIds: string;
         /**
          * @description The id of the snapshot that you have, from the `X-Snapshot` header of its responses. To begin,
-         *     read the catalogue once from one snapshot, and keep its id.
+         *     copy the catalogue once, and keep the id of its snapshot.
          */
         Since: components["schemas"]["SnapshotId"];
         /**
@@ -927,9 +924,8 @@ export interface components {
         /** @description The `ETag` of the part that you have. If the file has changed, the response is the whole file. */
         IfRange: string;
         /**
-         * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-         *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-         *     the response is 410.
+         * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+         *     If another one is, the response is 412.
          */
         Snapshot: components["schemas"]["SnapshotId"];
         /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -953,11 +949,6 @@ export interface components {
          */
         Revalidated: "private, no-cache";
         /**
-         * @description If the request names the snapshot, the file never changes. Otherwise, revalidate it.
-         * @example private, max-age=31536000, immutable
-         */
-        Stored: string;
-        /**
          * @description You can request a part of the file with `Range`.
          * @example bytes
          */
@@ -977,13 +968,8 @@ export interface components {
          * @example Accept-Encoding
          */
         Vary: "Accept-Encoding";
-        /**
-         * @description The bytes, and the `ETag`, depend on the content coding and the snapshot.
-         * @example Accept-Encoding, Available-Dictionary, X-Snapshot
-         */
-        FileVary: "Accept-Encoding, Available-Dictionary, X-Snapshot";
         /** @description Present if the body is compressed. A range never is. */
-        FileEncoding: "gzip" | "dcz";
+        FileEncoding: "gzip";
         /** @description Present if the body is compressed, as bodies of 1 KiB or more are if the client accepts it. */
         "Content-Encoding": "gzip" | "br";
         /**
@@ -1054,9 +1040,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1092,7 +1077,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1103,9 +1088,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1148,7 +1132,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1176,9 +1160,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1222,7 +1205,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1238,9 +1221,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1284,7 +1266,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1318,9 +1300,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1356,7 +1337,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1380,9 +1361,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1430,7 +1410,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1441,9 +1421,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1491,7 +1470,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1508,9 +1487,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1546,7 +1524,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1557,9 +1535,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1595,7 +1572,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1606,9 +1583,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1651,7 +1627,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1735,9 +1711,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1775,7 +1750,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1786,9 +1761,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1824,7 +1798,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1835,7 +1809,7 @@ export interface operations {
             query: {
                 /**
                  * @description The id of the snapshot that you have, from the `X-Snapshot` header of its responses. To begin,
-                 *     read the catalogue once from one snapshot, and keep its id.
+                 *     copy the catalogue once, and keep the id of its snapshot.
                  */
                 since: components["parameters"]["Since"];
                 /** @description The number of the page, from 1. */
@@ -1845,9 +1819,8 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1885,6 +1858,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SinceGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1895,9 +1869,8 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1913,8 +1886,8 @@ export interface operations {
                 headers: {
                     ETag: components["headers"]["ETag"];
                     "X-Snapshot": components["headers"]["X-Snapshot"];
-                    "Cache-Control": components["headers"]["Stored"];
-                    Vary: components["headers"]["FileVary"];
+                    "Cache-Control": components["headers"]["Revalidated"];
+                    Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["FileEncoding"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
@@ -1934,7 +1907,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1949,9 +1922,8 @@ export interface operations {
                 /** @description The `ETag` of the part that you have. If the file has changed, the response is the whole file. */
                 "If-Range"?: components["parameters"]["IfRange"];
                 /**
-                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
-                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
-                 *     the response is 410.
+                 * @description The id of the snapshot that must be current, from the `X-Snapshot` header of an earlier response.
+                 *     If another one is, the response is 412.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1974,8 +1946,8 @@ export interface operations {
                     "Accept-Ranges": components["headers"]["Accept-Ranges"];
                     ETag: components["headers"]["ETag"];
                     "X-Snapshot": components["headers"]["X-Snapshot"];
-                    "Cache-Control": components["headers"]["Stored"];
-                    Vary: components["headers"]["FileVary"];
+                    "Cache-Control": components["headers"]["Revalidated"];
+                    Vary: components["headers"]["Vary"];
                     "Content-Encoding": components["headers"]["FileEncoding"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
@@ -1997,8 +1969,8 @@ export interface operations {
                     "Accept-Ranges": components["headers"]["Accept-Ranges"];
                     ETag: components["headers"]["ETag"];
                     "X-Snapshot": components["headers"]["X-Snapshot"];
-                    "Cache-Control": components["headers"]["Stored"];
-                    Vary: components["headers"]["FileVary"];
+                    "Cache-Control": components["headers"]["Revalidated"];
+                    Vary: components["headers"]["Vary"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
@@ -2018,7 +1990,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            412: components["responses"]["SnapshotChanged"];
             416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -6,6 +6,7 @@ export {
   type Client,
   type ClientOptions,
   createClient,
+  type FileOptions,
 } from './client.ts';
 export type {
   ApiPath,

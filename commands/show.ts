@@ -2,11 +2,12 @@
  * Reads the exact body that the API sends for a path, from a generation on disk. It uses the proxy's
  * own code to check the generation, to match the path and its parameters, and to find the record.
  */
+import { closeSync } from 'node:fs';
 import { makeMatchRoute } from '../proxy/api/routes/match-route.ts';
 import { makeChangeStore } from '../proxy/changes/change-store.ts';
 import { splitTarget } from '../proxy/http/message/target.ts';
 import { makeGeneration } from '../proxy/snapshot/generation.ts';
-import { openFiles, planOpening } from '../proxy/snapshot/open-files.ts';
+import { openFiles } from '../proxy/snapshot/open-files.ts';
 import { generationDir } from '../store/generations/generations.ts';
 
 /**
@@ -21,15 +22,14 @@ export async function showBody(snapshotsDir: string, id: string, target: string)
   );
   const find = makeMatchRoute('', changes.read)(pathname)?.prepare(queryString);
   const dir = generationDir(snapshotsDir, id);
-  const order = { dir, id, mostMemory: undefined, known: undefined };
-  const generation = makeGeneration(openFiles(planOpening(order)));
+  const files = openFiles({ dir, id });
   try {
-    const resource = await find?.(generation);
+    const resource = await find?.(makeGeneration(files));
     if (resource === undefined) throw new Error(`There is no ${target} in ${id}.`);
     if (typeof resource === 'string') throw new Error(`The changes up to ${id} are not known.`);
     return resource.identity.body;
   } finally {
-    generation.close();
+    files.descriptors.forEach(closeSync);
     changes.close();
   }
 }

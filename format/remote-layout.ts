@@ -45,12 +45,12 @@ export function remoteFile(sha256: string): string {
 }
 
 /**
- * A delta of a file (`dcz.ts`), for readers that have an earlier version of it.
+ * A delta of a file (`delta.ts`), for readers that have an earlier version of it.
  * @param from the SHA-256 of the earlier version, in hex
  * @param to the SHA-256 of the file, in hex
  */
 export function remoteDelta(from: string, to: string): string {
-  return `${DELTAS}${from}-${to}.dcz`;
+  return `${DELTAS}${from}-${to}.zst`;
 }
 
 /** As a power of two: the largest window that a reader must support. */

@@ -39,7 +39,6 @@ export const VARIABLES = [
   'HOST',
   'PORT',
   'PROXY_THREADS',
-  'SNAPSHOT_MEMORY_MB',
   'ADMIN_HOST',
   'ADMIN_PORT',
   ...SERVING_VARIABLES,
@@ -88,7 +87,7 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
   const saved = await handover.read();
   if (saved !== undefined) addresses.restore(saved.addresses);
   const events = makeEvents(metrics, connectionLimit, log);
-  const snapshots = openSnapshots(snapshotsDir, environment.SNAPSHOT_MEMORY_MB, events, now);
+  const snapshots = openSnapshots(snapshotsDir, events, now);
   const changes = makeChangeStore(snapshotsDir, makeChangeEvents(metrics, log), now);
   const onFailure = (error: Error) => {
     log.fatal({ err: error }, 'a worker thread failed');
@@ -97,7 +96,7 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
   const common = makeCommonParts(environment, saved?.fleet);
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
-    { store: snapshots.store, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
+    { snapshots, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
   );
   const earlier = await readAdmittedToday(files, keyUsageFile(port), Date.now());
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys, threads, earlier);

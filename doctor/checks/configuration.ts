@@ -4,7 +4,7 @@
  */
 import { type Stats, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { checkCron } from '../../generator/cli/cron.ts';
 import { findLocalAddresses } from '../../generator/read/warnings.ts';
 import { ACCOUNTS_CHECKS } from '../../keys/lifecycle/account-changes.ts';
@@ -186,19 +186,12 @@ function checkRest(scene: Scene, { warn }: Findings): void {
 }
 
 function checkMachine(values: Scene['values'], { warn }: Findings): void {
-  const { PROXY_THREADS: threads = 1, SNAPSHOT_MEMORY_MB: memory = 0 } = values;
+  const { PROXY_THREADS: threads = 1 } = values;
   const processors = availableParallelism();
   if (threads > processors) {
     warn(
       `PROXY_THREADS is ${threads}, and this machine has ${processors} processors.`,
       `Set PROXY_THREADS to at most ${processors}.`,
-    );
-  }
-  // The next generation takes as much again while it is opened.
-  if (2 * memory > totalmem() / 2) {
-    warn(
-      `SNAPSHOT_MEMORY_MB allows ${Math.round((2 * memory) / 2 ** 20)} MB for generations, more than half of the memory of this machine.`,
-      'Set a smaller SNAPSHOT_MEMORY_MB; other packs are read through the page cache.',
     );
   }
 }

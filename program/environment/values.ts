@@ -105,15 +105,6 @@ export function parseThreads(text: string): number {
   return threads;
 }
 
-/** @returns bytes */
-export function parseMegabytes(text: string): number {
-  const megabytes = parseInteger(text);
-  if (megabytes === undefined || megabytes > 1_000_000) {
-    throw new Error(`must be a whole number from 0 to 1000000, not ${JSON.stringify(text)}.`);
-  }
-  return megabytes * 2 ** 20;
-}
-
 function parseInteger(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }

@@ -16,7 +16,6 @@ import {
   parseKeysStore,
   parseLanguage,
   parseLevel,
-  parseMegabytes,
   parseOptionalPort,
   parseOptionalWebAddress,
   parsePort,
@@ -62,16 +61,6 @@ export const VARIABLES = {
     'number of serving threads of the proxy; they share one port and one set of limits',
     parseThreads,
   ),
-  HTTP_FAST_PATH: variable(
-    'on',
-    "`on`: the proxy parses ordinary requests itself, which takes less CPU time; `off`: Node's HTTP parser reads all requests and refuses targets that are not percent-encoded",
-    parseSwitch,
-  ),
-  SNAPSHOT_MEMORY_MB: variable(
-    '160',
-    'megabytes of memory for the current generation: its index, always, then as many packs as fit; all other generations together may use the same amount again',
-    parseMegabytes,
-  ),
   ADMIN_HOST: variable('127.0.0.1', 'address that health checks and metrics listen on', parseHost),
   ADMIN_PORT: variable(
     '9090',
@@ -105,7 +94,7 @@ export const VARIABLES = {
   ),
   SNAPSHOT_DOWNLOADS: variable(
     'on',
-    '`on`: clients with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths answer 404',
+    '`on`: clients with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths answer 404, and clients have no consistent copy of the catalogue',
     parseSwitch,
   ),
   EXPLORER_KEY: variable(

@@ -39,7 +39,6 @@ export function makeProxyAdmin(parts: AdminParts): Server {
               games: current.manifest.counts.games,
               covers: current.manifest.counts.covers,
             },
-      otherGenerations: snapshots.store.opened().filter(({ id }) => id !== current?.id).length,
       isRefusing: snapshots.refusal() !== undefined,
       held: await readHeld(parts.snapshotsDir),
       dataAge: dataTime === undefined ? undefined : secondsSince(dataTime),

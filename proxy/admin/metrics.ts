@@ -15,8 +15,6 @@ export interface Readings {
   readonly snapshot:
     | { readonly id: string; readonly games: number; readonly covers: number }
     | undefined;
-  /** How many generations are open besides the one in service. */
-  readonly otherGenerations: number;
   readonly isRefusing: boolean;
   /** Undefined unless an operator holds publishing. */
   readonly held: Held | undefined;
@@ -109,11 +107,6 @@ function addReadings(registry: Registry, readings: () => Readings | undefined): 
   const inService = 'of the generation in service';
   gauge('snapshot_games', `Games ${inService}`, ({ snapshot }) => snapshot?.games);
   gauge('snapshot_covers', `Covers ${inService}`, ({ snapshot }) => snapshot?.covers);
-  gauge(
-    'snapshot_pinned_generations',
-    'Generations in memory besides the one in service, for requests that name them',
-    ({ otherGenerations }) => otherGenerations,
-  );
   gauge(
     'snapshot_refused',
     '1 while the published generation is refused and an older one stays in service',

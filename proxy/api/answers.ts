@@ -7,8 +7,7 @@ import type { Logger } from 'pino';
 import { chooseCoding } from '../http/message/negotiation.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
 import type { Generation } from '../snapshot/generation.ts';
-import { PackGoneError } from '../snapshot/pack-files.ts';
-import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
+import { FileGoneError } from '../snapshot/stored-file.ts';
 import type { RequestCounts, RouteLabel } from './request-counts.ts';
 import type { CachedResource } from './resource-cache.ts';
 import type { Resource } from './resources/resource.ts';
@@ -18,7 +17,6 @@ import { ERRORS, type Reply, sendError, sendResource } from './send.ts';
 import { makeSendDownload } from './send-download.ts';
 
 export interface AnswerParts {
-  readonly snapshots: ThreadGenerations;
   readonly counts: RequestCounts;
   /** A monotonic clock in milliseconds that all threads share. */
   readonly now: () => number;
@@ -35,8 +33,8 @@ export type LogAccess = (
   milliseconds: number,
 ) => void;
 
-export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerParts) {
-  const sendDownload = makeSendDownload(log);
+export function makeAnswers({ counts, now, logAccess, log }: AnswerParts) {
+  const sendDownload = makeSendDownload();
 
   /** Records that a request was answered. */
   function record(reply: Reply, route: RouteLabel, status: number): void {
@@ -68,9 +66,10 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
     sendDownload(reply, download)
       .then((status) => record(reply, route, status))
       .catch((error) => {
-        if (!(error instanceof PackGoneError)) fail(reply, route, error);
+        if (!(error instanceof FileGoneError)) fail(reply, route, error);
         else if (reply.response.isSent()) reply.response.destroy();
-        else record(reply, route, sendError(reply, ERRORS.gone));
+        // Pruned because its generation has been replaced, which this thread is about to learn.
+        else record(reply, route, sendError(reply, ERRORS.busy));
       });
   }
 
@@ -101,25 +100,6 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
       .catch((error) => fail(reply, route, error));
   }
 
-  /** Answers from the generation that the request names, once it is open. */
-  function answerPinned(
-    id: string,
-    reply: Reply,
-    route: RouteName,
-    find: Finder | DownloadFinder,
-  ): void {
-    snapshots.pinned(id, (generation) => {
-      try {
-        if (generation === 'busy') record(reply, route, sendError(reply, ERRORS.busy));
-        else if (generation === 'gone') record(reply, route, sendError(reply, ERRORS.gone));
-        else answerFrom(generation, reply, route, find);
-      } catch (error) {
-        if (error instanceof PackGoneError) record(reply, route, sendError(reply, ERRORS.gone));
-        else fail(reply, route, error);
-      }
-    });
-  }
-
   /** Logs an error, and sends 500 if no response has begun. */
   function fail(reply: Reply, route: RouteLabel, error: unknown): void {
     log.error({ err: error, route, id: reply.id }, 'a request failed');
@@ -127,5 +107,5 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
     else record(reply, route, sendError(reply, ERRORS.internal));
   }
 
-  return { record, sendFound, answerFrom, answerPinned, fail };
+  return { record, sendFound, answerFrom, fail };
 }

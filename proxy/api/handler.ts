@@ -1,7 +1,9 @@
 /**
  * Handles a request under the base with the checks of the contract, in its order: well-formed, method,
- * key, limit, route, parameters, resource, condition. The first check that fails answers the request.
+ * key, limit, route, parameters, snapshot, resource, condition. The first check that fails answers the
+ * request.
  */
+import { isGenerationId } from '../../format/layout.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
 import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
@@ -10,6 +12,7 @@ import type { KeyRecord } from '../keys/key-table.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import type { Question } from '../limits/shared/waiting-rows.ts';
+import type { ThreadGeneration } from '../snapshot/thread-generation.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
 import { type AnswerParts, makeAnswers } from './answers.ts';
 import { ParameterError } from './parameters/read-parameters.ts';
@@ -33,6 +36,7 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
   readonly publicUrl: string;
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
+  readonly snapshots: Pick<ThreadGeneration, 'current'>;
   readonly readChanges: ReadChanges;
   /** Asks the limits store; undefined if the limits are those of this process. */
   readonly askLimits?: ((question: Question) => void) | undefined;
@@ -43,7 +47,7 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
   const { snapshots, keys, counts, now } = parts;
-  const { record, sendFound, answerFrom, answerPinned, fail } = makeAnswers(parts);
+  const { record, sendFound, answerFrom, fail } = makeAnswers(parts);
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
 
@@ -134,9 +138,9 @@ export function makeApi(parts: ApiParts): ApiHandler {
   function answer(reply: Reply): void {
     const { head, target } = reply.request;
     const current = snapshots.current();
-    const isCurrent = head.snapshot === undefined && current !== undefined;
-    const cached = isCurrent ? cache.find(current.id, target) : 'new';
-    if (typeof cached !== 'string') {
+    const isCurrent = head.snapshot === undefined || head.snapshot === current?.id;
+    const cached = current === undefined ? 'new' : cache.find(current.id, target);
+    if (typeof cached !== 'string' && isCurrent) {
       counts.countCached();
       sendFound(reply, cached);
       return;
@@ -150,6 +154,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     let find: Finder | DownloadFinder;
     try {
       find = route.prepare(queryString);
+      checkSnapshotId(head.snapshot);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
       record(reply, route.name, sendBadRequest(reply, error.message));
@@ -157,13 +162,23 @@ export function makeApi(parts: ApiParts): ApiHandler {
     }
     if (current === undefined) {
       record(reply, route.name, sendError(reply, ERRORS.noSnapshot));
-    } else if (head.snapshot === undefined) {
+    } else if (!isCurrent) {
+      record(reply, route.name, sendError(reply, ERRORS.snapshotChanged));
+    } else {
       const resource = answerFrom(current, reply, route.name, find);
       if (resource !== undefined && cached === 'repeated') {
         cache.add(current.id, target, { route: route.name, resource });
       }
-    } else answerPinned(head.snapshot, reply, route.name, find);
+    }
   }
+}
+
+/** @throws ParameterError */
+function checkSnapshotId(snapshot: string | undefined): void {
+  if (snapshot === undefined || isGenerationId(snapshot)) return;
+  throw new ParameterError(
+    'X-Snapshot must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
+  );
 }
 
 function newReply(

@@ -43,11 +43,11 @@ const OVER_QUOTA = apiError(429, 'Daily quota exceeded');
 export const ERRORS = {
   notFound: apiError(404, 'Not found'),
   method: apiError(405, 'Method not allowed', ['Allow', ALLOWED_METHODS]),
-  gone: apiError(410, 'Snapshot gone'),
   sinceGone: apiError(
     410,
     'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on',
   ),
+  snapshotChanged: apiError(412, 'Snapshot changed'),
   busy: apiError(503, 'Snapshot busy', RETRY_SOON),
   manyDownloads: apiError(503, 'Too many downloads', RETRY_SOON),
   noSnapshot: apiError(503, 'No snapshot yet', RETRY_SOON),

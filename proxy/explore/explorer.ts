@@ -14,7 +14,7 @@ import { BASE, splitTarget } from '../http/message/target.ts';
 import { toResponder } from '../http/node-response.ts';
 import { withoutSlash } from '../http/trailing-slash.ts';
 import type { Generation } from '../snapshot/generation.ts';
-import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
+import type { ThreadGeneration } from '../snapshot/thread-generation.ts';
 import { callOf, EXPLORE, readView, type View } from './content/address.ts';
 import { type ApiReply, makeCallApi } from './content/call-api.ts';
 import { countFilters } from './content/filters.ts';
@@ -28,7 +28,7 @@ import { sendPage } from './send-page.ts';
 
 export interface ExplorerParts {
   readonly api: ApiHandler;
-  readonly snapshots: Pick<ThreadGenerations, 'current'>;
+  readonly snapshots: Pick<ThreadGeneration, 'current'>;
   /** The key for visitors without one; '' if they need their own. */
   readonly explorerKey: string;
   /** The address at which clients reach the proxy. */

@@ -1,7 +1,6 @@
 /**
  * The public HTTP server. The fast path reads each connection first. At the first unusual request it
- * hands the connection over to Node's HTTP server. If the fast path is off, Node's HTTP server reads
- * every connection. Both send the same responses.
+ * hands the connection over to Node's HTTP server. Both send the same responses.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -44,8 +43,6 @@ export interface ServerOptions {
   readonly times?: ClientTimes;
   /** The limits and counts of the server's connections, from `newConnectionCells`. */
   readonly connections?: Float64Array;
-  /** If false, Node's HTTP server reads every request. By default true. */
-  readonly hasFastPath?: boolean;
 }
 
 export interface ApiServer {
@@ -63,32 +60,27 @@ export function makeServer(
   log: Logger,
   options: ServerOptions = {},
 ): ApiServer {
-  const { times = CLIENT_TIMES, hasFastPath = true } = options;
+  const { times = CLIENT_TIMES } = options;
   let isEnding = false;
   const server = makeNodeServer(times, onRequest);
-  const handToNode = takeConnectionListener(server);
-  const fastPath = hasFastPath
-    ? makeFastPath({
-        api,
-        handOver: handToNode,
-        onError: (error, response) => answerFailure(error, response, log),
-        onSilence: (socket) => endWithError(socket, 408, 'Request timeout'),
-        firstByteMs: times.head,
-        keepAliveMs: times.keepAlive,
-        longestDrainMs: LONGEST_DRAIN_MS,
-      })
-    : undefined;
+  const fastPath = makeFastPath({
+    api,
+    handOver: takeConnectionListener(server),
+    onError: (error, response) => answerFailure(error, response, log),
+    onSilence: (socket) => endWithError(socket, 408, 'Request timeout'),
+    firstByteMs: times.head,
+    keepAliveMs: times.keepAlive,
+    longestDrainMs: LONGEST_DRAIN_MS,
+  });
   const connections = makeConnections(
     options.connections ?? newConnectionCells(),
     // A connection with a response that was written but not yet read by the client is not busy.
-    (socket) => fastPath?.isAnswering(socket) === true || isResponding(socket),
+    (socket) => fastPath.isAnswering(socket) || isResponding(socket),
     () => performance.now(),
   );
   server.on('connection', (socket) => {
     const noteUse = connections.take(socket);
-    if (noteUse === undefined) return;
-    if (fastPath === undefined) handToNode(socket);
-    else fastPath.take(socket, noteUse);
+    if (noteUse !== undefined) fastPath.take(socket, noteUse);
   });
   // The limit can fall while no new connection arrives.
   const trimming = setInterval(connections.trim, TRIM_MS).unref();
@@ -96,8 +88,9 @@ export function makeServer(
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     connections.noteUse(request.socket);
-    // A connection that is kept alive would delay the stop.
-    if (isEnding) response.shouldKeepAlive = false;
+    // A connection that is kept alive would delay the stop. After an Upgrade request, whatever forwards
+    // the connection may take the rest of it for another protocol, so it carries no further request.
+    if (isEnding || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     try {
       dispatch(request, response, api, site);
     } catch (error) {
@@ -109,15 +102,15 @@ export function makeServer(
     server,
     announceEnd() {
       isEnding = true;
-      fastPath?.announceEnd();
+      fastPath.announceEnd();
     },
     closeIdleConnections() {
       server.closeIdleConnections();
-      fastPath?.closeIdle();
+      fastPath.closeIdle();
     },
     closeAllConnections() {
       server.closeAllConnections();
-      fastPath?.closeAll();
+      fastPath.closeAll();
     },
   };
 }

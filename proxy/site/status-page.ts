@@ -3,12 +3,10 @@
  * folder, at most once in a few seconds. It shows no error messages, which may contain the names of
  * machines.
  */
-import { statSync } from 'node:fs';
 import type { EndedRun, RunStatus } from '../../format/status-file.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
 import { shownNumber, timeElement } from '../../pages/shown-values.ts';
-import { generationDir, idsOnDisk } from '../../store/generations/generations.ts';
 import { readReplicaState } from '../../store/replica/state-file.ts';
 import { readStatus, runsOf } from '../../store/run-status.ts';
 import { readDataTime } from '../admin/publishing-state.ts';
@@ -24,7 +22,6 @@ export interface StatusParts {
 
 /** How long a page is used again, in milliseconds. */
 const KEPT_MS = 5_000;
-const MOST_SNAPSHOTS = 10;
 const MOST_RUNS = 20;
 
 const OUTCOMES: Readonly<
@@ -90,9 +87,7 @@ async function statusPage({ snapshotsDir, maintenance, ...parts }: StatusParts):
           }
         </dl>
       </div>
-      ${status !== undefined && [lastRun(status), recentRuns(status)]}
-      ${recentSnapshots(snapshotsDir, current?.id)}
-      <p class="faint">Requests can <a href="/docs/crawling">name a snapshot</a> while it is kept.</p>`,
+      ${status !== undefined && [lastRun(status), recentRuns(status)]}`,
   });
 }
 
@@ -127,25 +122,6 @@ function recentRuns(status: RunStatus): Html | undefined {
 /** @returns undefined if the file is of a newer version, with an outcome that this one does not know */
 function outcomeOf({ outcome }: EndedRun): (typeof OUTCOMES)[EndedRun['outcome']] | undefined {
   return Object.hasOwn(OUTCOMES, outcome) ? OUTCOMES[outcome] : undefined;
-}
-
-function recentSnapshots(snapshotsDir: string, current: string | undefined): Html | undefined {
-  const rows = idsOnDisk(snapshotsDir)
-    .toReversed()
-    .slice(0, MOST_SNAPSHOTS)
-    .flatMap((id) => {
-      const stats = statSync(generationDir(snapshotsDir, id), { throwIfNoEntry: false });
-      return stats === undefined ? [] : [{ id, publishedAt: stats.mtimeMs }];
-    });
-  if (rows.length === 0) return undefined;
-  return html`<h2>Recent snapshots</h2>
-      <div class="table"><table>
-        <thead><tr><th scope="col">Snapshot</th><th scope="col">Published</th></tr></thead>
-        <tbody>${rows.map(
-          ({ id, publishedAt }) =>
-            html`<tr><td><code>${id}</code>${id === current && html` <span class="state good">in service</span>`}</td><td>${moment(publishedAt)}</td></tr>`,
-        )}</tbody>
-      </table></div>`;
 }
 
 /** @param time in milliseconds of the wall clock */

@@ -1,6 +1,6 @@
 /**
  * A generation as the proxy serves it: its index, its records, its lists, and search. Bodies are copies, so
- * they stay valid after the generation is closed.
+ * they stay valid after its packs are closed.
  */
 import type { ContentHash } from '../../format/content-hash.ts';
 import { openRecordIndex, platformOf, type RecordIndex } from '../../format/index/record-index.ts';
@@ -11,8 +11,7 @@ import type { Manifest } from '../../format/manifest.ts';
 import type { PreparedSearch } from '../search/prepare-search.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
-import { makePackFiles } from './pack-files.ts';
-import { makeRecords, type Pack, type Records } from './records.ts';
+import { makeRecords, type Records } from './records.ts';
 import type { StoredFile } from './stored-file.ts';
 
 /** A body and its content hash. */
@@ -36,8 +35,6 @@ export interface Generation {
   regionOf(text: string): number | undefined;
   /** A file of the generation by its path in the manifest, or the manifest; undefined if there is none. */
   file(path: string): StoredFile | undefined;
-  /** Closes the packs that this object has opened itself. */
-  close(): void;
 }
 
 /** The indexes of a generation. */
@@ -58,16 +55,13 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
   const { manifest, contents, descriptors } = files;
   const { records } = index;
   const { platforms, games, covers } = records;
-  const packFiles = makePackFiles(files.dir, files.identities);
   const filesByPath = new Map(
     [...manifest.files, files.manifestFile].map((file) => [file.path, file]),
   );
-  const packOf = (name: string): Pack => {
-    const bytes = contents.get(name);
-    if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const file = filesByPath.get(name);
-    if (file === undefined) throw new Error(`The generation has no pack ${name}.`);
-    return descriptors.get(name) ?? (() => packFiles.open(file));
+  const packOf = (name: string): number => {
+    const descriptor = descriptors.get(name);
+    if (descriptor === undefined) throw new Error(`The generation has no pack ${name}.`);
+    return descriptor;
   };
   const gamePacks = platforms.map(({ slug }) => packOf(gamesPack(slug)));
   const coverPacks = platforms.map(({ slug }) => packOf(coversPack(slug)));
@@ -102,7 +96,6 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
       if (file === undefined || identity === undefined) return undefined;
       return { dir: files.dir, file, identity };
     },
-    close: packFiles.close,
   };
 }
 

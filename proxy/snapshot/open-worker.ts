@@ -1,7 +1,6 @@
 /**
- * The program of the thread that opens generations. For each order it reports how much memory the
- * generation takes, waits until there is room, and returns shared memory and file descriptors. Both stay
- * valid after the thread has ended.
+ * The program of the thread that opens generations. For each order, it returns shared memory and file
+ * descriptors, or what failed. Both stay valid after the thread has ended.
  *
  * The thread stays between two orders, so that it need not start and compile again. It then refers to
  * no generation: what the proxy closes must be freed.
@@ -9,42 +8,21 @@
 import { parentPort } from 'node:worker_threads';
 import { explainDenied } from '../../program/file-access.ts';
 import { collectGarbage } from './collect-garbage.ts';
-import {
-  type OpenedFiles,
-  type OpenOrder,
-  openFiles,
-  type Plan,
-  planOpening,
-} from './open-files.ts';
+import { type OpenedFiles, type OpenOrder, openFiles } from './open-files.ts';
 
-/** What the thread gets: an order, and then, once there is room, the word to carry it out. */
-export type ToOpenWorker = { readonly order: OpenOrder } | 'continue';
+/** What the thread answers to an order. */
+export type OpenReply = { readonly files: OpenedFiles } | { readonly error: Error };
 
-/** What it answers: how many bytes it needs, then the opened files; or, instead of either, what failed. */
-export type FromOpenWorker =
-  | { readonly bytes: number }
-  | { readonly files: OpenedFiles }
-  | { readonly error: Error };
-
-let plan: Plan | undefined;
-
-parentPort?.on('message', async (message: ToOpenWorker) => {
-  try {
-    parentPort?.postMessage(answer(message));
-  } catch (error) {
-    // Explained here, because an error loses its code when it is sent.
-    parentPort?.postMessage({ error: await explainDenied(error) });
-  }
-  if (plan === undefined) setImmediate(collectGarbage);
+parentPort?.on('message', async (order: OpenOrder) => {
+  parentPort?.postMessage(await carryOut(order));
+  setImmediate(collectGarbage);
 });
 
-function answer(message: ToOpenWorker): FromOpenWorker {
-  const planned = plan;
-  plan = undefined;
-  if (message !== 'continue') {
-    plan = planOpening(message.order);
-    return { bytes: plan.bytes };
+async function carryOut(order: OpenOrder): Promise<OpenReply> {
+  try {
+    return { files: openFiles(order) };
+  } catch (error) {
+    // Explained here, because an error loses its code when it is sent.
+    return { error: await explainDenied(error) };
   }
-  if (planned === undefined) throw new Error('There is no order to carry out.');
-  return { files: openFiles(planned) };
 }

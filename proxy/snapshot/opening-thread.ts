@@ -1,18 +1,18 @@
 /**
- * Opens generations on a separate thread, so that the serving thread can answer requests at
- * the same time. The thread starts with the first order and stays: a new one for each generation takes twice the CPU time.
+ * Opens generations on a separate thread, so that the serving thread can answer requests at the same
+ * time. The thread starts with the first order and stays: a new one for each generation takes twice the
+ * CPU time.
  */
 import { Worker } from 'node:worker_threads';
 import type { OpenedFiles, OpenOrder } from './open-files.ts';
-import type { FromOpenWorker, ToOpenWorker } from './open-worker.ts';
+import type { OpenReply } from './open-worker.ts';
 
 export interface OpeningThread {
   /**
    * Opens a generation. Must not be called again before it has ended.
-   * @param makeRoom awaited before memory is allocated
    * @throws Error that names the file which is missing or damaged
    */
-  open(order: OpenOrder, makeRoom: (bytes: number) => Promise<void>): Promise<OpenedFiles>;
+  open(order: OpenOrder): Promise<OpenedFiles>;
   /** Ends the thread, after the opening that is under way. What it has opened stays valid. */
   close(): void;
 }
@@ -44,12 +44,12 @@ export function makeOpeningThread(): OpeningThread {
   }
 
   return {
-    async open(order, makeRoom) {
+    async open(order) {
       worker ??= start();
       worker.ref();
       isOpening = true;
       try {
-        return await carryOut(worker, order, makeRoom);
+        return await carryOut(worker, order);
       } finally {
         rest();
       }
@@ -61,21 +61,15 @@ export function makeOpeningThread(): OpeningThread {
   };
 }
 
-function carryOut(
-  worker: Worker,
-  order: OpenOrder,
-  makeRoom: (bytes: number) => Promise<void>,
-): Promise<OpenedFiles> {
-  const send = (message: ToOpenWorker) => worker.postMessage(message);
+function carryOut(worker: Worker, order: OpenOrder): Promise<OpenedFiles> {
   const { promise, resolve, reject } = Promise.withResolvers<OpenedFiles>();
-  const onMessage = (message: FromOpenWorker) => {
-    if ('files' in message) resolve(message.files);
-    else if ('error' in message) reject(message.error);
-    else makeRoom(message.bytes).then(() => send('continue'), reject);
+  const onMessage = (reply: OpenReply) => {
+    if ('files' in reply) resolve(reply.files);
+    else reject(reply.error);
   };
   const onExit = (code: number) => reject(new Error(`The opening thread ended with ${code}.`));
-  worker.on('message', onMessage).once('error', reject).once('exit', onExit);
-  send({ order });
+  worker.once('message', onMessage).once('error', reject).once('exit', onExit);
+  worker.postMessage(order);
   return promise.finally(() => {
     worker.off('message', onMessage).off('error', reject).off('exit', onExit);
   });

@@ -1,14 +1,11 @@
 /**
- * Reads the records of a generation from its packs: all games, or all covers. Packs that are not in
- * memory are read synchronously, mostly from the page cache: an asynchronous read costs three times as
- * much, and would have to keep the generation open until it ends.
+ * Reads the records of a generation from its packs: all games, or all covers. Packs are read
+ * synchronously, mostly from the page cache: an asynchronous read costs three times as much, and would
+ * have to keep the generation open until it ends.
  */
 import type { ContentHash } from '../../format/content-hash.ts';
 import type { RecordColumns } from '../../format/index/record-index.ts';
 import { readExactly } from '../../store/files/read-exactly.ts';
-
-/** A pack in memory, its descriptor, or a function that opens it and returns a descriptor for one read. */
-export type Pack = Buffer | number | (() => number);
 
 export interface Records {
   readonly columns: RecordColumns;
@@ -22,24 +19,15 @@ export interface Records {
   hashOf(number: number): ContentHash;
 }
 
-/** @param packOf returns the pack that contains a record */
-export function makeRecords(columns: RecordColumns, packOf: (number: number) => Pack): Records {
+/** @param packOf returns the descriptor of the pack that contains a record */
+export function makeRecords(columns: RecordColumns, packOf: (number: number) => number): Records {
   const { byteOffset, byteLength, hash } = columns;
   return {
     columns,
     sizeOf: (from, to) => byteOffset[to - 1] + byteLength[to - 1] - byteOffset[from],
     copy(from, length, target, at) {
-      readPack(packOf(from), target, at, length, byteOffset[from]);
+      readExactly(packOf(from), target, at, length, byteOffset[from], 'A pack');
     },
     hashOf: (number) => [hash[number * 2], hash[number * 2 + 1]],
   };
-}
-
-function readPack(pack: Pack, target: Buffer, at: number, length: number, position: number): void {
-  if (typeof pack === 'object') {
-    if (pack.copy(target, at, position, position + length) === length) return;
-    throw new Error(`A pack ends before byte ${position + length}.`);
-  }
-  const descriptor = typeof pack === 'number' ? pack : pack();
-  readExactly(descriptor, target, at, length, position, 'A pack');
 }

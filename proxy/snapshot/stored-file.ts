@@ -7,7 +7,8 @@ import { closeSync, constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { identityIn, openChecked, PackGoneError } from './pack-files.ts';
+import { openRegularFile, UnfitFileError } from '../../program/files/bounded-file.ts';
+import { identityIn, identityOf } from './open-files.ts';
 
 /** In bytes. A client that takes one piece in 30 s keeps its connection. */
 const PIECE = 64 * 1024;
@@ -23,15 +24,28 @@ export interface StoredFile {
   readonly identity: string;
 }
 
-/** @throws PackGoneError if the file was removed or replaced since it was checked */
+/** The file was removed or replaced since it was checked: mostly because its generation was pruned. */
+export class FileGoneError extends Error {}
+
+/** @throws FileGoneError */
 export function checkStored({ dir, file, identity }: StoredFile): void {
-  closeSync(openChecked(dir, file, identity));
+  let descriptor: number;
+  try {
+    descriptor = openRegularFile(path.join(dir, file.path));
+  } catch (error) {
+    const isReplaced = error instanceof UnfitFileError;
+    if (!isReplaced && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new FileGoneError(`${file.path} no longer exists.`, { cause: error });
+  }
+  const isSame = identityOf(file, descriptor) === identity;
+  closeSync(descriptor);
+  if (!isSame) throw new FileGoneError(`${file.path} was replaced since it was checked.`);
 }
 
 /**
  * Reads the bytes from `from` (inclusive) to `to` (exclusive). Each piece is valid until the next one is
  * requested.
- * @throws PackGoneError if the file was removed or replaced in the meantime
+ * @throws FileGoneError if the file was removed or replaced in the meantime
  */
 export async function* readPieces(
   stored: StoredFile,
@@ -60,15 +74,15 @@ async function readPiece(
   else reading++;
   try {
     const handle = await open(path.join(dir, file.path), READ).catch((cause) => {
-      throw new PackGoneError(`${file.path} can no longer be opened.`, { cause });
+      throw new FileGoneError(`${file.path} can no longer be opened.`, { cause });
     });
     try {
       if (identityIn(await handle.stat({ bigint: true }), file.sha256) !== identity) {
-        throw new PackGoneError(`${file.path} was replaced since it was checked.`);
+        throw new FileGoneError(`${file.path} was replaced since it was checked.`);
       }
       for (let done = 0; done < length; ) {
         const { bytesRead } = await handle.read(buffer, done, length - done, position + done);
-        if (bytesRead === 0) throw new PackGoneError(`${file.path} was shortened.`);
+        if (bytesRead === 0) throw new FileGoneError(`${file.path} was shortened.`);
         done += bytesRead;
       }
     } finally {

@@ -25,7 +25,7 @@ import { makeOwnWindows } from '../limits/shared/own-windows.ts';
 import { withForwarding } from '../site/forward.ts';
 import type { SitePages } from '../site/site.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
-import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
+import type { ThreadGeneration } from '../snapshot/thread-generation.ts';
 
 /** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;
@@ -40,7 +40,6 @@ export const SERVING_VARIABLES = [
   'PUBLIC_URL',
   'EXPLORER_KEY',
   'SNAPSHOTS_DIR',
-  'HTTP_FAST_PATH',
   'SNAPSHOT_DOWNLOADS',
   'ACCESS_LOG',
   'LOG_LEVEL',
@@ -59,7 +58,7 @@ export interface FleetIdentity {
 export interface ServingParts extends FleetIdentity {
   /** From `loadStoreClient`. */
   readonly connectToStore: ConnectToStore | undefined;
-  readonly snapshots: ThreadGenerations;
+  readonly snapshots: Pick<ThreadGeneration, 'current'>;
   readonly readChanges: ReadChanges;
   readonly keys: Keys & Pick<KeyTable, 'all' | 'byHash'>;
   readonly addresses: AddressLimits;
@@ -98,7 +97,6 @@ export function makeServing(parts: ServingParts): Serving {
     PUBLIC_URL: publicUrl,
     EXPLORER_KEY: explorerKey,
     SNAPSHOTS_DIR: snapshotsDir,
-    HTTP_FAST_PATH: hasFastPath,
     SNAPSHOT_DOWNLOADS: hasDownloads,
     ACCESS_LOG: sample,
   } = parts.environment;
@@ -122,7 +120,7 @@ export function makeServing(parts: ServingParts): Serving {
     connections,
     log,
   });
-  const http = makeServer(api, site, log, { connections, hasFastPath });
+  const http = makeServer(api, site, log, { connections });
   const { server } = http;
   return {
     server,

@@ -32,8 +32,6 @@ export type ToWorker =
   /** The batch of 'log lines' was written or dropped. */
   | { readonly type: 'lines done' }
   | { readonly type: 'serve'; readonly files: OpenedFiles }
-  | { readonly type: 'opened'; readonly id: string; readonly files: OpenedFiles | 'gone' }
-  | { readonly type: 'forget'; readonly id: string }
   /** The reply to 'read changes' with the same number. */
   | { readonly type: 'changes'; readonly number: number; readonly reply: PageReply };
 
@@ -41,8 +39,6 @@ export type FromWorker =
   | { readonly type: 'listening' | 'closed' }
   /** Lines for the access log. The next ones are sent after the answer 'lines done'. */
   | { readonly type: 'log lines'; readonly batch: Batch }
-  /** Tells the store to open a generation for the worker. */
-  | { readonly type: 'open'; readonly id: string }
-  /** The worker no longer uses the generation's memory. */
-  | { readonly type: 'forgotten'; readonly id: string }
+  /** The worker serves the generation, and no longer uses the memory of the one before. */
+  | { readonly type: 'serving' }
   | { readonly type: 'read changes'; readonly number: number; readonly order: PageOrder };

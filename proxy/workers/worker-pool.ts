@@ -9,9 +9,8 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import type { HandOn } from '../access-log/thread-lines.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
 import type { SharedKey } from '../keys/key-table.ts';
-import { collectGarbage } from '../snapshot/collect-garbage.ts';
-import type { GenerationStore } from '../snapshot/generation-store.ts';
-import type { ServingThread } from '../snapshot/thread-generations.ts';
+import type { OpenedFiles } from '../snapshot/open-files.ts';
+import type { Snapshots } from '../snapshot/snapshots.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 
 export interface WorkerPool {
@@ -25,7 +24,7 @@ export interface WorkerPool {
 
 /** The parts of the first thread that all workers use. */
 export interface FirstThread {
-  readonly store: GenerationStore;
+  readonly snapshots: Pick<Snapshots, 'join'>;
   readonly readChanges: ReadChanges;
   readonly handOnLines: HandOn;
   /**
@@ -38,7 +37,7 @@ export interface FirstThread {
 /** @param starts for each worker, the memory that it shares with the others, and its place in the fleet */
 export function startWorkers(
   starts: readonly Omit<WorkerStart, 'number' | 'keys'>[],
-  { store, readChanges, handOnLines, onFailure }: FirstThread,
+  { snapshots, readChanges, handOnLines, onFailure }: FirstThread,
 ): WorkerPool {
   const workers = starts.map((shared, index) => {
     const { port1, port2 } = new MessageChannel();
@@ -48,7 +47,7 @@ export function startWorkers(
       transferList: [port2],
     });
     worker.on('error', (error) => onFailure(error as Error));
-    joinStore(worker, store);
+    snapshots.join({ serve: (files) => serveOn(worker, files) });
     answerOrders(worker, readChanges);
     writeLines(worker, handOnLines);
     port1.unref();
@@ -83,29 +82,12 @@ async function untilMessage(worker: Worker, type: FromWorker['type']): Promise<v
   }
 }
 
-/** Connects a worker to the store, so that it serves the generations that the store opens. */
-function joinStore(worker: Worker, store: GenerationStore): void {
-  const send = (message: ToWorker) => worker.postMessage(message);
-  // The resolvers of `forget`. A worker confirms `forget` messages in the order in which it gets them.
-  const forgetting: (() => void)[] = [];
-  const thread: ServingThread = {
-    serve: (files) => send({ type: 'serve', files }),
-    opened: (id, files) => send({ type: 'opened', id, files }),
-    forget: (id) =>
-      new Promise((resolve) => {
-        forgetting.push(resolve);
-        send({ type: 'forget', id });
-      }),
-  };
-  store.join(thread);
-  worker.on('message', (message: FromWorker) => {
-    if (message.type === 'open') store.openFor(thread, message.id);
-    else if (message.type === 'forgotten') {
-      // The messages with its files made this thread refer to the memory, too.
-      collectGarbage();
-      forgetting.shift()?.();
-    }
-  });
+/** Resolves when the worker serves the files. Must not be called again before. */
+async function serveOn(worker: Worker, files: OpenedFiles): Promise<void> {
+  const serving = untilMessage(worker, 'serving');
+  const message: ToWorker = { type: 'serve', files };
+  worker.postMessage(message);
+  await serving;
 }
 
 /** Reads changes for a worker. */

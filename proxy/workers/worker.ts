@@ -10,8 +10,8 @@ import { makeThreadChanges } from '../changes/thread-changes.ts';
 import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
 import { loadStoreClient } from '../limits/shared/open-shared-limits.ts';
-import { makeThreadGenerations } from '../snapshot/thread-generations.ts';
-import { makeServing, now, SERVING_VARIABLES } from './serving.ts';
+import { makeThreadGeneration } from '../snapshot/thread-generation.ts';
+import { makeServing, SERVING_VARIABLES } from './serving.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 
 if (parentPort === null) throw new Error('worker.ts runs only as a worker thread of the proxy.');
@@ -34,7 +34,7 @@ function receiveKeys(): void {
 }
 keysPort.on('message', (list: SharedKey[]) => keys.replace(list));
 
-const snapshots = makeThreadGenerations((id) => send({ type: 'open', id }), now);
+const snapshots = makeThreadGeneration();
 
 const changes = makeThreadChanges((number, order) => send({ type: 'read changes', number, order }));
 
@@ -68,14 +68,8 @@ main.on('message', async (message: ToWorker) => {
       break;
     }
     case 'serve':
-      snapshots.serve(message.files);
-      break;
-    case 'opened':
-      snapshots.opened(message.id, message.files);
-      break;
-    case 'forget':
-      await snapshots.forget(message.id);
-      send({ type: 'forgotten', id: message.id });
+      await snapshots.serve(message.files);
+      send({ type: 'serving' });
       break;
     case 'changes':
       changes.answered(message.number, message.reply);

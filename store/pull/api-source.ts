@@ -1,7 +1,6 @@
 /**
  * Pulls from the API of another installation: `GET /snapshot` and `GET /snapshot/files/{path}`, with an
- * API key. Requests wait while the key is over its limit. The API sends deltas of files
- * (`format/dcz.ts`) if the caller has a similar file.
+ * API key. Requests wait while the key is over its limit.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
@@ -9,15 +8,8 @@ import { LARGEST_MANIFEST, type ManifestFile } from '../../format/manifest.ts';
 import { readUpTo } from '../remote/content.ts';
 import { type HttpReply, makeHttpClient } from '../transfer/http-client.ts';
 import { TransferError } from '../transfer/try-again.ts';
-import { applyDelta, decode } from './decode.ts';
-import {
-  type Delivery,
-  GoneError,
-  PullRefusedError,
-  type SimilarFile,
-  type Source,
-  type Wanted,
-} from './source.ts';
+import { decode } from './decode.ts';
+import { type Delivery, GoneError, PullRefusedError, type Source, type Wanted } from './source.ts';
 
 const LONGEST_ERROR_BODY = 4096;
 
@@ -62,10 +54,8 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
       return error;
     }
     if (status === 401) return new Error(`${answer}. Check the API key.`);
-    if (status === 410) {
-      return new GoneError(
-        `${url} no longer has this generation (410): it has published several newer ones since.`,
-      );
+    if (status === 412) {
+      return new GoneError(`${url} has replaced this generation (412).`);
     }
     if (status === 404 && target === '/snapshot') {
       return new Error(
@@ -80,21 +70,25 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
     return new Error(answer);
   }
 
-  async function file(id: string, wanted: ManifestFile, part: Wanted): Promise<Delivery> {
-    const { offset, similar } = part;
+  async function file(
+    id: string,
+    wanted: ManifestFile,
+    { offset }: Pick<Wanted, 'offset'>,
+  ): Promise<Delivery> {
     const which =
       offset > 0
         ? { range: `bytes=${offset}-`, 'if-range': `"${wanted.sha256}"` }
-        : acceptOf(similar);
+        : { 'accept-encoding': 'gzip' };
     const reply = await get(`/snapshot/files/${wanted.path}`, { 'x-snapshot': id, ...which });
-    if (reply.status !== 416 || offset === 0) return deliver(reply, offset, similar);
+    if (reply.status !== 416 || offset === 0) return deliver(reply, offset);
     // The file at the source ends before the part does. The whole file shows what is wrong.
     reply.drop();
-    return file(id, wanted, { offset: 0, similar: undefined });
+    return file(id, wanted, { offset: 0 });
   }
 
   return {
     name: url,
+    canAdvance: true,
     async manifest(known) {
       const reply = await get('/snapshot', {
         'accept-encoding': 'gzip',
@@ -104,7 +98,7 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
         reply.drop();
         return undefined;
       }
-      return readWhole(deliver(reply, 0, undefined).bytes, url);
+      return readWhole(deliver(reply, 0).bytes, url);
     },
     file,
     received: client.received,
@@ -115,14 +109,8 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
   };
 }
 
-function acceptOf(similar: SimilarFile | undefined): Record<string, string> {
-  if (similar === undefined) return { 'accept-encoding': 'gzip' };
-  const digest = Buffer.from(similar.sha256, 'hex').toString('base64');
-  return { 'accept-encoding': 'gzip, dcz', 'available-dictionary': `:${digest}:` };
-}
-
 /** @throws TransferError if the reply does not fit the request */
-function deliver(reply: HttpReply, offset: number, similar: SimilarFile | undefined): Delivery {
+function deliver(reply: HttpReply, offset: number): Delivery {
   const { status, headers, body } = reply;
   const coding = headers['content-encoding'];
   if (status === 206) {
@@ -131,10 +119,10 @@ function deliver(reply: HttpReply, offset: number, similar: SimilarFile | undefi
       return { offset, isDelta: false, bytes: body };
     }
   } else if (status === 200) {
-    const isDelta = coding === 'dcz' && similar !== undefined;
-    if (isDelta) return { offset: 0, isDelta, bytes: applyDelta(body, similar) };
-    if (coding === 'gzip') return { offset: 0, isDelta, bytes: decode(body, createGunzip()) };
-    if (coding === undefined) return { offset: 0, isDelta, bytes: body };
+    if (coding === 'gzip') {
+      return { offset: 0, isDelta: false, bytes: decode(body, createGunzip()) };
+    }
+    if (coding === undefined) return { offset: 0, isDelta: false, bytes: body };
   }
   reply.drop();
   throw new TransferError(

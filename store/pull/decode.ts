@@ -2,7 +2,6 @@
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress, constants as zlib } from 'node:zlib';
-import { dczHead } from '../../format/dcz.ts';
 import { LARGEST_WINDOW_LOG } from '../../format/remote-layout.ts';
 import { messageOf } from '../../program/failure.ts';
 import { TransferError } from '../transfer/try-again.ts';
@@ -19,39 +18,14 @@ export function decompress(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 
 /**
  * Makes a file from a delta and the similar file that the delta was made with.
- * @throws UndecodableError if the delta is damaged, or was made with another file
+ * @throws UndecodableError if the delta is damaged
  */
-export async function* applyDelta(
+export function applyDelta(
   body: AsyncIterable<Buffer>,
-  { sha256, content }: SimilarFile,
+  { content: dictionary }: SimilarFile,
 ): AsyncGenerator<Buffer> {
-  const decoder = createZstdDecompress({
-    dictionary: content,
-    params: WINDOW,
-    chunkSize: LONGEST_PIECE,
-  });
-  yield* decode(withoutHead(body, sha256), decoder);
-}
-
-/** Checks and drops the head of a dcz body. */
-async function* withoutHead(body: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
-  const expected = dczHead(sha256);
-  let head: Buffer | undefined = Buffer.alloc(0);
-  for await (const piece of body) {
-    if (head === undefined) {
-      yield piece;
-      continue;
-    }
-    head = Buffer.concat([head, piece]);
-    if (head.length < expected.length) continue;
-    if (!head.subarray(0, expected.length).equals(expected)) {
-      throw new UndecodableError(
-        'the delta was made with another file than the one that was named',
-      );
-    }
-    yield head.subarray(expected.length);
-    head = undefined;
-  }
+  const options = { dictionary, params: WINDOW, chunkSize: LONGEST_PIECE };
+  return decode(body, createZstdDecompress(options));
 }
 
 /**

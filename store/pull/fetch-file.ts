@@ -27,8 +27,7 @@ export interface FetchOptions {
  */
 export async function fetchFile(file: ManifestFile, options: FetchOptions): Promise<void> {
   const partSize = () => options.staging.partSize(file);
-  // A part of an earlier run can be damaged, and a delta can have been made with another file. The file
-  // is then fetched once more, from scratch.
+  // A part of an earlier run or a delta can be damaged. The file is then fetched once more, from scratch.
   let isFromScratch = false;
   for (;;) {
     const isComplete = await tryAgain(

@@ -4,7 +4,7 @@
  */
 import { copyFileSync, linkSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { LARGEST_DCZ_FILE } from '../../format/dcz.ts';
+import { LARGEST_DELTA_FILE } from '../../format/delta.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { correctMode, hasModes, modesIn } from '../files/file-modes.ts';
 import { HASH_ALWAYS } from '../files/known-files.ts';
@@ -39,7 +39,7 @@ export function findLocalFiles(snapshotsDir: string, files = HASH_ALWAYS): Local
     findSimilar({ path: name, size }) {
       const known = byPath.get(name);
       if (known === undefined || known.file.size === 0) return undefined;
-      if (Math.max(known.file.size, size) > LARGEST_DCZ_FILE) return undefined;
+      if (Math.max(known.file.size, size) > LARGEST_DELTA_FILE) return undefined;
       try {
         return { sha256: known.file.sha256, content: files.read(known.dir, known.file) };
       } catch {

@@ -30,7 +30,7 @@ import { tryAgain } from '../transfer/try-again.ts';
 import { beginGeneration } from '../unfinished-generation.ts';
 import { fetchFile } from './fetch-file.ts';
 import { findLocalFiles, place } from './local-files.ts';
-import { PullRefusedError, type Source } from './source.ts';
+import { GoneError, PullRefusedError, type Source } from './source.ts';
 import { openStaging, removeStaging, type Staging } from './staging.ts';
 
 export interface PullOptions {
@@ -67,43 +67,68 @@ export interface PullResult {
 }
 
 /**
+ * How often a pull begins again because its generation was replaced. Each time it keeps the files that the
+ * newer generation has too, so it ends unless most of the catalogue changes again and again.
+ */
+const MOST_RESTARTS = 100;
+/** In milliseconds. Several servers of one API may change to the newer generation one after another. */
+const RESTART_MS = 200;
+
+/**
  * @throws LockedError, HeldError, GoneError, PullRefusedError; any other Error names the step that failed
  */
 export async function pull(source: Source, options: PullOptions): Promise<PullResult> {
-  const { snapshotsDir, report } = options;
+  const { snapshotsDir, report, clock = systemClock } = options;
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
   return withLock(snapshotsDir, async () => {
-    const { dir, clear } = beginGeneration(snapshotsDir, report.warn);
     try {
-      const previous = readPrevious(snapshotsDir);
-      const { manifest, encoded } = await readNewest(source, options, previous);
-      const collation = findOtherCollation(manifest);
-      if (collation !== undefined) report.warn(`Warning: ${collation}`);
-      if (encoded === undefined) {
-        removeStaging(snapshotsDir);
-        return { outcome: 'unchanged', manifest, fetched: 0, linked: manifest.files.length };
+      for (let restarts = 0; ; restarts++) {
+        try {
+          return await pullNewest(source, options);
+        } catch (error) {
+          const isOver = !source.canAdvance || restarts === MOST_RESTARTS;
+          if (!(error instanceof GoneError) || isOver) throw error;
+          report.step(`${error.message} Continuing with the newest one`);
+          await clock.pause(RESTART_MS);
+        }
       }
-      if (!options.isForced) refuseOlder(manifest, previous, source);
-      if (await makeKeptCurrent(options, manifest, encoded)) {
-        removeStaging(snapshotsDir);
-        return { outcome: 'published', manifest, fetched: 0, linked: manifest.files.length };
-      }
-      const staging = openStaging(snapshotsDir, options.known);
-      const counts = await fetchAll(source, manifest, dir, staging, options);
-      report.step('verifying and publishing');
-      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, {
-        warn: report.warn,
-        known: options.known,
-        beforeCurrent: options.beforeCurrent,
-      });
-      removeStaging(snapshotsDir);
-      return { outcome: 'published', manifest, ...counts };
     } finally {
       source.close();
-      clear();
     }
   });
+}
+
+async function pullNewest(source: Source, options: PullOptions): Promise<PullResult> {
+  const { snapshotsDir, report } = options;
+  const { dir, clear } = beginGeneration(snapshotsDir, report.warn);
+  try {
+    const previous = readPrevious(snapshotsDir);
+    const { manifest, encoded } = await readNewest(source, options, previous);
+    const collation = findOtherCollation(manifest);
+    if (collation !== undefined) report.warn(`Warning: ${collation}`);
+    if (encoded === undefined) {
+      removeStaging(snapshotsDir);
+      return { outcome: 'unchanged', manifest, fetched: 0, linked: manifest.files.length };
+    }
+    if (!options.isForced) refuseOlder(manifest, previous, source);
+    if (await makeKeptCurrent(options, manifest, encoded)) {
+      removeStaging(snapshotsDir);
+      return { outcome: 'published', manifest, fetched: 0, linked: manifest.files.length };
+    }
+    const staging = openStaging(snapshotsDir, options.known);
+    const counts = await fetchAll(source, manifest, dir, staging, options);
+    report.step('verifying and publishing');
+    await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, {
+      warn: report.warn,
+      known: options.known,
+      beforeCurrent: options.beforeCurrent,
+    });
+    removeStaging(snapshotsDir);
+    return { outcome: 'published', manifest, ...counts };
+  } finally {
+    clear();
+  }
 }
 
 /** @returns without `encoded`, if the newest generation is the current one, and it is intact */
@@ -216,7 +241,10 @@ async function fetchAll(
     }
     place(staging.pathOf(file), path.join(dir, file.path));
   };
-  await inParallel(missing, parallel, fetchMissing, source.close);
+  await inParallel(missing, parallel, fetchMissing, (error) => {
+    // Files of a replaced generation that are under way are kept, if the newer one has them too.
+    if (!(error instanceof GoneError && source.canAdvance)) source.close();
+  });
   return { fetched: missing.length, linked: manifest.files.length - missing.length };
 }
 

@@ -9,6 +9,8 @@ import { TransferError } from '../transfer/try-again.ts';
 export interface Source {
   /** What messages call the source. It never contains a key. */
   readonly name: string;
+  /** Whether another call of `manifest` can return a newer generation. */
+  readonly canAdvance: boolean;
   /**
    * Reads the manifest of the newest generation.
    * @param known the SHA-256 of the manifest that the caller already has, in hex
@@ -53,7 +55,7 @@ export interface Delivery {
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** A body cannot be decoded, or is a delta that was made with another file. */
+/** A body cannot be decoded. */
 export class UndecodableError extends TransferError {}
 
 /** The source no longer has the generation. */

@@ -93,6 +93,8 @@ export function openStoreSource({ remote, pointer, limit, clock }: StoreSourceOp
 
   return {
     name: remote.name,
+    // The pointer names one generation.
+    canAdvance: false,
     manifest: async (known) => (known === pointer.manifest_sha256 ? undefined : readManifest()),
     file: (_id, wanted, part) => file(wanted, part),
     received: () => remote.traffic().received - receivedBefore,

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createZstdCompress, constants as zlib, zstdCompress } from 'node:zlib';
-import { DELTA_PARAMETERS, dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
+import { DELTA_PARAMETERS, LARGEST_DELTA_FILE } from '../../format/delta.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import {
   type ObjectList,
@@ -173,7 +173,7 @@ async function makeDelta(
   stored: number,
 ): Promise<Buffer | undefined> {
   if (stored < SMALLEST_STORED || from.size === 0) return undefined;
-  if (Math.max(from.size, to.size) > LARGEST_DCZ_FILE) return undefined;
+  if (Math.max(from.size, to.size) > LARGEST_DELTA_FILE) return undefined;
   const content = readChecked(generationDir(snapshotsDir, manifest.id), to);
   let dictionary: Buffer;
   try {
@@ -184,8 +184,7 @@ async function makeDelta(
   // With the size in its head, a delta is decoded in half the time.
   const options = { dictionary, params: DELTA_PARAMETERS, pledgedSrcSize: content.length };
   const compressed = await compressWithDictionary(content, options);
-  if (compressed.length > stored / 2) return undefined;
-  return Buffer.concat([dczHead(from.sha256), compressed]);
+  return compressed.length > stored / 2 ? undefined : compressed;
 }
 
 /** @throws Error if the file is damaged */

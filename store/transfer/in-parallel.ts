@@ -1,12 +1,12 @@
 /**
  * Runs work for each item, a few at a time. After the first error, no further work is started.
- * @param onError called after the first error; may end the work that is under way, which is waited for
+ * @param onError called with the first error; may end the work that is under way, which is waited for
  */
 export async function inParallel<T>(
   items: readonly T[],
   most: number,
   work: (item: T) => Promise<void>,
-  onError: () => void = () => {},
+  onError: (error: unknown) => void = () => {},
 ): Promise<void> {
   const queue = items.values();
   const errors: unknown[] = [];
@@ -16,7 +16,7 @@ export async function inParallel<T>(
       try {
         await work(item);
       } catch (error) {
-        if (errors.push(error) === 1) onError();
+        if (errors.push(error) === 1) onError(error);
       }
     }
   }

@@ -7,7 +7,7 @@ import { type RunningProxy, startProxy, testKey, writeKeys } from '../support/pr
 const key = testKey(1);
 const limited = testKey(2, { limit: 1 });
 const SNES = { path: { slug: 'snes' } };
-const NO_SNAPSHOT = '000009-0123456789ab';
+const OTHER_SNAPSHOT = '000009-0123456789ab';
 
 let proxy: RunningProxy;
 let url: string;
@@ -160,27 +160,32 @@ describe('a list with pages', () => {
   });
 });
 
-describe('a pinned client', () => {
-  test('names the current snapshot in every request', async () => {
-    const pinned = await client.pin();
-    expect(pinned.snapshot).toBe(responses.at(-1)?.headers.get('x-snapshot'));
-    expect(pinned.snapshot).toMatch(/^\d{6}-[0-9a-f]{12}$/);
-    requests.length = 0;
-    await pinned.get('/platforms');
-    for await (const _ of pinned.pages('/platforms/{slug}/games', SNES));
-    expect(requests.map(({ headers }) => headers.get('x-snapshot'))).toEqual([
-      pinned.snapshot,
-      pinned.snapshot,
-    ]);
-    expect(client.snapshot).toBeUndefined();
+describe('when another snapshot becomes current', () => {
+  const CHANGED =
+    'Another snapshot of the catalogue is current than the one that you began to read. Begin again.';
+
+  test('reading the next page of a list throws an error with status 412', async () => {
+    const own = createClient({
+      url,
+      key: key.key,
+      fetch(request) {
+        // As if the snapshot of the first page had been another one.
+        if (request.headers.has('x-snapshot')) request.headers.set('x-snapshot', OTHER_SNAPSHOT);
+        return fetch(request);
+      },
+    });
+    const pages = own.pages('/search');
+    await pages.next();
+    const error = await errorOf(pages.next());
+    expect([error.status, error.message]).toEqual([412, CHANGED]);
   });
 
-  test('throws an error with status 410 once the snapshot is gone', async () => {
-    const pinned = await client.pin(NO_SNAPSHOT);
-    const error = await errorOf(pinned.get('/stats'));
-    expect([error.status, error.message]).toEqual([410, 'Snapshot gone']);
-    const pages = pinned.pages('/search');
-    expect((await errorOf(pages.next())).status).toBe(410);
+  test('downloading a file of the one before throws an error with status 412', async () => {
+    const { id, files } = await client.get('/snapshot');
+    const { path } = files[0] as (typeof files)[0];
+    expect((await client.file(path, { snapshot: id })).headers.get('x-snapshot')).toBe(id);
+    const error = await errorOf(client.file(path, { snapshot: OTHER_SNAPSHOT }));
+    expect([error.status, error.message]).toEqual([412, CHANGED]);
   });
 });
 
@@ -194,8 +199,7 @@ describe('the cache', () => {
     const first = await own.get('/stats');
     first.games = -1;
     expect(await stats(own)).toBe(230);
-    expect(await stats(await own.pin())).toBe(230);
-    expect(statuses()).toEqual([200, 304, 304, 304]);
+    expect(statuses()).toEqual([200, 304]);
   });
 
   test('keeps the headers of the latest response', async () => {

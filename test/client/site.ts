@@ -44,7 +44,7 @@ export async function startSite({ apiUrl, key, folder, statusOf }: SiteParts): P
     const bytes = Buffer.from(await found.body.arrayBuffer());
     const changed = statusOf?.(target);
     if (changed === undefined) response.writeHead(found.statusCode, found.headers).end(bytes);
-    else response.writeHead(changed).end('{"error":"Snapshot gone"}');
+    else response.writeHead(changed).end('{"error":"Snapshot changed"}');
   }
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {

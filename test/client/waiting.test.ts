@@ -116,10 +116,6 @@ test.each(['<html>Bad Gateway</html>', '{"error":{"code":7}}', 'null', ''])(
   },
 );
 
-test('a client cannot be pinned if the responses name no snapshot', async () => {
-  await expect(createClient({ url }).pin()).rejects.toThrow('have no X-Snapshot header');
-});
-
 test('without a response, the error is that of fetch', async () => {
   server.close();
   server.closeAllConnections();

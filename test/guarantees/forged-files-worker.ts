@@ -3,7 +3,7 @@
  * resource. It runs in a worker thread, which can be ended if it hangs; the current seed is in memory
  * that both threads share.
  */
-import { writeFileSync } from 'node:fs';
+import { closeSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { gameSlug } from '../../format/index/record-index.ts';
@@ -11,7 +11,7 @@ import { recordBody } from '../../proxy/api/resources/body.ts';
 import { makeMatchRoute } from '../../proxy/api/routes/match-route.ts';
 import { splitTarget } from '../../proxy/http/message/target.ts';
 import { type Generation, makeGeneration, viewIndex } from '../../proxy/snapshot/generation.ts';
-import { openFiles, planOpening } from '../../proxy/snapshot/open-files.ts';
+import { type OpenedFiles, openFiles } from '../../proxy/snapshot/open-files.ts';
 import { strictly } from '../format/strict-columns.ts';
 import { type Files, forge } from './forged-files.ts';
 
@@ -54,10 +54,16 @@ function writeFiles(files: Files): void {
   onDisk = changed.map(([name]) => name);
 }
 
-function tryToOpen(id: string, mostMemory: number | undefined): Generation | Error {
+interface Opened {
+  readonly descriptors: OpenedFiles['descriptors'];
+  readonly generation: Generation;
+}
+
+function tryToOpen(id: string): Opened | Error {
   try {
-    const files = openFiles(planOpening({ dir, id, mostMemory, known: undefined }));
-    return makeGeneration(files, strictly(viewIndex(files)));
+    const files = openFiles({ dir, id });
+    const generation = makeGeneration(files, strictly(viewIndex(files)));
+    return { descriptors: files.descriptors, generation };
   } catch (error) {
     return error as Error;
   }
@@ -91,20 +97,20 @@ for (let seed = seeds.from; seed < seeds.to; seed++) {
   const { files, id, changes } = forge(base, seed);
   writeFiles(files);
   const started = process.threadCpuUsage();
-  const generation = tryToOpen(id, seed % 2 === 0 ? 2 ** 20 : undefined);
+  const opened = tryToOpen(id);
   const name = `seed ${seed} (${changes.join(', ')})`;
-  if (generation instanceof Error) {
+  if (opened instanceof Error) {
     refused++;
-    const isNamed = [...base.keys()].some((file) => generation.message.includes(file));
-    if (!isNamed) faults.push(`${name}: the error names no file: ${generation.stack}`);
+    const isNamed = [...base.keys()].some((file) => opened.message.includes(file));
+    if (!isNamed) faults.push(`${name}: the error names no file: ${opened.stack}`);
   } else {
     served++;
     try {
-      requestAll(generation);
+      requestAll(opened.generation);
     } catch (error) {
       faults.push(`${name} was opened and failed later: ${(error as Error).stack}`);
     }
-    generation.close();
+    opened.descriptors.forEach(closeSync);
   }
   const { user, system } = process.threadCpuUsage(started);
   longest = Math.max(longest, (user + system) / 1000);

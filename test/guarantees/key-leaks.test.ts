@@ -180,8 +180,6 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
     ACCESS_LOG: 'all',
     ACCESS_LOG_FILE: accessLog,
     PROXY_THREADS: '2',
-    // The proxy reads packs from disk during requests, so a read can be made to fail.
-    SNAPSHOT_MEMORY_MB: '0',
     ADDRESS_RATE_LIMIT: '100000',
     TRUSTED_PROXIES: '127.0.0.1',
   });

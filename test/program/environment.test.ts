@@ -62,12 +62,6 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   PORT: { default: 8080, ...port },
   ADMIN_HOST: { default: '127.0.0.1', ...host },
   PROXY_THREADS: { default: 1, good: { 1: 1, 64: 64 }, bad: '0 65 -1 1.5 two' },
-  HTTP_FAST_PATH: { default: true, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
-  SNAPSHOT_MEMORY_MB: {
-    default: 160 * 2 ** 20,
-    good: { 0: 0, 1: 2 ** 20, 1000000: 1_000_000 * 2 ** 20 },
-    bad: '-1 1000001 1.5 1GB',
-  },
   ADMIN_PORT: { default: 9090, ...port },
   ACCESS_LOG: {
     default: 0,

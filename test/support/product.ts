@@ -230,6 +230,12 @@ export interface Reply {
   readonly json: any;
 }
 
+/** Header fields with which a request is read by one of the two parsers. */
+export const PARSERS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ['the fast path', {}],
+  ["Node's HTTP parser", { 'content-length': '0' }],
+];
+
 /** Sends one request, without following redirects or decoding the body. */
 export async function send(
   url: string,

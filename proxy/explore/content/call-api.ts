@@ -58,7 +58,6 @@ function plainHead(head: RequestHead): RequestHead {
     acceptEncoding: undefined,
     range: undefined,
     ifRange: undefined,
-    availableDictionary: undefined,
     snapshot: undefined,
   };
 }

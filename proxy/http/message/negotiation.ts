@@ -25,11 +25,11 @@ export function chooseCoding(acceptEncoding: string | undefined): Coding {
   return coding;
 }
 
-/** Whether the client names a coding. If it gives identity a higher weight, the coding does not count. */
-export function accepts(acceptEncoding: string | undefined, coding: 'gzip' | 'dcz'): boolean {
+/** Whether the client names gzip. If it gives identity a higher weight, that does not count. */
+export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   if (acceptEncoding === undefined || acceptEncoding.length > LONGEST_ACCEPT_ENCODING) return false;
   const weights = readWeights(acceptEncoding);
-  const weight = weights.get(coding) ?? 0;
+  const weight = weights.get('gzip') ?? 0;
   return weight > 0 && weight >= (weights.get('identity') ?? 0);
 }
 

@@ -18,9 +18,7 @@ export interface RequestHead {
   readonly acceptEncoding: string | undefined;
   readonly range: string | undefined;
   readonly ifRange: string | undefined;
-  /** The dictionary that the client has for a compressed response (RFC 9842). */
-  readonly availableDictionary: string | undefined;
-  /** The id of the generation that the client requests. */
+  /** The id of the generation that must be current. */
   readonly snapshot: string | undefined;
   readonly forwardedFor: string | undefined;
   /** The id that the client has chosen; undefined if it is not well-formed. */
@@ -50,7 +48,6 @@ export function readHead({
   let acceptEncoding: string | undefined;
   let range: string | undefined;
   let ifRange: string | undefined;
-  let availableDictionary: string | undefined;
   let snapshots = 0;
   let snapshot: string | undefined;
   let forwardedFor: string | undefined;
@@ -111,11 +108,6 @@ export function readHead({
       case 17:
         if (name.toLowerCase() === 'transfer-encoding') hasBody = true;
         break;
-      case 20:
-        if (name.toLowerCase() === 'available-dictionary') {
-          availableDictionary = join(availableDictionary, value);
-        }
-        break;
     }
   }
   let fault: string | undefined;
@@ -135,7 +127,6 @@ export function readHead({
     acceptEncoding,
     range,
     ifRange,
-    availableDictionary,
     snapshot: snapshot || undefined,
     forwardedFor,
     requestId: requestIds === 1 && isRequestId(requestId ?? '') ? requestId : undefined,

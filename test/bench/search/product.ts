@@ -1,5 +1,5 @@
 /** The product's search, run like in the proxy, and MiniSearch over the same generation. */
-import { readFileSync } from 'node:fs';
+import { closeSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import MiniSearch, { type Query, type SearchOptions } from 'minisearch';
 import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
@@ -9,7 +9,7 @@ import { readParameters } from '../../../proxy/api/parameters/read-parameters.ts
 import { searchOf } from '../../../proxy/api/parameters/search.ts';
 import { SEARCH_PARAMETERS } from '../../../proxy/api/routes/search.ts';
 import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
-import { openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
+import { openFiles } from '../../../proxy/snapshot/open-files.ts';
 import { generationIn } from './documents.ts';
 import { type Engine, readFacts } from './engine.ts';
 import type { TitleQuery } from './query-words.ts';
@@ -26,8 +26,8 @@ export async function openProduct(
   folder: string,
 ): Promise<Engine & { queryOf: typeof queryStringOf }> {
   const dir = generationIn(folder);
-  const order = { dir, id: path.basename(dir), mostMemory: 160 * 2 ** 20, known: undefined };
-  const generation = makeGeneration(openFiles(planOpening(order)));
+  const files = openFiles({ dir, id: path.basename(dir) });
+  const generation = makeGeneration(files);
   const { gameOfRank } = generation.index.games;
   const texts = new WeakMap<TitleQuery, string>();
   const queryOf = (query: TitleQuery) => {
@@ -44,7 +44,7 @@ export async function openProduct(
       for (const rank of hits.ranks) if (gameOfRank[rank] === undefined) throw new Error('no game');
       return hits;
     },
-    close: () => generation.close(),
+    close: () => files.descriptors.forEach(closeSync),
   };
 }
 

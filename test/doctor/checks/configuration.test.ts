@@ -57,7 +57,6 @@ test.each([
   ['LOG_LEVEL', 'silent', 'no failure is logged'],
   ['SMTP_URL', '', 'nobody receives them'],
   ['PROXY_THREADS', String(availableParallelism() + 1), 'this machine has'],
-  ['SNAPSHOT_MEMORY_MB', '999999', 'more than half of the memory'],
   ['SNAPSHOT_PUSH', '/srv/store', 'SNAPSHOT_SIGNING_KEY is not'],
   ['REPLICA_FROM', '/srv/store', 'SNAPSHOT_PUBLIC_KEYS is not set'],
 ])('%s=%s causes a warning', async (name, value, expected) => {

@@ -331,7 +331,8 @@ test('the same rows give the same generation from each database, in each order',
       found.push({ files: filesOf(dir), report });
     }
   }
-  const { tables } = found[0]?.report as ReturnType<typeof reportOf>;
+  const [first] = found;
+  const { tables } = first.report as ReturnType<typeof reportOf>;
   expect(tables.game_titles).toMatchObject({ rows: 870, left_out: 750 });
   expect(Object.values(tables.game_titles.reasons)).toEqual([150, 150, 150, 150, 150]);
   for (const each of found) expect(each).toEqual(found[0]);

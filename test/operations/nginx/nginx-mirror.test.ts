@@ -31,7 +31,7 @@ function runMirror(to: string, environment: Record<string, string>) {
   return finishInTime(startProgram('commands/mirror.ts', args, environment));
 }
 
-test('a mirror over TLS has the same files, and later gets deltas', async () => {
+test('a mirror over TLS has the same files, and later those that changed', async () => {
   const to = newSnapshots();
   const trusting = { NODE_EXTRA_CA_CERTS: authority };
   for (const publish of [origin.settle, origin.publishChange]) {

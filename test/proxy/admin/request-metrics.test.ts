@@ -12,7 +12,6 @@ import {
 } from '../../../proxy/api/request-counts.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { makeFolder, type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
-import { makeGenerations, pointTo } from '../snapshot/marked-generations.ts';
 
 /** The value of a metric with its labels, such as `api_refusals_total{reason="no_keys"}`. */
 async function readMetric(proxy: RunningProxy, metric: string): Promise<number> {
@@ -104,18 +103,4 @@ test('a request before there is a generation or a key counts as refused', async 
   expect((await keyless.get('/stats', testKey(1).key)).status).toBe(503);
   expect(await refusals(keyless, 'no_keys')).toBe(1);
   await keyless.kill();
-});
-
-test('generations that clients name are counted while they are open', async () => {
-  const key = testKey(1);
-  const { dir, ids } = await makeGenerations(100, ['first', 'second', 'third'], key);
-  pointTo(dir, ids[0]);
-  const proxy = await startProxy(dir);
-  const pinned = () => readMetric(proxy, 'snapshot_pinned_generations');
-  expect(await pinned()).toBe(0);
-  for (const id of ids) {
-    expect((await proxy.get('/stats', key.key, { 'x-snapshot': id })).status).toBe(200);
-  }
-  expect(await pinned()).toBe(2);
-  await proxy.kill();
 });

@@ -1,13 +1,20 @@
 /**
  * Every endpoint with every status, over real HTTP with the real proxy. Each response is checked
- * against openapi.yaml. All tests run with the fast path and without.
+ * against openapi.yaml. All tests run over the fast path and over Node's parser.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type ContractChecker, makeContractChecker } from '../../support/openapi.ts';
-import { type Reply, type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
+import {
+  PARSERS,
+  type Reply,
+  type RunningProxy,
+  send,
+  startProxy,
+  testKey,
+} from '../../support/product.ts';
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 const EXPOSED_HEADERS =
@@ -17,10 +24,7 @@ const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });
 const suspended = testKey(4, { state: 'suspended' });
 
-describe.each([
-  ['the fast path', 'on'],
-  ["Node's HTTP parser", 'off'],
-])('over %s', (_path, HTTP_FAST_PATH) => {
+describe.each(PARSERS)('over %s', (_, fields) => {
   let proxy: RunningProxy;
   let contract: ContractChecker;
   let coverId: string;
@@ -28,7 +32,7 @@ describe.each([
   beforeAll(async () => {
     contract = makeContractChecker();
     const snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, suspended, ...limited]);
-    proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000', HTTP_FAST_PATH });
+    proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000' });
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
   });
@@ -43,7 +47,7 @@ describe.each([
   /** Sends a request. @returns the response, after checking it against the contract */
   async function checked(path: string, headers: Headers, method = 'GET'): Promise<Reply> {
     const url = `/api/v1${path}`;
-    const reply = await send(proxy.url + url, { method, headers });
+    const reply = await send(proxy.url + url, { method, headers: { ...fields, ...headers } });
     const isEncoded = reply.headers['content-encoding'] !== undefined;
     const hasBody = method !== 'HEAD' && reply.bytes.length > 0;
     contract.check(
@@ -307,17 +311,27 @@ describe.each([
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
     });
 
-    test('answers from the snapshot that a request names, and 410 for one that does not exist', async () => {
+    test('answers 412 if another snapshot is current than the request expects', async () => {
       const plain = await get(endpoint().path);
-      const id = plain.headers['x-snapshot'];
-      const pinned = await get(endpoint().path, { 'x-snapshot': id });
-      expect(pinned.bytes.equals(plain.bytes)).toBe(true);
-      for (const gone of ['000009-0123456789ab', 'nonsense', '../../etc/passwd']) {
-        const reply = await get(endpoint().path, { 'x-snapshot': gone });
-        expect(reply.status).toBe(410);
-        expect(reply.text).toBe('{"error":"Snapshot gone"}');
+      const expected = await get(endpoint().path, { 'x-snapshot': plain.headers['x-snapshot'] });
+      expect(expected.bytes.equals(plain.bytes)).toBe(true);
+      const other = { 'x-snapshot': '000009-0123456789ab' };
+      for (const more of [{}, { 'if-none-match': '*' }]) {
+        const reply = await get(endpoint().path, { ...other, ...more });
+        expect([reply.status, reply.text]).toEqual([412, '{"error":"Snapshot changed"}']);
+        expect(reply.headers['x-snapshot']).toBeUndefined();
       }
+      expect((await get(endpoint().path, other, 'HEAD')).status).toBe(412);
     });
+
+    test.each(['nonsense', '../../etc/passwd', '000001-0123456789ab/'])(
+      'refuses X-Snapshot: %s',
+      async (id) => {
+        const reply = await get(endpoint().path, { 'x-snapshot': id });
+        expect(reply.status).toBe(400);
+        expect(reply.json.error).toMatch(/^X-Snapshot must be the id of a snapshot, /);
+      },
+    );
   });
 
   describe('a record that does not exist', () => {
@@ -337,6 +351,7 @@ describe.each([
       expect(head.status).toBe(404);
       expect(head.bytes.length).toBe(0);
       expect((await get(path, { 'if-none-match': '*' })).status).toBe(404);
+      expect((await get(path, { 'x-snapshot': '000009-0123456789ab' })).status).toBe(412);
     });
   });
 
@@ -376,13 +391,21 @@ describe.each([
       expect(encoded.text).toBe(plain.text);
     });
 
-    test('304, 404 and 400 count towards the limit', async () => {
+    test('304, 404, 400 and 412 count towards the limit', async () => {
       const remaining = async (path: string, headers: Headers = {}) =>
         Number((await get(path, headers)).headers['x-ratelimit-remaining']);
       const start = await remaining('/stats');
       expect(await remaining('/nothing')).toBe(start - 1);
       expect(await remaining('/stats', { 'if-none-match': '*' })).toBe(start - 2);
       expect(await remaining('/search?page=0')).toBe(start - 3);
+      expect(await remaining('/stats', { 'x-snapshot': '000009-0123456789ab' })).toBe(start - 4);
+    });
+
+    test('a wrong path or parameter is answered before the snapshot is compared', async () => {
+      const other = { 'x-snapshot': '000009-0123456789ab' };
+      expect((await get('/nothing', other)).status).toBe(404);
+      expect((await get('/search?page=0', other)).status).toBe(400);
+      expect((await get('/nothing', { 'x-snapshot': 'nonsense' })).status).toBe(404);
     });
 
     test('Link names only pages that exist, also on a page past the end', async () => {

@@ -99,6 +99,7 @@ describe('the contract', () => {
   test.each(paths)('names every status of %s', (path, { get }) => {
     const statuses = Object.keys((get as JsonObject).responses as JsonObject);
     const missing = path.includes('{') || path === '/snapshot' ? ['404'] : [];
+    const old = path === '/changes' ? ['410'] : [];
     const ranges = path === '/snapshot/files/{path}' ? ['206', '416'] : [];
     expect(statuses.sort()).toEqual(
       [
@@ -108,12 +109,13 @@ describe('the contract', () => {
         '401',
         '403',
         '405',
-        '410',
+        '412',
         '429',
         '500',
         '503',
         ...missing,
         ...ranges,
+        ...old,
       ].sort(),
     );
   });

@@ -2,16 +2,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
+import { PARSERS, type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
 
 const key = testKey(1);
 const RANDOM = /^[0-9a-f]{24}$/;
 
-describe.each(['on', 'off'])('with the fast path %s', (fastPath) => {
+describe.each(PARSERS)('over %s', (_, fields) => {
   let proxy: RunningProxy;
 
   beforeAll(async () => {
-    proxy = await startProxy(await makeSampleSnapshots([key]), { HTTP_FAST_PATH: fastPath });
+    proxy = await startProxy(await makeSampleSnapshots([key]));
   });
   async function idOf(
     headers: Record<string, string | string[]>,
@@ -19,7 +19,7 @@ describe.each(['on', 'off'])('with the fast path %s', (fastPath) => {
     method = 'GET',
   ): Promise<string> {
     const reply = await send(`${proxy.url}/api/v1${target}`, {
-      headers: { 'x-api-key': key.key, ...headers },
+      headers: { 'x-api-key': key.key, ...fields, ...headers },
       method,
     });
     return String(reply.headers['x-request-id']);

@@ -2,12 +2,10 @@
  * Generations of one catalogue in which every record contains the mark of its generation, so that a
  * response from the wrong generation is detected.
  */
-import { cpSync, readdirSync, readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Row } from '../../../database/database.ts';
 import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
-import { recordBody } from '../../../proxy/api/resources/body.ts';
-import type { Snapshots } from '../../../proxy/snapshot/snapshots.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
@@ -55,24 +53,6 @@ export function pointTo(dir: string, id: string): void {
   const next = path.join(dir, 'next');
   symlinkSync(path.join(GENERATIONS, id), next);
   renameSync(next, path.join(dir, CURRENT));
-}
-
-/** The mark of a generation that is requested by name, or why it is unavailable. */
-export function requestById(snapshots: Snapshots, id: string): Promise<string> {
-  return new Promise((resolve) => {
-    snapshots.pinned(id, (found) => {
-      const text = typeof found === 'string' ? found : recordBody(found.games, 0).bytes.toString();
-      resolve(/"description":"(\w+)"/.exec(text)?.[1] ?? text);
-    });
-  });
-}
-
-/** The size of the indexes of a generation, which the proxy keeps in memory. */
-export function indexBytes(dir: string, id: string): number {
-  const folder = path.join(dir, GENERATIONS, id, 'index');
-  return readdirSync(folder)
-    .map((name) => statSync(path.join(folder, name)).size)
-    .reduce((sum, size) => sum + size, 0);
 }
 
 /** The files of generations in a folder that a process has open. */

@@ -6,41 +6,38 @@ import { makeOpeningThread, type OpeningThread } from '../../../proxy/snapshot/o
 import { currentId, generationDir } from '../../../store/generations/generations.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 
-const hasRoom = async () => {};
-
 let order: OpenOrder;
 let thread: OpeningThread;
 beforeAll(async () => {
   const snapshotsDir = await makeSampleSnapshots();
   const id = currentId(snapshotsDir) ?? '';
-  order = { dir: generationDir(snapshotsDir, id), id, mostMemory: 2 ** 30, known: undefined };
+  order = { dir: generationDir(snapshotsDir, id), id };
 });
 afterEach(() => thread.close());
 
 function expectWhole({ manifest, contents, descriptors }: OpenedFiles): void {
   expect(manifest.id).toBe(order.id);
-  expect([...contents.keys()]).toContain('games/snes.json');
+  expect([...contents.keys()]).toContain('index/games.bin');
   descriptors.forEach(closeSync);
 }
 
 test('one order follows another', async () => {
   thread = makeOpeningThread();
-  const first = await thread.open(order, hasRoom);
-  const second = await thread.open({ ...order, current: first }, hasRoom);
+  const first = await thread.open(order);
+  const second = await thread.open({ ...order, current: first });
   for (const opened of [first, second]) expectWhole(opened);
 });
 
 test('an order that failed does not affect the next one', async () => {
   thread = makeOpeningThread();
   const missing = { ...order, dir: `${order.dir}-missing` };
-  await expect(thread.open(missing, hasRoom)).rejects.toThrow('manifest.json cannot be read');
-  const noRoom = async () => Promise.reject(new Error('no room'));
-  await expect(thread.open(order, noRoom)).rejects.toThrow('no room');
-  expectWhole(await thread.open(order, hasRoom));
+  await expect(thread.open(missing)).rejects.toThrow('manifest.json cannot be read');
+  expectWhole(await thread.open(order));
 });
 
 test('an opening that is under way when the thread is closed still ends', async () => {
   thread = makeOpeningThread();
-  const opened = await thread.open(order, async () => thread.close());
-  expectWhole(opened);
+  const opening = thread.open(order);
+  thread.close();
+  expectWhole(await opening);
 });

@@ -3,7 +3,7 @@ import { closeSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
-import { type OpenedFiles, openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
+import { type OpenedFiles, openFiles } from '../../../proxy/snapshot/open-files.ts';
 import { currentId, generationDir } from '../../../store/generations/generations.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
@@ -17,8 +17,7 @@ afterEach(() => {
 
 function open(snapshotsDir: string, id: string, current?: OpenedFiles): OpenedFiles {
   const dir = generationDir(snapshotsDir, id);
-  const order = { dir, id, mostMemory: 50_000, known: undefined };
-  const files = openFiles(planOpening(current === undefined ? order : { ...order, current }));
+  const files = openFiles({ dir, id, current });
   opened.push(files);
   return files;
 }

@@ -39,15 +39,11 @@ const MARGIN_MS = 4_000;
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
 let dir: string;
-let older: string;
 
 beforeAll(async () => {
   dir = path.join(makeFolder(), 'snapshots');
-  for (const games of [2_000, 2_100]) {
-    await generate(await makeSqlite(seededCatalogue({ games, seed: 4, platforms: 6 })), dir);
-  }
+  await generate(await makeSqlite(seededCatalogue({ games: 2_100, seed: 4, platforms: 6 })), dir);
   writeKeys(dir, [key]);
-  older = readdirSync(path.join(dir, GENERATIONS)).sort()[0];
 });
 
 const isReady = async (proxy: RunningProxy) => (await proxy.readyz()).status === 200;
@@ -83,13 +79,11 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
         expect([json.ready, json.stopping]).toEqual([false, true]);
       })();
       await pause(200 + random.below(400));
-      // Two requests under way: one with half a head, one that waits for an older generation.
+      // A request under way, with half a head.
       const slow = await openSocket(proxy.port);
       const answer = readToEnd(slow);
       slow.write(`GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n`);
       await pause(20);
-      const pinned = proxy.get('/search?per_page=100', key.key, { 'x-snapshot': older });
-      await pause(5);
       const started = performance.now();
       const ended = proxy.stop();
       await balancer;
@@ -97,8 +91,6 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
       await pause(random.below(1_500));
       slow.write('\r\n');
       expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*Connection: close\r\n[\s\S]*\}$/i);
-      const { status, headers: fields } = await pinned;
-      expect([status, fields['x-snapshot']]).toEqual([200, older]);
       await pool.close();
       expect(await ended).toBe(0);
       longest = Math.max(longest, performance.now() - started);

@@ -13,7 +13,11 @@ import {
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
+import { MANIFEST } from '../../../format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
+import { pull } from '../../../store/pull/pull.ts';
+import { GoneError, type Source } from '../../../store/pull/source.ts';
+import { systemClock } from '../../../store/transfer/clock.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import {
   filesOf,
@@ -238,6 +242,33 @@ describe('a transfer', () => {
   });
 });
 
+test('a generation that is replaced during a run makes it continue with the newer one', async () => {
+  let files = 0;
+  let publishing: Promise<string> | undefined;
+  const sent = new Map<string, number>();
+  const refused: number[] = [];
+  origin.faulty.change = async (reply, { path: asked }) => {
+    if (!asked.includes('/files/')) return reply;
+    if (++files >= 8) {
+      publishing ??= origin.publishChange();
+      await publishing;
+    }
+    const version = `${asked} ${reply.headers.etag}`;
+    if (reply.status === 200) sent.set(version, (sent.get(version) ?? 0) + 1);
+    else refused.push(reply.status);
+    return reply;
+  };
+  const to = newSnapshots();
+  const { code, stderr } = await runMirror(origin, to);
+  expect(code, stderr).toBe(0);
+  const newer = currentId(origin.snapshotsDir) as string;
+  expect(await expectCurrentVerifies(to)).toBe(newer);
+  expect(filesOf(to, newer)).toEqual(filesOf(origin.snapshotsDir, newer));
+  expect([...new Set(refused)]).toEqual([412]);
+  // What both generations have was fetched once.
+  expect([...new Set(sent.values())]).toEqual([1]);
+});
+
 describe('nothing is published if the source', () => {
   async function expectRefusal(code: number, ...texts: (string | RegExp)[]): Promise<string> {
     const to = newSnapshots();
@@ -334,21 +365,38 @@ describe('nothing is published if the source', () => {
     await expectRefusal(1, /read the manifest: /);
   });
 
-  test('no longer has the generation, and the next run takes the newer one', async () => {
-    let files = 0;
-    const gone: OriginReply = { status: 410, headers: {}, body: Buffer.from('{"error":"Gone"}') };
-    origin.faulty.change = (reply, { path: asked }) =>
-      asked.includes('/files/') && ++files > 8 ? gone : reply;
-    const to = await expectRefusal(1, 'no longer has this generation (410)');
-    const staged = readdirSync(path.join(to, 'pull')).filter((name) => !name.includes('.'));
-    expect(staged.length).toBeGreaterThanOrEqual(5);
-    origin.faulty.change = (reply) => reply;
-    origin.faulty.requests.length = 0;
-    const newer = await origin.publishChange();
-    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
-    expect(await expectCurrentVerifies(to)).toBe(newer);
-    expect(filePaths().length).toBeLessThan(filesOf(to, newer).size - 1);
-    expect(existsSync(path.join(to, 'pull'))).toBe(false);
+  test('answers every file with 412, and the run gives up', async () => {
+    const id = currentId(origin.snapshotsDir) as string;
+    const manifest = readFileSync(path.join(generationDir(origin.snapshotsDir, id), MANIFEST));
+    const counts = { manifests: 0, pauses: 0 };
+    const source: Source = {
+      name: 'an origin',
+      canAdvance: true,
+      async manifest() {
+        counts.manifests++;
+        return manifest;
+      },
+      async file() {
+        throw new GoneError('an origin has replaced this generation (412).');
+      },
+      received: () => 0,
+      close() {},
+    };
+    const to = newSnapshots();
+    const pause = async () => {
+      counts.pauses++;
+    };
+    const report = { advance() {}, step() {}, warn() {} };
+    const pulling = pull(source, {
+      snapshotsDir: to,
+      parallel: 4,
+      isForced: false,
+      clock: { ...systemClock, pause },
+      report,
+    });
+    await expect(pulling).rejects.toThrow(GoneError);
+    expect(counts).toEqual({ manifests: 101, pauses: 100 });
+    expect(idsOnDisk(to)).toEqual([]);
   });
 
   test('refuses the key', async () => {
@@ -386,10 +434,10 @@ describe('an older generation', () => {
   /** Replies as the origin does now, also after it has published again. */
   async function recordOrigin(): Promise<Change> {
     const id = await origin.settle();
-    return async (reply, { path: asked }) => {
-      const target = asked.replace('/api/v1', '');
-      const answer = await origin.proxy.get(target, origin.key, { 'x-snapshot': id });
-      return { ...reply, headers: {}, status: answer.status, body: answer.bytes };
+    const files = filesOf(origin.snapshotsDir, id);
+    return (reply, { path: asked }) => {
+      const [, name = MANIFEST] = asked.split('/snapshot/files/');
+      return { ...reply, headers: {}, status: 200, body: files.get(name) as Buffer };
     };
   }
 });

@@ -1,20 +1,11 @@
 /**
- * The format of a delta: a file, compressed with zstd and another version of it as the dictionary
- * (RFC 9842, "dcz"). Whoever has that version makes the file from the delta. The sender and the receiver
- * of a delta both use this module.
+ * How deltas of files in a remote store are made: a file, compressed with zstd and another version of it as
+ * the dictionary. Whoever has that version makes the file from the delta.
  */
 import { constants } from 'node:zlib';
 
 /** In bytes. No delta is made of a larger file, because making one needs both versions in memory. */
-export const LARGEST_DCZ_FILE = 32 * 1024 * 1024;
-
-/**
- * The bytes before the compressed data (RFC 9842, section 5).
- * @param sha256 of the dictionary, in hex
- */
-export function dczHead(sha256: string): Buffer {
-  return Buffer.from(`5e2a4d1820000000${sha256}`, 'hex');
-}
+export const LARGEST_DELTA_FILE = 32 * 1024 * 1024;
 
 /**
  * How a delta is compressed. With the default tables of its level, zstd finds too few matches in an

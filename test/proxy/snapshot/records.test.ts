@@ -1,0 +1,62 @@
+/** Records are read from packs that stay open, so they stay readable when their files are replaced. */
+import { closeSync, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isPack } from '../../../format/layout.ts';
+import type { ManifestFile } from '../../../format/manifest.ts';
+import { recordBody } from '../../../proxy/api/resources/body.ts';
+import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
+import { identityOf, type OpenedFiles, openFiles } from '../../../proxy/snapshot/open-files.ts';
+import {
+  checkStored,
+  FileGoneError,
+  type StoredFile,
+} from '../../../proxy/snapshot/stored-file.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+
+const PACK = 'games/snes.json';
+let dir: string;
+let files: OpenedFiles;
+
+beforeEach(async () => {
+  dir = realpathSync(path.join(await makeSampleSnapshots(), 'current'));
+  files = openFiles({ dir, id: path.basename(dir) });
+});
+afterEach(() => files.descriptors.forEach(closeSync));
+
+test('every pack is open, and none is in memory', () => {
+  const packs = files.manifest.files.map(({ path: name }) => name).filter(isPack);
+  expect([...files.descriptors.keys()]).toEqual(packs);
+  expect([...files.contents.keys()].filter(isPack)).toEqual([]);
+});
+
+test('a pack that is removed or replaced after it was checked is read as it was, and not downloaded', () => {
+  const generation = makeGeneration(files);
+  const platform = generation.index.platformBySlug.get('snes') as number;
+  const game = generation.index.platforms[platform]?.first_game as number;
+  const body = recordBody(generation.games, game).bytes;
+  const stored = generation.file(PACK) as StoredFile;
+  checkStored(stored);
+  const pack = path.join(dir, PACK);
+  const content = readFileSync(pack);
+  rmSync(pack);
+  expect(() => checkStored(stored)).toThrow(FileGoneError);
+  writeFileSync(pack, content);
+  expect(() => checkStored(stored)).toThrow(FileGoneError);
+  expect(recordBody(generation.games, game).bytes).toEqual(body);
+});
+
+test('only files that have changed since the current generation was opened are hashed again', () => {
+  const open = (identities: ReadonlyMap<string, string>) =>
+    openFiles({ dir, id: path.basename(dir), current: { ...files, identities } });
+  const pack = path.join(dir, PACK);
+  writeFileSync(pack, readFileSync(pack, 'latin1').replace('Chrono', 'chrono'), 'latin1');
+  expect(() => open(files.identities)).toThrow(/^games\/snes\.json is damaged: its SHA-256/);
+  // With the identity of the changed file the pack is accepted, so it was not hashed.
+  const descriptor = openSync(pack, 'r');
+  const file = files.manifest.files.find(({ path: name }) => name === PACK) as ManifestFile;
+  const identity = identityOf(file, descriptor);
+  closeSync(descriptor);
+  const again = open(new Map([...files.identities, [PACK, identity]]));
+  again.descriptors.forEach(closeSync);
+});
