@@ -1651,6 +1651,8 @@ export interface operations {
                  *     * Japanese, Chinese and Korean titles are found by any part of two or more characters:
                  *       `の伝説` finds "ゼルダの伝説1". Titles that are not in the Latin script are also found by
                  *       the words of their slug: `doubutsu no mori` finds "どうぶつの森".
+                 *     * In romanised Japanese, `ō`, `ou` and `oo` are equal, and so are `ū` and `uu`: `dōbutsu no
+                 *       mori` finds "どうぶつの森".
                  *     * If no title has all words, words of 4 letters or more may have one error, and those of 8
                  *       letters or more two: a wrong, missing or extra letter, or two swapped ones. Digits and
                  *       words that name a platform must be right.
@@ -1689,7 +1691,8 @@ export interface operations {
                  *     5. titles that have its last word only as the beginning of a word
                  *
                  *     Of equally good matches, titles with fewer words come first, then games with more covers,
-                 *     then `title_asc` order. Without `q`, games with more covers come first.
+                 *     then `title_asc` order. Games that are found only by the words of their slug come last in
+                 *     4 and 5, and never in 1 to 3. Without `q`, games with more covers come first.
                  */
                 sort?: "title_asc" | "title_desc" | "year_asc" | "year_desc" | "relevance";
                 /**

@@ -42,13 +42,22 @@ export function checkWords(index: SearchIndex): ReadingWords {
   return readingWords;
 }
 
-function checkFurther({ games, rankOfFurther }: SearchIndex): void {
+function checkFurther(index: SearchIndex): void {
+  const { games, rankOfFurther, slugReadings } = index;
   let previous = 0;
   for (const rank of rankOfFurther) {
     if (rank < previous || rank >= games) {
       throw damaged(WORD_INDEX, `the ranks of "rankOfFurther" do not ascend below ${games}`);
     }
     previous = rank;
+  }
+  const readings = countReadings(index);
+  previous = games - 1;
+  for (const reading of slugReadings) {
+    if (reading <= previous || reading >= readings) {
+      throw damaged(WORD_INDEX, `"slugReadings" does not ascend from ${games} to ${readings}`);
+    }
+    previous = reading;
   }
 }
 

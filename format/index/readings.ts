@@ -7,17 +7,25 @@ import { hasOnlyPlainWords, plainWordsOf, wordsOf } from './words.ts';
 const LATIN_LETTER = /\p{Script=Latin}/u;
 const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;
 
+const MACRON = /[\u014c\u014d\u016a\u016b]|[ou]\u0304/i;
+
 /**
- * The words of a text, and its plain words if they differ.
+ * The words of a text, and its plain words if they differ. If it has "ō" or "ū", which are "o" and "u" in
+ * words, also those of the text with "ou" and "uu" in their place, as they are typed without a macron.
  * @param most how many words of each count
- * @returns no empty list
+ * @returns no empty list, and none twice
  */
 export function readingsOf(text: string, most = Number.POSITIVE_INFINITY): string[][] {
   const words = wordsOf(text).slice(0, most);
   if (hasOnlyPlainWords(text)) return words.length > 0 ? [words] : [];
-  const plain = plainWordsOf(text).slice(0, most);
-  return [words, plain].filter(
-    (reading, at) => reading.length > 0 && (at === 0 || !equals(words, plain)),
+  const readings = [words, plainWordsOf(text).slice(0, most)];
+  if (MACRON.test(text)) {
+    const typed = text.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
+    readings.push(wordsOf(typed).slice(0, most), plainWordsOf(typed).slice(0, most));
+  }
+  return readings.filter(
+    (reading, at) =>
+      reading.length > 0 && !readings.slice(0, at).some((known) => equals(known, reading)),
   );
 }
 

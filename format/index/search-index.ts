@@ -3,7 +3,8 @@
  * identified by its *rank*, its index in title order, so an ascending list of ranks is sorted by title.
  *
  * A game is found by the words of its *readings*: the words of its title, and of other spellings of it.
- * The first reading of a game has the game's rank as its number. Further readings follow.
+ * The first reading of a game, that of its title, has the game's rank as its number. Further readings
+ * follow.
  *
  * Each list of postings has four columns: its texts, concatenated as UTF-16 code units; the start of
  * each text; the entries of all texts, concatenated; the start of each text's entries. Entries are ranks
@@ -42,6 +43,8 @@ export interface WordIndex {
   readonly repeatedWords: Uint32Array;
   /** For each reading that is not the first of its game, the rank of its game; ascending. */
   readonly rankOfFurther: Uint32Array;
+  /** The readings that are the words of a slug and of no title, ascending. None is the first of its game. */
+  readonly slugReadings: Uint32Array;
   /** The numbers of all readings, ordered by the numbers of their words. */
   readonly readingsByWords: Uint32Array;
 }
@@ -85,6 +88,7 @@ export function wordColumns(index: WordIndex): Record<string, Column> {
     wordPositions: index.wordPositions,
     repeatedWords: index.repeatedWords,
     rankOfFurther: index.rankOfFurther,
+    slugReadings: index.slugReadings,
     readingsByWords: index.readingsByWords,
   };
 }
@@ -147,6 +151,7 @@ export function openWordIndex(columns: Columns): WordIndex {
     wordPositions: column('wordPositions', Uint8Array),
     repeatedWords: column('repeatedWords', Uint32Array),
     rankOfFurther: column('rankOfFurther', Uint32Array),
+    slugReadings: column('slugReadings', Uint32Array),
     readingsByWords: column('readingsByWords', Uint32Array),
   };
   for (const name of WORD_POSTINGS) checkPostingLengths(index[name], WORD_INDEX, name);

@@ -12,6 +12,7 @@ import { LEFT_OUT } from '../columns/catalogue.ts';
 import type { RelatedGames } from '../reuse/reuse.ts';
 import { cachedRowOf } from '../reuse/row-tracks.ts';
 import { freeMemory } from '../worker/free-memory.ts';
+import type { ReadingsOfGame } from './readings.ts';
 
 /**
  * @param related the alternative titles must be those of the earlier run, too
@@ -23,16 +24,22 @@ import { freeMemory } from '../worker/free-memory.ts';
 export function openEarlierReadings(
   { earlier, relation, hasSamePathAndTitle }: RelatedGames,
   numberOf: (word: string) => number,
-): (row: number) => number[][] | undefined {
+): (row: number) => ReadingsOfGame<number> | undefined {
   const file = earlier.files.find(({ path }) => path === WORD_INDEX);
   if (file === undefined) return () => undefined;
   const games = earlier.rowOfRank.length;
-  const { texts, words, start, rankOfFurther } = readReadings(earlier.dir, file, games);
+  const { texts, words, start, rankOfFurther, slugReadings } = readReadings(
+    earlier.dir,
+    file,
+    games,
+  );
   freeMemory();
   const rankOf = new Uint32Array(relation.cachedRows);
   earlier.rowOfRank.forEach((row, rank) => {
     rankOf[row] = rank;
   });
+  const ofSlug = new Uint8Array(rankOfFurther.length);
+  for (const reading of slugReadings) ofSlug[reading - games] = 1;
   const numbers = new Uint32Array(textCount(texts)).fill(LEFT_OUT);
 
   function numberOfEarlier(word: number): number {
@@ -50,11 +57,11 @@ export function openEarlierReadings(
     const readings = [reading(rank)];
     const further = rankOfFurther.length;
     const first = firstIndex(0, further, (at) => rankOfFurther[at] >= rank);
-    for (let at = first; at < further && rankOfFurther[at] === rank; at++) {
-      readings.push(reading(games + at));
-    }
+    let end = first;
+    for (; end < further && rankOfFurther[end] === rank; end++) readings.push(reading(games + end));
     // The words after those with a position are not in their order.
-    return readings.some(({ length }) => length >= MOST_POSITIONS) ? undefined : readings;
+    if (readings.some(({ length }) => length >= MOST_POSITIONS)) return undefined;
+    return { readings, endsWithSlug: end > first && ofSlug[end - 1] === 1 };
   };
 }
 
@@ -66,5 +73,6 @@ function readReadings(dir: string, file: ManifestFile, games: number) {
     ...makeReadingWords({ ...index, games }),
     texts: { text, textStart },
     rankOfFurther: index.rankOfFurther,
+    slugReadings: index.slugReadings,
   };
 }

@@ -32,8 +32,22 @@ import { invert, makeGrowingLists, makePostings, type TextLists } from './postin
 
 type ReadingColumns = Pick<
   SearchIndex,
-  'words' | 'endings' | 'wordPositions' | 'repeatedWords' | 'rankOfFurther' | 'readingsByWords'
+  | 'words'
+  | 'endings'
+  | 'wordPositions'
+  | 'repeatedWords'
+  | 'rankOfFurther'
+  | 'slugReadings'
+  | 'readingsByWords'
 >;
+
+/** The readings of a game. */
+export interface ReadingsOfGame<Word> {
+  /** That of its title comes first; no other is empty, and no two are equal. */
+  readonly readings: readonly (readonly Word[])[];
+  /** Whether the last one is the words of its slug, and of none of its titles. */
+  readonly endsWithSlug: boolean;
+}
 
 export interface IndexedReadings {
   readonly columns: ReadingColumns;
@@ -50,7 +64,7 @@ export function indexReadings(
   rowOfRank: Uint32Array,
   earlier?: RelatedGames,
 ): IndexedReadings {
-  const { sorted, words, rankOfFurther } = numberWords(
+  const { sorted, words, rankOfFurther, slugReadings } = numberWords(
     games,
     alternativeTitles,
     rowOfRank,
@@ -77,6 +91,7 @@ export function indexReadings(
       wordPositions: positions,
       repeatedWords: repeatedWords.view(),
       rankOfFurther,
+      slugReadings,
       readingsByWords: sortReadings(withPositions(words)),
     },
     frequencies,
@@ -91,7 +106,7 @@ function numberWords(
   rowOfRank: Uint32Array,
   earlier: RelatedGames | undefined,
 ) {
-  const { table, first, further, rankOfFurther } = collectWords(
+  const { table, first, further, rankOfFurther, slugReadings } = collectWords(
     games,
     alternativeTitles,
     rowOfRank,
@@ -101,7 +116,12 @@ function numberWords(
   freeMemory();
   first.append(further);
   const { orderOf, ...sorted } = table.sorted();
-  return { sorted, words: first.inOrder(orderOf), rankOfFurther: rankOfFurther.view() };
+  return {
+    sorted,
+    words: first.inOrder(orderOf),
+    rankOfFurther: rankOfFurther.view(),
+    slugReadings: slugReadings.view(),
+  };
 }
 
 /** The words of the first and of the further readings, each in the order of ranks, as numbers in a table. */
@@ -116,16 +136,19 @@ function collectWords(
   const alternativesOf = openAlternatives(alternativeTitles, games.rows);
   const table = makeStringTable();
   const earlierReadings = earlier && openEarlierReadings(earlier, table.numberOf);
-  const readingsIn = (row: number) =>
-    earlierReadings?.(row) ??
-    readingsOfGame(titleAt(row), () => slugAt(row), alternativesOf(row)).map((words) =>
-      words.map(table.numberOf),
-    );
+  const readingsIn = (row: number): ReadingsOfGame<number> => {
+    const known = earlierReadings?.(row);
+    if (known !== undefined) return known;
+    const made = readingsOfGame(titleAt(row), () => slugAt(row), alternativesOf(row));
+    return { ...made, readings: made.readings.map((words) => words.map(table.numberOf)) };
+  };
   const first = makeGrowingLists();
   const further = makeGrowingLists();
   const rankOfFurther = makeNumberList();
+  const slugReadings = makeNumberList();
   rowOfRank.forEach((row, rank) => {
-    const [reading = [], ...others] = readingsIn(row);
+    const { readings, endsWithSlug } = readingsIn(row);
+    const [reading, ...others] = readings;
     for (const word of reading) first.add(word);
     first.endEntry();
     for (const other of others) {
@@ -133,23 +156,27 @@ function collectWords(
       further.endEntry();
       rankOfFurther.push(rank);
     }
+    if (endsWithSlug) slugReadings.push(rowOfRank.length + rankOfFurther.length() - 1);
   });
-  return { table, first, further, rankOfFurther };
+  return { table, first, further, rankOfFurther, slugReadings };
 }
 
-/** The readings of a game: those of its title come first, none is empty, and no two are equal. */
 function readingsOfGame(
   title: string,
   slugOf: () => string,
   alternatives: readonly string[],
-): string[][] {
-  const readings = readingsOf(title);
-  if (needsSlug(title)) readings.push(plainWordsOf(slugOf()));
-  readings.push(...alternatives.flatMap((title) => readingsOf(title)));
-  return readings.filter(
-    (reading, at) =>
-      reading.length > 0 && !readings.slice(0, at).some((earlier) => equals(earlier, reading)),
-  );
+): ReadingsOfGame<string> {
+  const [first = [], ...others] = readingsOf(title);
+  const readings = [first];
+  const add = (reading: string[]): boolean => {
+    const isNew = reading.length > 0 && !readings.some((known) => equals(known, reading));
+    if (isNew) readings.push(reading);
+    return isNew;
+  };
+  for (const reading of others) add(reading);
+  for (const alternative of alternatives)
+    for (const reading of readingsOf(alternative)) add(reading);
+  return { readings, endsWithSlug: needsSlug(title) && add(plainWordsOf(slugOf())) };
 }
 
 /** @returns a function that returns the alternative titles of the game in a row */

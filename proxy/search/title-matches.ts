@@ -62,7 +62,7 @@ export function makeTitleMatcher(
     makePostingSets(readingCount),
   );
   const startPatterns = makePatternMaker(ways, readingCount, findNear);
-  const matcher = makePatternMatcher(readingWords, index.readingsByWords, neighbours);
+  const matcher = makePatternMatcher(readingWords, index, neighbours);
   const platformWords = makePlatformWords(records);
 
   function matchOf(step: Step, attempts: readonly Attempt[]): TitleMatch | undefined {

@@ -9,7 +9,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
 import { MINISEARCH_OPTIONS } from '../../format/index/minisearch-options.ts';
-import { wordsOf } from '../../format/index/words.ts';
 import { makeCollator } from '../../generator/order/title-order.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
@@ -30,7 +29,6 @@ function documentsOf(generation: string): Document[] {
     .flatMap((name) => JSON.parse(readFileSync(path.join(generation, 'games', name), 'utf8')))
     .map(({ id, slug, title, platform }) => ({
       id,
-      slug: slug as string,
       path: `${platform.slug}/${slug}`,
       platform: platform.slug as string,
       title,
@@ -39,12 +37,7 @@ function documentsOf(generation: string): Document[] {
       (a, b) =>
         collator.compare(a.title, b.title) ||
         (a.platform < b.platform ? -1 : a.platform > b.platform ? 1 : a.id - b.id),
-    )
-    .map(({ slug, ...document }) => {
-      // The first reading of a title without a word is that of its slug.
-      const hasWords = wordsOf(document.title).length > 0;
-      return hasWords ? document : { ...document, title: slug };
-    });
+    );
 }
 
 function catalogueOf(titles: readonly string[]): Catalogue {

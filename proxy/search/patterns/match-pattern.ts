@@ -5,7 +5,8 @@
  */
 import { firstIndex } from '../../../format/index/first-index.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
-import { union, unite } from '../sets/combine.ts';
+import type { WordIndex } from '../../../format/index/search-index.ts';
+import { subtract, union, unite } from '../sets/combine.ts';
 import { intersect } from '../sets/intersect.ts';
 import { compact, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import type { Neighbours } from './neighbours.ts';
@@ -17,7 +18,8 @@ import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
  * first one counts:
  * 0. it equals the query; 1. it begins with the words of the query; 2. it begins with them, but has the
  * last one only as a prefix; 3. it has them next to each other, in order; 4. it has all of them as whole
- * words; 5. it has the last one only as a prefix.
+ * words; 5. the same for the words of a slug; 6. it has the last one only as a prefix; 7. the same for the
+ * words of a slug. People do not see slugs, so these are in no earlier tier.
  *
  * Each tier is a function, since the first tiers often fill a page and the others need not be found.
  */
@@ -38,10 +40,11 @@ type Range = readonly [from: number, to: number];
 
 export function makePatternMatcher(
   { words, start }: ReadingWords,
-  readingsByWords: Uint32Array,
+  { readingsByWords, slugReadings }: Pick<WordIndex, 'readingsByWords' | 'slugReadings'>,
   neighbours: Neighbours,
 ): PatternMatcher {
   const readings = readingsByWords.length;
+  const ofSlugs = { list: slugReadings };
 
   /**
    * The readings that match each word by itself are an intersection of large sets, which is found last, the
@@ -153,12 +156,15 @@ export function makePatternMatcher(
     tiers(pattern, found) {
       const beginnings = once(() => findBeginnings(pattern));
       const whole = once(() => findReadings(pattern, 'wholeReadings', [found]));
+      const ofTitles = (set: NumberSet) => subtract(set, ofSlugs);
       return [
-        () => beginnings()[0],
-        () => beginnings()[1],
-        () => beginnings()[2],
-        () => neighbours.withPhrase(pattern, whole()),
+        () => ofTitles(beginnings()[0]),
+        () => ofTitles(beginnings()[1]),
+        () => ofTitles(beginnings()[2]),
+        () => neighbours.withPhrase(pattern, ofTitles(whole())),
+        () => ofTitles(whole()),
         whole,
+        () => ofTitles(found),
         () => found,
       ];
     },

@@ -45,6 +45,7 @@ test('a search index that a generator made passes', () => {
 const WRONG_POSITIONS = /the words of reading \d+ have wrong positions/;
 const WRONG_REPEATS = /"repeatedWords" names a reading or a word that does not exist/;
 const WRONG_FURTHER = /the ranks of "rankOfFurther" do not ascend below 90/;
+const WRONG_SLUGS = /"slugReadings" does not ascend from 90 to \d+/;
 const WRONG_ORDER = /"readingsByWords" does not hold every reading once, in order/;
 
 /** The index of the first word of a reading at position 1, and so with another word before it. */
@@ -84,6 +85,9 @@ const WRONG_READINGS: [string, RegExp, SearchChange][] = [
   ],
   ['a further reading of no game', WRONG_FURTHER, (of) => of.rankOfFurther.fill(90, -1)],
   ['further readings out of order', WRONG_FURTHER, (of) => swap(of.rankOfFurther, 0, 1)],
+  ['a first reading as that of a slug', WRONG_SLUGS, (of) => of.slugReadings.fill(89, 0, 1)],
+  ['a slug of no reading', WRONG_SLUGS, (of) => of.slugReadings.fill(0xffff_ffff, -1)],
+  ['slugs out of order', WRONG_SLUGS, (of) => swap(of.slugReadings, 0, 1)],
   ['readings out of order', WRONG_ORDER, (of) => swap(of.readingsByWords, 0, 98)],
   ['a reading twice', WRONG_ORDER, (of) => of.readingsByWords.copyWithin(1, 0, 1)],
   ['a reading of no number', WRONG_ORDER, (of) => of.readingsByWords.fill(99, 0, 1)],

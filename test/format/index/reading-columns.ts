@@ -14,11 +14,11 @@ type ReadingColumns = Omit<
 
 /**
  * @param first the first reading of each game, in title order
- * @param further the other readings, each with the rank of its game
+ * @param further the other readings, each with the rank of its game, and whether it is that of the slug
  */
 export function makeReadingColumns(
   first: readonly Reading[],
-  further: readonly (readonly [rank: number, words: Reading])[] = [],
+  further: readonly (readonly [rank: number, words: Reading, isSlug?: boolean])[] = [],
 ): ReadingColumns {
   const readings = [...first, ...further.map(([, words]) => words)];
   const texts = [...new Set(readings.flat())].sort();
@@ -49,6 +49,10 @@ export function makeReadingColumns(
     wordPositions: Uint8Array.from(positions),
     repeatedWords: Uint32Array.from(repeated),
     rankOfFurther: Uint32Array.from(further, ([rank]) => rank),
+    slugReadings: Uint32Array.from(
+      [...further.keys()].filter((at) => further[at][2] === true),
+      (at) => first.length + at,
+    ),
     readingsByWords: Uint32Array.from(
       [...readings.keys()].sort((a, b) => compareWords(readings[a], readings[b]) || a - b),
     ),

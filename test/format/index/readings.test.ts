@@ -20,6 +20,23 @@ test.each([
     ],
   ],
   ['C++', [['c++']]],
+  // Long vowels, however the macron is stored.
+  ...['Jikkyō Kūga', 'JIKKYO\u0304 KU\u0304GA'].map((text): [string, string[][]] => [
+    text,
+    [
+      ['jikkyo', 'kuga'],
+      ['jikkyou', 'kuuga'],
+    ],
+  ]),
+  [
+    'Ō & ā',
+    [
+      ['o', 'and', 'a'],
+      ['o', 'a'],
+      ['ou', 'and', 'a'],
+      ['ou', 'a'],
+    ],
+  ],
   ['Go! Go!', [['go', 'go']]],
   ['ほしをみるひと', [['ホシヲミルヒト']]],
   // Plain words that there are none of are not a reading.

@@ -67,16 +67,23 @@ function textsOf(list: Postings): Record<string, number[]> {
   return Object.fromEntries(texts.map((at) => [textAt(list, at), [...entriesAt(list, at)]]));
 }
 
-/** @param readingsOfGame what the readings of a game should be; the first may be empty */
+interface Expected {
+  /** The first may be empty. */
+  readonly ofTitles: readonly Reading[];
+  readonly ofSlug?: Reading | undefined;
+}
+
+/** @param readingsOfGame what the readings of a game should be */
 function expectReadings(
   { index, games }: Indexed,
-  readingsOfGame: (game: Indexed['games'][number]) => readonly Reading[],
+  readingsOfGame: (game: Indexed['games'][number]) => Expected,
 ): void {
   const all = games.map(readingsOfGame);
-  const first = all.map(([reading = []]) => reading);
-  const further = all.flatMap((readings, rank) =>
-    readings.slice(1).map((words): [number, Reading] => [rank, words]),
-  );
+  const first = all.map(({ ofTitles: [reading] }) => reading);
+  const further = all.flatMap(({ ofTitles, ofSlug }, rank) => [
+    ...ofTitles.slice(1).map((words): [number, Reading] => [rank, words]),
+    ...(ofSlug === undefined ? [] : [[rank, ofSlug, true] as const]),
+  ]);
   const { games: count, words, ...columns } = makeReadingColumns(first, further);
   expect(index.games).toBe(count);
   expect(textsOf(index.words)).toEqual(textsOf(words));
@@ -91,12 +98,18 @@ function expectReadings(
 const ALTERNATIVE_TITLES: Readonly<Record<string, readonly string[]>> = {
   sml: ['マリオ & コ', 'S.M.L.', 'SML', 'SUPER MARIO LAND', '!!!', 'ﾏﾘｵ ｺ'],
   nothing: ['Dots'],
+  tetris: ['Tetris'],
   '-': ['What?'],
 };
 
 const LONG = Array.from({ length: 300 }, (_, at) => `w${at % 290}`);
 
-const GAMES: readonly (readonly [slug: string, title: string, readings: readonly Reading[]])[] = [
+const GAMES: readonly (readonly [
+  slug: string,
+  title: string,
+  ofTitles: readonly Reading[],
+  ofSlug?: Reading,
+])[] = [
   ['chrono-trigger', 'Chrono Trigger', [['chrono', 'trigger']]],
   // Readings with "and" and with joined initials come first.
   [
@@ -126,39 +139,36 @@ const GAMES: readonly (readonly [slug: string, title: string, readings: readonly
       ['go', 'go', 'go'],
     ],
   ],
-  // Without a Latin letter: the slug, after the readings of the title.
-  ['mori', 'どうぶつの森 & 海', [['ドウブツノ森', 'and', '海'], ['ドウブツノ森', '海'], ['mori']]],
+  // Without a Latin letter: the slug, after the readings of the titles.
   [
-    'dq-dq',
-    'ドラゴンクエスト 2',
+    'mori',
+    'どうぶつの森 & 海',
     [
-      ['ドラゴンクエスト', '2'],
-      ['dq', 'dq'],
+      ['ドウブツノ森', 'and', '海'],
+      ['ドウブツノ森', '海'],
     ],
+    ['mori'],
   ],
+  ['dq-dq', 'ドラゴンクエスト 2', [['ドラゴンクエスト', '2']], ['dq', 'dq']],
   // Also where only a part of the title is not Latin.
-  [
-    'dq-iii',
-    'ドラゴンクエストIII',
-    [
-      ['ドラゴンクエスト', 'iii'],
-      ['dq', 'iii'],
-    ],
-  ],
-  // Alternative titles come last, by code unit.
+  ['dq-iii', 'ドラゴンクエストIII', [['ドラゴンクエスト', 'iii']], ['dq', 'iii']],
+  // A slug that has the words of an alternative title is no reading of its own.
+  ['tetris', 'Тетрис', [['тетрис'], ['tetris']]],
+  // Alternative titles come by code unit.
   [
     'sml',
     'Super Mario Land',
     [['super', 'mario', 'land'], ['sml'], [...'sml'], ['マリオ', 'and', 'コ'], ['マリオ', 'コ']],
   ],
-  ['nothing', '......', [['nothing'], ['dots']]],
-  // No reading is empty, and none is stored twice.
+  // A title without a word has an empty reading.
+  ['nothing', '......', [[], ['dots']], ['nothing']],
+  // No other reading is empty, and none is stored twice.
   ['1942', '1942', [['1942']]],
   ['--', '三国志', [['三国志']]],
   ['and', '&', [['and']]],
-  ['chk-chk', '!!!', [['chk', 'chk']]],
-  ['~', '???', []],
-  ['-', '?!', [['what']]],
+  ['chk-chk', '!!!', [[]], ['chk', 'chk']],
+  ['~', '???', [[]]],
+  ['-', '?!', [[], ['what']]],
   // Only 255 words of a reading have a position.
   ['long', LONG.join(' '), [LONG]],
   [
@@ -189,8 +199,10 @@ describe('the readings of titles', () => {
   });
 
   test('are indexed with the positions of their words, and sorted by their words', () => {
-    const readings = new Map(GAMES.map(([slug, , list]) => [slug, list]));
-    expectReadings(made, ({ slug }) => readings.get(slug) ?? []);
+    const readings = new Map(
+      GAMES.map(([slug, , ofTitles, ofSlug]): [string, Expected] => [slug, { ofTitles, ofSlug }]),
+    );
+    expectReadings(made, ({ slug }) => readings.get(slug) as Expected);
   });
 
   test('are read again as lists of words', () => {
@@ -212,9 +224,9 @@ test.each([
   expect(made.index.rankOfFurther.length).toBeGreaterThan(10);
   expect(made.index.repeatedWords.length).toBeGreaterThan(10);
   expectReadings(made, ({ slug, title }) => {
-    const readings = readingsOf(title);
+    const ofTitles = readingsOf(title);
     const ofSlug = plainWordsOf(slug);
-    const isNew = needsSlug(title) && !readings.some((reading) => equals(reading, ofSlug));
-    return isNew ? [...readings, ofSlug] : readings;
+    const isNew = needsSlug(title) && !ofTitles.some((reading) => equals(reading, ofSlug));
+    return isNew ? { ofTitles, ofSlug } : { ofTitles };
   });
 });

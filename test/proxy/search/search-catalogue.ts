@@ -110,6 +110,12 @@ virtual-boy | 𠮷野家 の 𩸽 [yoshinoya]
 virtual-boy | 超ドラゴン大戦 伝説 [super-dragon-wars]
 virtual-boy | スーパー ドラゴン 大戦 2 [super-dragon-wars-two]
 virtual-boy | Doom PS1
+snes | Jikkyō Powerful Pro Yakyū | Jikkyou Powerful Pro Yakyuu
+snes | Jikkyou Oshaberi Parodius
+saturn | Jikkyoo Ookami Toukyou
+saturn | Tōkyō Bus Annai & Ōkami
+pc | Mouse Zoo Soul
+pc | Moose Noon School Book
 virtual-boy | Super Nintendo World
 `;
 

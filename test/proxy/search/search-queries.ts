@@ -97,6 +97,12 @@ const CHANGES: Readonly<Record<string, Change>> = {
     const at = random.below(characters.length);
     return [characters.slice(at, at + 2 + random.below(4)).join('')];
   },
+  'the long vowels are others': (words, { random }) =>
+    words.map((word) =>
+      word.replace(/o[ou]|[ōū]/gi, (long) =>
+        random.pick(/^u|ū/i.test(long) ? ['ū', 'uu', 'u'] : ['ō', 'ou', 'oo', 'o']),
+      ),
+    ),
   'the kana are others': (words) => [
     words
       .join(' ')

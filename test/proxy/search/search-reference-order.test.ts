@@ -56,10 +56,10 @@ describe('the tiers of relevance', () => {
     ['star adventures', 'Star Fox Adventures', 4],
     ['star star', 'Star Fox', 4],
     ['クエスト', 'ドラゴンクエスト', 4],
-    ['fo', 'Star Fox', 5],
-    ['star adv', 'Star Fox Adventures', 5],
-    ['fox sta', 'Star Fox', 5],
-    ['the golden e', 'GoldenEye the First', 5],
+    ['fo', 'Star Fox', 6],
+    ['star adv', 'Star Fox Adventures', 6],
+    ['fox sta', 'Star Fox', 6],
+    ['the golden e', 'GoldenEye the First', 6],
   ])('%s in %s: %i', (q, title, tier) => {
     expect(tierOf(q, title)).toBe(tier);
   });
@@ -92,13 +92,31 @@ describe('the tiers of relevance', () => {
   });
 });
 
+test('a title that is found by the words of its slug comes after those that people see', () => {
+  const zelda = searchOf(
+    { title: 'ゼルダの伝説1', slug: 'zelda-no-densetsu-1', covers: 9 },
+    { title: 'ゼルダ', slug: 'zelda', covers: 9 },
+    'The Legend of Zelda: Ocarina of Time',
+    'The Legend of Zelda',
+  );
+  const seen = ['The Legend of Zelda', 'The Legend of Zelda: Ocarina of Time'];
+  expect(ranked(zelda, 'zelda')).toEqual([...seen, 'ゼルダ', 'ゼルダの伝説1']);
+  expect(ranked(zelda, 'zeld')).toEqual([...seen, 'ゼルダ', 'ゼルダの伝説1']);
+  // An alternative title is one, whatever the slug.
+  const tetris = searchOf(
+    { title: 'Тетрис', slug: 'tetris', others: ['Tetris'] },
+    { title: 'Tetris 2', covers: 9 },
+  );
+  expect(ranked(tetris, 'tetris')).toEqual(['Тетрис', 'Tetris 2']);
+});
+
 test('within a tier: fewer words, then more covers, then title order', () => {
   const search = searchOf(
     { title: 'Doom b c', covers: 9 },
     { title: 'Doom b' },
     { title: 'Doom c', covers: 2 },
     { title: 'Doom a' },
-    // Its slug has many words, its title none.
+    // Found only by its slug.
     { title: '!!!', slug: 'doom-a-b-c-d', covers: 99 },
     // The words of an alternative title are not counted.
     { title: 'Words', others: ['Doom of the many words'] },

@@ -64,6 +64,32 @@ describe.each<[rule: string, found: [string, string][], notFound: [string, strin
     ],
   ],
   [
+    'long vowels of romanised Japanese are equal',
+    [
+      ['jikkyou game', 'Jikkyō Game'],
+      ['jikkyoo game', 'Jikkyō Game'],
+      ['jikkyō game', 'Jikkyou Game'],
+      ['jikkyō game', 'Jikkyoo Game'],
+      ['JIKKYOO game', 'Jikkyou Game'],
+      ['jikkyo game', 'Jikkyō Game'],
+      ['tookyou game', 'Toukyoo Game'],
+      ['yuusha game', 'Yūsha Game'],
+      ['yu\u0304sha game', 'Yuusha Game'],
+      ['oukami game', 'Ookami Game'],
+      ['dai toukyoo game', 'Daitoukyou Game'],
+    ],
+    [
+      ['jikkyo game', 'Jikkyou Game'],
+      ['yusha game', 'Yuusha Game'],
+      ['schoul game', 'School Game'],
+      ['bouk game', 'Book Game'],
+      ['sool game', 'Soul Game'],
+      ['yoo game', 'You Game'],
+      ['mouse game', 'Moose Game'],
+      ['zou game', 'Zoo Game'],
+    ],
+  ],
+  [
     'the last word can be the beginning of a word',
     [
       ['chrono tri', 'Chrono Trigger'],

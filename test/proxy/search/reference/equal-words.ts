@@ -28,7 +28,40 @@ export function equalWords(word: string): string[] {
   return [
     word,
     ...EQUAL_PAIRS.filter((pair) => pair.includes(word)).map(([a, b]) => (a === word ? b : a)),
+    ...otherLongVowels(word),
   ];
+}
+
+const CONSONANTS = 'k kk s ss t tt p pp g z d b n h m r f j w y sh ssh ch tch cch ts tts'.split(
+  ' ',
+);
+const SYLLABLES = ['', ...CONSONANTS, ...CONSONANTS.map((consonant) => `${consonant}y`)].flatMap(
+  (start) => [...'aiueo'].map((vowel) => start + vowel),
+);
+const ENGLISH = ['boo', 'doo', 'goo', 'moo', 'too', 'yoo', 'zoo', 'moose'];
+
+/** Whether a word can be cut into syllables of romanised Japanese. */
+function isRomanised(word: string): boolean {
+  if (word === '') return true;
+  return (
+    SYLLABLES.some(
+      (syllable) => word.startsWith(syllable) && isRomanised(word.slice(syllable.length)),
+    ) ||
+    (/^n(?![aiueoy])|^m[bp]/.test(word) && isRomanised(word.slice(1)))
+  );
+}
+
+/** The other spellings of a word in romanised Japanese: "ou" and "oo", of which three can differ. */
+function otherLongVowels(word: string): string[] {
+  if (!/o[ou]/.test(word) || !isRomanised(word)) return [];
+  if (ENGLISH.includes(word.replace(/o[ou]/g, 'oo'))) return [];
+  const places = [...word.matchAll(/o[ou]/g)].map(({ index }) => index + 1).slice(0, 3);
+  const spellings = places.reduce(
+    (all, at) =>
+      all.flatMap((text) => ['u', 'o'].map((end) => text.slice(0, at) + end + text.slice(at + 1))),
+    [word],
+  );
+  return spellings.filter((spelling) => spelling !== word);
 }
 
 /** Every way to write words together: an equal word of each, in order. */

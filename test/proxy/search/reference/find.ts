@@ -5,7 +5,7 @@
 import { isNearSpelling } from './equal-words.ts';
 import type { ReferenceGame } from './games.ts';
 import { type QueryReading, readQuery, type Tier, type TitleReading, tierOf } from './match.ts';
-import { plainWordsIn, wordsIn } from './words.ts';
+import { allWordsIn, plainWordsIn, wordsIn } from './words.ts';
 
 const MOST_WORDS = 8;
 
@@ -45,7 +45,7 @@ export function makeFind(
       platform === undefined
         ? allReadings
         : new Map([...allReadings].filter(([game]) => game.platform.toLowerCase() === platform));
-    const queries = distinct([wordsIn(q), plainWordsIn(q)].map((all) => all.slice(0, MOST_WORDS)));
+    const queries = distinct(allWordsIn(q).map((all) => all.slice(0, MOST_WORDS)));
     const withoutOneWord = queries
       .filter((words) => words.length >= 2)
       .flatMap((words) => words.map((_, i) => words.toSpliced(i, 1)));

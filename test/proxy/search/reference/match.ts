@@ -8,6 +8,8 @@ import { isScriptWithoutSpaces } from './words.ts';
 /** Words under which a title is found. */
 export interface TitleReading {
   readonly words: readonly string[];
+  /** Whether they are the words of the slug, which nobody sees as a title. */
+  readonly isSlug: boolean;
   /** At index i, every way to write the words i and i + 1 together. */
   readonly pairs: readonly ReadonlySet<string>[];
   /** At index i, every way to write the words i, i + 1 and i + 2 together. */
@@ -31,14 +33,14 @@ interface Group {
 export type QueryReading = readonly (readonly Group[])[];
 
 /** How well a title matches: 0 is best. */
-export type Tier = 0 | 1 | 2 | 3 | 4 | 5;
+export type Tier = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
-export function readTitle(words: readonly string[]): TitleReading {
+export function readTitle(words: readonly string[], isSlug = false): TitleReading {
   const together = (size: number) =>
     words.slice(0, Math.max(0, words.length - size + 1)).map((_, i) => {
       return writtenTogether(words.slice(i, i + size));
     });
-  return { words, pairs: together(2), triples: together(3) };
+  return { words, isSlug, pairs: together(2), triples: together(3) };
 }
 
 /** @param nearSpellings the words that may stand for a word of the query because they are near it */
@@ -80,12 +82,13 @@ function partOf(word: string): string | undefined {
 /** The best tier that applies; undefined if the title does not match. */
 export function tierOf(query: QueryReading, title: TitleReading): Tier | undefined {
   if (!matches(query, title, true)) return undefined;
+  if (title.isSlug) return matches(query, title, false) ? 5 : 7;
   if (matchesAt(query, 0, title, 0, { begins: false, toTheEnd: true })) return 0;
   const whole = { begins: false, toTheEnd: false };
   if (matchesAt(query, 0, title, 0, whole)) return 1;
   if (matchesAt(query, 0, title, 0, { begins: true, toTheEnd: false })) return 2;
   if (title.words.some((_, position) => matchesAt(query, 0, title, position, whole))) return 3;
-  return matches(query, title, false) ? 4 : 5;
+  return matches(query, title, false) ? 4 : 6;
 }
 
 /** Whether the words match anywhere. @param begins whether a word may match the beginning of another */

@@ -13,7 +13,7 @@ import {
 } from './find.ts';
 import { compareTitles, type ReferenceGame, referenceGames } from './games.ts';
 import { readTitle, type TitleReading } from './match.ts';
-import { plainWordsIn, wordsIn } from './words.ts';
+import { allWordsIn, plainWordsIn, wordsIn } from './words.ts';
 
 export interface ReferenceQuery {
   readonly q?: string | undefined;
@@ -60,7 +60,7 @@ export function makeReferenceSearch(
   );
   const find = remember(makeFind(readings, platforms));
   const everything: Found = { tiers: new Map(games.map((game) => [game, undefined])) };
-  const countWords = (game: ReferenceGame) => readings.get(game)?.[0]?.words.length ?? 0;
+  const countWords = ({ title }: ReferenceGame) => wordsIn(title).length;
   return {
     games,
     find,
@@ -89,16 +89,20 @@ function remember<T>(
   };
 }
 
-/** The words under which a game is found: of its title, of its slug, of its other titles. */
+/** The words under which a game is found: of its titles, and of its slug if no title has the same. */
 function readingsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleReading[] {
   const letters = game.title.match(/\p{L}/gu) ?? [];
   const isLatin = letters.length > 0 && letters.every((letter) => /\p{Script=Latin}/u.test(letter));
-  return distinct([
-    wordsIn(game.title),
-    plainWordsIn(game.title),
-    ...(isLatin ? [] : [plainWordsIn(game.slug)]),
-    ...otherTitles.flatMap((title) => [wordsIn(title), plainWordsIn(title)]),
-  ]).map(readTitle);
+  const titles = [game.title, ...otherTitles];
+  const ofTitles = distinct(titles.flatMap(allWordsIn));
+  const ofSlug = distinct(isLatin ? [] : [plainWordsIn(game.slug)]);
+  const newOfSlug = ofSlug.filter(
+    (words) => !ofTitles.some((known) => known.join(' ') === words.join(' ')),
+  );
+  return [
+    ...ofTitles.map((words) => readTitle(words)),
+    ...newOfSlug.map((words) => readTitle(words, true)),
+  ];
 }
 
 function passes(game: ReferenceGame, query: ReferenceQuery): boolean {

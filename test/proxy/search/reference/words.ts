@@ -45,6 +45,14 @@ export function plainWordsIn(text: string): string[] {
   return splitWords(foldKana(fold(text)));
 }
 
+/** The words and plain words of a text, and of how it is typed without macrons. */
+export function allWordsIn(text: string): string[][] {
+  const typed = text
+    .normalize('NFD')
+    .replace(/([ou])\u0304/gi, (_, vowel) => (/o/i.test(vowel) ? 'ou' : 'uu'));
+  return [wordsIn(text), plainWordsIn(text), wordsIn(typed), plainWordsIn(typed)];
+}
+
 /** Plain words for which hiragana and katakana differ. */
 export function wordsWithBothKana(text: string): string[] {
   return splitWords(fold(text));
