@@ -18,7 +18,7 @@ import { readVerb, type VerbArguments, type VerbSyntax } from '../program/verbs.
 import { groupChanges } from '../store/changes/group-changes.ts';
 import { verifyDifferences } from '../store/changes/verify-differences.ts';
 import { currentId, generationDir, requireGeneration } from '../store/generations/generations.ts';
-import { verifyGeneration } from '../store/generations/verify.ts';
+import { checkOneByOne, verifyAndOpen } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
 import { asLines, readList } from '../store/list-generations.ts';
 import { addStateToErrors, holdCurrent, rollbackAndHold } from '../store/pause-publishing.ts';
@@ -60,13 +60,17 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   verify: {
     usage: 'verify [ID]',
-    help: 'reads a generation back and checks it against its manifest and index; also checks all differences',
+    help: 'reads a generation back, checks it against its manifest and index, and searches it with MiniSearch; also checks all differences',
     options: {},
     positionals: [],
     optional: ['ID'],
     run: async (dir, [id]) => {
       const picked = pickId(dir, id);
-      const manifest = await verifyGeneration(generationDir(dir, picked));
+      const generation = generationDir(dir, picked);
+      const { manifest, index } = await verifyAndOpen(generation, checkOneByOne);
+      // Only this verb needs MiniSearch.
+      const { verifySearch } = await import('./verify-search.ts');
+      verifySearch(generation, index);
       const { counts } = manifest;
       const otherCollation = findOtherCollation(manifest);
       if (otherCollation !== undefined) process.stderr.write(`Warning: ${otherCollation}\n`);

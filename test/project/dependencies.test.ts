@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import fastGlob from 'fast-glob';
 import { describe, expect, test } from 'vitest';
 import { makeFolder, ROOT } from '../support/product.ts';
 
@@ -26,6 +27,26 @@ test.each(['package-lock.json', 'client/package-lock.json', 'test/bench/package-
     expect(packages.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
   },
 );
+
+test('the run-time dependencies are what the product imports, and the README gives a reason for each', () => {
+  const { dependencies } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const files = fastGlob.sync(['*/**/*.ts', 'bin/*'], {
+    cwd: ROOT,
+    // The client is a package of its own.
+    ignore: ['test/**', 'client/**', '**/node_modules/**', 'snapshots/**'],
+  });
+  const imported = files.flatMap((file) => {
+    const source = readFileSync(path.join(ROOT, file), 'utf8');
+    const found = source.matchAll(
+      /(?:\bfrom|^import|\bimport\(|\bresolve\()\s*'((?:@[\w-]+\/)?[\w-]+)[^':]*'/gm,
+    );
+    return [...found].map(([, name]) => name);
+  });
+  expect([...new Set(imported)].sort()).toEqual(Object.keys(dependencies).sort());
+  const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+  for (const name of Object.keys(dependencies))
+    expect(readme).toMatch(new RegExp(`^\\| .*\`${name}\``, 'm'));
+});
 
 test('npm runs no install script in this folder', () => {
   expect(readFileSync(path.join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);

@@ -1,9 +1,19 @@
 /** `cover-catalogue snapshot`: each verb, on two generations that differ in known ways. */
-import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import {
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { COVER_INDEX, CURRENT, GENERATIONS } from '../../format/layout.ts';
+import { COVER_INDEX, CURRENT, GENERATIONS, MANIFEST, MINISEARCH } from '../../format/layout.ts';
+import { encodeManifest, makeManifest, parseManifest } from '../../format/manifest.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
 import {
@@ -152,6 +162,33 @@ describe('verbs that change something', () => {
     }
     expect(current()).toBe(second);
     expect((await snapshot('verify')).stdout).toContain(`${second} is complete and undamaged`);
+  });
+
+  test('verify refuses a search.json that MiniSearch cannot load or search, though its hash is right', async () => {
+    const change = (change: (search: Record<string, unknown>) => object) => {
+      const folder = path.join(dir, GENERATIONS, second);
+      const file = path.join(folder, MINISEARCH);
+      const text = JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8'))));
+      writeFileSync(file, text);
+      const before = parseManifest(readFileSync(path.join(folder, MANIFEST), 'utf8'));
+      const files = before.files.map((each) =>
+        each.path === MINISEARCH
+          ? { ...each, size: Buffer.byteLength(text), sha256: hash('sha256', text) }
+          : each,
+      );
+      const manifest = makeManifest({ ...before, files }, before.sequence);
+      writeFileSync(path.join(folder, MANIFEST), encodeManifest(manifest));
+      renameSync(folder, path.join(dir, GENERATIONS, manifest.id));
+      second = manifest.id;
+    };
+    change((search) => ({ ...search, index: [] }));
+    const { code, stdout, stderr } = await snapshot('verify', second);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/MiniSearch does not find \/games\/\S+ by its title in search\.json/);
+    change((search) => ({ ...search, serializationVersion: 99 }));
+    expect((await snapshot('verify', second)).stderr).toContain(
+      'MiniSearch cannot load search.json',
+    );
   });
 
   test('verify names a missing file', async () => {
