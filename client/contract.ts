@@ -285,9 +285,9 @@ export interface paths {
          *     that was current in the last 30 days.
          *
          *     A new snapshot may replace the current one while you read several pages. Therefore, send the `to`
-         *     of the first page as `X-Snapshot` with the others, and begin again after 412. Apply removals first, because another record
-         *     may have the path of a removed one. A game that has moved to another path is a removal and an
-         *     addition.
+         *     of the first page as `X-Snapshot` with the others, and begin again after 412. Apply removals
+         *     first, because another record may have the path of a removed one. A game that has moved to
+         *     another path is a removal and an addition, in this order.
          *
          *     A platform counts as changed if its own record has changed, for example the number of its games.
          */
@@ -384,7 +384,10 @@ export interface components {
         };
         Game: {
             id: components["schemas"]["Id"];
-            /** @description Unique on its platform. */
+            /**
+             * @description Unique on its platform. If the catalogue has two games with one path, only the one with the
+             *     lower id is published.
+             */
             slug: components["schemas"]["Slug"];
             title: string;
             /** @description A year from 1 to 9999. If the catalogue contains 0 or a negative year, it is served unchanged. */
@@ -439,7 +442,9 @@ export interface components {
             size_bytes: number | null;
             /**
              * Format: uri
-             * @description The address of the image. It is not part of the API and needs no key.
+             * @description The address of the image. It is not part of the API and needs no key. Each segment of a
+             *     relative path is percent-encoded as by JavaScript's `encodeURIComponent`; of a path that is an
+             *     http or https address, only what RFC 3986 forbids.
              */
             url: string;
         };
@@ -577,7 +582,7 @@ export interface components {
                 type: string | null;
                 covers: components["schemas"]["Count"];
             }[];
-            /** @description The ten platforms with the most covers, in descending order. */
+            /** @description The ten platforms with the most covers, in descending order, otherwise in that of `/platforms`. */
             top_platforms: {
                 slug: components["schemas"]["Slug"];
                 name: string;
@@ -1657,7 +1662,8 @@ export interface operations {
                  *       letters or more two: a wrong, missing or extra letter, or two swapped ones. Digits and
                  *       words that name a platform must be right.
                  *
-                 *     At most 100 characters, without leading and trailing spaces. The first 8 words are used.
+                 *     At most 100 characters (Unicode code points), without leading and trailing spaces. The first
+                 *     8 words are used.
                  *     A text without a word, such as `!!!`, finds nothing.
                  * @example chrono
                  */
@@ -1686,7 +1692,7 @@ export interface operations {
                  *
                  *     1. titles that equal `q`
                  *     2. titles that begin with `q`; first those that have its last word as a whole word
-                 *     3. titles that have its words next to each other, in order
+                 *     3. titles that have its words next to each other, in order, as whole words
                  *     4. titles that have all its words as whole words
                  *     5. titles that have its last word only as the beginning of a word
                  *

@@ -46,7 +46,8 @@ export function gatherStatistics(
       const coverCount = firstCover[end] - firstCover[first];
       return { slug, name, games: end - first, covers: coverCount };
     })
-    .sort((a, b) => b.covers - a.covers || (a.slug < b.slug ? -1 : 1))
+    // Of equal ones, the order of platforms stays: the sort is stable.
+    .sort((a, b) => b.covers - a.covers)
     .slice(0, TOP_PLATFORMS);
   const body = JSON.stringify({
     ...counts,

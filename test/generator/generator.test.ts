@@ -342,6 +342,20 @@ describe('rows that break the contract', () => {
     );
   });
 
+  test('of two platforms with as many covers, the one that /platforms has first comes first', async () => {
+    const dir = newSnapshots();
+    const platforms = [
+      [1, 'a', 'Zeta'],
+      [2, 'b', 'Alpha'],
+    ];
+    const games = platforms.map(([id]) => game(id as number, id as number, `g${id}`, 'Title'));
+    const covers = games.map(([id]): Row => [id, id, null, null, 'approved', null]);
+    const catalogue = { platforms, games, covers, coverFiles: [], accounts: [] };
+    await generate(await makeSqlite(catalogue), dir);
+    const { top_platforms } = JSON.parse(currentFile(dir, 'stats.json'));
+    expect(top_platforms.map(({ slug }: { slug: string }) => slug)).toEqual(['b', 'a']);
+  });
+
   test('of two games with the same path, the one with the lower id is kept', async () => {
     const url = await makeDatabase('sqlite');
     const database = await openDatabase(url);

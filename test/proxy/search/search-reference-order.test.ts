@@ -57,6 +57,7 @@ describe('the tiers of relevance', () => {
     ['star star', 'Star Fox', 4],
     ['クエスト', 'ドラゴンクエスト', 4],
     ['fo', 'Star Fox', 6],
+    ['star fo', 'The Star Fox', 6],
     ['star adv', 'Star Fox Adventures', 6],
     ['fox sta', 'Star Fox', 6],
     ['the golden e', 'GoldenEye the First', 6],
