@@ -60,7 +60,6 @@ const SLOW = [
   'test/proxy/http/fast-path.test.ts',
   'test/proxy/http/request-id.test.ts',
   'test/proxy/keys/missing-keys.test.ts',
-  'test/proxy/state/limit-handover.test.ts',
   'test/proxy/limits/limit.test.ts',
   'test/proxy/search/judged.test.ts',
   'test/proxy/search/search-agreement.test.ts',

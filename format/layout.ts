@@ -60,14 +60,6 @@ export function isKeyUsageFile(name: string): boolean {
   return /^key-usage-(?:0|[1-9]\d{0,4})\.json$/.test(name);
 }
 
-/**
- * Inside {@link PROXY_FOLDER}: the limit windows that the proxy whose PORT is `port` saves for its next
- * start.
- */
-export function limitWindowsFile(port: number): string {
-  return `limit-windows-${port}.bin`;
-}
-
 // Inside a generation:
 export const MANIFEST = 'manifest.json';
 export const PLATFORMS = 'platforms.json';

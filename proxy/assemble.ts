@@ -22,7 +22,6 @@ import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
 import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
-import type { FleetMember } from './limits/handover.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
 import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
 import { makeMaintenanceFile, newMaintenanceCell } from './maintenance.ts';
@@ -31,7 +30,6 @@ import { openSite } from './site/site.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
 import { makeInstanceFiles } from './state/instance-files.ts';
 import { makeKeyUsage, readAdmittedToday } from './state/key-usage.ts';
-import { bootId, type LimitHandover, makeLimitHandover } from './state/limit-handover.ts';
 import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/serving.ts';
 import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
 
@@ -60,10 +58,7 @@ export interface ProxyParts {
   readonly accessLog: LogFile;
   readonly polling: Polling;
   readonly connectionLimit: ProxyLimit;
-  readonly handover: LimitHandover;
   readonly state: { isStopping: boolean };
-  /** Saves the limit windows for the next run. */
-  saveLimits(): Promise<void>;
 }
 
 export async function assemble(environment: ProxyEnvironment, log: Logger): Promise<ProxyParts> {
@@ -81,11 +76,6 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
   const accessLog = openAccessLog(environment, dropped, metrics.registry, log);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
   const files = makeInstanceFiles(snapshotsDir);
-  const boot = bootId();
-  const clock = () => ({ now: now(), wall: Date.now(), boot });
-  const handover = makeLimitHandover(files, port, clock, log);
-  const saved = await handover.read();
-  if (saved !== undefined) addresses.restore(saved.addresses);
   const events = makeEvents(metrics, connectionLimit, log);
   const snapshots = openSnapshots(snapshotsDir, events, now);
   const changes = makeChangeStore(snapshotsDir, makeChangeEvents(metrics, log), now);
@@ -93,13 +83,13 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
   };
-  const common = makeCommonParts(environment, saved?.fleet);
+  const common = makeCommonParts(environment);
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
     { snapshots, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
   );
   const earlier = await readAdmittedToday(files, keyUsageFile(port), Date.now());
-  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys, threads, earlier);
+  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, now, threads, earlier);
   const serving = makeServing({
     snapshots,
     readChanges: changes.read,
@@ -144,14 +134,7 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
     accessLog,
     polling,
     connectionLimit,
-    handover,
     state,
-    saveLimits: () =>
-      handover.write({
-        keys: keys.windows(now()),
-        addresses: addresses.save(now()),
-        fleet: limitState()?.totals.isReported ? serving.limits?.member() : undefined,
-      }),
   };
 }
 
@@ -165,12 +148,10 @@ function newCells(threads: number) {
   }));
 }
 
-/** What all serving threads have in common. @param earlier how the run before this one was known */
-function makeCommonParts(environment: ProxyEnvironment, earlier: FleetMember | undefined) {
+/** What all serving threads have in common. */
+function makeCommonParts(environment: ProxyEnvironment) {
   return {
-    // The run before this one is the same member of the fleet, if it has left nothing to report.
-    proxy: earlier?.proxy ?? randomBytes(8).toString('hex'),
-    reportedEpoch: earlier?.epoch,
+    proxy: randomBytes(8).toString('hex'),
     maintenance: newMaintenanceCell(),
     sitePages: openSite({
       publicUrl: environment.PUBLIC_URL,

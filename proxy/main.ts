@@ -55,7 +55,6 @@ async function main(): Promise<void> {
   // By default, this signal would end the proxy.
   process.on('SIGHUP', proxy.accessLog.reopen);
   await proxy.polling.start();
-  // After the keys, whose windows may have to be reported.
   await proxy.serving.limits?.start();
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith((signal) => stop(proxy, signal, log));
@@ -74,7 +73,7 @@ async function main(): Promise<void> {
 }
 
 async function listen(
-  { admin, serving, workers, connectionLimit, handover, state }: ProxyParts,
+  { admin, serving, workers, connectionLimit, state }: ProxyParts,
   environment: ProxyEnvironment,
 ): Promise<void> {
   connectionLimit.start();
@@ -96,10 +95,9 @@ async function listen(
   if (state.isStopping) return;
   const { address, port } = serving.server.address() as AddressInfo;
   await workers.listen(port, address);
-  await handover.clear();
 }
 
-/** Lets the requests under way finish, then saves the limit windows for the next run. */
+/** Lets the requests under way finish. */
 async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<void> {
   const { admin, serving, workers, changes, accessLog, polling, state } = proxy;
   state.isStopping = true;
@@ -111,7 +109,6 @@ async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<voi
   await Promise.all([serving.close(), workers.close()]);
   changes.close();
   await polling.finish();
-  await proxy.saveLimits();
   await accessLog.close();
   admin.close();
   admin.closeAllConnections();

@@ -55,8 +55,6 @@ export interface KeyTable extends Keys {
   byHash(hash: string): KeyRecord | undefined;
   /** One record for each key: that of a rotated key, which shares its window, is not among them. */
   all(): Iterable<KeyRecord>;
-  /** The records of {@link KeyTable.all} by their hashes. */
-  entries(): Iterable<[string, KeyRecord]>;
 }
 
 /** Whether requests with a raw key are accepted. @param now of the wall clock, by default the present */
@@ -66,12 +64,8 @@ export function isValid({ state, endsAt }: KeyRecord, now?: number): boolean {
   return endsAt === Number.POSITIVE_INFINITY || (now ?? Date.now()) < endsAt;
 }
 
-/**
- * @param receive called when a window was moved to a larger one: it must call `replace` with the newer
- * list, which contains the larger window
- * @param thread the number of this serving thread; the first is 0
- */
-export function makeKeyTable(receive: () => void = () => {}, thread = 0): KeyTable {
+/** @param thread the number of this serving thread; the first is 0 */
+export function makeKeyTable(thread = 0): KeyTable {
   const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
   let records: Map<string, KeyRecord> | undefined;
   /** The records of rotated keys that still work. */
@@ -112,22 +106,13 @@ export function makeKeyTable(receive: () => void = () => {}, thread = 0): KeyTab
       if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
       return record;
     },
-    admit(record, now, most = record.limit) {
-      for (;;) {
-        // Never more than the window can hold.
-        const limit = Math.min(most, record.window.capacity);
-        const quota = record.window.admit(limit, now);
-        if (quota !== undefined) return quota;
-        receive();
-      }
-    },
-    record(record, now) {
-      while (!record.window.record(now)) receive();
-    },
+    admit: (record, now, most = record.limit) =>
+      // Never more than the window can hold.
+      record.window.admit(Math.min(most, record.window.capacity), now),
+    record: (record, now) => record.window.record(now),
     size: () => records?.size,
     byHash,
     all: () => records?.values() ?? [],
-    entries: () => records?.entries() ?? [],
     replace(keys) {
       const next = new Map<string, KeyRecord>();
       const nextRotated = new Map<string, KeyRecord>();

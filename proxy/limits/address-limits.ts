@@ -8,7 +8,6 @@
 import { randomInt } from 'node:crypto';
 import {
   admitIn,
-  fillIn,
   peekIn,
   type Quota,
   RING_HEAD,
@@ -30,32 +29,18 @@ export interface AddressLimits {
   peek(address: string, now: number, most?: number): Quota;
   /** Counts a request that was admitted elsewhere. */
   record(address: string, now: number): void;
+  /** The windows with requests that still count. */
+  windows(now: number): AddressWindow[];
   /** The hash of an address. It is the same for everybody who has the same seed. */
   tagOf(address: string): number;
   /** Replaces the seed of the hashes. All windows start from zero, unless the seed is the same. */
   useSeed(seed: readonly [number, number]): void;
-  /** Returns the windows with requests that still count, for {@link AddressLimits.restore}. */
-  save(now: number): SavedAddresses;
-  /**
-   * Continues with windows that another process saved. Call it before anything is counted. Windows from
-   * a table of another size are ignored; the size depends on the limit.
-   */
-  restore(saved: SavedAddresses): void;
 }
 
-/** The windows of addresses. An address is stored only as its hash. */
-export interface SavedAddresses {
-  /** The secret seed of the hash. */
-  readonly seed: readonly [number, number];
-  /** How many sets the table has. */
-  readonly sets: number;
-  readonly windows: readonly SavedAddress[];
-}
-
-export interface SavedAddress {
+export interface AddressWindow {
   /** The number of its set in the table. */
   readonly set: number;
-  /** The part of its hash that tells it from other addresses in the set. */
+  /** The hash of its address, as {@link AddressLimits.tagOf} returns it. */
   readonly tag: number;
   /** The times at which the requests that still count were admitted, the oldest first. */
   readonly times: readonly number[];
@@ -74,37 +59,13 @@ const WINDOW_HEAD = 2;
 /** @param limit how many requests one address may make in any 60 seconds */
 export function makeAddressLimits(limit: number, memory = newMemory(limit)): AddressLimits {
   const { sets, cellsPerWindow } = layoutOf(limit);
-  // The seed is random, so that nobody can find addresses that share a set. `restore` replaces it.
+  // The seed is random, so that nobody can find addresses that share a set.
   const seed = new Uint32Array(memory, 0, 2);
   const locks = new Int32Array(memory, 8, sets);
   const cells = new Float64Array(memory, 8 + sets * 4);
   const { find, replace } = makeWindowTable(cells, cellsPerWindow);
   /** The ring of the window that starts at an index of `cells`. */
   const ringOf = (at: number): Ring => ({ cells, base: at + WINDOW_HEAD, capacity: limit });
-
-  function save(now: number): SavedAddresses {
-    const windows: SavedAddress[] = [];
-    for (let at = 0; at < sets * WINDOWS_PER_SET * cellsPerWindow; at += cellsPerWindow) {
-      const tag = cells[at + TAG];
-      if (tag === 0 || now - cells[at + LAST_USED] >= WINDOW_MS) continue;
-      const times = timesIn(ringOf(at), now);
-      const set = Math.floor(at / (WINDOWS_PER_SET * cellsPerWindow));
-      if (times.length > 0) windows.push({ set, tag, times });
-    }
-    return { seed: [seed[0], seed[1]], sets, windows };
-  }
-
-  function restore(saved: SavedAddresses): void {
-    if (saved.sets !== sets) return;
-    seed.set(saved.seed);
-    for (const { set, tag, times } of saved.windows) {
-      const at = replace(set, tag);
-      // If the limit was lowered, there can be more times than the ring holds. Only the newest matter.
-      const counted = times.slice(-limit);
-      fillIn(ringOf(at), counted);
-      cells[at + LAST_USED] = counted.at(-1) ?? 0;
-    }
-  }
 
   /** The ring of an address, under the caller's lock. */
   function ringFor(set: number, tag: number, now: number): Ring {
@@ -117,8 +78,17 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
   return {
     memory,
     limit,
-    save,
-    restore,
+    windows(now) {
+      const windows: AddressWindow[] = [];
+      for (let at = 0; at < sets * WINDOWS_PER_SET * cellsPerWindow; at += cellsPerWindow) {
+        const tag = cells[at + TAG];
+        if (tag === 0 || now - cells[at + LAST_USED] >= WINDOW_MS) continue;
+        const times = timesIn(ringOf(at), now);
+        const set = Math.floor(at / (WINDOWS_PER_SET * cellsPerWindow));
+        if (times.length > 0) windows.push({ set, tag, times });
+      }
+      return windows;
+    },
     tagOf: (address) => hashOf(address, seed, sets).tag,
     useSeed([first, second]) {
       if (seed[0] === first && seed[1] === second) return;

@@ -31,22 +31,16 @@ export interface RollingWindow {
   /**
    * Counts the request if the limit allows it.
    * @param limit at most the capacity
-   * @returns undefined if the window was replaced by a larger one
    */
-  admit(limit: number, now: number): Quota | undefined;
-  /**
-   * Counts a request that was admitted elsewhere, whatever the limit.
-   * @returns false if the window was replaced by a larger one
-   */
-  record(now: number): boolean;
-  /** Returns what is left, without counting anything; undefined as for {@link RollingWindow.admit}. */
-  peek(limit: number, now: number): Quota | undefined;
+  admit(limit: number, now: number): Quota;
+  /** Counts a request that was admitted elsewhere, whatever the limit. */
+  record(now: number): void;
+  /** Returns what is left, without counting anything. */
+  peek(limit: number, now: number): Quota;
   /** When a request was last admitted; -Infinity if none ever was. */
   lastAdmitted(): number;
   /** The times at which the requests that still count were admitted, the oldest first. */
   times(now: number): number[];
-  /** Moves all counted requests into a window from {@link makeLargerWindow}, which replaces this one. */
-  moveTo(larger: RollingWindow): void;
 }
 
 /** How long an admitted request counts. */
@@ -73,32 +67,24 @@ const COUNT = 1;
 const NEWEST = 2;
 export const RING_HEAD = 3;
 
-/** The layout of a window's memory: its lock, whether it was moved, then its ring. */
+/** The layout of a window's memory: its lock, in as many bytes as a number, then its ring. */
 const LOCK = 0;
-const MOVED = 1;
-const STATE_BYTES = 8;
+const LOCK_BYTES = 8;
 
 /**
  * @param capacity the largest limit that the window will be used with
  * @param times when earlier requests were admitted: at most `capacity` times, the oldest first
  */
 export function makeRollingWindow(capacity: number, times: readonly number[] = []): RollingWindow {
-  const memory = new SharedArrayBuffer(STATE_BYTES + 8 * (RING_HEAD + capacity));
-  fillIn({ cells: new Float64Array(memory, STATE_BYTES), base: 0, capacity }, times);
+  const memory = new SharedArrayBuffer(LOCK_BYTES + 8 * (RING_HEAD + capacity));
+  fillIn({ cells: new Float64Array(memory, LOCK_BYTES), base: 0, capacity }, times);
   return openRollingWindow(memory);
-}
-
-/** Creates a locked window: every caller waits until another window was moved into it. */
-export function makeLargerWindow(capacity: number): RollingWindow {
-  const window = makeRollingWindow(capacity);
-  lock(new Int32Array(window.memory, 0, 2), LOCK);
-  return window;
 }
 
 /** Opens a window whose memory was created before, possibly by another thread. */
 export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
-  const state = new Int32Array(memory, 0, 2);
-  const cells = new Float64Array(memory, STATE_BYTES);
+  const state = new Int32Array(memory, 0, 1);
+  const cells = new Float64Array(memory, LOCK_BYTES);
   const capacity = cells.length - RING_HEAD;
   const ring: Ring = { cells, base: 0, capacity };
   return {
@@ -107,7 +93,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
     admit(limit, now) {
       lock(state, LOCK);
       try {
-        return state[MOVED] === 1 ? undefined : admitIn(ring, limit, now);
+        return admitIn(ring, limit, now);
       } finally {
         unlock(state, LOCK);
       }
@@ -115,9 +101,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
     record(now) {
       lock(state, LOCK);
       try {
-        if (state[MOVED] === 1) return false;
         recordIn(ring, now);
-        return true;
       } finally {
         unlock(state, LOCK);
       }
@@ -125,7 +109,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
     peek(limit, now) {
       lock(state, LOCK);
       try {
-        return state[MOVED] === 1 ? undefined : peekIn(ring, limit, now);
+        return peekIn(ring, limit, now);
       } finally {
         unlock(state, LOCK);
       }
@@ -140,22 +124,6 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
         return timesIn(ring, now);
       } finally {
         unlock(state, LOCK);
-      }
-    },
-    moveTo(larger) {
-      const target = new Float64Array(larger.memory, STATE_BYTES);
-      lock(state, LOCK);
-      try {
-        const count = cells[COUNT];
-        for (let position = 0; position < count; position++) {
-          target[RING_HEAD + position] = timeAt(ring, position);
-        }
-        target[COUNT] = count;
-        target[NEWEST] = cells[NEWEST];
-        state[MOVED] = 1;
-      } finally {
-        unlock(state, LOCK);
-        unlock(new Int32Array(larger.memory, 0, 2), LOCK);
       }
     },
   };

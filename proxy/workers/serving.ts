@@ -49,8 +49,6 @@ export const SERVING_VARIABLES = [
 export interface FleetIdentity {
   /** The name of this process in the fleet. */
   readonly proxy: string;
-  /** The epoch in which the run before this one had reported all of its requests. */
-  readonly reportedEpoch: string | undefined;
   /** The thread's counts, from `newLimitCells`. */
   readonly limitCells: Float64Array;
 }
@@ -137,11 +135,11 @@ export function makeServing(parts: ServingParts): Serving {
 }
 
 function openLimits(parts: ServingParts): OpenSharedLimits | undefined {
-  const { connectToStore: connect, proxy, reportedEpoch, limitCells: cells, log } = parts;
+  const { connectToStore: connect, proxy, limitCells: cells, log } = parts;
   if (connect === undefined) return undefined;
   const { LIMITS_FAILURE: failure } = parts.environment;
   const windows = makeOwnWindows(parts.keys.all, parts.addresses);
-  return openSharedLimits({ connect, failure, proxy, reportedEpoch, windows, cells, now, log });
+  return openSharedLimits({ connect, failure, proxy, windows, cells, now, log });
 }
 
 /** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */

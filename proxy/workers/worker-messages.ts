@@ -1,7 +1,7 @@
 /** The messages between the first thread of a proxy and its workers. They arrive in order. */
-import type { MessagePort } from 'node:worker_threads';
 import type { Batch } from '../access-log/thread-lines.ts';
 import type { PageOrder, PageReply } from '../changes/change-store.ts';
+import type { SharedKey } from '../keys/key-table.ts';
 import type { SitePages } from '../site/site.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
 import type { FleetIdentity } from './serving.ts';
@@ -22,13 +22,13 @@ export interface WorkerStart extends FleetIdentity {
   readonly maintenance: Int32Array;
   /** The pages of the site, which the first thread has made. */
   readonly sitePages: SitePages;
-  /** Receives all keys whenever one changed. */
-  readonly keys: MessagePort;
 }
 
 export type ToWorker =
   | { readonly type: 'listen'; readonly port: number; readonly host: string }
   | { readonly type: 'announce end' | 'close' }
+  /** All keys, whenever one changed. */
+  | { readonly type: 'keys'; readonly keys: readonly SharedKey[] }
   /** The batch of 'log lines' was written or dropped. */
   | { readonly type: 'lines done' }
   | { readonly type: 'serve'; readonly files: OpenedFiles }

@@ -5,7 +5,7 @@
  */
 
 import { once } from 'node:events';
-import { MessageChannel, Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import type { HandOn } from '../access-log/thread-lines.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
 import type { SharedKey } from '../keys/key-table.ts';
@@ -36,39 +36,32 @@ export interface FirstThread {
 
 /** @param starts for each worker, the memory that it shares with the others, and its place in the fleet */
 export function startWorkers(
-  starts: readonly Omit<WorkerStart, 'number' | 'keys'>[],
+  starts: readonly Omit<WorkerStart, 'number'>[],
   { snapshots, readChanges, handOnLines, onFailure }: FirstThread,
 ): WorkerPool {
   const workers = starts.map((shared, index) => {
-    const { port1, port2 } = new MessageChannel();
-    const start: WorkerStart = { ...shared, number: index + 2, keys: port2 };
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: start,
-      transferList: [port2],
-    });
+    const start: WorkerStart = { ...shared, number: index + 2 };
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: start });
     worker.on('error', (error) => onFailure(error as Error));
     snapshots.join({ serve: (files) => serveOn(worker, files) });
     answerOrders(worker, readChanges);
     writeLines(worker, handOnLines);
-    port1.unref();
-    return { worker, keys: port1 };
+    return worker;
   });
 
   const sendAll = (message: ToWorker) => {
-    for (const { worker } of workers) worker.postMessage(message);
+    for (const worker of workers) worker.postMessage(message);
   };
 
   /** Sends a message to all workers; resolves when each has replied with a message of type `answer`. */
   async function request(message: ToWorker, answer: 'listening' | 'closed'): Promise<void> {
-    const answers = workers.map(({ worker }) => untilMessage(worker, answer));
+    const answers = workers.map((worker) => untilMessage(worker, answer));
     sendAll(message);
     await Promise.all(answers);
   }
 
   return {
-    announceKeys(keys) {
-      for (const worker of workers) worker.keys.postMessage(keys);
-    },
+    announceKeys: (keys) => sendAll({ type: 'keys', keys }),
     listen: (port, host) => request({ type: 'listen', port, host }, 'listening'),
     announceEnd: () => sendAll({ type: 'announce end' }),
     close: () => request({ type: 'close' }, 'closed'),

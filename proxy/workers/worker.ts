@@ -2,12 +2,12 @@
  * The program of a worker thread. It runs the same server on the same port as the first thread, which
  * sends it the keys, the memory of the limits and the generations.
  */
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { makeLog } from '../../program/log.ts';
 import { makeRequestCounts } from '../api/request-counts.ts';
 import { makeThreadChanges } from '../changes/thread-changes.ts';
-import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
+import { makeKeyTable } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
 import { loadStoreClient } from '../limits/shared/open-shared-limits.ts';
 import { makeThreadGeneration } from '../snapshot/thread-generation.ts';
@@ -18,21 +18,11 @@ if (parentPort === null) throw new Error('worker.ts runs only as a worker thread
 const main = parentPort;
 const send = (message: FromWorker) => main.postMessage(message);
 const start: WorkerStart = workerData;
-const { number, addresses, counts, connections, keys: keysPort } = start;
+const { number, addresses, counts, connections } = start;
 const environment = readEnvironment(SERVING_VARIABLES);
 const log = makeLog(environment.LOG_LEVEL, { thread: number });
 
-const keys = makeKeyTable(receiveKeys, number - 1);
-// The first thread sends the new keys before it moves a window. So when this thread finds a window
-// moved, the message with the larger window is already in the port.
-function receiveKeys(): void {
-  for (;;) {
-    const received: { message: SharedKey[] } | undefined = receiveMessageOnPort(keysPort);
-    if (received === undefined) return;
-    keys.replace(received.message);
-  }
-}
-keysPort.on('message', (list: SharedKey[]) => keys.replace(list));
+const keys = makeKeyTable(number - 1);
 
 const snapshots = makeThreadGeneration();
 
@@ -61,12 +51,13 @@ main.on('message', async (message: ToWorker) => {
   switch (message.type) {
     case 'listen': {
       const { port, host } = message;
-      // The shared limits report the windows of all keys.
-      receiveKeys();
       await serving.limits?.start();
       serving.server.listen({ port, host, reusePort: true }, () => send({ type: 'listening' }));
       break;
     }
+    case 'keys':
+      keys.replace(message.keys);
+      break;
     case 'serve':
       await snapshots.serve(message.files);
       send({ type: 'serving' });

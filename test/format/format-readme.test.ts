@@ -108,7 +108,6 @@ describe('its tables contain', () => {
       'current.json',
       'push/',
       'proxy/key-usage-<PORT>.json',
-      'proxy/limit-windows-<PORT>.bin',
     ]);
     const packs = files?.filter((name) => name.includes('<platform slug>'));
     expect(packs).toEqual(['games/<platform slug>.json', 'covers/<platform slug>.json']);

@@ -13,8 +13,7 @@ const WAITED_MS = 5;
 const SLOW = 6;
 const REACHABLE = 7;
 const PROXIES = 8;
-const REPORTED = 9;
-const LENGTH = 10;
+const LENGTH = 9;
 
 /** A request that waits longer is counted as slow. */
 export const SLOW_MS = 10;
@@ -28,8 +27,7 @@ export interface LimitCells {
   countLocal(): void;
   /** Counts a request that was refused because the store could not be asked. */
   countRefused(): void;
-  /** @param isReported whether the store knows all requests that this thread admitted */
-  setState(isReachable: boolean, proxies: number, isReported: boolean): void;
+  setState(isReachable: boolean, proxies: number): void;
 }
 
 /** The counts of all threads. */
@@ -43,8 +41,6 @@ export interface LimitTotals {
   readonly slow: number;
   /** Whether every thread can ask the store. */
   readonly isReachable: boolean;
-  /** Whether the store knows all requests that this process admitted. */
-  readonly isReported: boolean;
   readonly proxies: number;
 }
 
@@ -69,9 +65,8 @@ export function makeLimitCells(cells: Float64Array): LimitCells {
     countRefused() {
       cells[REFUSED]++;
     },
-    setState(isReachable, proxies, isReported) {
+    setState(isReachable, proxies) {
       cells[REACHABLE] = Number(isReachable);
-      cells[REPORTED] = Number(isReported);
       cells[PROXIES] = proxies;
     },
   };
@@ -88,7 +83,6 @@ export function readLimitTotals(threads: readonly Float64Array[]): LimitTotals {
     refused: sum(REFUSED),
     waitedSeconds: sum(WAITED_MS) / 1000,
     slow: sum(SLOW),
-    isReported: threads.every((cells) => cells[REPORTED] === 1),
     isReachable: threads.every((cells) => cells[REACHABLE] === 1),
     proxies: Math.max(...threads.map((cells) => cells[PROXIES])),
   };

@@ -38,8 +38,6 @@ export interface FleetOptions {
   /** The name of this process; all of its threads have the same. */
   readonly proxy: string;
   readonly windows: OwnWindows;
-  /** The epoch in which an earlier run had reported the windows that this one continues with. */
-  readonly reportedEpoch?: string | undefined;
   /** Called whenever it was decided whether the store may be asked. */
   readonly onChange: () => void;
 }
@@ -49,8 +47,6 @@ export interface Fleet {
   epoch(): string | undefined;
   /** Whether the store may be asked in a moment: requests then wait, since each would have to be reported. */
   isNearlyReady(): boolean;
-  /** The last epoch in which the store knew all requests of this proxy; undefined if it does not. */
-  reportedEpoch(): string | undefined;
   /** How many proxies there are, including this one, as far as it knows. */
   proxies(): number;
   /** Why the store may not be asked. */
@@ -73,7 +69,7 @@ export function makeFleet(options: FleetOptions): Fleet {
   const store = makeStore(connection, surroundings, proxy);
   const unreported = makeUnreported(now);
   /** The epoch in which the store knows all requests of this proxy, except the unreported ones. */
-  let reported = options.reportedEpoch;
+  let reported: string | undefined;
   let jumpedIn = '';
   let members: readonly string[] = [proxy];
   /** Whether the members are those of a fleet in which this proxy has already shared limits. */
@@ -118,7 +114,7 @@ export function makeFleet(options: FleetOptions): Fleet {
     const { epoch, reportedAt } = joined;
     if (ready !== undefined && epoch !== ready) setReady(undefined, 'it has started again');
     if (reported === epoch) {
-      // The run before this one has reported everything, but others may wait for this one.
+      // Everything is reported, but others may wait for this proxy.
       if (reportedAt === undefined) await store.report(epoch, 'last', [], TIMEOUT_MS);
       return joined;
     }
@@ -218,7 +214,6 @@ export function makeFleet(options: FleetOptions): Fleet {
       return ready;
     },
     isNearlyReady: () => isNearlyReady,
-    reportedEpoch: () => (unreported.isEmpty() ? reported : undefined),
     proxies: () => members.length,
     fault: () => fault,
     note: unreported.note,

@@ -4,7 +4,6 @@
  */
 import type { Logger } from 'pino';
 import type { LimitsAddress } from '../../../program/environment/limits-url.ts';
-import type { FleetMember } from '../handover.ts';
 import type { StoreConnection } from './connection.ts';
 import { type LimitCells, makeLimitCells } from './counts.ts';
 import { makeFleet, type OwnWindows } from './fleet.ts';
@@ -20,8 +19,6 @@ export interface OpenSharedLimits {
   stop(): Promise<void>;
   /** Why the store cannot be asked, or which of its settings is unsafe; undefined if all is well. */
   fault(): string | undefined;
-  /** Undefined if the store does not know all requests of this thread. */
-  member(): FleetMember | undefined;
 }
 
 /** Connects one thread to the store. */
@@ -46,7 +43,6 @@ export interface SharedLimitsParts {
   /** The name of this process in the fleet. */
   readonly proxy: string;
   readonly windows: OwnWindows;
-  readonly reportedEpoch?: string | undefined;
   /** The counts of this thread. */
   readonly cells: Float64Array;
   /** The clock of the windows. */
@@ -55,7 +51,7 @@ export interface SharedLimitsParts {
 }
 
 export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
-  const { failure, windows, proxy, reportedEpoch } = parts;
+  const { failure, windows, proxy } = parts;
   const surroundings = realSurroundings(parts.now);
   const connection = parts.connect();
   const counts = makeLimitCells(parts.cells);
@@ -66,7 +62,6 @@ export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
     surroundings,
     proxy,
     windows,
-    reportedEpoch,
     onChange() {
       noteState(counts);
       shared.onChange();
@@ -76,7 +71,7 @@ export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
 
   function noteState(cells: LimitCells): void {
     const isReachable = fleet.epoch() !== undefined;
-    cells.setState(isReachable, fleet.proxies(), fleet.reportedEpoch() !== undefined);
+    cells.setState(isReachable, fleet.proxies());
     logState(isReachable ? undefined : fleet.fault(), fleet.proxies());
     const found = isReachable ? connection.fault() : danger;
     if (found !== undefined && found !== danger) parts.log.warn(`The limits store: ${found}`);
@@ -88,10 +83,6 @@ export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
     start: fleet.start,
     stop: fleet.stop,
     fault: () => fleet.fault() ?? connection.fault(),
-    member() {
-      const epoch = fleet.reportedEpoch();
-      return epoch === undefined ? undefined : { proxy, epoch };
-    },
   };
 }
 

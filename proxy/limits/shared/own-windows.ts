@@ -29,7 +29,7 @@ export function makeOwnWindows(
         const times = window.times(now);
         if (times.length > 0) yield { name: keyWindowName(id), times };
       }
-      for (const { tag, times } of addresses.save(now).windows) {
+      for (const { tag, times } of addresses.windows(now)) {
         yield { name: addressWindowName(tag), times };
       }
     },

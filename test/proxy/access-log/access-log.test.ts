@@ -118,7 +118,7 @@ describe('with all', () => {
       [await log('/nowhere', keyed), { status: 404, refusal: null, key: 7, route: 'none' }],
       [await log('/stats?a=b', keyed), { status: 400, key: 7, route: 'stats', query: 'a=…' }],
       [await log('/stats', {}, 'DELETE'), { status: 405, method: 'DELETE', key: null }],
-      [await log('/stats', gone), { status: 410, key: 7, route: 'stats', snapshot: null }],
+      [await log('/stats', gone), { status: 412, key: 7, route: 'stats', snapshot: null }],
     ] as const;
     for (const [{ line, reply }, expected] of cases) {
       expect(line).toMatchObject({ ...expected, bytes: reply.bytes.length });

@@ -178,7 +178,7 @@ async function serve(broken: Partial<ApiParts>) {
   );
   const clock = () => performance.now();
   const snapshots = openSnapshots(dir, { swapped() {}, refused() {} }, clock);
-  const keys = makeKeyStore(dir, () => {});
+  const keys = makeKeyStore(dir, () => {}, clock);
   await Promise.all([snapshots.refresh(), keys.refresh()]);
   const api = makeApi({
     snapshots,

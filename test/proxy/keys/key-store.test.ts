@@ -18,7 +18,11 @@ let time: number;
 
 beforeEach(() => {
   dir = makeFolder();
-  store = makeKeyStore(dir, () => {});
+  store = makeKeyStore(
+    dir,
+    () => {},
+    () => time,
+  );
   time = 1e6;
 });
 
@@ -80,19 +84,6 @@ test('the requests of a key do not count for another key, or for a new key with 
   expect(use(keys[1], 1).remaining).toBe(3);
 });
 
-test('windows of an earlier process continue in a new store', async () => {
-  const keys = [testKey(1, { limit: 5 }), testKey(2, { limit: 5 })];
-  await replaceKeys(keys);
-  use(keys[0], 3);
-  const saved = store.windows(time);
-  expect(saved.map(({ id, times }) => [id, times])).toEqual([[1, [1e6, 1e6 + 1, 1e6 + 2]]]);
-  store = makeKeyStore(dir, () => {}, saved);
-  expect(await store.refresh()).toBe(true);
-  expect(use(keys[0], 1)).toMatchObject({ admitted: 1, remaining: 1 });
-  expect(use(keys[1], 1)).toMatchObject({ admitted: 1, remaining: 4 });
-  expect(store.windows(time + 2 * MINUTE)).toEqual([]);
-});
-
 test('a key that is missing from the file is refused, and valid again when it is back', async () => {
   const key = testKey(1, { limit: 10 });
   await replaceKeys([key]);
@@ -119,7 +110,6 @@ test('a rotated key and the new one share one limit, and the new one keeps it al
   // They are one key, whose window and last use are reported once.
   expect([...store.all()].map(({ id }) => id)).toEqual([1]);
   expect(store.size()).toBe(1);
-  expect(store.windows(time).map(({ times }) => times.length)).toEqual([4]);
   // A larger limit moves the window of both.
   await replaceKeys([{ ...rotated, limit: 50 }]);
   expect(use(old, 1).remaining).toBe(45);
@@ -129,20 +119,6 @@ test('a rotated key and the new one share one limit, and the new one keeps it al
   expect(store.find(old.key)).toBe(undefined);
   expect(store.recent(old.key)).toBe(undefined);
   expect(use(rotated, 1).remaining).toBe(43);
-});
-
-test('the window of a rotated key continues in a new process', async () => {
-  const old = testKey(1, { limit: 5 });
-  await replaceKeys([old]);
-  use(old, 3);
-  const saved = store.windows(time);
-  const endsAt = Date.now() + MINUTE;
-  const rotated = { ...testKey(1, { limit: 5 }), previous: { hash: hashKey(old.key), endsAt } };
-  exportKeys(dir, [rotated]);
-  store = makeKeyStore(dir, () => {}, saved);
-  await store.refresh();
-  expect(use(rotated, 1).remaining).toBe(1);
-  expect(use(old, 1).remaining).toBe(0);
 });
 
 test('a key that ends is refused from then on, even if the file is not replaced', async () => {

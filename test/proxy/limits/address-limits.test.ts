@@ -15,17 +15,18 @@ const address = (number: number) =>
   `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 
 /** The number of sets of a table for a limit. */
-const setsOf = (limit: number) => makeAddressLimits(limit).save(0).sets;
+const setsOf = (limit: number) =>
+  (makeAddressLimits(limit).memory.byteLength - 8) / (4 + WINDOWS_PER_SET * (5 + limit) * 8);
 
 /** Finds addresses whose windows are in the same set. */
 function findSharing(limits: ReturnType<typeof makeAddressLimits>, count: number): string[] {
-  const { seed, sets } = limits.save(0);
+  const [first, second] = new Uint32Array(limits.memory, 0, 2);
   const bySet = new Map<number, string[]>();
   for (let number = 0; ; number++) {
     const probe = makeAddressLimits(LARGE_LIMIT);
-    probe.restore({ seed, sets, windows: [] });
+    probe.useSeed([first, second]);
     probe.admit(address(number), 0);
-    const [window] = probe.save(0).windows;
+    const [window] = probe.windows(0);
     const sharing = bySet.get(window.set) ?? [];
     sharing.push(address(number));
     if (sharing.length === count) return sharing;
@@ -38,7 +39,7 @@ test('each of thousands of simultaneous addresses has exactly its limit', () => 
   const LIMIT = 3;
   const limits = makeAddressLimits(LIMIT);
   // With this seed no set of the table overflows.
-  limits.restore({ seed: [1, 2], sets: setsOf(LIMIT), windows: [] });
+  limits.useSeed([1, 2]);
   const admitted = new Map<string, number[]>();
   let now = 1e6;
   let refused = 0;
@@ -92,8 +93,7 @@ describe('the table', () => {
     const limits = makeAddressLimits(LARGE_LIMIT);
     const room = setsOf(LARGE_LIMIT) * WINDOWS_PER_SET;
     for (let number = 0; number < 20_000; number++) limits.admit(address(number), number / 1_000);
-    const { windows } = limits.save(20);
-    expect(windows).toHaveLength(room);
+    expect(limits.windows(20)).toHaveLength(room);
     const remembered = new Set<number>();
     for (let number = 0; number < 20_000; number++) {
       if (limits.peek(address(number), 20).remaining < LARGE_LIMIT) remembered.add(number);
@@ -130,7 +130,7 @@ describe('the table', () => {
     const sets = Array.from({ length: 50 }, () => {
       const limits = makeAddressLimits(1);
       limits.admit('192.0.2.1', 0);
-      return limits.save(0).windows[0].set;
+      return limits.windows(0)[0].set;
     });
     expect(new Set(sets).size).toBeGreaterThan(40);
   });

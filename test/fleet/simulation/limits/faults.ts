@@ -122,11 +122,6 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
     }
     return undefined;
   },
-  function restartedProxy(parts) {
-    const proxy = alive(parts);
-    if (proxy.isAlive) proxy.restart();
-    return undefined;
-  },
   crashedStore,
   function restartedStore({ network, scheduler }) {
     network.crash();

@@ -42,8 +42,6 @@ export interface SimulatedProxy {
   request(key: number, done?: Done): void;
   /** Ends at once, without reporting anything. */
   crash(): void;
-  /** Ends and starts again as the same member of the fleet. */
-  restart(): void;
 }
 
 export interface FleetParts {
@@ -64,7 +62,7 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
   const link: Link = { state: 'up', latency: usualLatency, usualLatency };
   let runs = 0;
   let connection: ReturnType<Network['connect']>;
-  let rings: RollingWindow[] = limits.map((limit) => makeRollingWindow(limit));
+  const rings: RollingWindow[] = limits.map((limit) => makeRollingWindow(limit));
   let ask: (key: number, done?: Done) => void = () => {};
 
   /** Calls a function later, but not while the event loop is blocked or after the run has ended. */
@@ -101,7 +99,7 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
     };
   }
 
-  function start(id: string, reportedEpoch: string | undefined): void {
+  function start(): void {
     const run = ++runs;
     const surroundings: Surroundings = {
       now,
@@ -118,9 +116,8 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
     const fleet = makeFleet({
       connection,
       surroundings,
-      proxy: id,
+      proxy: name,
       windows,
-      reportedEpoch,
       onChange: () => shared.onChange(),
     });
     const counts = makeLimitCells(newLimitCells());
@@ -158,21 +155,7 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
       proxy.isAlive = false;
       connection.crash();
     },
-    restart() {
-      const { fleet } = proxy;
-      ask = () => {};
-      const before = rings;
-      const run = runs;
-      void fleet.stop().then(() => {
-        if (!proxy.isAlive || run !== runs) return;
-        rings = limits.map((limit, key) => makeRollingWindow(limit, before[key].times(now())));
-        const epoch = fleet.reportedEpoch();
-        start(epoch === undefined ? `${name}.${runs + 1}` : nameOfMember, epoch);
-        if (epoch === undefined) nameOfMember = `${name}.${runs}`;
-      });
-    },
   };
-  let nameOfMember = name;
-  start(name, undefined);
+  start();
   return proxy;
 }
