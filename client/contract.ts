@@ -707,25 +707,6 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /**
-         * @description `API key suspended`: a moderator has suspended the key, and may resume it. The account page of
-         *     its owner shows the reason.
-         */
-        Forbidden: {
-            headers: {
-                "Cache-Control": components["headers"]["NotStored"];
-                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
         /** @description The record does not exist. */
         NotFound: {
             headers: {
@@ -811,7 +792,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The limit of the key or its daily quota is used up; or, without a valid key, the limit of the address. */
+        /** @description The limit of the key is used up; or, without a valid key, the limit of the address. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -1080,7 +1061,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
@@ -1134,7 +1114,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
@@ -1207,7 +1186,6 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
@@ -1268,7 +1246,6 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
@@ -1340,7 +1317,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
@@ -1412,7 +1388,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
@@ -1472,7 +1447,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
@@ -1527,7 +1501,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
@@ -1575,7 +1548,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
@@ -1629,7 +1601,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
@@ -1757,7 +1728,6 @@ export interface operations {
             304: components["responses"]["SearchNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
@@ -1805,7 +1775,6 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
             429: components["responses"]["TooManyRequests"];
@@ -1864,7 +1833,6 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SinceGone"];
             412: components["responses"]["SnapshotChanged"];
@@ -1913,7 +1881,6 @@ export interface operations {
             304: components["responses"]["FileNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];
@@ -1996,7 +1963,6 @@ export interface operations {
             304: components["responses"]["FileNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             412: components["responses"]["SnapshotChanged"];

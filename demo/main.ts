@@ -54,7 +54,6 @@ async function main(): Promise<void> {
     ACCOUNT_URL: `http://127.0.0.1:${accountPort}`,
     MAIL_FOLDER: path.join(folder, 'mail'),
     ACCOUNTS: 'own',
-    TRIAL_KEYS: 'on',
     // The demo does not use a mail server or a site's keys from the environment.
     SMTP_URL: '',
     SITE_JWT_SECRET: '',

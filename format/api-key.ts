@@ -14,16 +14,9 @@ const SHAPE = /^cck_[0-9A-Za-z]{38}$/;
 
 /**
  * A key is pending until a moderator approves or rejects it, or its owner withdraws the request. An
- * approved one can be suspended for a while, or revoked permanently.
+ * approved one can be revoked permanently.
  */
-export const KEY_STATES = [
-  'pending',
-  'approved',
-  'suspended',
-  'rejected',
-  'withdrawn',
-  'revoked',
-] as const;
+export const KEY_STATES = ['pending', 'approved', 'rejected', 'withdrawn', 'revoked'] as const;
 export type KeyState = (typeof KEY_STATES)[number];
 
 /** How many leading characters of a key are stored and shown: enough to tell an owner's keys apart. */

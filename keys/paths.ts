@@ -19,14 +19,7 @@ export const STYLES_PATH = '/account/account.css';
 export const ANY_KEY = ':id{[0-9]+}';
 type KeyId = number | typeof ANY_KEY;
 
-export type OwnAction =
-  | 'edit'
-  | 'withdraw'
-  | 'rename'
-  | 'reveal'
-  | 'rotate'
-  | 'end-overlap'
-  | 'revoke';
+export type OwnAction = 'edit' | 'withdraw' | 'rename' | 'reveal' | 'rotate' | 'revoke';
 
 /** The path to which an owner's form for a key is sent, and of the page of the form `edit`. */
 export function ownKeyPath(id: KeyId, action: OwnAction): string {
@@ -38,15 +31,7 @@ export function reviewPath(id: KeyId): string {
   return `${PATHS.review}/${id}`;
 }
 
-export const REVIEW_ACTIONS = [
-  'approve',
-  'reject',
-  'suspend',
-  'resume',
-  'revoke',
-  'limit',
-  'quota',
-] as const;
+export const REVIEW_ACTIONS = ['approve', 'reject', 'revoke', 'limit'] as const;
 export type ReviewAction = (typeof REVIEW_ACTIONS)[number];
 
 /** The path to which a moderator's form for a key is sent. */

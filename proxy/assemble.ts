@@ -29,7 +29,7 @@ import { makePolling, type Polling } from './polling.ts';
 import { openSite } from './site/site.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
 import { makeInstanceFiles } from './state/instance-files.ts';
-import { makeKeyUsage, readAdmittedToday } from './state/key-usage.ts';
+import { makeKeyUsage } from './state/key-usage.ts';
 import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/serving.ts';
 import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
 
@@ -42,8 +42,6 @@ export const VARIABLES = [
   ...SERVING_VARIABLES,
   // The guides mention them.
   'DEFAULT_RATE_LIMIT',
-  'TRIAL_KEYS',
-  'TRIAL_RATE_LIMIT',
   // After ACCESS_LOG: without a log, its file is not checked.
   'ACCESS_LOG_FILE',
 ] as const;
@@ -88,8 +86,7 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
     cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
     { snapshots, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
   );
-  const earlier = await readAdmittedToday(files, keyUsageFile(port), Date.now());
-  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, now, threads, earlier);
+  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, now, threads);
   const serving = makeServing({
     snapshots,
     readChanges: changes.read,
@@ -156,7 +153,6 @@ function makeCommonParts(environment: ProxyEnvironment) {
     sitePages: openSite({
       publicUrl: environment.PUBLIC_URL,
       defaultLimit: environment.DEFAULT_RATE_LIMIT,
-      trialLimit: environment.TRIAL_KEYS ? environment.TRIAL_RATE_LIMIT : undefined,
     }),
   };
 }

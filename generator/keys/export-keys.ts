@@ -5,14 +5,13 @@
  */
 import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
-import type { Database, Row, Value } from '../../database/database.ts';
+import type { Database, Row } from '../../database/database.ts';
 import {
   encodeKeys,
   isKeyEntry,
   type KeyEntry,
   LARGEST_KEYS_FILE,
   LARGEST_LIMIT,
-  LARGEST_QUOTA,
   parseKeys,
 } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
@@ -34,41 +33,23 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
 }
 
 /** The content of the file for the keys that are in the database. */
-export async function readKeys(database: Database, now = new Date()): Promise<string> {
+export async function readKeys(database: Database): Promise<string> {
   // A key without a hash was never shown to its owner, so no client can send it.
   const rows = await database.rows(
-    `SELECT id, key_hash, state, limit_per_minute, daily_quota, previous_hash, previous_until, trial_until
-     FROM api_keys WHERE key_hash IS NOT NULL ORDER BY id`,
+    `SELECT id, key_hash, state, limit_per_minute FROM api_keys
+     WHERE key_hash IS NOT NULL ORDER BY id`,
   );
   // A broken row is skipped, so that the other keys are exported.
-  return encodeKeys(rows.map((row) => toEntry(row, now.getTime())).filter(isKeyEntry));
+  return encodeKeys(rows.map(toEntry).filter(isKeyEntry));
 }
 
-function toEntry(row: Row, now: number): unknown {
-  const [id, hash, state, limit, quota, previousHash, previousUntil, trialUntil] = row;
-  const previousEnd = toTime(previousUntil);
+function toEntry([id, hash, state, limit]: Row): unknown {
   return {
     id: Number(id),
     hash,
-    ...toState(state, toTime(trialUntil), now),
+    state,
     limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
-    ...(quota === null ? {} : { dailyQuota: Math.min(LARGEST_QUOTA, Math.max(1, Number(quota))) }),
-    ...(previousHash === null || previousEnd <= now
-      ? {}
-      : { previous: { hash: previousHash, endsAt: previousEnd } }),
   };
-}
-
-/** A request has a key before its review only as a trial, which works until the trial ends. */
-function toState(state: Value, trialEnd: number, now: number): object {
-  if (state === 'withdrawn') return { state: 'revoked' };
-  if (state !== 'pending') return { state };
-  return trialEnd > now ? { state: 'approved', endsAt: trialEnd } : { state: 'revoked' };
-}
-
-/** @param time "YYYY-MM-DD HH:MM:SS" in UTC @returns milliseconds since 1970; 0 for NULL */
-function toTime(time: Value): number {
-  return time === null ? 0 : Date.parse(`${String(time).slice(0, 19).replace(' ', 'T')}Z`);
 }
 
 /**

@@ -60,7 +60,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   }),
   'remove-account': makeVerb({
     usage: 'remove-account ID',
-    help: 'Removes an account without pending requests and without approved or suspended keys. Its old keys and their history stay.',
+    help: 'Removes an account without pending requests and without approved keys. Its old keys and their history stay.',
     options: {},
     positionals: ['ID'],
     prepare({ positionals: [account] }) {

@@ -4,7 +4,7 @@
  */
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Database } from '../../database/database.ts';
-import { isDailyQuota, LARGEST_LIMIT, LARGEST_QUOTA } from '../../format/keys-file.ts';
+import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import type { VerbArguments, VerbSyntax } from '../../program/verbs.ts';
 import type { MailSettings } from '../mail/mailer.ts';
@@ -80,15 +80,6 @@ export function parseLimit(name: string, text: string): number {
   if (limit >= 1 && limit <= LARGEST_LIMIT) return limit;
   throw new ConfigurationError(
     `${name} must be a whole number from 1 to ${LARGEST_LIMIT}, not ${JSON.stringify(text)}.`,
-  );
-}
-
-/** Parses a daily quota. */
-export function parseQuota(name: string, text: string): number {
-  const quota = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  if (isDailyQuota(quota)) return quota;
-  throw new ConfigurationError(
-    `${name} must be a whole number from 1 to ${LARGEST_QUOTA}, not ${JSON.stringify(text)}.`,
   );
 }
 

@@ -1,7 +1,5 @@
 /** The verbs with which an operator acts for an owner: request, name, reveal, rotate and withdraw. */
-
-import { ConfigurationError } from '../../program/environment/environment.ts';
-import { endOverlap, LONGEST_OVERLAP_HOURS, revealKey, rotateKey } from '../lifecycle/own-keys.ts';
+import { revealKey, rotateKey } from '../lifecycle/own-keys.ts';
 import { renameKey, requestKey, withdrawRequest } from '../lifecycle/own-requests.ts';
 import { idOf, makeVerb, parseAccountId, parseLimit, requireText, type Verb } from './arguments.ts';
 
@@ -38,7 +36,7 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
   }),
   withdraw: makeVerb({
     usage: 'withdraw ID',
-    help: 'Withdraws a pending request, as its owner can. A trial key stops working.',
+    help: 'Withdraws a pending request, as its owner can.',
     options: {},
     positionals: ['ID'],
     prepare({ positionals }) {
@@ -65,7 +63,7 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
   }),
   reveal: makeVerb({
     usage: 'reveal ID',
-    help: 'Creates the key of a request that was approved or has a trial, and prints it once. Its owner can then no longer reveal it.',
+    help: 'Creates the key of an approved request, and prints it once. Its owner can then no longer reveal it.',
     options: {},
     positionals: ['ID'],
     prepare({ positionals }) {
@@ -80,44 +78,19 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
     },
   }),
   rotate: makeVerb({
-    usage: 'rotate ID [--overlap HOURS]',
-    help: `Replaces a revealed key with a new one and prints it once. The old key stops working immediately or, with --overlap, after 1 to ${LONGEST_OVERLAP_HOURS} hours. Its owner gets an e-mail.`,
-    options: { overlap: { type: 'string' } },
+    usage: 'rotate ID',
+    help: 'Replaces a revealed key with a new one and prints it once. The old key stops working. Its owner gets an e-mail.',
+    options: {},
     positionals: ['ID'],
-    prepare({ positionals, options: { overlap }, publicUrl }) {
+    prepare({ positionals, publicUrl }) {
       const id = idOf(positionals);
-      const overlapHours = overlap === undefined ? 0 : parseOverlap(overlap);
       return async (database) => {
-        const rotation = { ...asOperator(id), overlapHours, publicUrl };
-        const { key, oldUntil } = await rotateKey(database, rotation);
-        const old =
-          oldUntil === undefined ? 'stops working' : `works until ${oldUntil.toISOString()}`;
+        const { key } = await rotateKey(database, { ...asOperator(id), publicUrl });
         return {
-          message: `Key ${id} is rotated; the old one ${old}. The new one is shown only once:`,
+          message: `Key ${id} is rotated; the old one stops working. The new one is shown only once:`,
           data: `${key}\n`,
         };
       };
     },
   }),
-  'end-overlap': makeVerb({
-    usage: 'end-overlap ID',
-    help: 'Stops the old key that still works after "rotate --overlap".',
-    options: {},
-    positionals: ['ID'],
-    prepare({ positionals }) {
-      const id = idOf(positionals);
-      return async (database) => {
-        await endOverlap(database, asOperator(id));
-        return { message: `The old key of key ${id} stops working.` };
-      };
-    },
-  }),
 };
-
-function parseOverlap(text: string): number {
-  const hours = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : 0;
-  if (hours >= 1 && hours <= LONGEST_OVERLAP_HOURS) return hours;
-  throw new ConfigurationError(
-    `--overlap must be a whole number of hours from 1 to ${LONGEST_OVERLAP_HOURS}, not ${JSON.stringify(text)}.`,
-  );
-}

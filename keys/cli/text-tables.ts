@@ -16,24 +16,12 @@ const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 /** A line of headings, then one line for each key. The longest column, purpose, comes last. */
 export function keysAsTable(keys: readonly KeyRow[]): string {
   return asTable(
-    [
-      'ID',
-      'STATE',
-      'ACCOUNT',
-      'LIMIT',
-      'QUOTA',
-      'PREFIX',
-      'REQUESTED',
-      'NAME',
-      'WEBSITE',
-      'PURPOSE',
-    ],
+    ['ID', 'STATE', 'ACCOUNT', 'LIMIT', 'PREFIX', 'REQUESTED', 'NAME', 'WEBSITE', 'PURPOSE'],
     keys.map((key) => [
       String(key.id),
       key.state,
       key.account_id === null ? null : String(key.account_id),
       String(key.limit_per_minute),
-      key.daily_quota === null ? null : String(key.daily_quota),
       key.key_prefix,
       utc(key.requested_at),
       key.name,

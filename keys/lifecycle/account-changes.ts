@@ -108,7 +108,7 @@ export async function changeRole(
 
 /**
  * Removes an account, its sessions and its sign-in links. Its old keys and their history stay.
- * @throws Refusal if the account has requests under review, approved or suspended keys, or does not exist
+ * @throws Refusal if the account has requests under review or approved keys, or does not exist
  */
 export async function removeAccount(database: Database, id: number): Promise<void> {
   const isThere = await hasAccounts(database);
@@ -116,13 +116,12 @@ export async function removeAccount(database: Database, id: number): Promise<voi
     await mustExist(writer, id, isThere);
     await lockAccount(writer, id);
     const open = await writer.rows(
-      `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved', 'suspended')
-       ORDER BY id`,
+      `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved') ORDER BY id`,
       [id],
     );
     if (open.length > 0) {
       throw new Refusal(
-        `Account ${id} has pending requests, approved keys or suspended keys: ${open.join(', ')}. Reject or revoke them first.`,
+        `Account ${id} has pending requests or approved keys: ${open.join(', ')}. Reject or revoke them first.`,
         'conflict',
       );
     }

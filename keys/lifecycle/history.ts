@@ -16,12 +16,8 @@ export const EVENT_ACTIONS = [
   'rejected',
   'revealed',
   'rotated',
-  'overlap_ended',
-  'suspended',
-  'resumed',
   'revoked',
   'limit_changed',
-  'quota_changed',
 ] as const;
 export type EventAction = (typeof EVENT_ACTIONS)[number];
 
@@ -34,8 +30,7 @@ export interface KeyEvent {
   readonly actor_id: number | null;
   readonly action: EventAction;
   /**
-   * Why a moderator or operator rejected, suspended or revoked the key; in words, the daily quota that
-   * an action sets, until when an old key works after a rotation, or the new name; otherwise null.
+   * Why a moderator or operator rejected or revoked the key, or its new name; otherwise null.
    */
   readonly reason: string | null;
   /** The limit that the key got, in requests per minute; null if the action sets none. */

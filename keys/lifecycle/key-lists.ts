@@ -9,15 +9,13 @@ export interface KeyRow {
   readonly id: number;
   readonly state: KeyState;
   readonly limit_per_minute: number;
-  /** How many requests each proxy admits on a day of UTC; null for any number. */
-  readonly daily_quota: number | null;
   /** The first characters of the key; null until its owner has revealed it. */
   readonly key_prefix: string | null;
   /** Null if an operator issued the key at the command line. */
   readonly account_id: number | null;
   readonly purpose: string;
   readonly website_url: string;
-  /** Why a moderator or operator rejected, suspended or revoked the key; otherwise null. */
+  /** Why a moderator or operator rejected or revoked the key; otherwise null. */
   readonly reason: string | null;
   readonly requested_at: string;
   readonly reviewed_at: string | null;
@@ -34,12 +32,6 @@ export interface KeyRow {
   readonly wanted_limit: number | null;
   /** How often the request was edited. */
   readonly edits: number;
-  /** The first characters of the key that was rotated. */
-  readonly previous_prefix: string | null;
-  /** Until when the rotated key works; null if it stopped at once. The time may be over. */
-  readonly previous_until: string | null;
-  /** Until when the key works before its review; null without a trial. The time may be over. */
-  readonly trial_until: string | null;
 }
 
 /** A key with its account. Both values are null if the key has no account or the account is removed. */
@@ -52,7 +44,6 @@ const COLUMNS = [
   'id',
   'state',
   'limit_per_minute',
-  'daily_quota',
   'key_prefix',
   'account_id',
   'purpose',
@@ -67,9 +58,6 @@ const COLUMNS = [
   'name',
   'wanted_limit',
   'edits',
-  'previous_prefix',
-  'previous_until',
-  'trial_until',
 ] as const satisfies readonly (keyof KeyRow)[];
 
 /** Restricts a list of keys. */
@@ -156,15 +144,14 @@ async function select(
 
 /** @param row the columns of {@link COLUMNS}, in their order */
 function toKey(row: Row): KeyRow {
-  const [id, state, limit, quota, prefix, account, purpose, website, reason, ...dates] = row;
+  const [id, state, limit, prefix, account, purpose, website, reason, ...dates] = row;
   const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn, ...newer] = dates;
-  const [name, wantedLimit, edits, previousPrefix, previousUntil, trialUntil] = newer;
+  const [name, wantedLimit, edits] = newer;
   return {
     id: Number(id),
     // No transition writes another state.
     state: state as KeyState,
     limit_per_minute: Number(limit),
-    daily_quota: toNumber(quota),
     key_prefix: toText(prefix),
     account_id: toNumber(account),
     purpose: String(purpose),
@@ -179,9 +166,6 @@ function toKey(row: Row): KeyRow {
     name: toText(name),
     wanted_limit: toNumber(wantedLimit),
     edits: Number(edits),
-    previous_prefix: toText(previousPrefix),
-    previous_until: toText(previousUntil),
-    trial_until: toText(trialUntil),
   };
 }
 

@@ -5,7 +5,7 @@
 import type { Database, Reader, Value, Writer } from '../../database/database.ts';
 import { lockAccount, prepareAccountLock } from '../tables/account-lock.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
-import { addSeconds, toDatabaseTime } from '../tables/database-time.ts';
+import { toDatabaseTime } from '../tables/database-time.ts';
 import { recordEvent } from './history.ts';
 import { actorOf, type OwnKey, ownerOf } from './own-keys.ts';
 import { applyTransition, EDIT, noSuchAccount, RENAME, Refusal, WITHDRAW } from './transition.ts';
@@ -15,10 +15,6 @@ import { checkLength, checkLimit, cleanText, readKeyName } from './typed-text.ts
 export const MOST_PENDING = 3;
 /** In characters, for the address of a website. */
 export const LONGEST_ADDRESS = 2000;
-/** How long a trial key works without a review. */
-export const TRIAL_DAYS = 14;
-/** An account gets one trial in this time, however many requests it withdraws. */
-const TRIAL_EVERY_DAYS = 30;
 
 /** What an owner types into the form of a request. */
 export interface RequestText {
@@ -36,20 +32,17 @@ export interface NewRequest extends RequestText {
   readonly at: Date;
   /** The account that acts, by default `accountId`; null for an operator at the command line. */
   readonly by?: number | null;
-  /** The limit of a trial key, in requests per minute; undefined if requests get no trial. */
-  readonly trialLimit?: number | undefined;
 }
 
 /**
  * Requests a key.
- * @returns the id, and whether the key works before its review; it must still be revealed
  * @throws Refusal if the request is not valid, too many requests are under review, or the account
  * does not exist
  */
 export async function requestKey(
   database: Database,
-  { accountId, at, by = accountId, trialLimit, ...text }: NewRequest,
-): Promise<{ id: number; isTrial: boolean }> {
+  { accountId, at, by = accountId, ...text }: NewRequest,
+): Promise<{ id: number }> {
   const columns = columnsOf(text);
   // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
   await refuseOneTooMany(database, accountId);
@@ -59,30 +52,15 @@ export async function requestKey(
   return database.transaction(async (writer) => {
     await lockAccount(writer, accountId);
     await refuseOneTooMany(writer, accountId);
-    const isTrial = trialLimit !== undefined && (await mayHaveTrial(writer, accountId, at));
-    const trial = isTrial ? trialColumns(trialLimit, at) : {};
     const id = await insertKey(writer, {
       account_id: accountId,
       state: 'pending',
       requested_at: toDatabaseTime(at),
       ...columns,
-      ...trial,
     });
-    const event = { keyId: id, at, actorId: by, action: 'requested' } as const;
-    const given = isTrial ? { limit: trialLimit, reason: 'With a trial key' } : {};
-    await recordEvent(writer, { ...event, ...given });
-    return { id, isTrial };
+    await recordEvent(writer, { keyId: id, at, actorId: by, action: 'requested' });
+    return { id };
   });
-}
-
-/** Whether the next request of an account gets a trial, if requests get trials at all. */
-export async function mayHaveTrial(reader: Reader, accountId: number, at: Date): Promise<boolean> {
-  const ended = addSeconds(at, -(TRIAL_EVERY_DAYS - TRIAL_DAYS) * DAY_SECONDS);
-  const rows = await reader.rows(
-    'SELECT id FROM api_keys WHERE account_id = ? AND trial_until > ? LIMIT 1',
-    [accountId, toDatabaseTime(ended)],
-  );
-  return rows.length === 0;
 }
 
 /** Changes a request that is still under review. Its name changes too. */
@@ -99,7 +77,7 @@ export async function editRequest(
   });
 }
 
-/** Withdraws a request that is still under review. A trial key stops working. */
+/** Withdraws a request that is still under review. */
 export async function withdrawRequest(
   database: Database,
   { id, accountId, at }: OwnKey,
@@ -126,8 +104,6 @@ export async function renameKey(
   });
 }
 
-const DAY_SECONDS = 24 * 3600;
-
 /** @throws Refusal if the text of a request is not valid */
 function columnsOf({ purpose, websiteUrl, wantedLimit, name = '' }: RequestText) {
   const text = cleanText(purpose);
@@ -140,11 +116,6 @@ function columnsOf({ purpose, websiteUrl, wantedLimit, name = '' }: RequestText)
     wanted_limit: wantedLimit ?? null,
     name: readKeyName(name),
   };
-}
-
-function trialColumns(limit: number, at: Date) {
-  const end = addSeconds(at, TRIAL_DAYS * DAY_SECONDS);
-  return { limit_per_minute: limit, trial_until: toDatabaseTime(end) };
 }
 
 async function insertKey(

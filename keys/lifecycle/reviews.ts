@@ -1,4 +1,4 @@
-/** What moderators and operators do: issue, approve, reject, suspend and revoke keys, change limits. */
+/** What moderators and operators do: issue, approve, reject and revoke keys, change limits. */
 import type { Database } from '../../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
 import {
@@ -6,9 +6,7 @@ import {
   type KeyNews,
   type MailText,
   rejectedMail,
-  resumedMail,
   revokedMail,
-  suspendedMail,
 } from '../mail/mail-texts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
 import { recordEvent } from './history.ts';
@@ -16,14 +14,11 @@ import {
   APPROVE,
   applyTransition,
   CHANGE_LIMIT,
-  CHANGE_QUOTA,
   REJECT,
-  RESUME,
   REVOKE,
-  SUSPEND,
   type Transition,
 } from './transition.ts';
-import { checkLength, checkLimit, checkQuota, cleanText, readReason } from './typed-text.ts';
+import { checkLength, checkLimit, cleanText, readReason } from './typed-text.ts';
 
 /** Who makes a decision, and when. */
 export interface Review {
@@ -32,14 +27,6 @@ export interface Review {
   readonly at: Date;
   /** The address of the pages, for links in the mail; without a slash at the end. */
   readonly publicUrl: string;
-}
-
-/** What a key may send. */
-export interface Limits {
-  /** In requests per minute. */
-  readonly limit: number;
-  /** In requests per day of UTC, for each proxy; null for any number. */
-  readonly dailyQuota?: number | null;
 }
 
 /** The request as the moderator has seen it. */
@@ -59,51 +46,43 @@ export interface ReviewWithReason extends Review {
  */
 export async function issueKey(
   database: Database,
-  { limit, dailyQuota = null, purpose, at }: Limits & { purpose: string; at: Date },
+  { limit, purpose, at }: { limit: number; purpose: string; at: Date },
 ): Promise<{ id: number; key: string }> {
   checkLimit(limit);
-  checkQuota(dailyQuota);
   const note = cleanText(purpose);
   checkLength('The note', note);
   const key = makeKey();
   const now = toDatabaseTime(at);
   const id = await database.transaction(async (writer) => {
     const { insertId } = await writer.run(
-      `INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, daily_quota,
+      `INSERT INTO api_keys (purpose, website_url, state, limit_per_minute,
          key_hash, key_prefix, requested_at, reviewed_at, revealed_at)
-       VALUES (?, '', 'approved', ?, ?, ?, ?, ?, ?, ?)`,
-      [note, limit, dailyQuota, hashKey(key), key.slice(0, SHOWN_CHARACTERS), now, now, now],
+       VALUES (?, '', 'approved', ?, ?, ?, ?, ?, ?)`,
+      [note, limit, hashKey(key), key.slice(0, SHOWN_CHARACTERS), now, now, now],
     );
-    const reason = quotaIfAny(dailyQuota);
-    const event = { keyId: insertId, at, actorId: null, action: 'issued', limit, reason } as const;
-    await recordEvent(writer, event);
+    await recordEvent(writer, { keyId: insertId, at, actorId: null, action: 'issued', limit });
     return insertId;
   });
   return { id, key };
 }
 
-/**
- * Approves a pending request. The key itself is created when the owner reveals it, unless the request
- * has a trial: the same key then keeps working, with its full limit.
- */
+/** Approves a pending request. The key itself is created when the owner reveals it. */
 export async function approveRequest(
   database: Database,
   id: number,
-  { limit, dailyQuota = null, edits, by, at, publicUrl }: Review & Limits & SeenRequest,
+  { limit, edits, by, at, publicUrl }: Review & { readonly limit: number } & SeenRequest,
 ): Promise<void> {
   checkLimit(limit);
-  checkQuota(dailyQuota);
   await applyTransition(database, id, {
     ...APPROVE,
     ...(edits === undefined ? {} : { condition: asSeen(edits) }),
     changes: {
       limit_per_minute: limit,
-      daily_quota: dailyQuota,
       reviewed_at: toDatabaseTime(at),
       reviewed_by: by,
     },
-    event: { action: 'approved', actorId: by, at, limit, reason: quotaIfAny(dailyQuota) },
-    mail: { publicUrl, write: (news) => approvedMail(news, limit, dailyQuota) },
+    event: { action: 'approved', actorId: by, at, limit },
+    mail: { publicUrl, write: (news) => approvedMail(news, limit) },
   });
 }
 
@@ -116,7 +95,7 @@ function asSeen(edits: number): NonNullable<Transition['condition']> {
   };
 }
 
-/** Rejects a pending request. A trial key stops working. */
+/** Rejects a pending request. */
 export async function rejectRequest(
   database: Database,
   id: number,
@@ -127,31 +106,7 @@ export async function rejectRequest(
   await applyTransition(database, id, { ...REJECT, ...transition });
 }
 
-/** Suspends an approved key: it is refused until it is resumed. */
-export async function suspendKey(
-  database: Database,
-  id: number,
-  review: ReviewWithReason,
-): Promise<void> {
-  const transition = transitionWithReason(review, 'suspended', {}, suspendedMail);
-  await applyTransition(database, id, { ...SUSPEND, ...transition });
-}
-
-/** Lets a suspended key work again. */
-export async function resumeKey(
-  database: Database,
-  id: number,
-  { by, at, publicUrl }: Review,
-): Promise<void> {
-  await applyTransition(database, id, {
-    ...RESUME,
-    changes: { reason: null },
-    event: { action: 'resumed', actorId: by, at },
-    mail: { publicUrl, write: resumedMail },
-  });
-}
-
-/** Revokes an approved or suspended key permanently. */
+/** Revokes an approved key permanently. */
 export async function revokeKey(
   database: Database,
   id: number,
@@ -164,7 +119,7 @@ export async function revokeKey(
 
 function transitionWithReason(
   { reason: text, by, at, publicUrl }: ReviewWithReason,
-  action: 'rejected' | 'suspended' | 'revoked',
+  action: 'rejected' | 'revoked',
   changes: Transition['changes'],
   writeMail: (news: KeyNews, reason: string) => MailText,
 ): Pick<Transition, 'changes' | 'event' | 'mail'> {
@@ -188,24 +143,4 @@ export async function changeLimit(
     changes: { limit_per_minute: limit },
     event: { action: 'limit_changed', actorId: by, at, limit },
   });
-}
-
-/** Gives an approved key another daily quota, or none. */
-export async function changeQuota(
-  database: Database,
-  id: number,
-  { dailyQuota, by, at }: { dailyQuota: number | null; by: number | null; at: Date },
-): Promise<void> {
-  checkQuota(dailyQuota);
-  const reason = quotaIfAny(dailyQuota) ?? 'No daily quota';
-  await applyTransition(database, id, {
-    ...CHANGE_QUOTA,
-    changes: { daily_quota: dailyQuota },
-    event: { action: 'quota_changed', actorId: by, at, reason },
-  });
-}
-
-/** A daily quota as the history shows it. */
-function quotaIfAny(dailyQuota: number | null): string | undefined {
-  return dailyQuota === null ? undefined : `${dailyQuota} requests a day`;
 }

@@ -2,13 +2,9 @@
  * The life of an API key, as transitions of a row of `api_keys` from one state to another:
  *
  *   pending ──approve──► approved ──(reveal, rotate, limit)──► approved ──revoke──► revoked
- *      │                    │ ▲                                                        ▲
- *      │             suspend▼ │resume                                                  │
- *      │                 suspended ───────────────────────revoke───────────────────────┘
+ *      │
  *      ├─────reject────► rejected
  *      └────withdraw───► withdrawn
- *
- * During a trial, a pending key works, and can be revealed and rotated like an approved one.
  *
  * A transition is one UPDATE with the state that the key must have before. If two programs try the same
  * transition at once, one succeeds and the other is refused. The event and the mail of a transition are
@@ -54,19 +50,9 @@ export const REJECT: StateChange = {
   rule: 'only a pending request can be rejected',
 };
 export const REVOKE: StateChange = {
-  from: ['approved', 'suspended'],
-  to: 'revoked',
-  rule: 'only an approved or suspended key can be revoked',
-};
-export const SUSPEND: StateChange = {
   from: ['approved'],
-  to: 'suspended',
-  rule: 'only an approved key can be suspended',
-};
-export const RESUME: StateChange = {
-  from: ['suspended'],
-  to: 'approved',
-  rule: 'only a suspended key can be resumed',
+  to: 'revoked',
+  rule: 'only an approved key can be revoked',
 };
 export const WITHDRAW: StateChange = {
   from: ['pending'],
@@ -78,20 +64,12 @@ export const EDIT: StateChange = {
   rule: 'only a pending request can be edited',
 };
 export const RENAME: StateChange = {
-  from: ['pending', 'approved', 'suspended'],
+  from: ['pending', 'approved'],
   rule: 'only a key that is in use, or a pending request, can get another name',
-};
-export const END_OVERLAP: StateChange = {
-  from: ['pending', 'approved', 'suspended'],
-  rule: 'it has no old key that still works',
 };
 export const CHANGE_LIMIT: StateChange = {
   from: ['approved'],
   rule: 'only an approved key can get another limit',
-};
-export const CHANGE_QUOTA: StateChange = {
-  from: ['approved'],
-  rule: 'only an approved key can get another daily quota',
 };
 
 /** A transition with everything that is written with it. */
@@ -105,8 +83,6 @@ export interface Transition extends StateChange {
     /** The end of the error for a key that does not meet the condition: "Key 1 …". */
     readonly otherwise: string;
   };
-  /** Columns that get the present value of another column. They are copied before the changes. */
-  readonly copies?: Readonly<Record<string, string>> | undefined;
   readonly changes: Readonly<Record<string, Value>>;
   /** Columns whose number grows by one. */
   readonly increments?: readonly string[];
@@ -153,13 +129,12 @@ export async function applyTransition(
   });
 }
 
-/** The assignments of an UPDATE. MySQL performs them from left to right, so copies come first. */
-function assignmentsOf({ to, copies = {}, changes, increments = [] }: Transition): {
+/** The assignments of an UPDATE. */
+function assignmentsOf({ to, changes, increments = [] }: Transition): {
   assignments: string;
   values: Value[];
 } {
   const assignments = [
-    ...Object.entries(copies).map(([column, source]) => `${column} = ${source}`),
     ...Object.keys(changes).map((column) => `${column} = ?`),
     ...increments.map((column) => `${column} = ${column} + 1`),
     // An UPDATE needs at least one assignment.
@@ -177,11 +152,11 @@ export async function readNews(
   keyId: number,
   publicUrl: string,
 ): Promise<KeyNews | undefined> {
-  const sql = 'SELECT account_id, name, key_hash IS NOT NULL FROM api_keys WHERE id = ?';
-  const [[accountId = null, name = null, isRevealed] = []] = await reader.rows(sql, [keyId]);
+  const sql = 'SELECT account_id, name FROM api_keys WHERE id = ?';
+  const [[accountId = null, name = null] = []] = await reader.rows(sql, [keyId]);
   const owner = accountId === null ? undefined : await findAccount(reader, Number(accountId));
   if (owner === undefined) return undefined;
-  return { keyId, name: toText(name), isRevealed: Number(isRevealed) === 1, owner, publicUrl };
+  return { keyId, name: toText(name), owner, publicUrl };
 }
 
 /** The reason why no row was changed. */

@@ -1,5 +1,5 @@
 /** Checks and cleans purposes, reasons, notes and limits that people typed. */
-import { isDailyQuota, LARGEST_LIMIT, LARGEST_QUOTA } from '../../format/keys-file.ts';
+import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import { Refusal } from './transition.ts';
 
 /** In UTF-16 code units, which the attribute `maxlength` of a form also counts. */
@@ -51,15 +51,6 @@ export function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LARGEST_LIMIT) return;
   throw new Refusal(
     `The limit must be a whole number from 1 to ${LARGEST_LIMIT}${Number.isNaN(limit) ? '' : `, not ${limit}`}.`,
-    'invalid',
-  );
-}
-
-/** @throws Refusal if a key may not have this daily quota; null is none */
-export function checkQuota(quota: number | null): void {
-  if (quota === null || isDailyQuota(quota)) return;
-  throw new Refusal(
-    `The daily quota must be a whole number from 1 to ${LARGEST_QUOTA}${Number.isNaN(quota) ? '' : `, not ${quota}`}.`,
     'invalid',
   );
 }

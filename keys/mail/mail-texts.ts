@@ -20,30 +20,15 @@ export interface KeyNews {
   readonly keyId: number;
   /** What the owner calls the key; null if it has no name. */
   readonly name: string | null;
-  /** Whether the key exists, so that clients may be using it. */
-  readonly isRevealed: boolean;
   readonly owner: Account;
   /** The address of the pages, without a slash at the end. */
   readonly publicUrl: string;
 }
 
-/**
- * @param limit in requests per minute
- * @param dailyQuota null if there is none
- */
-export function approvedMail(news: KeyNews, limit: number, dailyQuota: number | null): MailText {
-  const { keyId, owner, publicUrl, isRevealed } = news;
-  const quota = dailyQuota === null ? '' : ` and ${shownNumber(dailyQuota)} per day`;
-  const limits = `${shownNumber(limit)} requests per minute${quota}`;
-  if (isRevealed) {
-    return {
-      subject: `Request ${keyId} is approved: your key has its full limit`,
-      body: letter(owner, [
-        `Your request ${named(news)} is approved. The trial key that you already have now allows ${limits}. You don't have to change anything.`,
-        ...linkToKeys(publicUrl),
-      ]),
-    };
-  }
+/** @param limit in requests per minute */
+export function approvedMail(news: KeyNews, limit: number): MailText {
+  const { keyId, owner, publicUrl } = news;
+  const limits = `${shownNumber(limit)} requests per minute`;
   return {
     subject: `Request ${keyId} is approved: your API key is ready`,
     body: letter(owner, [
@@ -55,37 +40,14 @@ export function approvedMail(news: KeyNews, limit: number, dailyQuota: number | 
 }
 
 export function rejectedMail(news: KeyNews, reason: string): MailText {
-  const { keyId, owner, publicUrl, isRevealed } = news;
+  const { keyId, owner, publicUrl } = news;
   return {
     subject: `Request ${keyId} for an API key was not approved`,
     body: letter(owner, [
-      `Your request ${named(news)} was not approved${isRevealed ? ', and its trial key no longer works' : ''}. The moderator wrote:`,
+      `Your request ${named(news)} was not approved. The moderator wrote:`,
       quoted(reason),
       'You can send a new request here:',
       `${publicUrl}${PATHS.keys}`,
-    ]),
-  };
-}
-
-export function suspendedMail(news: KeyNews, reason: string): MailText {
-  const { keyId, owner, publicUrl } = news;
-  return {
-    subject: `API key ${keyId} is suspended`,
-    body: letter(owner, [
-      `Your API key ${named(news)} is suspended. The API refuses requests with it until a moderator resumes it. The moderator wrote:`,
-      quoted(reason),
-      ...linkToKeys(publicUrl),
-    ]),
-  };
-}
-
-export function resumedMail(news: KeyNews): MailText {
-  const { keyId, owner, publicUrl } = news;
-  return {
-    subject: `API key ${keyId} works again`,
-    body: letter(owner, [
-      `Your API key ${named(news)} is no longer suspended. It works again.`,
-      ...linkToKeys(publicUrl),
     ]),
   };
 }
@@ -108,51 +70,13 @@ export function revokedMail(news: KeyNews, reason: string | undefined): MailText
   };
 }
 
-/** @param oldUntil until when the old key works: "YYYY-MM-DD HH:MM:SS" in UTC; undefined if it stopped */
-export function rotatedMail(news: KeyNews, oldUntil: string | undefined): MailText {
+export function rotatedMail(news: KeyNews): MailText {
   const { keyId, owner, publicUrl } = news;
-  const old =
-    oldUntil === undefined
-      ? 'The old one no longer works.'
-      : `The old one works until ${shownTime(fromDatabaseTime(oldUntil))}. Use the new one everywhere by then.`;
   return {
     subject: `API key ${keyId} was rotated`,
     body: letter(owner, [
-      `Your API key ${named(news)} was replaced by a new one. ${old}`,
+      `Your API key ${named(news)} was replaced by a new one. The old one no longer works.`,
       "If that wasn't you, rotate it again at once, or revoke it:",
-      `${publicUrl}${PATHS.keys}`,
-    ]),
-  };
-}
-
-/** @param used how many requests the key has sent today */
-export function quotaMail(
-  news: KeyNews,
-  { used, dailyQuota }: { used: number; dailyQuota: number },
-): MailText {
-  const { keyId, owner, publicUrl } = news;
-  return {
-    subject: `API key ${keyId} has used ${Math.floor((100 * used) / dailyQuota)}% of its daily quota`,
-    body: letter(owner, [
-      `Your API key ${named(news)} has used ${shownNumber(used)} of its ${shownNumber(dailyQuota)} requests for today. When they are used up, the API answers 429 until midnight UTC.`,
-      'See what it used, day by day:',
-      `${publicUrl}${PATHS.keys}`,
-    ]),
-  };
-}
-
-/** @param end when the trial ends, which may be over at the present time `at` */
-export function trialEndMail(news: KeyNews, end: Date, at: Date): MailText {
-  const { keyId, owner, publicUrl } = news;
-  const isOver = end <= at;
-  const fact = isOver
-    ? `Your trial key ${named(news)} stopped working on ${shownTime(end)}, because no moderator has decided about your request yet.`
-    : `Your trial key ${named(news)} stops working on ${shownTime(end)}, unless a moderator approves your request by then.`;
-  return {
-    subject: `The trial of API key ${keyId} ${isOver ? 'has ended' : 'ends soon'}`,
-    body: letter(owner, [
-      `${fact} Once your request is approved, the same key ${isOver ? 'works again, with' : 'has'} its full limit. You don't have to change anything.`,
-      'If you want to tell the moderators more about your project, edit your request here:',
       `${publicUrl}${PATHS.keys}`,
     ]),
   };

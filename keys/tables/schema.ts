@@ -27,9 +27,9 @@ export const KEYS_TABLES = {
       account_id: 'BIGINT UNSIGNED NULL',
       purpose: 'TEXT NOT NULL',
       website_url: 'VARCHAR(2000) NOT NULL',
-      // pending, approved, suspended, rejected, withdrawn or revoked
+      // pending, approved, rejected, withdrawn or revoked
       state: 'VARCHAR(16) NOT NULL',
-      // Why a moderator or operator rejected, suspended or revoked the key.
+      // Why a moderator or operator rejected or revoked the key.
       reason: 'TEXT NULL',
       limit_per_minute: 'INT UNSIGNED NOT NULL DEFAULT 120',
       // SHA-256 in hexadecimal; NULL until the owner has revealed the key.
@@ -41,20 +41,12 @@ export const KEYS_TABLES = {
       revealed_at: 'DATETIME NULL',
       revoked_at: 'DATETIME NULL',
       last_used_on: 'DATE NULL',
-      // How many requests each proxy admits on a day of UTC; NULL for any number.
-      daily_quota: 'INT UNSIGNED NULL',
       // What the owner calls the key; NULL if the owner has given it no name.
       name: 'VARCHAR(100) NULL',
       // The limit that the owner asked for; NULL in requests of older versions.
       wanted_limit: 'INT UNSIGNED NULL',
       // How often the request was edited. A moderator cannot approve a request that has changed.
       edits: 'INT UNSIGNED NOT NULL DEFAULT 0',
-      // The raw key that was rotated, which works until `previous_until`.
-      previous_hash: 'CHAR(64) NULL',
-      previous_prefix: 'VARCHAR(16) NULL',
-      previous_until: 'DATETIME NULL',
-      // Until then, the key works before its review. NULL if the request has no trial.
-      trial_until: 'DATETIME NULL',
     },
     unique: ['key_hash'],
     keys: ['account_id', 'state'],

@@ -177,12 +177,6 @@ export const VARIABLES = {
     'requests per minute of a key that is issued without its own limit',
     parseRate,
   ),
-  TRIAL_KEYS: variable(
-    'off',
-    '`on`: a request gets a trial key immediately, which works until a moderator decides, for at most 14 days; `off`: a key works once a moderator has approved it',
-    parseSwitch,
-  ),
-  TRIAL_RATE_LIMIT: variable('30', 'requests per minute of a trial key', parseRate),
   ADDRESS_RATE_LIMIT: variable(
     '60',
     'requests per minute that one address may send without a valid key',

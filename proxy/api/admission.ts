@@ -5,7 +5,6 @@
 import type { BlockList } from 'node:net';
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
-import { isUsedUp, takeFromDay, usedUp } from '../keys/daily-quota.ts';
 import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import { clientAddress } from '../limits/client-address.ts';
@@ -45,16 +44,6 @@ export function isInUse(record: KeyRecord, time: number): boolean {
   return isValid(record) && time - record.window.lastAdmitted() < IN_USE_MS;
 }
 
-/** Why a key is not accepted. @param record undefined for an unknown key */
-export function refusalOf(record: KeyRecord | undefined): PreparedResponse {
-  return record?.state === 'suspended' ? ERRORS.suspendedKey : ERRORS.invalidKey;
-}
-
-/** Counts an admitted request towards the daily quota of its key, which may just have been used up. */
-export function withinDay(record: KeyRecord, quota: Quota): Quota {
-  return !quota.admitted || takeFromDay(record) ? quota : usedUp(record.limit);
-}
-
 export function makeAdmissions(parts: AdmissionParts): Admissions {
   const { keys, addresses, trustedProxies } = parts;
   const addressOf = ({ socket, head }: ApiRequest) =>
@@ -73,10 +62,9 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
       record ??= keys.find(key);
     }
     if (record === undefined || !isValid(record)) {
-      return refuse(request, time, refusalOf(record));
+      return refuse(request, time, ERRORS.invalidKey);
     }
-    const quota = isUsedUp(record) ? usedUp(record.limit) : keys.admit(record, time);
-    return { quota: withinDay(record, quota), key: record, refusal: undefined };
+    return { quota: keys.admit(record, time), key: record, refusal: undefined };
   }
 
   return {

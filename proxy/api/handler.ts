@@ -104,8 +104,8 @@ export function makeApi(parts: ApiParts): ApiHandler {
       countUse(key.uses, quota.admitted ? USE.requests : USE.refused, 1);
     }
     if (!quota.admitted) {
-      const ofKey = quota.isDaily ? 'daily_quota' : 'key_limit';
-      record(reply, 'none', sendOverLimit(reply, key === undefined ? 'address_limit' : ofKey));
+      const limit = key === undefined ? 'address_limit' : 'key_limit';
+      record(reply, 'none', sendOverLimit(reply, limit));
     } else if (refusal !== undefined) record(reply, 'none', sendError(reply, refusal));
     else {
       try {

@@ -37,7 +37,6 @@ export const RETRY_SOON_SECONDS = 5;
 const RETRY_SOON = ['Retry-After', String(RETRY_SOON_SECONDS)];
 const OVER_LIMIT = apiError(429, 'Rate limit exceeded');
 const MAINTENANCE = apiError(503, 'Under maintenance');
-const OVER_QUOTA = apiError(429, 'Daily quota exceeded');
 
 /** Errors of the API whose text is always the same. */
 export const ERRORS = {
@@ -60,7 +59,6 @@ export const ERRORS = {
     'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"',
   ),
   invalidKey: unauthorized('Invalid API key'),
-  suspendedKey: apiError(403, 'API key suspended'),
 } as const;
 
 /** Why a request gets one of {@link ERRORS}, for the metrics. */
@@ -69,7 +67,6 @@ const REFUSAL_OF: ReadonlyMap<PreparedResponse, Refusal> = new Map([
   [ERRORS.misplacedKey, 'misplaced_key'],
   [ERRORS.severalKeys, 'several_keys'],
   [ERRORS.invalidKey, 'invalid_key'],
-  [ERRORS.suspendedKey, 'suspended_key'],
   [ERRORS.noLimits, 'limits_unavailable'],
   [ERRORS.noSnapshot, 'no_snapshot'],
   [ERRORS.noKeys, 'no_keys'],
@@ -150,13 +147,9 @@ export function sendBadRequest(reply: Reply, text: string, isLast = false): numb
 }
 
 /** Sends 429. @param refusal which limit was exceeded */
-export function sendOverLimit(
-  reply: Reply,
-  refusal: 'key_limit' | 'daily_quota' | 'address_limit',
-): number {
+export function sendOverLimit(reply: Reply, refusal: 'key_limit' | 'address_limit'): number {
   reply.refusal = refusal;
-  const prepared = refusal === 'daily_quota' ? OVER_QUOTA : OVER_LIMIT;
-  sendPrepared(reply, prepared, `Retry-After: ${reply.quota.resetSeconds}\r\n`);
+  sendPrepared(reply, OVER_LIMIT, `Retry-After: ${reply.quota.resetSeconds}\r\n`);
   return OVER_LIMIT.head.status;
 }
 

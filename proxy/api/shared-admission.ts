@@ -8,13 +8,12 @@
  */
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
-import { isUsedUp, usedUp } from '../keys/daily-quota.ts';
 import { isValid, type KeyRecord } from '../keys/key-table.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import { addressWindowName, keyWindowName } from '../limits/shared/own-windows.ts';
 import type { FleetWindow, Question } from '../limits/shared/waiting-rows.ts';
-import { type Admission, type AdmissionParts, isInUse, refusalOf, withinDay } from './admission.ts';
+import { type Admission, type AdmissionParts, isInUse } from './admission.ts';
 import { ERRORS, RETRY_SOON_SECONDS } from './send.ts';
 
 export interface SharedAdmissions {
@@ -81,14 +80,10 @@ export function makeSharedAdmissions(
     const isUsed = recent !== undefined && isInUse(recent, time);
     const record = isUsed ? recent : keys.find(key);
     if (record === undefined || !isValid(record)) {
-      refuse(request, refusalOf(record), done);
+      refuse(request, ERRORS.invalidKey, done);
       return;
     }
     const { limit } = record;
-    if (isUsed && isUsedUp(record)) {
-      done({ quota: usedUp(limit), key: record, refusal: undefined });
-      return;
-    }
     const guard = isUsed ? undefined : { window: addressOf(request), limit: addresses.limit };
     ask({
       window: windowOf(record),
@@ -98,7 +93,7 @@ export function makeSharedAdmissions(
       done(quota, isGuarded) {
         if (quota === undefined) done(unavailable(limit, record));
         else if (isGuarded) done({ quota, key: undefined, refusal: ERRORS.invalidKey });
-        else done({ quota: withinDay(record, quota), key: record, refusal: undefined });
+        else done({ quota, key: record, refusal: undefined });
       },
     });
   }

@@ -6,13 +6,12 @@
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { type KeyEntry, LARGEST_KEYS_FILE, parseKeys } from '../../format/keys-file.ts';
+import { LARGEST_KEYS_FILE, parseKeys } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { explainUnreadable } from '../../program/file-access.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { makeRollingWindow } from '../limits/rolling-window.ts';
-import { continueDay, type DayAdmitted } from './daily-quota.ts';
-import { type KeyRecord, type KeyTable, makeKeyTable, type SharedKey } from './key-table.ts';
+import { type KeyTable, makeKeyTable, type SharedKey } from './key-table.ts';
 import { newUseCounts } from './use-counts.ts';
 
 export interface KeyStore extends Omit<KeyTable, 'replace'> {
@@ -34,22 +33,21 @@ export interface KeyStore extends Omit<KeyTable, 'replace'> {
  * @param announce called with all keys whenever one changed, to send them to the other serving threads
  * @param now the clock of the windows
  * @param threads how many serving threads count requests
- * @param earlier what earlier runs have admitted on a day, which is usually the present one
  */
 export function makeKeyStore(
   snapshotsDir: string,
   announce: (keys: readonly SharedKey[]) => void,
   now: () => number,
   threads = 1,
-  earlier?: DayAdmitted,
 ): KeyStore {
   const table = makeKeyTable();
   let usesById = new Map<number, SharedArrayBuffer>();
 
   function take(text: string): void {
     const keys = parseKeys(text).map((entry): SharedKey => {
-      const key = { ...entry, uses: usesById.get(entry.id) ?? newUses(entry.id) };
-      const window = recordOf(key)?.window;
+      const key = { ...entry, uses: usesById.get(entry.id) ?? newUseCounts(threads) };
+      const known = table.byHash(entry.hash);
+      const window = known?.id === entry.id ? known.window : undefined;
       if (window !== undefined && key.limit <= window.capacity) {
         return { ...key, window: window.memory };
       }
@@ -58,19 +56,6 @@ export function makeKeyStore(
     usesById = new Map(keys.map(({ id, uses }) => [id, uses]));
     announce(keys);
     table.replace(keys);
-  }
-
-  function newUses(id: number): SharedArrayBuffer {
-    const uses = newUseCounts(threads);
-    continueDay(uses, earlier?.day ?? 0, earlier?.admitted.get(id) ?? 0);
-    return uses;
-  }
-
-  /** The record of a key or, if it was just rotated, of the raw key that still works beside it. */
-  function recordOf(key: KeyEntry): KeyRecord | undefined {
-    return hashesOf(key)
-      .map(table.byHash)
-      .find((record) => record?.id === key.id);
   }
 
   return {
@@ -118,9 +103,4 @@ function makeFileReader(
     fault: () => fault,
     confirmedAt: () => confirmedAt,
   };
-}
-
-/** The hashes of the raw keys that share a window. */
-function hashesOf({ hash, previous }: KeyEntry): string[] {
-  return previous === undefined ? [hash] : [hash, previous.hash];
 }

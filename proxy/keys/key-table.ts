@@ -6,7 +6,6 @@ import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import type { DecidedState, KeyEntry } from '../../format/keys-file.ts';
 import { openRollingWindow, type Quota, type RollingWindow } from '../limits/rolling-window.ts';
-import { type DailyQuota, dayCountOf } from './daily-quota.ts';
 import { useCountsOf } from './use-counts.ts';
 
 const MOST_RAW_KEYS = 10_000;
@@ -19,16 +18,12 @@ export interface SharedKey extends KeyEntry {
 }
 
 /**
- * A raw key as one thread knows it. The record and its window stay when `keys.json` is replaced. A
- * rotated key that still works has a record of its own, with the window and the counts of the new one.
+ * A raw key as one thread knows it. The record and its window stay when `keys.json` is replaced.
  */
-export interface KeyRecord extends DailyQuota {
+export interface KeyRecord {
   readonly id: number;
   state: DecidedState;
-  /** When it stops working, in milliseconds of the wall clock; Infinity if it does not. */
-  endsAt: number;
   limit: number;
-  dailyQuota: number | undefined;
   window: RollingWindow;
   /** The cells of this thread, for `countUse`. */
   readonly uses: Float64Array;
@@ -53,46 +48,34 @@ export interface KeyTable extends Keys {
   replace(keys: readonly SharedKey[]): void;
   /** The record of a key by its hash. */
   byHash(hash: string): KeyRecord | undefined;
-  /** One record for each key: that of a rotated key, which shares its window, is not among them. */
   all(): Iterable<KeyRecord>;
 }
 
-/** Whether requests with a raw key are accepted. @param now of the wall clock, by default the present */
-export function isValid({ state, endsAt }: KeyRecord, now?: number): boolean {
-  if (state !== 'approved') return false;
-  // Few keys ever end, and only for those is the clock read.
-  return endsAt === Number.POSITIVE_INFINITY || (now ?? Date.now()) < endsAt;
+/** Whether requests with a raw key are accepted. */
+export function isValid({ state }: KeyRecord): boolean {
+  return state === 'approved';
 }
 
 /** @param thread the number of this serving thread; the first is 0 */
 export function makeKeyTable(thread = 0): KeyTable {
   const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
   let records: Map<string, KeyRecord> | undefined;
-  /** The records of rotated keys that still work. */
-  let rotated = new Map<string, KeyRecord>();
 
-  const byHash = (hash: string) => records?.get(hash) ?? rotated.get(hash);
+  const byHash = (hash: string) => records?.get(hash);
 
-  /** The record of one hash of a key: the known one with the new values, or a new one. */
-  function recordOf(
-    { id, state, limit, dailyQuota, window, uses }: SharedKey,
-    hash: string,
-    endsAt = Number.POSITIVE_INFINITY,
-  ): KeyRecord {
+  /** The record of a key: the known one with the new values, or a new one. */
+  function recordOf({ id, hash, state, limit, window, uses }: SharedKey): KeyRecord {
     const known = byHash(hash);
     if (known === undefined || known.id !== id) {
       return {
         id,
         state,
         limit,
-        dailyQuota,
-        endsAt,
         window: openRollingWindow(window),
         uses: useCountsOf(uses, thread),
-        dayCount: dayCountOf(uses),
       };
     }
-    Object.assign(known, { state, limit, dailyQuota, endsAt });
+    Object.assign(known, { state, limit });
     if (known.window.memory !== window) known.window = openRollingWindow(window);
     return known;
   }
@@ -114,23 +97,15 @@ export function makeKeyTable(thread = 0): KeyTable {
     byHash,
     all: () => records?.values() ?? [],
     replace(keys) {
-      const next = new Map<string, KeyRecord>();
-      const nextRotated = new Map<string, KeyRecord>();
-      for (const key of keys) {
-        const { hash, endsAt, previous } = key;
-        next.set(hash, recordOf(key, hash, endsAt));
-        if (previous === undefined) continue;
-        nextRotated.set(previous.hash, recordOf(key, previous.hash, previous.endsAt));
-      }
+      const next = new Map(keys.map((key) => [key.hash, recordOf(key)]));
       // A key that was deleted from the database must not stay valid through the cached raw keys.
-      for (const [hash, record] of [...(records ?? []), ...rotated]) {
-        if ((next.get(hash) ?? nextRotated.get(hash)) === record) continue;
+      for (const [hash, record] of records ?? []) {
+        if (next.get(hash) === record) continue;
         record.state = 'revoked';
         // If the key returns, it gets a new record. The cache would still return the old one.
         rawKeys.clear();
       }
       records = next;
-      rotated = nextRotated;
     },
   };
 }

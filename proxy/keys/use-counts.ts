@@ -16,17 +16,14 @@ export type Use = (typeof USE)[keyof typeof USE];
 /** How many cells a thread has for even days; it has as many for odd days. */
 const CELLS_PER_DAY = 4;
 const CELLS_PER_THREAD = 2 * CELLS_PER_DAY;
-/** Behind the cells is the count of the day (`daily-quota.ts`). */
-export const END_BYTES = 16;
 /** A request within this time after midnight may still count for the day before. */
-export const DAY_CHECK_MS = 250;
+const DAY_CHECK_MS = 250;
 
 let today = dayNumber(Date.now());
 
 /** The cells of one key, for a number of threads. */
 export function newUseCounts(threads = 1): SharedArrayBuffer {
-  const cells = threads * CELLS_PER_THREAD * Float64Array.BYTES_PER_ELEMENT;
-  return new SharedArrayBuffer(cells + END_BYTES);
+  return new SharedArrayBuffer(threads * CELLS_PER_THREAD * Float64Array.BYTES_PER_ELEMENT);
 }
 
 /** The cells that one thread adds to. @param thread the first is 0 */
@@ -40,11 +37,6 @@ export function followDays(): void {
   setInterval(() => {
     today = dayNumber(Date.now());
   }, DAY_CHECK_MS).unref();
-}
-
-/** The number of the present day, as this thread knows it. */
-export function currentDay(): number {
-  return today;
 }
 
 /** Adds to a count of a key. @param day the number of the day, by default of the present one */
@@ -64,8 +56,7 @@ export function dayNumber(now: number): number {
  * @returns one number for each of {@link USE}
  */
 export function sumOfUse(memory: SharedArrayBuffer, parity: 0 | 1): Float64Array {
-  const end = memory.byteLength - END_BYTES;
-  const cells = new Float64Array(memory, 0, end / Float64Array.BYTES_PER_ELEMENT);
+  const cells = new Float64Array(memory);
   const sums = new Float64Array(CELLS_PER_DAY);
   const first = parity * CELLS_PER_DAY;
   for (let start = first; start < cells.length; start += CELLS_PER_THREAD) {

@@ -18,8 +18,6 @@ export interface Quota {
    * this is at least 1, and a request will be admitted then.
    */
   readonly resetSeconds: number;
-  /** Whether it was refused because of the daily quota of the key. */
-  readonly isDaily?: boolean;
 }
 
 /** One caller's window. Times are milliseconds of one monotonic clock, never of the wall clock. */

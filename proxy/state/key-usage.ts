@@ -19,9 +19,7 @@ import {
   parseKeyUsage,
 } from '../../format/key-usage.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
-import type { DayAdmitted } from '../keys/daily-quota.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
-import { dayNumber } from '../keys/use-counts.ts';
 import { makeDayCounts } from './day-counts.ts';
 import type { InstanceFiles } from './instance-files.ts';
 
@@ -118,21 +116,6 @@ export function makeKeyUsage(
       return true;
     },
   };
-}
-
-/** What earlier runs have admitted today, according to the file; a proxy that was killed misses a minute. */
-export async function readAdmittedToday(
-  files: InstanceFiles,
-  name: string,
-  now: number,
-): Promise<DayAdmitted> {
-  const report = await readReport(files.pathOf(name), name);
-  const admitted = new Map<number, number>();
-  for (const { day, keys } of report?.counts ?? []) {
-    if (day !== dayOf(now)) continue;
-    for (const [id, { requests }] of keys) admitted.set(id, (admitted.get(id) ?? 0) + requests);
-  }
-  return { day: dayNumber(now), admitted };
 }
 
 /** A text for comparing counts. */

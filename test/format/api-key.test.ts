@@ -94,46 +94,6 @@ describe('the keys file', () => {
     expect(parseKeys(encodeKeys([]))).toEqual([]);
   });
 
-  test('has a suspended key as one that older versions take for revoked', () => {
-    const suspended = entry(1, 'suspended', 50);
-    const text = encodeKeys([suspended]);
-    expect(parseKeys(text)).toEqual([suspended]);
-    const hash = suspended.hash;
-    expect(JSON.parse(text).keys).toEqual([
-      { id: 1, hash, state: 'revoked', suspended: true, limit: 50 },
-    ]);
-    // Nothing but exactly this makes a key more than revoked.
-    for (const change of [{ suspended: 1 }, { suspended: false }, {}]) {
-      expect(parseKeys(file({ state: 'revoked', ...change }))[0]?.state).toBe('revoked');
-    }
-    expect(parseKeys(file({ suspended: true }))[0]?.state).toBe('approved');
-  });
-
-  test('has the daily quota of a key that has one', () => {
-    const withQuota = { ...entry(1), dailyQuota: 1000 };
-    const text = encodeKeys([withQuota, entry(2)]);
-    expect(parseKeys(text)).toEqual([withQuota, entry(2)]);
-    expect(JSON.parse(text).keys.map((key: object) => Object.keys(key).at(-1))).toEqual([
-      'daily_quota',
-      'limit',
-    ]);
-  });
-
-  test('has the end of a key, and the rotated key, in members that older versions ignore', () => {
-    const endsAt = Date.parse('2026-12-07T10:00:00Z');
-    const trial = { ...entry(1), endsAt };
-    const rotated = { ...entry(2), previous: { hash: HASH, endsAt } };
-    const text = encodeKeys([
-      trial,
-      { ...rotated, previous: { hash: HASH, endsAt: endsAt + 999 } },
-    ]);
-    expect(parseKeys(text)).toEqual([trial, rotated]);
-    const [first, second] = JSON.parse(text).keys;
-    expect(first).toEqual({ ...entry(1), ends_at: '2026-12-07T10:00:00Z' });
-    const previous = { hash: HASH, ends_at: '2026-12-07T10:00:00Z' };
-    expect(second).toEqual({ ...entry(2), previous });
-  });
-
   test('keeps no fields beyond its own, when read or written', () => {
     expect(parseKeys(file({ key: 'cck_secret', email: 'a@example.org' }))).toEqual([entry(1)]);
     expect(encodeKeys([{ ...entry(1), key: 'cck_secret' } as KeyEntry])).not.toContain('secret');
@@ -154,13 +114,6 @@ describe('the keys file', () => {
     ...[null, 'ab', 'A'.repeat(64), `${HASH}\n`, `x${HASH}`, [HASH]].map((hash) => ({ hash })),
     ...['pending', 1, null].map((state) => ({ state })),
     ...[0, -1, 1.5, 1_000_001, '120', null].map((limit) => ({ limit })),
-    ...[0, -1, 1.5, 2_000_000_001, '120', null].map((daily_quota) => ({ daily_quota })),
-    ...[0, null, '', 'tomorrow', '2026-12-07', '2026-13-07T10:00:00Z'].map((ends_at) => ({
-      ends_at,
-    })),
-    ...[null, 'ab', {}, { hash: HASH }, { hash: 'ab', ends_at: '2026-12-07T10:00:00Z' }].map(
-      (previous) => ({ previous }),
-    ),
   ];
 
   test.each([

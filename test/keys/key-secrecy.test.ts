@@ -106,12 +106,6 @@ describe.each(KINDS)('with a %s database', (kind) => {
         limit: 60,
         hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
-      {
-        id: ids.get('suspended'),
-        state: 'suspended',
-        limit: 60,
-        hash: expect.any(String),
-      },
       { id: ids.get('revoked'), state: 'revoked', limit: 60, hash: expect.any(String) },
     ]);
     expect(statSync(path.join(snapshotsDir, 'keys.json')).mode & 0o777).toBe(0o600);

@@ -3,17 +3,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
-import { endOverlap, revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
+import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { editRequest, renameKey, withdrawRequest } from '../../keys/lifecycle/own-requests.ts';
 import {
   approveRequest,
   changeLimit,
-  changeQuota,
   issueKey,
   rejectRequest,
-  resumeKey,
   revokeKey,
-  suspendKey,
 } from '../../keys/lifecycle/reviews.ts';
 import type { Refusal } from '../../keys/lifecycle/transition.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
@@ -41,8 +38,6 @@ interface Action {
   readonly rule: string;
   /** The end of the refusal's text for an approved key, if the action is not allowed for it. */
   readonly ruleIfApproved?: string;
-  /** The same for a pending, approved or suspended key. */
-  readonly ruleIfInUse?: string;
   act(database: KeysDatabase, id: number, accountId: number): Promise<unknown>;
 }
 
@@ -105,19 +100,11 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     act: (database, id, accountId) => withdrawRequest(database, { id, accountId, at: AT }),
   },
   rename: {
-    from: ['pending', 'approved', 'revealed', 'suspended'],
+    from: ['pending', 'approved', 'revealed'],
     event: 'renamed',
     isMailed: false,
     rule: 'only a key that is in use, or a pending request, can get another name',
     act: (database, id, accountId) => renameKey(database, { id, accountId, at: AT, name: 'Shelf' }),
-  },
-  'end the overlap': {
-    from: [],
-    event: 'overlap_ended',
-    isMailed: false,
-    rule: 'it has no old key that still works',
-    ruleIfInUse: 'has no old key that still works',
-    act: (database, id, accountId) => endOverlap(database, { id, accountId, at: AT }),
   },
   'change the limit': {
     from: ['approved', 'revealed'],
@@ -127,51 +114,26 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     rule: 'only an approved key can get another limit',
     act: (database, id) => changeLimit(database, id, { limit: 91, by: MODERATOR, at: AT }),
   },
-  'change the quota': {
-    from: ['approved', 'revealed'],
-    to: 'approved',
-    event: 'quota_changed',
-    isMailed: false,
-    rule: 'only an approved key can get another daily quota',
-    act: (database, id) => changeQuota(database, id, { dailyQuota: 92, by: MODERATOR, at: AT }),
-  },
-  suspend: {
-    from: ['approved', 'revealed'],
-    to: 'suspended',
-    event: 'suspended',
-    isMailed: true,
-    rule: 'only an approved key can be suspended',
-    act: (database, id) => suspendKey(database, id, { reason: 'a flood', ...REVIEW }),
-  },
-  resume: {
-    from: ['suspended'],
-    to: 'approved',
-    event: 'resumed',
-    isMailed: true,
-    rule: 'only a suspended key can be resumed',
-    act: (database, id) => resumeKey(database, id, REVIEW),
-  },
   revoke: {
-    from: ['approved', 'revealed', 'suspended'],
+    from: ['approved', 'revealed'],
     to: 'revoked',
     event: 'revoked',
     isMailed: true,
-    rule: 'only an approved or suspended key can be revoked',
+    rule: 'only an approved key can be revoked',
     act: (database, id) => revokeKey(database, id, { reason: 'abuse', ...REVIEW }),
   },
   'revoke as its owner': {
-    from: ['approved', 'revealed', 'suspended'],
+    from: ['approved', 'revealed'],
     to: 'revoked',
     event: 'revoked',
     isMailed: true,
-    rule: 'only an approved or suspended key can be revoked',
+    rule: 'only an approved key can be revoked',
     act: (database, id, accountId) =>
       revokeOwnKey(database, { id, accountId, at: AT, publicUrl: PUBLIC_URL }),
   },
 };
-function ruleFor({ ruleIfApproved, ruleIfInUse }: Action, state: string): string | undefined {
-  if (state === 'approved' && ruleIfApproved !== undefined) return ruleIfApproved;
-  return ['pending', 'approved', 'suspended'].includes(state) ? ruleIfInUse : undefined;
+function ruleFor({ ruleIfApproved }: Action, state: string): string | undefined {
+  return state === 'approved' ? ruleIfApproved : undefined;
 }
 
 const PAIRS = STATES.flatMap((state) =>
@@ -242,7 +204,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
 
   it.each(
     Object.entries(ACTIONS).filter(([name]) =>
-      /reveal|rotate|owner|edit|withdraw|rename|overlap/.test(name),
+      /reveal|rotate|owner|edit|withdraw|rename/.test(name),
     ),
   )('does not allow "%s" to another account, as if it did not exist', async (_, { act }) => {
     const owner = await database.addOwner();
@@ -357,64 +319,6 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       expect(await hashOf(id)).toBe(hash);
     });
   });
-
-  it('that is suspended and resumed keeps its hash, and the reason is shown only until then', async () => {
-    const owner = await database.addOwner();
-    const id = await database.keyIn('revealed', owner.id);
-    const before = await rowOf(id);
-    await suspendKey(database, id, { reason: 'too many requests', ...REVIEW });
-    expect(await findKeyWithAccount(database, id)).toMatchObject({
-      state: 'suspended',
-      reason: 'too many requests',
-    });
-    await resumeKey(database, id, REVIEW);
-    expect(await rowOf(id)).toEqual(before);
-    expect((await eventsOf(database, id)).slice(-2)).toMatchObject([
-      { action: 'suspended', actor_id: MODERATOR, reason: 'too many requests' },
-      { action: 'resumed', actor_id: MODERATOR, reason: null },
-    ]);
-  });
-
-  it('gets its daily quota on approval or later, and the history has it', async () => {
-    const owner = await database.addOwner();
-    const id = await database.keyIn('pending', owner.id);
-    const quotaOf = async () => (await findKeyWithAccount(database, id))?.daily_quota;
-    await approveRequest(database, id, { limit: 60, dailyQuota: 5_000, ...REVIEW });
-    expect(await quotaOf()).toBe(5_000);
-    const review = { by: MODERATOR, at: AT };
-    await changeQuota(database, id, { dailyQuota: 2_000_000_000, ...review });
-    expect(await quotaOf()).toBe(2_000_000_000);
-    await changeQuota(database, id, { dailyQuota: null, ...review });
-    expect(await quotaOf()).toBe(null);
-    expect((await eventsOf(database, id)).slice(-3).map(({ reason }) => reason)).toEqual([
-      '5000 requests a day',
-      '2000000000 requests a day',
-      'No daily quota',
-    ]);
-    const mails = await database.rows('SELECT body FROM mail_outbox WHERE key_id = ?', [id]);
-    expect(mails.flat()).toEqual([
-      expect.stringContaining('60 requests per minute and 5,000 per day.'),
-    ]);
-  });
-
-  it.each([0, -1, 1.5, 2_000_000_001, Number.NaN])(
-    'cannot get the quota %d',
-    async (dailyQuota) => {
-      const owner = await database.addOwner();
-      const id = await database.keyIn('pending', owner.id);
-      for (const refused of [
-        approveRequest(database, id, { limit: 5, dailyQuota, ...REVIEW }),
-        changeQuota(database, id, { dailyQuota, by: MODERATOR, at: AT }),
-        issueKey(database, { limit: 5, dailyQuota, purpose: '', at: AT }),
-      ]) {
-        const { kind, message } = await refusalOf(refused);
-        expect([kind, message]).toEqual([
-          'invalid',
-          expect.stringContaining('a whole number from 1 to 2000000000'),
-        ]);
-      }
-    },
-  );
 
   it.each([0, -1, 1.5, 1_000_001, Number.NaN])('cannot get the limit %d', async (limit) => {
     const owner = await database.addOwner();

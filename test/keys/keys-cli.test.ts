@@ -9,7 +9,7 @@ import { KINDS, makeDatabase } from '../support/databases.ts';
 import { type Finished, ROOT, runProgram } from '../support/product.ts';
 import { openKeyTables, runKeys } from './keys-command.ts';
 
-const STATES = ['pending', 'approved', 'suspended', 'rejected', 'revoked'];
+const STATES = ['pending', 'approved', 'rejected', 'revoked'];
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {
   let database: Awaited<ReturnType<typeof openKeyTables>>;
@@ -101,34 +101,6 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     });
   });
 
-  it('gives a key a daily quota, changes it and removes it', async () => {
-    const quotaOf = async (id: number) =>
-      JSON.parse((await keys('list', '--json')).stdout)[id - 1].daily_quota;
-    const issued = await keys('issue', '--daily-quota', '1000');
-    expect(issued.stderr).toContain('issued with 120 requests a minute and 1000 a day.');
-    const id = await request('pending');
-    expect((await keys('approve', String(id), '--daily-quota', '7', '--limit', '5')).code).toBe(0);
-    expect([await quotaOf(1), await quotaOf(id)]).toEqual([1000, 7]);
-    expect((await keys('quota', '1', '2000')).stderr).toBe('Key 1 has 2000 requests a day now.\n');
-    expect(await quotaOf(1)).toBe(2000);
-    expect((await keys('list')).stdout).toMatch(/^1 +approved +- +120 +2000 /m);
-    expect((await keys('history', '1')).stdout).toMatch(
-      /quota_changed +operator +- +2000 requests a day$/m,
-    );
-    expect((await keys('quota', '1', 'none')).stderr).toBe('Key 1 has no daily quota now.\n');
-    expect(await quotaOf(1)).toBe(null);
-  });
-
-  it('suspends an approved key with a reason, and resumes it', async () => {
-    await keys('issue');
-    const suspended = await keys('suspend', '1', '--reason', 'a flood');
-    expect(suspended).toEqual({ code: 0, stdout: '', stderr: 'Key 1 is suspended.\n' });
-    expect(await rowOf(1)).toMatchObject({ state: 'suspended', reason: 'a flood' });
-    const resumed = await keys('resume', '1');
-    expect(resumed).toEqual({ code: 0, stdout: '', stderr: 'Key 1 works again.\n' });
-    expect(await rowOf(1)).toMatchObject({ state: 'approved', reason: null });
-  });
-
   it('changes the limit of an approved key', async () => {
     await keys('issue');
     expect((await keys('limit', '1', '5000')).code).toBe(0);
@@ -138,16 +110,8 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   it.each([
     { verb: 'approve', rest: ['--limit', '5'], from: ['pending'], rule: 'a pending request' },
     { verb: 'reject', rest: ['--reason', 'no'], from: ['pending'], rule: 'a pending request' },
-    { verb: 'suspend', rest: ['--reason', 'no'], from: ['approved'], rule: 'an approved key' },
-    { verb: 'resume', rest: [], from: ['suspended'], rule: 'a suspended key' },
-    {
-      verb: 'revoke',
-      rest: ['--reason', 'no'],
-      from: ['approved', 'suspended'],
-      rule: 'an approved or suspended key',
-    },
+    { verb: 'revoke', rest: ['--reason', 'no'], from: ['approved'], rule: 'an approved key' },
     { verb: 'limit', rest: ['5'], from: ['approved'], rule: 'an approved key' },
-    { verb: 'quota', rest: ['none'], from: ['approved'], rule: 'an approved key' },
   ])(
     'refuses to $verb in any state but $from, naming the state',
     async ({ verb, rest, from, rule }) => {
@@ -184,13 +148,13 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
     expect(lines).toEqual([
       expect.stringMatching(
-        /^ID +STATE +ACCOUNT +LIMIT +QUOTA +PREFIX +REQUESTED +NAME +WEBSITE +PURPOSE$/,
+        /^ID +STATE +ACCOUNT +LIMIT +PREFIX +REQUESTED +NAME +WEBSITE +PURPOSE$/,
       ),
       expect.stringMatching(
-        /^1 +pending +7 +120 +- +- +2026-01-02 03:04:05Z +- +https:\/\/example\.org +first$/,
+        /^1 +pending +7 +120 +- +2026-01-02 03:04:05Z +- +https:\/\/example\.org +first$/,
       ),
       expect.stringMatching(/^2 +rejected .* second$/),
-      expect.stringMatching(/^3 +approved +- +120 +- +cck_\w{4} .* third$/),
+      expect.stringMatching(/^3 +approved +- +120 +cck_\w{4} .* third$/),
     ]);
     const pending = (await keys('list', '--state', 'pending')).stdout;
     expect(pending).toContain('first');
@@ -256,18 +220,13 @@ describe('the keys command', () => {
     [['issue', '--frob'], '--frob'],
     [
       ['list', '--state', 'lost'],
-      '--state must be one of pending, approved, suspended, rejected, withdrawn, revoked',
+      '--state must be one of pending, approved, rejected, withdrawn, revoked',
     ],
     [['approve'], 'ID is missing'],
     [['approve', 'one'], 'not "one"'],
     [['reject', '1'], '--reason is missing'],
     [['revoke', '1', '--reason', ' '], '--reason is missing'],
-    [['suspend', '1'], '--reason is missing'],
-    [['resume'], 'ID is missing'],
     [['limit', '1'], 'N is missing'],
-    [['quota', '1'], 'N is missing'],
-    [['quota', '1', '0'], 'N must be a whole number from 1 to 2000000000, not "0"'],
-    [['issue', '--daily-quota', 'none'], '--daily-quota must be a whole number'],
     [['limit', '1', '1.5'], 'N must be a whole number from 1 to 1000000, not "1.5"'],
     [['reveal'], 'ID is missing'],
     [['reveal', '0'], 'not "0"'],

@@ -4,12 +4,7 @@ import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
 import { revealKey } from '../../keys/lifecycle/own-keys.ts';
 import { requestKey, withdrawRequest } from '../../keys/lifecycle/own-requests.ts';
-import {
-  approveRequest,
-  rejectRequest,
-  revokeKey,
-  suspendKey,
-} from '../../keys/lifecycle/reviews.ts';
+import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/reviews.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
@@ -24,7 +19,6 @@ export const STATES = [
   'pending',
   'approved',
   'revealed',
-  'suspended',
   'rejected',
   'withdrawn',
   'revoked',
@@ -84,7 +78,6 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
     if (['pending', 'rejected', 'withdrawn'].includes(state)) return id;
     await approveRequest(database, id, { limit: 60, ...review });
     if (state !== 'approved') await revealKey(database, { id, accountId, at: AT });
-    if (state === 'suspended') await suspendKey(database, id, { reason: 'a flood', ...review });
     if (state === 'revoked') await revokeKey(database, id, { reason: 'leaked', ...review });
     return id;
   }

@@ -110,8 +110,6 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   CHANGE_POLL_SECONDS: { default: 2, ...seconds },
   PUBLISH_AT_MOST_EVERY: { default: 10, ...seconds },
   DEFAULT_RATE_LIMIT: { default: 120, ...rate },
-  TRIAL_KEYS: { default: false, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
-  TRIAL_RATE_LIMIT: { default: 30, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
   LIMITS_FAILURE: { default: 'local', good: same('local', 'refuse'), bad: 'Local open 1' },
   ACCOUNT_HOST: { default: '127.0.0.1', ...host },

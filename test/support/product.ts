@@ -9,7 +9,7 @@ import path from 'node:path';
 import { request } from 'undici';
 import { afterAll } from 'vitest';
 import { hashKey, makeKey } from '../../format/api-key.ts';
-import { type DecidedState, encodeKeys, type KeyEntry } from '../../format/keys-file.ts';
+import { type DecidedState, encodeKeys } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { COMPILE_CACHE, flagsOf } from './processes.ts';
 
@@ -121,9 +121,6 @@ export interface TestKey {
   readonly key: string;
   readonly state?: DecidedState;
   readonly limit?: number;
-  readonly dailyQuota?: number;
-  readonly endsAt?: number;
-  readonly previous?: KeyEntry['previous'];
 }
 
 /** A key for `keys.json`, approved and with a very high limit unless `changes` says otherwise. */

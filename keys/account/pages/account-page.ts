@@ -20,8 +20,6 @@ export interface AccountPage {
   readonly now: Date;
   /** The limit of a key, in requests per minute, that most projects need. */
   readonly defaultLimit: number;
-  /** The limit of the trial key that the next request gets; undefined if it gets none. */
-  readonly trialLimit: number | undefined;
   readonly notice?: Notice | undefined;
   readonly draft?: Draft | undefined;
 }
@@ -69,7 +67,7 @@ function noKeys(hadKeys: boolean): Html {
   return html`<p>No keys yet. Programs need one to call the API: request your first one below.</p>`;
 }
 
-function newRequest({ viewer, keys, draft, defaultLimit, trialLimit }: AccountPage): Html {
+function newRequest({ viewer, keys, draft, defaultLimit }: AccountPage): Html {
   const pending = keys.filter(({ state }) => state === 'pending').length;
   if (pending >= MOST_PENDING) {
     return html`<p>You have ${pending} requests waiting for review. You can send another one when a moderator has decided about one of them, or when you withdraw one.</p>`;
@@ -77,9 +75,8 @@ function newRequest({ viewer, keys, draft, defaultLimit, trialLimit }: AccountPa
   return requestForm({
     viewer,
     defaultLimit,
-    trialLimit,
     draft,
     action: PATHS.keys,
-    button: trialLimit === undefined ? 'Request a key' : 'Get a trial key',
+    button: 'Request a key',
   });
 }

@@ -12,7 +12,6 @@ const TYPED = new Map([
   ['website_url', 'Website'],
   ['wanted_limit', 'Requests per minute'],
   ['limit', 'Requests per minute'],
-  ['daily_quota', 'Requests per day'],
   ['name', 'Name'],
   ['email', 'E-mail address'],
   ['reason', 'Reason'],

@@ -15,12 +15,8 @@ const ACTION_NAMES: Readonly<Record<EventAction, string>> = {
   rejected: 'Rejected',
   revealed: 'Revealed',
   rotated: 'Rotated',
-  overlap_ended: 'Old key stopped',
-  suspended: 'Suspended',
-  resumed: 'Resumed',
   revoked: 'Revoked',
   limit_changed: 'Limit changed',
-  quota_changed: 'Daily quota changed',
 };
 
 /** The history for the owner of a key: it tells the owner's actions from those of others. */

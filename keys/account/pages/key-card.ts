@@ -7,18 +7,7 @@ import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { LONGEST_KEY_NAME } from '../../lifecycle/typed-text.ts';
 import { ownKeyPath } from '../../paths.ts';
 import { historyOf } from './history-list.ts';
-import {
-  isInOverlap,
-  isInTrial,
-  limitOf,
-  nameOf,
-  numberOf,
-  oldKeyOf,
-  ownerBadge,
-  prefixOf,
-  purposeOf,
-  trialOf,
-} from './key-parts.ts';
+import { limitOf, nameOf, numberOf, ownerBadge, prefixOf, purposeOf } from './key-parts.ts';
 import { type Description, day, descriptions, moment, tokenField, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
@@ -30,41 +19,30 @@ interface Card {
   readonly now: Date;
 }
 
-/** How long the old key can work after a rotation, in hours. */
-const OVERLAPS = [
-  [0, 'Stops at once'],
-  [1, 'Works for 1 more hour'],
-  [24, 'Works for 1 more day'],
-  [7 * 24, 'Works for 7 more days'],
-] as const;
-
 export function keyCard(key: KeyRow, { viewer, usage, events, now }: Card): Html {
   return html`<li class="card" id="key-${key.id}">
-          <h3>${nameOf(key)} ${ownerBadge(key, now)}</h3>
+          <h3>${nameOf(key)} ${ownerBadge(key)}</h3>
           ${descriptions([
             ['Reason', key.reason ?? undefined],
             ...(key.name === null ? [] : [['Number', numberOf(key)] satisfies Description]),
             prefixOf(key),
-            oldKeyOf(key, now),
-            limitOf(key, now),
-            trialOf(key, now),
+            limitOf(key),
             ['Last used', day(key.last_used_on)],
             ...purposeOf(key),
             ['Revoked', moment(key.revoked_at)],
           ])}
           ${usageChart(usage, { keyId: key.id, now })}
-          ${actionsOf(key, viewer, now)}
+          ${actionsOf(key, viewer)}
           ${historyOf(events, { keyId: key.id, ownerId: key.account_id })}
         </li>`;
 }
 
-function actionsOf(key: KeyRow, viewer: Viewer, now: Date): Html | undefined {
+function actionsOf(key: KeyRow, viewer: Viewer): Html | undefined {
   const isPending = key.state === 'pending';
-  const isWorking = key.state === 'approved' || isInTrial(key, now);
-  if (!isPending && !isWorking && key.state !== 'suspended') return undefined;
+  const isWorking = key.state === 'approved';
+  if (!isPending && !isWorking) return undefined;
   return html`<div class="actions">
           ${isWorking && key.revealed_at === null && revealForm(key, viewer)}
-          ${isInOverlap(key, now) && overlapForm(key, viewer)}
           ${isWorking && key.revealed_at !== null && rotateForm(key, viewer)}
           ${isPending && html`<a class="button quiet" href="${ownKeyPath(key.id, 'edit')}">Edit<span class="unseen"> request ${key.id}</span></a>`}
           ${!isPending && renameForm(key, viewer)}
@@ -80,26 +58,13 @@ function revealForm({ id }: KeyRow, viewer: Viewer): Html {
           </form>`;
 }
 
-function overlapForm({ id }: KeyRow, viewer: Viewer): Html {
-  return html`<form method="post" action="${ownKeyPath(id, 'end-overlap')}">
-            ${tokenField(viewer)}
-            <p id="overlap-${id}">Your old key still works. Once every program uses the new one, you can stop it.</p>
-            <button class="quiet" aria-describedby="overlap-${id}">Stop the old key now<span class="unseen"> of key ${id}</span></button>
-          </form>`;
-}
-
-function rotateForm({ id, key_prefix, previous_until }: KeyRow, viewer: Viewer): Html {
+function rotateForm({ id, key_prefix }: KeyRow, viewer: Viewer): Html {
   return html`<details>
             <summary>Rotate<span class="unseen"> key ${id}</span></summary>
             <form method="post" action="${ownKeyPath(id, 'rotate')}">
               ${tokenField(viewer)}
               <input type="hidden" name="prefix" value="${key_prefix ?? ''}">
-              <p>You get a new key, shown only once. Limit and usage stay the same.${previous_until !== null && ' A key that you rotated before stops at once.'}</p>
-              <label for="overlap-of-${id}">The old key</label>
-              <select id="overlap-of-${id}" name="overlap_hours">
-                ${OVERLAPS.map(([hours, text]) => html`<option value="${hours}">${text}</option>`)}
-              </select>
-              <p class="hint">If somebody else may have the old key, let it stop at once.</p>
+              <p>You get a new key, shown only once. The old key stops working at once. Limit and usage stay the same.</p>
               <button>Rotate key ${id}</button>
             </form>
           </details>`;
@@ -117,13 +82,12 @@ function renameForm({ id, name }: KeyRow, viewer: Viewer): Html {
           </details>`;
 }
 
-function withdrawForm({ id, revealed_at }: KeyRow, viewer: Viewer): Html {
-  const effect = revealed_at === null ? '' : ' Its trial key stops working within seconds.';
+function withdrawForm({ id }: KeyRow, viewer: Viewer): Html {
   return html`<details>
             <summary>Withdraw<span class="unseen"> request ${id}</span></summary>
             <form method="post" action="${ownKeyPath(id, 'withdraw')}">
               ${tokenField(viewer)}
-              <p>Moderators no longer see the request.${effect} This cannot be undone.</p>
+              <p>Moderators no longer see the request. This cannot be undone.</p>
               <button class="danger">Withdraw request ${id}</button>
             </form>
           </details>`;

@@ -12,12 +12,9 @@ import {
   limitInput,
   limitOf,
   numberOf,
-  oldKeyOf,
   prefixOf,
-  quotaInput,
   reasonInput,
   stateBadge,
-  trialOf,
 } from './key-parts.ts';
 import { day, makePage, type Notice, tokenField, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
@@ -44,17 +41,14 @@ export function keyPage(page: KeyPage): Html {
     body: html`
       <p class="line">${stateBadge(key.state)} <a href="${PATHS.review}">All keys</a></p>
       ${facts(key, [
-        limitOf(key, now),
-        trialOf(key, now),
+        limitOf(key),
         prefixOf(key),
-        oldKeyOf(key, now),
         ['Reason', key.reason ?? undefined],
         ['Last used', day(key.last_used_on)],
       ])}
       ${usageChart(usage, { keyId: key.id, now })}
       ${key.state === 'pending' && decisions(key, viewer, defaultLimit)}
       ${key.state === 'approved' && changesOfApproved(key, viewer)}
-      ${key.state === 'suspended' && changesOfSuspended(key, viewer)}
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
         ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : eventList(events, actorOf)}
@@ -63,33 +57,12 @@ export function keyPage(page: KeyPage): Html {
 }
 
 function changesOfApproved(key: KeyWithAccount, viewer: Viewer): Html {
-  const { id, limit_per_minute, daily_quota } = key;
+  const { id, limit_per_minute } = key;
   return html`<div class="decisions">
         <form method="post" action="${reviewActionPath(id, 'limit')}">
           ${tokenField(viewer)}
           ${limitInput(id, limit_per_minute)}
           <button>Change limit</button>
-        </form>
-        <form method="post" action="${reviewActionPath(id, 'quota')}">
-          ${tokenField(viewer)}
-          ${quotaInput(id, daily_quota)}
-          <button>Change quota</button>
-        </form>
-        <form method="post" action="${reviewActionPath(id, 'revoke')}">
-          ${tokenField(viewer)}
-          ${reasonInput(id)}
-          <button formaction="${reviewActionPath(id, 'suspend')}">Suspend key ${id}</button>
-          <button class="danger">Revoke key ${id}</button>
-        </form>
-      </div>`;
-}
-
-function changesOfSuspended({ id }: KeyWithAccount, viewer: Viewer): Html {
-  return html`<div class="decisions">
-        <form method="post" action="${reviewActionPath(id, 'resume')}">
-          ${tokenField(viewer)}
-          <p>The API refuses requests with this key.</p>
-          <button>Resume key ${id}</button>
         </form>
         <form method="post" action="${reviewActionPath(id, 'revoke')}">
           ${tokenField(viewer)}

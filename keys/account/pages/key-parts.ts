@@ -1,12 +1,11 @@
 /** Parts of the pages about a key, which the pages of owners and of moderators share. */
 import type { KeyState } from '../../../format/api-key.ts';
-import { LARGEST_LIMIT, LARGEST_QUOTA } from '../../../format/keys-file.ts';
+import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
 import { type Html, html } from '../../../pages/html.ts';
 import { shownNumber } from '../../../pages/shown-values.ts';
 import type { KeyRow, KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { reviewActionPath } from '../../paths.ts';
-import { fromDatabaseTime } from '../../tables/database-time.ts';
 import {
   type Description,
   descriptions,
@@ -19,7 +18,6 @@ import {
 export const STATE_NAMES: Readonly<Record<KeyState, string>> = {
   pending: 'Waiting for review',
   approved: 'Approved',
-  suspended: 'Suspended',
   rejected: 'Rejected',
   withdrawn: 'Withdrawn',
   revoked: 'Revoked',
@@ -40,62 +38,23 @@ export function stateBadge(state: KeyState, text = STATE_NAMES[state]): Html {
 }
 
 /** The state of a key as its owner sees it, who may have to act. */
-export function ownerBadge(key: KeyRow, now: Date): Html {
-  const { state, revealed_at } = key;
-  if (isInTrial(key, now)) return stateBadge(state, 'Trial, waiting for review');
+export function ownerBadge({ state, revealed_at }: KeyRow): Html {
   if (state !== 'approved') return stateBadge(state);
   return stateBadge(state, revealed_at === null ? 'Ready to reveal' : 'Active');
 }
 
-/** Whether a key works before its review, or will when it is revealed. */
-export function isInTrial({ state, trial_until }: KeyRow, now: Date): boolean {
-  return state === 'pending' && isAhead(trial_until, now);
-}
-
-/** Whether a rotated key still works beside the new one. */
-export function isInOverlap({ state, previous_until }: KeyRow, now: Date): boolean {
-  return ['pending', 'approved', 'suspended'].includes(state) && isAhead(previous_until, now);
-}
-
-function isAhead(time: string | null, now: Date): boolean {
-  return time !== null && fromDatabaseTime(time) > now;
-}
-
 /** Whether a key has a limit: a request gets one when it is approved. */
 export function hasLimit({ state }: KeyRow): boolean {
-  return state === 'approved' || state === 'suspended' || state === 'revoked';
+  return state === 'approved' || state === 'revoked';
 }
 
-export function limitOf(key: KeyRow, now: Date): Description {
-  const { limit_per_minute, daily_quota, wanted_limit } = key;
-  if (hasLimit(key) || isInTrial(key, now)) {
-    const quota = daily_quota === null ? '' : `, ${shownNumber(daily_quota)} per day`;
-    return ['Limit', `${shownNumber(limit_per_minute)} requests per minute${quota}`];
+export function limitOf(key: KeyRow): Description {
+  const { limit_per_minute, wanted_limit } = key;
+  if (hasLimit(key)) {
+    return ['Limit', `${shownNumber(limit_per_minute)} requests per minute`];
   }
   if (wanted_limit === null) return ['Limit', undefined];
   return ['Requested limit', `${shownNumber(wanted_limit)} requests per minute`];
-}
-
-/** Until when a key works before its review. */
-export function trialOf(key: KeyRow, now: Date): Description {
-  const { state, trial_until, wanted_limit } = key;
-  if (state !== 'pending' || trial_until === null) return ['Trial', undefined];
-  if (!isInTrial(key, now)) {
-    return ['Trial', html`ended ${moment(trial_until)}; the key works again once it is approved`];
-  }
-  const full =
-    wanted_limit === null ? '' : `, then ${shownNumber(wanted_limit)} per minute if approved`;
-  return ['Trial', html`until ${moment(trial_until)}${full}`];
-}
-
-/** The rotated key that still works. */
-export function oldKeyOf(key: KeyRow, now: Date): Description {
-  const { previous_prefix, previous_until } = key;
-  if (!isInOverlap(key, now)) return ['Old key', undefined];
-  return [
-    'Old key',
-    html`<code>${previous_prefix ?? ''}…</code> works until ${moment(previous_until)}`,
-  ];
 }
 
 export function prefixOf({ key_prefix }: KeyRow): Description {
@@ -133,7 +92,6 @@ export function decisions(
             ${tokenField(viewer)}
             <input type="hidden" name="edits" value="${edits}">
             ${limitInput(id, wanted_limit ?? defaultLimit)}
-            ${quotaInput(id, null)}
             <button>Approve<span class="unseen"> request ${id}</span></button>
           </form>
           <form method="post" action="${reviewActionPath(id, 'reject')}">
@@ -147,11 +105,6 @@ export function decisions(
 export function limitInput(id: number, limit: number): Html {
   return html`<label for="limit-${id}">Requests per minute</label>
             <input id="limit-${id}" name="limit" type="number" inputmode="numeric" min="1" max="${LARGEST_LIMIT}" value="${limit}" required>`;
-}
-
-export function quotaInput(id: number, quota: number | null): Html {
-  return html`<label for="quota-${id}">Requests per day (empty: no limit)</label>
-            <input id="quota-${id}" name="daily_quota" type="number" inputmode="numeric" min="1" max="${LARGEST_QUOTA}" value="${quota ?? ''}">`;
 }
 
 export function reasonInput(id: number): Html {

@@ -13,7 +13,6 @@ import {
   numberOf,
   STATE_NAMES,
   stateBadge,
-  trialOf,
 } from './key-parts.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';
 
@@ -32,7 +31,6 @@ export interface ModerationPage {
   readonly hasMore: boolean;
   readonly filter: Filter;
   readonly defaultLimit: number;
-  readonly now: Date;
   readonly notice?: Notice | undefined;
 }
 
@@ -40,10 +38,10 @@ export interface ModerationPage {
 const LONGEST_EXCERPT = 120;
 
 export function moderationPage(parts: ModerationPage): Html {
-  const { viewer, pending, keys, notice, defaultLimit, now } = parts;
+  const { viewer, pending, keys, notice, defaultLimit } = parts;
   const card = (key: KeyWithAccount) => html`<li class="card" id="key-${key.id}">
           <h3><a href="${reviewPath(key.id)}">${numberOf(key)}</a></h3>
-          ${facts(key, [limitOf(key, now), trialOf(key, now)])}
+          ${facts(key, [limitOf(key)])}
           ${decisions(key, viewer, defaultLimit)}
         </li>`;
   return makePage({
@@ -78,8 +76,7 @@ function row(key: KeyWithAccount): Html {
   return html`<li>
             <p><a href="${reviewPath(key.id)}">${numberOf(key)}</a> ${stateBadge(key.state)}
               ${key.key_prefix !== null && html`<code>${key.key_prefix}…</code>`}
-              ${hasLimit(key) && html`<span>${shownNumber(key.limit_per_minute)} per minute</span>`}
-              ${hasLimit(key) && key.daily_quota !== null && html`<span>${shownNumber(key.daily_quota)} per day</span>`}</p>
+              ${hasLimit(key) && html`<span>${shownNumber(key.limit_per_minute)} per minute</span>`}</p>
             <p>${accountOf(key)}${key.name !== null && html` <span>${key.name}</span>`}</p>
             <p class="faint">${excerpt}</p>
           </li>`;

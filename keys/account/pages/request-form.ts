@@ -2,7 +2,7 @@
 import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
 import { type Html, html } from '../../../pages/html.ts';
 import { shownNumber } from '../../../pages/shown-values.ts';
-import { LONGEST_ADDRESS, TRIAL_DAYS } from '../../lifecycle/own-requests.ts';
+import { LONGEST_ADDRESS } from '../../lifecycle/own-requests.ts';
 import { LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { ownKeyPath, PATHS } from '../../paths.ts';
 import { makePage, type Notice, tokenField, type Viewer } from './layout.ts';
@@ -22,16 +22,13 @@ export interface RequestForm {
   readonly button: string;
   /** In requests per minute. */
   readonly defaultLimit: number;
-  /** The limit of the trial key that this request gets; undefined if it gets none. */
-  readonly trialLimit?: number | undefined;
   readonly draft?: Draft | undefined;
 }
 
 export function requestForm(form: RequestForm): Html {
-  const { viewer, action, button, defaultLimit, trialLimit, draft } = form;
+  const { viewer, action, button, defaultLimit, draft } = form;
   return html`<form class="wide" method="post" action="${action}">
           ${tokenField(viewer)}
-          ${trialLimit !== undefined && html`<p>You get a trial key at once: ${shownNumber(trialLimit)} requests per minute, for up to ${TRIAL_DAYS} days. When a moderator approves your request, the same key gets its full limit.</p>`}
           <label for="purpose">What are you building?</label>
           <p class="hint" id="purpose-hint">A moderator reads this to decide.</p>
           <textarea id="purpose" name="purpose" rows="5" maxlength="${LONGEST_TEXT}" required aria-describedby="purpose-hint">

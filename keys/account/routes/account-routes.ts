@@ -1,6 +1,5 @@
 /** The routes for users and their requests: the page of their keys, to request a key, to edit a request. */
 import { findKey } from '../../lifecycle/key-lists.ts';
-import { revealKey } from '../../lifecycle/own-keys.ts';
 import { editRequest, type RequestText, requestKey } from '../../lifecycle/own-requests.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import { ANY_KEY, ownKeyPath, PATHS } from '../../paths.ts';
@@ -8,7 +7,6 @@ import type { Notice } from '../pages/layout.ts';
 import { type Draft, editPage } from '../pages/request-form.ts';
 import { fieldOf, readForm, wholeNumber } from './forms.ts';
 import { needsAccount } from './guards.ts';
-import { showNewKey } from './new-key-reply.ts';
 import { attempt, ownKeyOf, showKeys } from './own-keys-reply.ts';
 import { doneNotice, redirect, sendPage, statusOf } from './replies.ts';
 import type { App, FormVisit, Site } from './site.ts';
@@ -19,27 +17,22 @@ const DONE: Readonly<Record<string, string>> = {
   edit: 'Your changes are saved.',
   withdraw: 'The request is withdrawn.',
   rename: 'The name is saved.',
-  'end-overlap': 'The old key stops working within a few seconds.',
   revoke: 'The key is revoked. It stops working within a few seconds.',
 };
 
 export function addAccountRoutes(app: App, site: Site): void {
-  const { database, trialLimit } = site;
+  const { database } = site;
   app.get(PATHS.account, (c) => redirect(c, PATHS.keys));
   app.get(`${PATHS.account}/`, (c) => redirect(c, PATHS.keys));
   app.get(PATHS.keys, needsAccount, (c) =>
     showKeys(c, site, c.var, { notice: doneNotice(c, DONE) }),
   );
   app.post(PATHS.keys, needsAccount, readForm, (c) => {
-    const { account, at, viewer } = c.var;
+    const { account, at } = c.var;
     const draft = draftOf(c.var);
     const sendRequest = async () => {
-      const accountId = account.id;
-      const request = { ...textOf(draft), accountId, at, trialLimit };
-      const { id, isTrial } = await requestKey(database, request);
-      if (!isTrial) return redirect(c, `${PATHS.keys}?done=requested`);
-      const { key } = await revealKey(database, { id, accountId, at });
-      return showNewKey(c, site, { viewer, key, trialLimit });
+      await requestKey(database, { ...textOf(draft), accountId: account.id, at });
+      return redirect(c, `${PATHS.keys}?done=requested`);
     };
     return attempt(c, site, c.var, sendRequest, draft);
   });

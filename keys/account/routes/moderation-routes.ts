@@ -9,15 +9,7 @@ import {
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
-import {
-  approveRequest,
-  changeLimit,
-  changeQuota,
-  rejectRequest,
-  resumeKey,
-  revokeKey,
-  suspendKey,
-} from '../../lifecycle/reviews.ts';
+import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/reviews.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import {
   ANY_KEY,
@@ -51,11 +43,8 @@ const LAST_PAGE = 100_000;
 const DONE: Readonly<Record<ReviewAction, string>> = {
   approve: 'Approved. The owner gets an e-mail.',
   reject: 'Rejected. The owner gets an e-mail with your reason.',
-  suspend: 'Suspended. The owner gets an e-mail with your reason.',
-  resume: 'The key works again. The owner gets an e-mail.',
   revoke: 'Revoked. The owner gets an e-mail with your reason.',
   limit: 'The new limit is saved.',
-  quota: 'The new daily quota is saved.',
 };
 
 type PerformAction = (id: number, visit: AccountVisit & FormVisit) => Promise<void>;
@@ -108,24 +97,19 @@ function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction,
     approve: (id, visit) =>
       approveRequest(database, id, {
         limit: limitOf(visit),
-        dailyQuota: quotaOf(visit),
         edits: wholeNumber(fieldOf(visit.form, 'edits')),
         ...review(visit),
       }),
     reject: (id, visit) =>
       rejectRequest(database, id, { reason: reasonOf(visit), ...review(visit) }),
-    suspend: (id, visit) => suspendKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
-    resume: (id, visit) => resumeKey(database, id, review(visit)),
     revoke: (id, visit) => revokeKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
     limit: (id, visit) => changeLimit(database, id, { limit: limitOf(visit), ...review(visit) }),
-    quota: (id, visit) =>
-      changeQuota(database, id, { dailyQuota: quotaOf(visit), ...review(visit) }),
   };
 }
 
 async function showAll(
   c: Context,
-  { viewer, at: now }: Visit,
+  { viewer }: Visit,
   { database, defaultLimit }: Site,
 ): Promise<Response> {
   const state = KEY_STATES.find((known) => known === c.req.query('state'));
@@ -145,7 +129,6 @@ async function showAll(
     hasMore: found.length > PER_PAGE,
     filter: { state, text, page },
     defaultLimit,
-    now,
     notice: doneNotice(c, DONE),
   });
   return sendPage(c, 200, markup);
@@ -171,9 +154,4 @@ async function namedEventsOf(database: Database, keyId: number): Promise<NamedEv
 /** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */
 function limitOf({ form }: FormVisit): number {
   return wholeNumber(fieldOf(form, 'limit')) ?? Number.NaN;
-}
-
-/** The daily quota in a form; null if the field is empty. NaN as for {@link limitOf}. */
-function quotaOf({ form }: FormVisit): number | null {
-  return wholeNumber(fieldOf(form, 'daily_quota')) ?? null;
 }

@@ -3,16 +3,10 @@
  * key of another account is treated as if it did not exist.
  */
 import type { Context } from 'hono';
-import {
-  endOverlap,
-  type OwnKey,
-  revealKey,
-  revokeOwnKey,
-  rotateKey,
-} from '../../lifecycle/own-keys.ts';
+import { type OwnKey, revealKey, revokeOwnKey, rotateKey } from '../../lifecycle/own-keys.ts';
 import { renameKey, withdrawRequest } from '../../lifecycle/own-requests.ts';
 import { ANY_KEY, ownKeyPath, PATHS } from '../../paths.ts';
-import { fieldOf, readForm, wholeNumber } from './forms.ts';
+import { fieldOf, readForm } from './forms.ts';
 import { needsAccount } from './guards.ts';
 import { showNewKey } from './new-key-reply.ts';
 import { attempt, ownKeyOf } from './own-keys-reply.ts';
@@ -39,14 +33,8 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
     // The form contains the prefix of the key to replace. If a reload sends the form again, that key
     // no longer exists, and the new key is not replaced.
     const prefix = fieldOf(form, 'prefix');
-    const overlapHours = wholeNumber(fieldOf(form, 'overlap_hours')) ?? 0;
-    const rotation = { ...own, prefix, overlapHours, publicUrl };
-    const { key, oldUntil } = await rotateKey(database, rotation);
-    return showNewKey(c, site, { viewer, key, rotation: { oldUntil } });
-  });
-  add('end-overlap', async (c, own) => {
-    await endOverlap(database, own);
-    return done(c, 'end-overlap');
+    const { key } = await rotateKey(database, { ...own, prefix, publicUrl });
+    return showNewKey(c, site, { viewer, key, isRotation: true });
   });
   add('rename', async (c, own, { form }) => {
     await renameKey(database, { ...own, name: fieldOf(form, 'name') });

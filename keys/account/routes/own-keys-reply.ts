@@ -4,7 +4,6 @@ import { eventsOf } from '../../lifecycle/history.ts';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
 import type { OwnKey } from '../../lifecycle/own-keys.ts';
-import { mayHaveTrial } from '../../lifecycle/own-requests.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import { accountPage } from '../pages/account-page.ts';
 import type { Notice } from '../pages/layout.ts';
@@ -33,10 +32,7 @@ export async function showKeys(
   const ids = keys.map(({ id }) => id);
   const usage = await usageOf(database, ids, { days: CHART_DAYS, now });
   const events = Map.groupBy(await eventsOf(database, ...ids), ({ key_id }) => key_id);
-  const getsTrial =
-    site.trialLimit !== undefined && (await mayHaveTrial(database, account.id, now));
-  const trialLimit = getsTrial ? site.trialLimit : undefined;
-  const page = { viewer, keys, usage, events, now, defaultLimit, trialLimit, ...rest };
+  const page = { viewer, keys, usage, events, now, defaultLimit, ...rest };
   return sendPage(c, status, accountPage(page));
 }
 

@@ -15,8 +15,6 @@ export interface Site extends Identity {
   readonly maySignUp: boolean;
   /** The limit, in requests per minute, that the form to request a key suggests. */
   readonly defaultLimit: number;
-  /** The limit of trial keys, in requests per minute; undefined if requests get no trial. */
-  readonly trialLimit: number | undefined;
   /**
    * Mails a sign-in link to an address, if the address belongs to an account or can get one. Returns
    * at once.

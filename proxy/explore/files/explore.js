@@ -26,7 +26,7 @@ async function fetchPage(address) {
   const { signal } = loading;
   const key = visitorKey();
   const fetched = await fetchWith(key, address, signal);
-  if (key === null || (fetched.status !== 401 && fetched.status !== 403)) return fetched;
+  if (key === null || fetched.status !== 401) return fetched;
   // The key is refused. Without it, the explorer uses its own, or asks for another one.
   sessionStorage.removeItem(KEY_NAME);
   return fetchWith(null, address, signal);
@@ -53,7 +53,7 @@ async function show(address) {
   }
   const { status, page } = fetched;
   const old = document.getElementById('results');
-  if (status >= 400 && status !== 401 && status !== 403 && old !== null) {
+  if (status >= 400 && status !== 401 && old !== null) {
     // Such as over the limit: the visitor keeps what is there, and can go on typing.
     // A server in front of the proxy has error pages of its own.
     announce(

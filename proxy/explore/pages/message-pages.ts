@@ -43,7 +43,7 @@ export function failurePage(): RenderedPage {
 export function errorPage(reply: ApiReply, hasOwnKey: boolean): RenderedPage {
   const { status } = reply;
   if (status === 404) return notFoundPage();
-  if (status === 401 || status === 403) return hasOwnKey ? keyPage(status) : closedPage(status);
+  if (status === 401) return hasOwnKey ? keyPage(status) : closedPage(status);
   if (status === 400) {
     return messagePage(
       400,

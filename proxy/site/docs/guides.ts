@@ -1,8 +1,6 @@
 /**
  * The guides: Markdown files, in the order of the list of pages. In them, `{{api}}` stands for the address
- * of the API, and `{{defaultLimit}}` and `{{trialLimit}}` for limits. Text between `<!-- with trial keys -->`
- * and `<!-- end -->` is left out if there are no trial keys, and text after `<!-- without trial keys -->` if
- * there are. A test runs every example.
+ * of the API, and `{{defaultLimit}}` for the limit of a key. A test runs every example.
  */
 import { readFileSync } from 'node:fs';
 import { shownNumber } from '../../../pages/shown-values.ts';
@@ -20,7 +18,6 @@ export const GUIDES = {
   crawling: 'Read the whole catalogue from one snapshot, or copy its files',
   changes: 'Keep a copy current with what is new, different or gone',
 } as const;
-const ABOUT_TRIALS = /^<!-- (with|without) trial keys -->\n(.*?)^<!-- end -->\n/gms;
 export type GuideName = keyof typeof GUIDES;
 
 export interface Guide extends Article {
@@ -35,8 +32,6 @@ export interface GuideFacts {
   readonly api: string;
   /** The limit of a key for which no other was set, in requests per minute. */
   readonly defaultLimit: number;
-  /** The limit of a trial key; undefined if requests get no trial. */
-  readonly trialLimit?: number | undefined;
 }
 
 /** @throws Error if a file is missing or does not begin with a title */
@@ -49,12 +44,8 @@ export function readGuides(facts: GuideFacts): Guide[] {
 }
 
 /** The Markdown of a guide. */
-export function guideText(name: GuideName, { api, defaultLimit, trialLimit }: GuideFacts): string {
-  const wanted = trialLimit === undefined ? 'without' : 'with';
-  const text = readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8');
-  return text
-    .replaceAll(ABOUT_TRIALS, (_, which: string, about: string) => (which === wanted ? about : ''))
+export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): string {
+  return readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8')
     .replaceAll('{{api}}', api)
-    .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit))
-    .replaceAll('{{trialLimit}}', shownNumber(trialLimit ?? 0));
+    .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit));
 }

@@ -151,9 +151,7 @@ describe.each(KINDS)('on %s', (kind) => {
     }
     for (const [target, action] of [
       [approved, 'reveal'],
-      ...['rotate', 'end-overlap', 'rename', 'withdraw', 'edit', 'revoke'].map(
-        (action) => [id, action] as const,
-      ),
+      ...['rotate', 'rename', 'withdraw', 'edit', 'revoke'].map((action) => [id, action] as const),
     ] as const) {
       const text = { purpose: 'x', website_url: 'https://x.example', name: 'x' };
       const own = { prefix: key.slice(0, 8), ...text };

@@ -230,56 +230,6 @@ describe.each(KINDS)('on %s', (kind) => {
     expect((await people.other.get(KEYS)).text).not.toContain('1,234');
   });
 
-  test('a key gets a daily quota on approval, which moderators change', async () => {
-    const id = await site.request(site.people.owner);
-    const limitOf = async () => {
-      const { text } = await site.people.owner.get(KEYS);
-      const [, card = ''] = text.split(`id="key-${id}"`);
-      return /<dt>Limit<\/dt><dd>([^<]*)/.exec(card)?.[1];
-    };
-    const refused = await site.decide(id, 'approve', { limit: '60', daily_quota: '1e3' });
-    expect(refused.status).toBe(422);
-    await site.decide(id, 'approve', { limit: '60', daily_quota: '1000' });
-    expect(await limitOf()).toBe('60 requests per minute, 1,000 per day');
-    expect((await site.decide(id, 'quota', { daily_quota: '5' })).status).toBe(303);
-    expect(await limitOf()).toBe('60 requests per minute, 5 per day');
-    await site.decide(id, 'limit', { limit: '70' });
-    expect(await limitOf()).toBe('70 requests per minute, 5 per day');
-    await site.decide(id, 'quota', { daily_quota: '' });
-    expect(await limitOf()).toBe('70 requests per minute');
-  });
-
-  test('a key is suspended and resumed, and its owner sees why', async () => {
-    const { id } = await site.revealed(site.people.owner);
-    const cardOf = async () => {
-      const { text } = await site.people.owner.get(KEYS);
-      const cards = text.split('<li class="card"');
-      const card = cards.find((each) => each.includes(`id="key-${id}"`)) ?? '';
-      const [shown = ''] = card.split('<details class="past">');
-      return shown;
-    };
-    const pageOf = async () => (await site.people.moderator.get(`${MODERATION}/${id}`)).text;
-    expect((await site.decide(id, 'suspend', { reason: ' ' })).status).toBe(422);
-    expect((await site.decide(id, 'suspend', { reason: 'A loop' })).status).toBe(303);
-    expect(await pageOf()).toContain(`>Resume key ${id}</button>`);
-    expect(await pageOf()).not.toContain(`Suspend key ${id}`);
-    expect(await cardOf()).toMatch(/Suspended[\s\S]*<dt>Reason<\/dt><dd>A loop<\/dd>/);
-    expect(await cardOf()).not.toContain('/rotate');
-    expect(await cardOf()).toContain('/revoke');
-    expect((await site.people.owner.post(`${KEYS}/${id}/rotate`)).status).toBe(409);
-    expect((await site.decide(id, 'resume', {})).status).toBe(303);
-    expect(await pageOf()).toMatch(
-      new RegExp(`formaction="${MODERATION}/${id}/suspend">Suspend key ${id}<`),
-    );
-    expect(await cardOf()).toContain('/rotate');
-    expect(await cardOf()).not.toContain('A loop');
-    // Owners cannot resume their own keys.
-    await site.decide(id, 'suspend', { reason: 'Again' });
-    await site.people.owner.get(KEYS);
-    const refused = await site.people.owner.post(`${MODERATION}/${id}/resume`);
-    expect([refused.status, await site.stateOf(id)]).toEqual([403, 'suspended']);
-  });
-
   test('an unknown action is 404, even if its name begins like a known one', async () => {
     const id = await site.request(site.people.owner);
     for (const action of ['approved', 'approve/', 'delete']) {

@@ -144,6 +144,5 @@ describe('account', () => {
     expect(metrics).toContain('account_database_up 1\n');
     expect(metrics).toContain('mail_waiting 0\n');
     expect(metrics).toContain('account_keys{state="pending"} 0\n');
-    expect(metrics).toContain('account_keys{state="suspended"} 0\n');
   });
 });

@@ -22,7 +22,6 @@ const EXPOSED_HEADERS =
 const key = testKey(1);
 const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });
-const suspended = testKey(4, { state: 'suspended' });
 
 describe.each(PARSERS)('over %s', (_, fields) => {
   let proxy: RunningProxy;
@@ -31,7 +30,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
 
   beforeAll(async () => {
     contract = makeContractChecker();
-    const snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, suspended, ...limited]);
+    const snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, ...limited]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000' });
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
@@ -238,19 +237,6 @@ describe.each(PARSERS)('over %s', (_, fields) => {
         expect(reply.text).toBe(text);
         expect(reply.headers['www-authenticate']).toBe('Bearer');
         expect(reply.headers['x-ratelimit-limit']).toBe('1000000');
-      }
-    });
-
-    test('answers 403 to a suspended key, with the limit of the address', async () => {
-      const { path } = endpoint();
-      for (const headers of [
-        { 'x-api-key': suspended.key },
-        { authorization: `Bearer ${suspended.key}`, 'if-none-match': '*' },
-      ] as Headers[]) {
-        const reply = await checked(path, headers);
-        expect([reply.status, reply.text]).toEqual([403, '{"error":"API key suspended"}']);
-        expect(reply.headers['x-ratelimit-limit']).toBe('1000000');
-        expect(reply.headers['www-authenticate']).toBe(undefined);
       }
     });
 

@@ -1,8 +1,6 @@
 /** The keys in memory follow a real `keys.json`, and the counted requests stay with their key. */
 import { beforeEach, expect, test } from 'vitest';
-import { hashKey } from '../../../format/api-key.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
-import { isValid } from '../../../proxy/keys/key-table.ts';
 import {
   writeKeys as exportKeys,
   makeFolder,
@@ -96,41 +94,4 @@ test('a key that is missing from the file is refused, and valid again when it is
   // In the order of a request: first the cache of raw keys.
   const after = store.recent(key.key) ?? store.find(key.key);
   expect(after?.state).toBe('approved');
-});
-
-test('a rotated key and the new one share one limit, and the new one keeps it alone', async () => {
-  const old = testKey(1, { limit: 5 });
-  await replaceKeys([old]);
-  expect(use(old, 2).remaining).toBe(3);
-  const endsAt = Date.now() + MINUTE;
-  const rotated = { ...testKey(1, { limit: 5 }), previous: { hash: hashKey(old.key), endsAt } };
-  await replaceKeys([rotated]);
-  expect(use(rotated, 1).remaining).toBe(2);
-  expect(use(old, 1).remaining).toBe(1);
-  // They are one key, whose window and last use are reported once.
-  expect([...store.all()].map(({ id }) => id)).toEqual([1]);
-  expect(store.size()).toBe(1);
-  // A larger limit moves the window of both.
-  await replaceKeys([{ ...rotated, limit: 50 }]);
-  expect(use(old, 1).remaining).toBe(45);
-  expect(use(rotated, 1).remaining).toBe(44);
-  // The overlap is over.
-  await replaceKeys([{ ...rotated, previous: undefined, limit: 50 }]);
-  expect(store.find(old.key)).toBe(undefined);
-  expect(store.recent(old.key)).toBe(undefined);
-  expect(use(rotated, 1).remaining).toBe(43);
-});
-
-test('a key that ends is refused from then on, even if the file is not replaced', async () => {
-  const [trial, old] = [testKey(1), testKey(2)];
-  const endsAt = Date.parse('2027-01-01T00:00:00Z');
-  const previous = { hash: hashKey(old.key), endsAt };
-  await replaceKeys([
-    { ...trial, endsAt },
-    { ...testKey(2), previous },
-  ]);
-  const records = [trial, old].map(({ key }) => store.find(key));
-  const validAt = (now: number) => records.map((record) => record && isValid(record, now));
-  expect(validAt(endsAt - 1)).toEqual([true, true]);
-  expect(validAt(endsAt)).toEqual([false, false]);
 });
