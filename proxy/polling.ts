@@ -35,14 +35,21 @@ export interface Polled {
 }
 
 export function makePolling({ snapshots, keys, usage, maintenance }: Polled, log: Logger): Polling {
-  const warn = (step: string, consequence: () => string) => (error: Error) =>
-    log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
-  const keepServing = () => 'the proxy keeps serving as before';
+  const warn = (step: string, consequence: string) => (error: Error) =>
+    log.warn({ err: error }, `cannot ${step}; ${consequence}`);
+  const keepServing = 'the proxy keeps serving as before';
   const onSnapshotFault = warn('follow the snapshot', keepServing);
-  const onKeysFault = warn('read the keys', () =>
-    keys.size() === undefined ? 'requests with a key get 503' : 'the last known keys stay valid',
-  );
-  const onMaintenanceFault = warn('use the content of the file', () => 'maintenance is on');
+  const onKeysFault = (error: Error): void => {
+    const { code } = Object(error.cause);
+    const isFirst = keys.size() === undefined;
+    // A state, not a fault: `schedule` has not exported any keys yet.
+    if (isFirst && code === 'ENOENT') log.info(`${error.message} Requests with a key get 503.`);
+    else {
+      const next = isFirst ? 'requests with a key get 503' : 'the last known keys stay valid';
+      log.warn({ err: error }, `cannot read the keys; ${next}`);
+    }
+  };
+  const onMaintenanceFault = warn('use the content of the file', 'maintenance is on');
   const polls = [
     poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault),
     poll(keys.refresh, KEYS_POLL_MS, onKeysFault),

@@ -12,7 +12,14 @@ import { LEFT_OUT } from '../columns/catalogue.ts';
 import type { RelatedGames } from '../reuse/reuse.ts';
 import { cachedRowOf } from '../reuse/row-tracks.ts';
 import { freeMemory } from '../worker/free-memory.ts';
-import type { ReadingsOfGame } from './readings.ts';
+
+/** The readings of a game. */
+export interface ReadingsOfGame<Word> {
+  /** That of its title comes first; no other is empty, and no two are equal. */
+  readonly readings: readonly (readonly Word[])[];
+  /** Whether the last one is the words of its slug, and of none of its titles. */
+  readonly endsWithSlug: boolean;
+}
 
 /**
  * @param related the alternative titles must be those of the earlier run, too

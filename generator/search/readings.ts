@@ -26,8 +26,7 @@ import { startsOf } from '../order/numbering.ts';
 import { sortRange } from '../order/sort-range.ts';
 import type { RelatedGames } from '../reuse/reuse.ts';
 import { freeMemory } from '../worker/free-memory.ts';
-import { openEarlierReadings } from './earlier-readings.ts';
-
+import { openEarlierReadings, type ReadingsOfGame } from './earlier-readings.ts';
 import { invert, makeGrowingLists, makePostings, type TextLists } from './postings.ts';
 
 type ReadingColumns = Pick<
@@ -40,14 +39,6 @@ type ReadingColumns = Pick<
   | 'slugReadings'
   | 'readingsByWords'
 >;
-
-/** The readings of a game. */
-export interface ReadingsOfGame<Word> {
-  /** That of its title comes first; no other is empty, and no two are equal. */
-  readonly readings: readonly (readonly Word[])[];
-  /** Whether the last one is the words of its slug, and of none of its titles. */
-  readonly endsWithSlug: boolean;
-}
 
 export interface IndexedReadings {
   readonly columns: ReadingColumns;
