@@ -1,6 +1,6 @@
 /**
  * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back to
- * one, hold and release publishing, push to a store, and prune. Data goes to stdout, everything else to
+ * one, hold and resume publishing, push to a store, and prune. Data goes to stdout, everything else to
  * stderr.
  */
 import '../program/environment/node-version.ts';
@@ -99,15 +99,15 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   hold: {
     usage: 'hold [ID] [--reason TEXT]',
-    help: 'pauses publishing: no run publishes until "release"; runs still export keys',
+    help: 'pauses publishing, also of takedowns: no run publishes until "resume"; runs still export keys',
     options: REASON_OPTION,
     positionals: [],
     optional: ['ID'],
     writes: true,
     run: async (dir, [id], options) => addStateToErrors(dir, () => hold(dir, id, options)),
   },
-  release: {
-    usage: 'release',
+  resume: {
+    usage: 'resume',
     help: 'ends a hold: the next run publishes the database again',
     options: {},
     positionals: [],
@@ -116,7 +116,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       const wasHeld = removeHold(dir);
       process.stderr.write(
         wasHeld
-          ? 'Publishing is released: the next run publishes the database again.\n'
+          ? 'Publishing is resumed: the next run publishes the database again.\n'
           : 'Publishing was not held.\n',
       );
     },

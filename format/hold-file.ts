@@ -1,7 +1,7 @@
 /**
  * `hold.json`: publishing is held (paused). While the file exists, even if it is damaged, no run publishes
  * a generation, and nothing removes the generation whose id it contains. The commands `snapshot hold` and
- * `snapshot rollback` write the file; `snapshot release` removes it.
+ * `snapshot rollback` write the file; `snapshot resume` removes it.
  */
 import { parseFile } from './json/parse-file.ts';
 import { HOLD_FILE, isGenerationId } from './layout.ts';

@@ -12,7 +12,7 @@ import { replaceFile } from './files/replace-file.ts';
 import { syncFolder } from './files/sync-folder.ts';
 import { readHoldFile } from './read-hold.ts';
 
-const RELEASE = 'cover-catalogue snapshot release';
+const RESUME = 'cover-catalogue snapshot resume';
 
 /** Nothing was published because an operator has paused publishing. */
 export class HeldError extends Error implements ErrorWithExitCode {
@@ -35,7 +35,7 @@ export function readHold(snapshotsDir: string): Hold | undefined {
   } catch (cause) {
     const message = (cause as Error).message.replace(/\.?$/, '.');
     throw new Error(
-      `${message} Publishing in ${snapshotsDir} stays paused until you remove ${HOLD_FILE} with "${RELEASE}" or replace it with "cover-catalogue snapshot hold".`,
+      `${message} Publishing in ${snapshotsDir} stays paused until you remove ${HOLD_FILE} with "${RESUME}" or replace it with "cover-catalogue snapshot hold".`,
       { cause },
     );
   }
@@ -66,7 +66,7 @@ export function removeHold(snapshotsDir: string): boolean {
   return true;
 }
 
-/** Says why publishing is held and how to release it; undefined if publishing is not held. */
+/** Says why publishing is held and how to resume it; undefined if publishing is not held. */
 export function whyHeld(snapshotsDir: string): string | undefined {
   let hold: Hold | undefined;
   try {
@@ -78,5 +78,5 @@ export function whyHeld(snapshotsDir: string): string | undefined {
   const { id, since, reason, by } = hold;
   const cause = by === 'rollback' ? ' by a rollback' : '';
   const given = reason === null ? '' : ` (${reason})`;
-  return `Publishing is held at ${id} since ${since}${cause}${given}. To publish again, run "${RELEASE}".`;
+  return `Publishing is held at ${id} since ${since}${cause}${given}. Takedowns wait too. To publish again, run "${RESUME}".`;
 }

@@ -1,6 +1,6 @@
 /**
  * Pauses publishing for operators: holds the current generation, or rolls back to another generation
- * and holds it. Once these functions return, no run publishes until the hold is released, not even a
+ * and holds it. Once these functions return, no run publishes until publishing is resumed, not even a
  * run that was under way.
  */
 import path from 'node:path';

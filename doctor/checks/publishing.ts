@@ -21,7 +21,7 @@ export const publishing: Check = {
     const snapshotsDir = requireValue(scene, 'SNAPSHOTS_DIR');
     const held = whyHeld(snapshotsDir);
     if (held !== undefined) {
-      warn(held, 'When the data is right again, run "cover-catalogue snapshot release".');
+      warn(held, 'When the data is right again, run "cover-catalogue snapshot resume".');
     }
     const status = readStatus(snapshotsDir);
     if (status === undefined) {

@@ -170,7 +170,7 @@ function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
     if (reason !== undefined && reason !== lastReason) {
       log.warn(`${reason} Until then, runs are skipped and keys are still exported.`);
     } else if (reason === undefined && lastReason !== undefined) {
-      log.info('publishing was released');
+      log.info('publishing was resumed');
     }
     lastReason = reason;
     return reason !== undefined;

@@ -52,7 +52,7 @@ describe('a damaged hold file', () => {
     symlinkSync(target, holdFile(dir));
     const { code, stderr } = await finish(startGenerator(url, dir));
     expect(code).toBe(REFUSED);
-    expect(stderr).toContain('cover-catalogue snapshot release');
+    expect(stderr).toContain('cover-catalogue snapshot resume');
     expect(idsOnDisk(dir)).toEqual(ids);
     const proxy = await startProxy(dir);
     const { json } = await proxy.readyz();
@@ -73,7 +73,7 @@ describe('a damaged hold file', () => {
       expect(prune.code).toBe(1);
       for (const { stderr } of [run, prune, await snapshot(dir, 'list')]) {
         expect(stderr).toMatch(fault);
-        expect(stderr).toContain('cover-catalogue snapshot release');
+        expect(stderr).toContain('cover-catalogue snapshot resume');
       }
       const { status, json } = await proxy.readyz();
       expect(json.held).toEqual({
@@ -107,7 +107,7 @@ describe('a damaged hold file', () => {
     expect([currentOf(dir), existsSync(path.join(holdFile(dir), 'x'))]).toEqual([ids[1], true]);
   });
 
-  test('is replaced by hold and rollback, and removed by release', async () => {
+  test('is replaced by hold and rollback, and removed by resume', async () => {
     const { dir, ids } = makePublished(2);
     writeFileSync(holdFile(dir), 'x');
     await snapshot(dir, 'hold');
@@ -116,9 +116,9 @@ describe('a damaged hold file', () => {
     await snapshot(dir, 'rollback', ids[0]);
     expect(readHold(dir).id).toBe(ids[0]);
     writeFileSync(holdFile(dir), 'x');
-    expect((await snapshot(dir, 'release')).code).toBe(0);
+    expect((await snapshot(dir, 'resume')).code).toBe(0);
     mkdirSync(holdFile(dir));
-    expect((await snapshot(dir, 'release')).code).toBe(0);
+    expect((await snapshot(dir, 'resume')).code).toBe(0);
     expect(existsSync(holdFile(dir))).toBe(false);
   });
 });

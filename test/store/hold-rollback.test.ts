@@ -38,7 +38,7 @@ describe('rollback', () => {
     );
     expect([code, stdout]).toEqual([0, `${oldest} is current.\n`]);
     expect(stderr).toMatch(
-      /^Publishing is held at \S+ since \S+ by a rollback \(bad data\)\. .*release/,
+      /^Publishing is held at \S+ since \S+ by a rollback \(bad data\)\. .*resume/,
     );
     expect((await finish(startGenerator(url, dir))).code).toBe(REFUSED);
     expect([currentOf(dir), idsOnDisk(dir)]).toEqual([oldest, ids]);
@@ -46,11 +46,11 @@ describe('rollback', () => {
     expect(idsOnDisk(dir)).toEqual([oldest, ids.at(-1)]);
   });
 
-  test('is kept by the next run after a release, which publishes', async () => {
+  test('is kept by the next run after a resume, which publishes', async () => {
     const { dir, url, ids } = makePublished(KEPT_GENERATIONS);
     const [oldest] = ids as [string];
     await snapshot(dir, 'rollback', oldest);
-    await snapshot(dir, 'release');
+    await snapshot(dir, 'resume');
     await generate(url, dir);
     const next = currentOf(dir);
     expect(idsOnDisk(dir)).toEqual([...ids, next]);

@@ -48,7 +48,7 @@ async function revokeKeys(url: string): Promise<void> {
 }
 
 describe('hold', () => {
-  test('pauses the schedule but not the export of keys, until a release', async () => {
+  test('pauses the schedule but not the export of keys, until it is resumed', async () => {
     const { dir, url, ids } = makePublished();
     await issueKey(url);
     expect((await snapshot(dir, 'hold', '--reason', 'the import is being fixed')).code).toBe(0);
@@ -79,13 +79,13 @@ describe('hold', () => {
     expect(log).toContain('the import is being fixed');
     expect(idsOnDisk(dir)).toEqual(ids);
 
-    expect((await snapshot(dir, 'release')).code).toBe(0);
+    expect((await snapshot(dir, 'resume')).code).toBe(0);
     await until(() => idsOnDisk(dir).length === 2);
-    expect(log).toContain('publishing was released');
+    expect(log).toContain('publishing was resumed');
     expect(await end(schedule, 'SIGTERM')).toBe(0);
   });
 
-  test('makes a run end with 3 and a message about release, but the run still exports the keys', async () => {
+  test('makes a run end with 3 and a message about resume, but the run still exports the keys', async () => {
     const { dir, url, ids } = makePublished();
     await issueKey(url);
     await snapshot(dir, 'hold', '--reason', 'waiting for Ann');
@@ -94,7 +94,7 @@ describe('hold', () => {
       expect([code, stdout], args.join()).toEqual([REFUSED, '']);
       expect(stderr).toContain(`Nothing is published. Publishing is held at ${ids[0]} since `);
       expect(stderr).toContain('(waiting for Ann)');
-      expect(stderr).toContain('cover-catalogue snapshot release');
+      expect(stderr).toContain('cover-catalogue snapshot resume');
     }
     expect(readFileSync(path.join(dir, 'keys.json'), 'utf8')).toContain('"approved"');
     expect(statusOf(dir)).toMatchObject({
@@ -106,7 +106,7 @@ describe('hold', () => {
     expect([dry.code, JSON.parse(dry.stdout).outcome]).toEqual([0, 'dry_run']);
     expect(dry.stderr).toContain('Publishing is held');
     expect(idsOnDisk(dir)).toEqual(ids);
-    await snapshot(dir, 'release');
+    await snapshot(dir, 'resume');
     await generate(url, dir);
     expect(idsOnDisk(dir)).toHaveLength(2);
   });
@@ -127,6 +127,7 @@ describe('hold', () => {
     child.kill('SIGCONT');
     const held = await holding;
     expect([held.code, held.stdout]).toEqual([0, `${ids[0]} is held.\n`]);
+    expect(held.stderr).toContain('Takedowns wait too.');
     expect(held.stderr).toContain('Waiting for the run that is under way to end');
     const { code, stderr } = await run;
     expect([code, stderr]).toEqual([REFUSED, expect.stringContaining('Publishing is held')]);
@@ -193,7 +194,7 @@ describe('hold', () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining('--reason must be one line')]);
     }
     expect(existsSync(holdFile(dir))).toBe(false);
-    const idle = await snapshot(dir, 'release');
+    const idle = await snapshot(dir, 'resume');
     expect([idle.code, idle.stderr]).toEqual([0, 'Publishing was not held.\n']);
   });
 

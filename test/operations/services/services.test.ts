@@ -154,7 +154,7 @@ describe.skipIf(!canBoot())('the services', () => {
     expect(await systemd.get(`cd /root; ${list}`)).toContain('000001-');
     await systemd.get(`cd ${SNAPSHOTS}; cover-catalogue snapshot hold --reason trial`);
     expect(await systemd.get(`stat -c %U ${SNAPSHOTS}/hold.json`)).toBe('covers-generator');
-    await systemd.get('cover-catalogue snapshot release');
+    await systemd.get('cover-catalogue snapshot resume');
     expect((await systemd.run('cover-catalogue snapshot show /no-such-path')).code).toBe(1);
     const denied = await systemd.run(`setpriv --reuid=covers-proxy --clear-groups ${list}`);
     expect([denied.code, denied.stderr]).toEqual([2, expect.stringContaining('as root')]);

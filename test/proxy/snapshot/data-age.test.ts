@@ -79,7 +79,7 @@ function expectAbout(age: number, expected: number): void {
   expect(Math.abs(age - expected), `${age} s`).toBeLessThan(TOLERANCE);
 }
 
-test('the age is that of the current generation after a run, a rollback, a release and a refusal', async () => {
+test('the age is that of the current generation after a run, a rollback, a resume and a refusal', async () => {
   const proxy = await startProxy(dir);
   expectAbout(await ageOf(proxy, newer), 2 * HOUR);
 
@@ -93,7 +93,7 @@ test('the age is that of the current generation after a run, a rollback, a relea
   expect((await finish(startGenerator(database.url, dir))).code).toBe(3);
   expectAbout(await ageOf(proxy, older), 5 * HOUR);
 
-  await snapshot(dir, 'release');
+  await snapshot(dir, 'resume');
   await database.change();
   await generate(database.url, dir);
   const third = currentId(dir) as string;

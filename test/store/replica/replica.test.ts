@@ -127,7 +127,7 @@ describe('a replica', () => {
     expect(await expectCurrentVerifies(first.snapshotsDir)).toBe(id);
   });
 
-  test('publishes nothing while publishing is held, and at once when it is released', async () => {
+  test('publishes nothing while publishing is held, and at once when it is resumed', async () => {
     const replica = startReplica(origin, { publicKeys });
     await replica.checkSnapshot();
     const before = currentOf(replica.snapshotsDir);
