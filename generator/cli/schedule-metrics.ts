@@ -19,12 +19,16 @@ const STATUS_OUTCOMES = RUN_OUTCOMES.filter((outcome) => outcome !== 'locked');
 
 type Tables = ReportContent['tables'];
 
-/** The tables of the last report, and of the last one of a run that published or found nothing new. */
+/** What the metrics take from reports. */
 interface Rows {
+  /** The tables of the last report. */
   readonly read: Tables;
+  /** The tables of the last report of a run that published or found nothing new. */
   readonly published: Tables;
+  /** See {@link RunEnd.takedowns_waiting}. */
+  readonly takedownsWaiting: number | undefined;
 }
-const UNKNOWN_ROWS: Rows = { read: {}, published: {} };
+const UNKNOWN_ROWS: Rows = { read: {}, published: {}, takedownsWaiting: undefined };
 
 /** @returns a function that counts a run that has ended */
 export function addScheduleMetrics(
@@ -101,6 +105,12 @@ function addRows(registry: Registry, readRows: () => Rows): void {
         ([table, { left_out: leftOut }]) => [table, leftOut] as const,
       ),
   );
+  addGauge(
+    registry,
+    'schedule_takedowns_waiting',
+    'Covers that stay public because the last run was refused',
+    () => readRows().takedownsWaiting,
+  );
 }
 
 /** @returns a function that reads the rows from the report, and parses it only if it has changed */
@@ -111,10 +121,10 @@ function makeRowsReader(file: string): () => Rows {
     try {
       const { mtimeMs } = statSync(file);
       if (mtimeMs === lastMtime) return rows;
-      const { outcome, tables } = readReport(file);
+      const { outcome, tables, takedownsWaiting } = readReport(file);
       // The rows of a refused run, or of a dry run, were not published.
       const isServed = outcome === 'published' || outcome === 'unchanged';
-      rows = { read: tables, published: isServed ? tables : rows.published };
+      rows = { read: tables, published: isServed ? tables : rows.published, takedownsWaiting };
       lastMtime = mtimeMs;
     } catch {
       // There is none yet, or it cannot be read: the rows are not known.
@@ -126,10 +136,11 @@ function makeRowsReader(file: string): () => Rows {
 }
 
 /** @throws Error if the file cannot be read, or is not a report */
-function readReport(file: string): { outcome: string | undefined; tables: Tables } {
+function readReport(file: string) {
   const text = readBoundedFileSync(file, LARGEST_REPORT).toString('utf8');
-  const { outcome, tables }: Partial<ReportContent & RunEnd> = JSON.parse(text) ?? {};
+  const report: Partial<ReportContent & RunEnd> = JSON.parse(text) ?? {};
+  const { outcome, tables, takedowns_waiting: waiting } = report;
   const counts = Object.values(tables ?? {}).flatMap(({ rows, left_out }) => [rows, left_out]);
   if (tables === undefined || !counts.every(Number.isFinite)) throw new Error('not a report');
-  return { outcome, tables };
+  return { outcome, tables, takedownsWaiting: waiting ?? (outcome === 'refused' ? undefined : 0) };
 }

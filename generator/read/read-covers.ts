@@ -79,7 +79,7 @@ export async function readCovers(
       const index = add(id);
       reserve(index);
       columns.game[index] = LEFT_OUT;
-      if (!isApproved(row[4])) return undefined;
+      if (!isApproved(row[4], note)) return undefined;
       const gameId = check.checkId(row[1], 'game_id');
       const game = findId(games.ids, games.rows, gameId, lastGame);
       if (game < 0) throw new RowFault('the game does not exist', row[1]);

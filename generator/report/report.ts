@@ -33,6 +33,11 @@ export interface RunEnd {
   readonly finished_at: string;
   readonly outcome: RunStatus['outcome'] | 'dry_run';
   readonly error: string | null;
+  /**
+   * How many covers of the current generation stay public although the run would have removed them. Null
+   * unless the run was refused.
+   */
+  readonly takedowns_waiting: number | null;
 }
 
 /** The members of `report.json`. */

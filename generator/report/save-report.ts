@@ -16,11 +16,17 @@ export function saveReport(
   content: ReportContent,
   outcome: RunEnd['outcome'],
   error: string | null,
+  takedownsWaiting: number | null,
   progress: Progress,
 ): boolean {
   try {
     // Only the owner may read the report: a row that was left out may hold values that are not public.
-    const bytes = encodeReport(content, { finished_at: utcNow(), outcome, error });
+    const bytes = encodeReport(content, {
+      finished_at: utcNow(),
+      outcome,
+      error,
+      takedowns_waiting: takedownsWaiting,
+    });
     replaceFile(path.join(snapshotsDir, REPORT), bytes, 0o600);
     return true;
   } catch (cause) {

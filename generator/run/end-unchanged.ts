@@ -26,7 +26,7 @@ export function endUnchanged(
   const leftOut = summaryOf(report);
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);
   for (const warning of report.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
-  saveReport(snapshotsDir, report, 'unchanged', null, progress);
+  saveReport(snapshotsDir, report, 'unchanged', null, null, progress);
   const { counts } = manifest;
   return {
     outcome: 'unchanged',

@@ -1,13 +1,18 @@
 /** Writes a generation and publishes it, unless nothing is new or it must be refused. */
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { REPORT } from '../../format/layout.ts';
 import type { ManifestContent } from '../../format/manifest.ts';
 import type { Progress } from '../../program/progress.ts';
+import { countRemovedCovers } from '../../store/changes/compare-generations.ts';
+import { generationDir } from '../../store/generations/generations.ts';
+import { openIndex, openIndexOf } from '../../store/generations/open-index.ts';
 import { HeldError } from '../../store/hold.ts';
 import {
   findMissingCovers,
   findShrinkage,
   isUnchanged,
+  type Previous,
   publish,
   readPrevious,
 } from '../../store/publish.ts';
@@ -98,8 +103,11 @@ async function publishOrRefuse(
     readAllBecause: readMode.reason,
   };
   /** Writes the report of the run. @returns whether it was written */
-  const finish = (outcome: RunResult['outcome'] | 'held', error: string | null = null) =>
-    saveReport(snapshotsDir, reportContent, outcome, error, progress);
+  const finish = (
+    outcome: RunResult['outcome'] | 'held',
+    error: string | null = null,
+    takedownsWaiting: number | null = null,
+  ) => saveReport(snapshotsDir, reportContent, outcome, error, takedownsWaiting, progress);
 
   if (previous.id !== undefined && isUnchanged(snapshotsDir, previous, content)) {
     finish('unchanged');
@@ -112,8 +120,13 @@ async function publishOrRefuse(
     ...findMissingCovers(previous, content),
   ].join('; ');
   if (faults !== '' && !run.isForced) {
-    const refusal = `Nothing is published: ${faults}. ${previous.id === undefined ? '' : 'The current generation stays. '}Fix the data, or run with --force if this is what you want.`;
-    const isSaved = finish('refused', refusal);
+    const waiting = countWaitingTakedowns(snapshotsDir, previous, content, unfinished.dir);
+    const stays =
+      previous.id === undefined
+        ? ''
+        : `The current generation stays${waiting ? `, with ${waiting} covers that this run would have taken down` : ''}. `;
+    const refusal = `Nothing is published: ${faults}. ${stays}Fix the data, or run with --force if this is what you want.`;
+    const isSaved = finish('refused', refusal, waiting);
     const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, REPORT)}.` : '';
     throw new RefusedError(refusal + where, { ...result, outcome: 'refused' });
   }
@@ -134,6 +147,26 @@ async function publishOrRefuse(
   finish('published');
   await keepRows(rows, readMode, id, progress);
   return { ...result, outcome: 'published', id };
+}
+
+/**
+ * How many covers of the current generation are not in the one that is refused; null if the current one is
+ * damaged.
+ */
+function countWaitingTakedowns(
+  snapshotsDir: string,
+  { id }: Previous,
+  content: ManifestContent,
+  dir: string,
+): number | null {
+  if (id === undefined) return 0;
+  try {
+    const before = openIndexOf(generationDir(snapshotsDir, id));
+    const after = openIndex(content, (name) => readFileSync(path.join(dir, name)));
+    return countRemovedCovers(before, after);
+  } catch {
+    return null;
+  }
 }
 
 async function keepRows(

@@ -1,55 +1,110 @@
 /**
- * What a poll reads of the tables to find out whether anything that is published has changed: numbers of
- * rows and latest times. With an index on `updated_at`, the times cost the database little, but to count
- * rows, it reads an index of each table.
+ * What a poll reads of the tables to find out whether anything that is published has changed, and whether
+ * a part of it was taken down: numbers of rows, sums over what makes them public, and latest times.
  */
-import type { Database, Value } from '../../database/database.ts';
+import type { Database, Row } from '../../database/database.ts';
 import { TIMED_TABLES, UPDATED_AT } from '../../database/schema.ts';
-
-export interface TableState {
-  readonly games: number;
-  readonly approvedCovers: number;
-  /** The latest `updated_at` of a cover. */
-  readonly latestCover: Value;
-  /** Everything that was read, as a text to compare. */
-  readonly all: string;
-}
 
 /** The tables that {@link readTableState} reads. */
 export const POLLED_TABLES: readonly string[] = ['platforms', ...TIMED_TABLES];
 
-const latestOf = (table: string) => `(SELECT MAX(${UPDATED_AT}) FROM ${table}) || ''`;
-const countOf = (table: string) => `(SELECT COUNT(*) FROM ${table})`;
+/** The rows of a table that are public unless they break the contract. */
+const PUBLIC_GAMES = "games WHERE title <> '' AND slug <> ''";
+const PUBLIC_COVERS = "covers WHERE status = 'approved'";
+
+const latestOf = (table: string) => `(SELECT MAX(${UPDATED_AT}) FROM ${table})`;
+const sumOf = (text: string, rows: string) => `(SELECT SUM(CRC32(${text})) FROM ${rows})`;
+/** The columns of a {@link PublicRows}. */
+const publicRows = (table: string, rows: string, text: string) => [
+  `(SELECT COUNT(*) FROM ${rows})`,
+  sumOf(text, rows),
+  `${latestOf(table)} || ''`,
+  `(SELECT COUNT(*) FROM ${rows} AND ${UPDATED_AT} = ${latestOf(table)})`,
+];
 const STATE = `SELECT ${[
-  countOf('games'),
-  countOf("covers WHERE status = 'approved'"),
-  latestOf('covers'),
-  latestOf('games'),
-  latestOf('cover_files'),
-  countOf('cover_files'),
-  "(SELECT SUM(CRC32(id || ' ' || slug || ' ' || name)) FROM platforms)",
+  ...publicRows('games', PUBLIC_GAMES, "id || ' ' || platform_id || ' ' || slug"),
+  // A database may find "Approved" equal to "approved"; the generator does not.
+  ...publicRows('covers', PUBLIC_COVERS, "id || ' ' || game_id || ' ' || status"),
+  '(SELECT COUNT(*) FROM cover_files)',
+  `${latestOf('cover_files')} || ''`,
+  sumOf("id || ' ' || slug || ' ' || name", 'platforms'),
 ].join(', ')}`;
+
+export interface TableState {
+  readonly games: PublicRows;
+  readonly covers: PublicRows;
+  readonly coverFiles: number;
+  /** Changes with every platform. */
+  readonly platforms: string;
+  /** Everything that was read, as a text to compare. */
+  readonly all: string;
+}
+
+interface PublicRows {
+  readonly count: number;
+  /** Changes with the set of these rows, and with where they are. */
+  readonly sum: string;
+  /** The latest time of the table; null if it has none. */
+  readonly latest: string | null;
+  /** How many of these rows have that time. */
+  readonly withLatest: number;
+}
 
 export async function readTableState({ rows }: Database): Promise<TableState> {
   const [row = []] = await rows(STATE);
-  const [games, approvedCovers, latestCover = null] = row;
   return {
-    games: Number(games),
-    approvedCovers: Number(approvedCovers),
-    latestCover,
+    games: publicRowsOf(row.slice(0, 4)),
+    covers: publicRowsOf(row.slice(4, 8)),
+    coverFiles: Number(row[8]),
+    platforms: String(row[10]),
     all: JSON.stringify(row),
+  };
+}
+
+function publicRowsOf([count, sum, latest, withLatest]: Row): PublicRows {
+  return {
+    count: Number(count),
+    sum: String(sum),
+    latest: latest === null ? null : String(latest),
+    withLatest: Number(withLatest),
   };
 }
 
 /** Whether something that is published may have disappeared, so that the next run must not wait. */
 export async function isTakedown(
-  { rows }: Database,
+  database: Database,
   before: TableState,
   after: TableState,
 ): Promise<boolean> {
-  if (after.games < before.games || after.approvedCovers < before.approvedCovers) return true;
-  if (before.latestCover === null || after.latestCover === before.latestCover) return false;
-  const sql = `SELECT COUNT(*) FROM covers WHERE ${UPDATED_AT} >= ? AND status = 'rejected'`;
-  const [[rejected = 0] = []] = await rows(sql, [before.latestCover]);
-  return Number(rejected) > 0;
+  return (
+    before.platforms !== after.platforms ||
+    after.coverFiles < before.coverFiles ||
+    (await isRemoval(database, PUBLIC_GAMES, before.games, after.games)) ||
+    (await isRemoval(database, PUBLIC_COVERS, before.covers, after.covers))
+  );
+}
+
+/**
+ * Whether rows may have been removed, hidden or moved. They were not if as many rows have a new time as
+ * there are more rows. So a takedown is found even if other rows were added in the same transaction.
+ */
+async function isRemoval(
+  { rows }: Database,
+  publicRows: string,
+  before: PublicRows,
+  after: PublicRows,
+): Promise<boolean> {
+  const growth = after.count - before.count;
+  if (growth === 0 && after.sum === before.sum) return false;
+  if (growth <= 0) return true;
+  if (before.latest === null) return before.count > 0;
+  const { latest, withLatest } = before;
+  const countAt = async (operator: '=' | '>') => {
+    const sql = `SELECT COUNT(*) FROM ${publicRows} AND ${UPDATED_AT} ${operator} ?`;
+    const [[count = 0] = []] = await rows(sql, [latest]);
+    return Number(count);
+  };
+  // Times are in seconds, so a new row may have the latest known time.
+  const [sameTime, later] = [await countAt('='), await countAt('>')];
+  return sameTime < withLatest || sameTime - withLatest + later !== growth;
 }

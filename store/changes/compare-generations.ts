@@ -66,6 +66,15 @@ function* compareCovers(
   }
 }
 
+/** How many covers are in the one generation and not in the other. */
+export function countRemovedCovers(before: RecordIndex, after: RecordIndex): number {
+  let removed = 0;
+  for (const { fresh } of pairById(before.covers, after.covers)) {
+    if (fresh === undefined) removed++;
+  }
+  return removed;
+}
+
 /** A record whose content differs: its number in each generation, undefined where it is not. */
 interface Pair {
   readonly id: string;

@@ -25,7 +25,7 @@ export function openIndexOf(dir: string, read = HASH_ALWAYS.read): RecordIndex {
  * @throws Error that names the file and its first fault
  */
 export function openIndex(
-  { files }: Manifest,
+  { files }: Pick<Manifest, 'files'>,
   contentOf: (name: string) => Uint8Array,
 ): RecordIndex {
   const sizes = new Map(files.map(({ path, size }) => [path, size]));

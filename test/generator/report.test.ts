@@ -82,27 +82,50 @@ describe('a first generation', () => {
 });
 
 describe('covers with unknown statuses', () => {
-  test('are reported and do not stop the run if they are few', async () => {
+  test('are not public, with a warning, however many there are', async () => {
     const url = await makeSqlite(plainCatalogue(1000));
-    await change(url, "UPDATE covers SET status = 'deleted' WHERE id <= 10");
+    await change(url, "UPDATE covers SET status = 'deleted' WHERE id <= 700");
     const dir = newSnapshots();
     const { stderr } = await generate(url, dir);
-    const reason = 'the status is "deleted", not approved, pending or rejected';
-    expect(stderr).toContain(`Left out: 10 of covers: ${reason}.\n`);
-    expect(reportOf(dir).tables.covers.reasons).toEqual({ [reason]: 10 });
-    expect(published(dir, 'manifest.json').counts).toMatchObject({ covers: 990, left_out: 10 });
+    const reason = 'the status is "deleted", not approved, pending or rejected: not public';
+    expect(stderr).toContain(`Warning: 700 of covers: ${reason}.\n`);
+    const { tables, warnings, takedowns_waiting: waiting } = reportOf(dir);
+    expect(tables.covers).toEqual({ rows: 1000, left_out: 0, reasons: {} });
+    expect(warnings).toContainEqual(expect.objectContaining({ reason, count: 700 }));
+    expect(waiting).toBeNull();
+    expect(published(dir, 'manifest.json').counts).toMatchObject({ covers: 300, left_out: 0 });
   });
 
   test('are counted together from the 21st different status on', async () => {
     const url = await makeSqlite(plainCatalogue(100));
-    await change(url, "UPDATE covers SET status = 'status ' || id || hex(zeroblob(50))");
+    await change(
+      url,
+      "UPDATE covers SET status = 'status ' || id || hex(zeroblob(50)) WHERE id < 100",
+    );
     const dir = newSnapshots();
-    expect((await run(url, dir)).code).toBe(3);
-    const { reasons, left_out: leftOut } = reportOf(dir).tables.covers;
-    expect(leftOut).toBe(100);
-    expect(Object.keys(reasons)).toHaveLength(21);
-    expect(Object.values(reasons).at(-1)).toBe(80);
-    expect(Math.max(...Object.keys(reasons).map(({ length }) => length))).toBeLessThan(150);
+    await generate(url, dir);
+    const { warnings }: { warnings: { reason: string; count: number }[] } = reportOf(dir);
+    const ofStatus = warnings.filter(({ reason }) => reason.startsWith('the status is'));
+    expect(ofStatus).toHaveLength(21);
+    expect(ofStatus.at(-1)?.count).toBe(79);
+    expect(Math.max(...ofStatus.map(({ reason }) => reason.length))).toBeLessThan(170);
+  });
+
+  test('take down covers at once, unless these are more than a fifth; then the refusal says how many wait', async () => {
+    const url = await makeSqlite(plainCatalogue(100));
+    const dir = newSnapshots();
+    await generate(url, dir);
+    await change(url, "UPDATE covers SET status = 'deleted' WHERE id <= 20");
+    await generate(url, dir);
+    expect(published(dir, 'manifest.json').counts.covers).toBe(80);
+    await change(url, "UPDATE covers SET status = 'removed' WHERE id <= 40");
+    const { code, stderr } = await run(url, dir);
+    expect(code).toBe(3);
+    expect(stderr).toContain('covers fall from 80 to 60, by more than 20 %');
+    expect(stderr).toContain('with 20 covers that this run would have taken down');
+    expect(reportOf(dir)).toMatchObject({ outcome: 'refused', takedowns_waiting: 20 });
+    expect((await run(url, dir, '--force')).code).toBe(0);
+    expect(reportOf(dir)).toMatchObject({ outcome: 'published', takedowns_waiting: null });
   });
 });
 
@@ -157,7 +180,7 @@ describe('the report of a run', () => {
     const report = reportOf(dir);
     expect(report).toMatchObject({ outcome: 'refused', error: expect.stringContaining('games') });
     expect(report.finished_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-    const { finished_at, outcome, error, ...content } = report;
+    const { finished_at, outcome, error, takedowns_waiting, ...content } = report;
     const printed = JSON.parse(stdout);
     expect(printed).toMatchObject({ outcome, id: null, error: expect.stringContaining(error) });
     expect(printed.report).toEqual(content);

@@ -47,6 +47,9 @@ function startSchedule(url: string, environment: Readonly<Record<string, string>
 const NOW = 'updated_at = CURRENT_TIMESTAMP';
 const APPROVED =
   "(SELECT id FROM (SELECT MIN(id) AS id FROM covers WHERE status = 'approved') AS a)";
+const PENDING = "(SELECT id FROM (SELECT MAX(id) AS id FROM covers WHERE status = 'pending') AS p)";
+const GAME =
+  "(SELECT id FROM (SELECT MIN(id) AS id FROM games WHERE slug <> '' AND title <> '') AS g)";
 const reject = (database: Database) =>
   database.run(`UPDATE covers SET status = 'rejected', ${NOW} WHERE id = ${APPROVED}`);
 const describeGame = (database: Database) =>
@@ -97,24 +100,49 @@ describe.each(KINDS)('on %s', (kind) => {
     await database.close();
   });
 
-  test('tells a takedown from other changes', async () => {
+  test('tells a takedown from other changes, also beside an approval', async () => {
     const { database } = await makeSite(kind);
-    const changes: [change: () => Promise<unknown>, isTakedown: boolean][] = [
-      [() => describeGame(database), false],
-      [() => reject(database), true],
-      [() => database.run(`DELETE FROM games WHERE id = 1001`), true],
-      [() => database.run(`DELETE FROM covers WHERE id = ${APPROVED}`), true],
-      [
-        () => database.run(`UPDATE covers SET status = 'pending', ${NOW} WHERE id = ${APPROVED}`),
-        true,
-      ],
+    // Later than all rows, as the time of a real change is.
+    let second = 0;
+    const now = () => `updated_at = '2036-01-01 00:00:${String(++second).padStart(2, '0')}'`;
+    const setCover = (set: string) => `UPDATE covers SET ${set}, ${now()} WHERE id = ${APPROVED}`;
+    const setGame = (set: string) => `UPDATE games SET ${set}, ${now()} WHERE id = ${GAME}`;
+    const approve = () => `UPDATE covers SET status = 'approved', ${now()} WHERE id = ${PENDING}`;
+    const harmless = [
+      () => setGame("description = 'New'"),
+      () => setCover("region = 'Antarctica'"),
+      approve,
     ];
-    for (const [change, expected] of changes) {
+    const takedowns = [
+      () => setCover("status = 'rejected'"),
+      () => setCover("status = 'deleted'"),
+      () => setCover("status = 'Approved'"),
+      () => setCover("status = 'pending'"),
+      () => `DELETE FROM covers WHERE id = ${APPROVED}`,
+      () => setCover('game_id = game_id + 1'),
+      () => setCover('game_id = game_id + 999999999'),
+      () => `DELETE FROM games WHERE id = ${GAME}`,
+      () => setGame('platform_id = platform_id + 1'),
+      () => setGame("slug = ''"),
+      () => setGame("title = ''"),
+      () =>
+        'DELETE FROM cover_files WHERE id = (SELECT id FROM (SELECT MIN(id) AS id FROM cover_files) AS f)',
+      () => `UPDATE platforms SET slug = 'moved-${++second}' WHERE id = 1`,
+    ];
+    const isUrgent = async (...changes: string[]) => {
       const before = await readTableState(database);
-      await change();
+      for (const change of changes)
+        expect(await database.run(change)).toMatchObject({ changes: 1 });
       const after = await readTableState(database);
       expect(after.all).not.toBe(before.all);
-      expect(await isTakedown(database, before, after), change.toString()).toBe(expected);
+      return isTakedown(database, before, after);
+    };
+    // Some of them are approved below.
+    await database.run("UPDATE covers SET status = 'pending' WHERE id % 2 = 0");
+    for (const change of harmless) expect(await isUrgent(change()), change.toString()).toBe(false);
+    for (const change of takedowns) {
+      expect(await isUrgent(change()), change.toString()).toBe(true);
+      expect(await isUrgent(approve(), change()), `an approval and ${change}`).toBe(true);
     }
     await database.close();
   });
