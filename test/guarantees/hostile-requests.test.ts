@@ -265,7 +265,8 @@ describe.each(PARSERS)('over %s', (path, fields) => {
         PROMISE,
         `${path}, ${way}, ${REQUESTS} in ${seconds.toFixed(0)} s, ${counts.join(', ')}; memory at most ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
       );
-      for (const status of [200, 304, 400, 401, 404, 405, 412]) {
+      // Few hostile requests name an older snapshot and are right otherwise.
+      for (const status of [200, 304, 400, 401, 404, 405, ...(IS_SOAK ? [412] : [])]) {
         expect(statuses.get(status), `${status}`).toBeGreaterThan(0);
       }
       // A short run ends before the caches are full.

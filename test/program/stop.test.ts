@@ -1,5 +1,7 @@
 /** A signal that arrives before a program listens also ends it with exit code 0. */
 import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { end, makeFolder, startProgram, until } from '../support/product.ts';
@@ -14,13 +16,13 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
       PORT: '0',
       ADMIN_PORT: '0',
     });
-    let log = '';
-    child.stderr?.setEncoding('utf8').on('data', (text) => {
-      log += text;
+    // At once: the threads listen some milliseconds later.
+    const ended = new Promise((resolve) => {
+      createInterface({ input: child.stderr as Readable }).on('line', (line) => {
+        if (line.includes('serving a generation')) resolve(end(child, signal));
+      });
     });
-    await until(() => log.includes('serving a generation'));
-    expect(log).not.toContain('listening');
-    expect(await end(child, signal)).toBe(0);
+    expect(await ended).toBe(0);
   },
 );
 
