@@ -19,9 +19,9 @@ export const STYLES_PATH = '/account/account.css';
 export const ANY_KEY = ':id{[0-9]+}';
 type KeyId = number | typeof ANY_KEY;
 
-export type OwnAction = 'edit' | 'withdraw' | 'rename' | 'reveal' | 'rotate' | 'revoke';
+export type OwnAction = 'withdraw' | 'rename' | 'reveal' | 'rotate' | 'revoke';
 
-/** The path to which an owner's form for a key is sent, and of the page of the form `edit`. */
+/** The path to which an owner's form for a key is sent. */
 export function ownKeyPath(id: KeyId, action: OwnAction): string {
   return `${PATHS.keys}/${id}/${action}`;
 }

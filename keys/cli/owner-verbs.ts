@@ -1,20 +1,19 @@
 /** The verbs with which an operator acts for an owner: request, name, reveal, rotate and withdraw. */
 import { revealKey, rotateKey } from '../lifecycle/own-keys.ts';
 import { renameKey, requestKey, withdrawRequest } from '../lifecycle/own-requests.ts';
-import { idOf, makeVerb, parseAccountId, parseLimit, requireText, type Verb } from './arguments.ts';
+import { idOf, makeVerb, parseAccountId, requireText, type Verb } from './arguments.ts';
 
 /** An operator may act on the key of any account. */
 const asOperator = (id: number) => ({ id, accountId: 'operator', at: new Date() }) as const;
 
 export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
   request: makeVerb({
-    usage: 'request --account ID --purpose TEXT --url ADDRESS [--limit N] [--name NAME]',
-    help: 'Requests a key for an account; "approve" grants it. ADDRESS is the website of the project. The limit, in requests per minute, is what the account asks for.',
+    usage: 'request --account ID --purpose TEXT --url ADDRESS [--name NAME]',
+    help: 'Requests a key for an account; "approve" grants it. ADDRESS is the website of the project.',
     options: {
       account: { type: 'string' },
       purpose: { type: 'string' },
       url: { type: 'string' },
-      limit: { type: 'string' },
       name: { type: 'string' },
     },
     positionals: [],
@@ -25,10 +24,9 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
       );
       const purpose = requireText('--purpose', options.purpose, why);
       const websiteUrl = requireText('--url', options.url, why);
-      const { limit, name } = options;
-      const wantedLimit = limit === undefined ? undefined : parseLimit('--limit', limit);
+      const { name } = options;
       return async (database) => {
-        const text = { purpose, websiteUrl, wantedLimit, name };
+        const text = { purpose, websiteUrl, name };
         const { id } = await requestKey(database, { ...text, accountId, at: new Date(), by: null });
         return { message: `Request ${id} is waiting for review.` };
       };

@@ -8,7 +8,6 @@ import { toNumber, toText } from '../tables/values.ts';
 
 export const EVENT_ACTIONS = [
   'requested',
-  'edited',
   'withdrawn',
   'renamed',
   'issued',
@@ -63,13 +62,12 @@ export async function recordEvent(
   );
 }
 
-/** The events of some keys, oldest first. */
-export async function eventsOf(reader: Reader, ...keyIds: number[]): Promise<KeyEvent[]> {
-  if (keyIds.length === 0) return [];
+/** The events of a key, oldest first. */
+export async function eventsOf(reader: Reader, keyId: number): Promise<KeyEvent[]> {
   const rows = await reader.rows(
     `SELECT id, key_id, at, actor_id, action, reason, limit_per_minute
-     FROM key_events WHERE key_id IN (${keyIds.map(() => '?').join(', ')}) ORDER BY id`,
-    keyIds,
+     FROM key_events WHERE key_id = ? ORDER BY id`,
+    [keyId],
   );
   return rows.map(([id, key, at, actor, action, reason, limit]) => ({
     id: Number(id),

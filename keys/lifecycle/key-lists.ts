@@ -28,10 +28,6 @@ export interface KeyRow {
   readonly last_used_on: string | null;
   /** What the owner calls the key; null if it has no name. */
   readonly name: string | null;
-  /** The limit that the owner asked for; null if an operator issued the key. */
-  readonly wanted_limit: number | null;
-  /** How often the request was edited. */
-  readonly edits: number;
 }
 
 /** A key with its account. Both values are null if the key has no account or the account is removed. */
@@ -56,8 +52,6 @@ const COLUMNS = [
   'revoked_at',
   'last_used_on',
   'name',
-  'wanted_limit',
-  'edits',
 ] as const satisfies readonly (keyof KeyRow)[];
 
 /** Restricts a list of keys. */
@@ -145,8 +139,7 @@ async function select(
 /** @param row the columns of {@link COLUMNS}, in their order */
 function toKey(row: Row): KeyRow {
   const [id, state, limit, prefix, account, purpose, website, reason, ...dates] = row;
-  const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn, ...newer] = dates;
-  const [name, wantedLimit, edits] = newer;
+  const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn, name] = dates;
   return {
     id: Number(id),
     // No transition writes another state.
@@ -164,8 +157,6 @@ function toKey(row: Row): KeyRow {
     revoked_at: toText(revokedAt),
     last_used_on: toText(lastUsedOn),
     name: toText(name),
-    wanted_limit: toNumber(wantedLimit),
-    edits: Number(edits),
   };
 }
 

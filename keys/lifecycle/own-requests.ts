@@ -1,5 +1,5 @@
 /**
- * What owners do with their requests: send, edit, withdraw and name them. A request of another account
+ * What owners do with their requests: send, withdraw and name them. A request of another account
  * is treated as if it did not exist.
  */
 import type { Database, Reader, Value, Writer } from '../../database/database.ts';
@@ -8,8 +8,8 @@ import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
 import { recordEvent } from './history.ts';
 import { actorOf, type OwnKey, ownerOf } from './own-keys.ts';
-import { applyTransition, EDIT, noSuchAccount, RENAME, Refusal, WITHDRAW } from './transition.ts';
-import { checkLength, checkLimit, cleanText, readKeyName } from './typed-text.ts';
+import { applyTransition, noSuchAccount, RENAME, Refusal, WITHDRAW } from './transition.ts';
+import { checkLength, cleanText, readKeyName } from './typed-text.ts';
 
 /** How many requests of one account may be under review at once. */
 export const MOST_PENDING = 3;
@@ -21,8 +21,6 @@ export interface RequestText {
   readonly purpose: string;
   /** An http or https address without user and password. */
   readonly websiteUrl: string;
-  /** In requests per minute; undefined if the owner does not say. */
-  readonly wantedLimit?: number | undefined;
   /** '' for none. */
   readonly name?: string | undefined;
 }
@@ -63,20 +61,6 @@ export async function requestKey(
   });
 }
 
-/** Changes a request that is still under review. Its name changes too. */
-export async function editRequest(
-  database: Database,
-  { id, accountId, at, ...text }: OwnKey & RequestText,
-): Promise<void> {
-  await applyTransition(database, id, {
-    ...EDIT,
-    ...ownerOf(accountId),
-    changes: columnsOf(text),
-    increments: ['edits'],
-    event: { action: 'edited', actorId: actorOf(accountId), at },
-  });
-}
-
 /** Withdraws a request that is still under review. */
 export async function withdrawRequest(
   database: Database,
@@ -105,15 +89,13 @@ export async function renameKey(
 }
 
 /** @throws Refusal if the text of a request is not valid */
-function columnsOf({ purpose, websiteUrl, wantedLimit, name = '' }: RequestText) {
+function columnsOf({ purpose, websiteUrl, name = '' }: RequestText) {
   const text = cleanText(purpose);
   if (text === '') throw new Refusal('Say what you are building.', 'invalid');
   checkLength('Your text', text);
-  if (wantedLimit !== undefined) checkLimit(wantedLimit);
   return {
     purpose: text,
     website_url: parseWebsite(websiteUrl),
-    wanted_limit: wantedLimit ?? null,
     name: readKeyName(name),
   };
 }

@@ -29,12 +29,6 @@ export interface Review {
   readonly publicUrl: string;
 }
 
-/** The request as the moderator has seen it. */
-export interface SeenRequest {
-  /** How often it had been edited; undefined to approve it as it is now. */
-  readonly edits?: number | undefined;
-}
-
 export interface ReviewWithReason extends Review {
   /** For the owner, who gets it by e-mail. */
   readonly reason: string;
@@ -70,12 +64,11 @@ export async function issueKey(
 export async function approveRequest(
   database: Database,
   id: number,
-  { limit, edits, by, at, publicUrl }: Review & { readonly limit: number } & SeenRequest,
+  { limit, by, at, publicUrl }: Review & { readonly limit: number },
 ): Promise<void> {
   checkLimit(limit);
   await applyTransition(database, id, {
     ...APPROVE,
-    ...(edits === undefined ? {} : { condition: asSeen(edits) }),
     changes: {
       limit_per_minute: limit,
       reviewed_at: toDatabaseTime(at),
@@ -84,15 +77,6 @@ export async function approveRequest(
     event: { action: 'approved', actorId: by, at, limit },
     mail: { publicUrl, write: (news) => approvedMail(news, limit) },
   });
-}
-
-/** The owner may have edited a request after the moderator read it. */
-function asSeen(edits: number): NonNullable<Transition['condition']> {
-  return {
-    sql: 'edits = ?',
-    values: [edits],
-    otherwise: 'was edited by its owner in the meantime; read it again, then decide',
-  };
 }
 
 /** Rejects a pending request. */

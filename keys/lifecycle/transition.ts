@@ -59,10 +59,6 @@ export const WITHDRAW: StateChange = {
   to: 'withdrawn',
   rule: 'only a pending request can be withdrawn',
 };
-export const EDIT: StateChange = {
-  from: ['pending'],
-  rule: 'only a pending request can be edited',
-};
 export const RENAME: StateChange = {
   from: ['pending', 'approved'],
   rule: 'only a key that is in use, or a pending request, can get another name',
@@ -84,8 +80,6 @@ export interface Transition extends StateChange {
     readonly otherwise: string;
   };
   readonly changes: Readonly<Record<string, Value>>;
-  /** Columns whose number grows by one. */
-  readonly increments?: readonly string[];
   readonly event: {
     readonly action: EventAction;
     readonly actorId: number | null;
@@ -130,13 +124,12 @@ export async function applyTransition(
 }
 
 /** The assignments of an UPDATE. */
-function assignmentsOf({ to, changes, increments = [] }: Transition): {
+function assignmentsOf({ to, changes }: Transition): {
   assignments: string;
   values: Value[];
 } {
   const assignments = [
     ...Object.keys(changes).map((column) => `${column} = ?`),
-    ...increments.map((column) => `${column} = ${column} + 1`),
     // An UPDATE needs at least one assignment.
     to === undefined ? 'state = state' : 'state = ?',
   ].join(', ');

@@ -3,10 +3,9 @@
  * bodies, never in subjects. A link stands alone on its line, so that every mail program shows it
  * whole.
  */
-import { shownNumber, shownTime } from '../../pages/shown-values.ts';
-import { PATHS, reviewPath } from '../paths.ts';
+import { shownNumber } from '../../pages/shown-values.ts';
+import { PATHS } from '../paths.ts';
 import type { Account } from '../tables/accounts.ts';
-import { fromDatabaseTime } from '../tables/database-time.ts';
 
 export interface MailText {
   /** One line. */
@@ -82,50 +81,6 @@ export function rotatedMail(news: KeyNews): MailText {
   };
 }
 
-/** What a moderator reads about a request that waits for a review. */
-export interface WaitingRequest {
-  readonly id: number;
-  /** The name and e-mail address of the account; null if it was removed. */
-  readonly account_name: string | null;
-  readonly purpose: string;
-  /** "YYYY-MM-DD HH:MM:SS" in UTC. */
-  readonly requested_at: string;
-}
-
-const MOST_LISTED = 20;
-const LONGEST_EXCERPT = 200;
-
-/** The list of waiting requests that a moderator gets at most once a day. */
-export function digestMail(
-  moderator: Account,
-  requests: readonly WaitingRequest[],
-  publicUrl: string,
-): MailText {
-  const count = requests.length;
-  const subject =
-    count === 1
-      ? '1 request for an API key is waiting for your review'
-      : `${count} requests for API keys are waiting for your review`;
-  const listed = requests
-    .slice(0, MOST_LISTED)
-    .flatMap((request) => [
-      `Request ${request.id} by ${oneLine(request.account_name ?? 'a removed account')}, ${shownTime(fromDatabaseTime(request.requested_at))}:`,
-      quoted(excerptOf(request.purpose)),
-      `${publicUrl}${reviewPath(request.id)}`,
-    ]);
-  const more = count > MOST_LISTED ? [`And ${count - MOST_LISTED} more.`] : [];
-  return {
-    subject,
-    body: letter(moderator, [
-      ...listed,
-      ...more,
-      'Review all of them here:',
-      `${publicUrl}${PATHS.review}`,
-      'You get this e-mail at most once a day, and only while requests are waiting.',
-    ]),
-  };
-}
-
 export const SIGN_IN_SUBJECT = 'Your sign-in link';
 export const SIGN_UP_SUBJECT = 'Create your account';
 
@@ -179,12 +134,6 @@ function quoted(text: string): string {
     .split(/\r\n|[\r\n\u2028\u2029\v\f\u0085]/)
     .map((line) => `> ${line.replace(/\p{Cc}/gu, ' ')}`.trimEnd())
     .join('\n');
-}
-
-function excerptOf(text: string): string {
-  const characters = [...text];
-  if (characters.length <= LONGEST_EXCERPT) return text;
-  return `${characters.slice(0, LONGEST_EXCERPT).join('')}…`;
 }
 
 function oneLine(text: string): string {

@@ -8,7 +8,6 @@ import path from 'node:path';
 import type Nodemailer from 'nodemailer';
 import { type Checks, ConfigurationError } from '../../program/environment/environment.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
-import { plainParts, toHtml } from './mail-parts.ts';
 
 export interface Mail {
   /** The same for each attempt to send the same mail; digits and dots. */
@@ -62,7 +61,7 @@ export interface MailSettings {
 export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   const sender = senderOf(from);
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
-  const compose = ({ id, to, subject, date }: Mail) => {
+  const compose = ({ id, to, subject, text, date }: Mail) => {
     if (!isMailAddress(to)) {
       throw Object.assign(new Error(`${JSON.stringify(to)} is not an e-mail address.`), {
         code: 'EENVELOPE',
@@ -74,6 +73,7 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
       envelope: { from: sender.address, to: [to] },
       messageId: `<${id}@${domain}>`,
       subject: subject.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '),
+      text,
       date,
       // Tells mail programs not to send automatic replies.
       headers: { 'Auto-Submitted': 'auto-generated' },
@@ -88,8 +88,7 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
     );
     return {
       async send(mail) {
-        const parts = { text: mail.text, html: toHtml(mail.text) };
-        await (await transport()).sendMail({ ...compose(mail), ...parts });
+        await (await transport()).sendMail(compose(mail));
       },
     };
   }
@@ -98,13 +97,20 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   );
   return {
     async send(mail) {
-      const parts = { alternatives: plainParts(mail.text) };
-      const { message } = await (await transport()).sendMail({ ...compose(mail), ...parts });
-      if (!Buffer.isBuffer(message))
-        throw new Error('Nodemailer did not return the mail as bytes.');
-      await writeWhole(path.join(folder, `${mail.id}.eml`), message);
+      const { message } = await (await transport()).sendMail(compose(mail));
+      await writeWhole(path.join(folder, `${mail.id}.eml`), withPlainText(message, mail.text));
     },
   };
+}
+
+/**
+ * Replaces the encoded text of a mail with the text itself. A transfer encoding would break long lines, and
+ * people could not copy a link out of the file.
+ */
+function withPlainText(message: unknown, text: string): string {
+  const [head] = String(message).split('\r\n\r\n', 1);
+  const plain = head.replace(/^(Content-Transfer-Encoding:).*$/im, '$1 8bit');
+  return `${plain}\r\n\r\n${text.replaceAll('\n', '\r\n')}`;
 }
 
 function transportOptions(smtpUrl: string) {
@@ -172,7 +178,7 @@ export const MAIL_CHECKS: Checks<'SMTP_URL' | 'MAIL_FROM' | 'MAIL_FOLDER'> = {
 
 // Only the owner may read the file, because a mail may contain a sign-in link. The rename makes sure
 // that the file is complete when it appears under its name.
-async function writeWhole(file: string, content: Buffer): Promise<void> {
+async function writeWhole(file: string, content: string): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   const handle = await open(unfinished, 'wx', 0o600);

@@ -37,11 +37,6 @@ export async function listAccounts(database: Database): Promise<Account[]> {
   return (await database.rows(`${SELECT} ORDER BY id`)).map(toAccount);
 }
 
-/** The accounts that review requests. */
-export async function listModerators(reader: Reader): Promise<Account[]> {
-  return (await reader.rows(`${SELECT} WHERE role = 'moderator' ORDER BY id`)).map(toAccount);
-}
-
 /** @returns undefined if there is no such account */
 export async function findAccount(reader: Reader, id: number): Promise<Account | undefined> {
   const [row] = await reader.rows(`${SELECT} WHERE id = ?`, [id]);

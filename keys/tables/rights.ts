@@ -18,7 +18,6 @@ export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
   key_usage: { use: [], setup: ['INSERT', 'UPDATE', 'DELETE', 'CREATE'] },
   request_turns: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
   mail_outbox: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
-  sent_notices: { use: ['INSERT', 'DELETE'], setup: ['CREATE'] },
   sign_in_links: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
   sessions: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
 };

@@ -43,10 +43,6 @@ export const KEYS_TABLES = {
       last_used_on: 'DATE NULL',
       // What the owner calls the key; NULL if the owner has given it no name.
       name: 'VARCHAR(100) NULL',
-      // The limit that the owner asked for; NULL in requests of older versions.
-      wanted_limit: 'INT UNSIGNED NULL',
-      // How often the request was edited. A moderator cannot approve a request that has changed.
-      edits: 'INT UNSIGNED NOT NULL DEFAULT 0',
     },
     unique: ['key_hash'],
     keys: ['account_id', 'state'],
@@ -109,13 +105,6 @@ export const KEYS_TABLES = {
       last_error: 'TEXT NULL',
     },
     keys: ['next_attempt_at'],
-  },
-  // Notices of the last days, so that none is sent twice.
-  sent_notices: {
-    columns: {
-      name: 'VARCHAR(64) PRIMARY KEY',
-      sent_at: 'DATETIME NOT NULL',
-    },
   },
   sign_in_links: {
     columns: {

@@ -4,7 +4,7 @@ import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
-import { editRequest, renameKey, withdrawRequest } from '../../keys/lifecycle/own-requests.ts';
+import { renameKey, withdrawRequest } from '../../keys/lifecycle/own-requests.ts';
 import {
   approveRequest,
   changeLimit,
@@ -76,20 +76,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     ruleIfApproved: 'was not revealed yet, so there is nothing to rotate',
     act: (database, id, accountId) =>
       rotateKey(database, { id, accountId, at: AT, publicUrl: PUBLIC_URL }),
-  },
-  edit: {
-    from: ['pending'],
-    event: 'edited',
-    isMailed: false,
-    rule: 'only a pending request can be edited',
-    act: (database, id, accountId) =>
-      editRequest(database, {
-        id,
-        accountId,
-        at: AT,
-        purpose: 'another',
-        websiteUrl: 'https://b.example',
-      }),
   },
   withdraw: {
     from: ['pending'],
@@ -203,9 +189,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
   );
 
   it.each(
-    Object.entries(ACTIONS).filter(([name]) =>
-      /reveal|rotate|owner|edit|withdraw|rename/.test(name),
-    ),
+    Object.entries(ACTIONS).filter(([name]) => /reveal|rotate|owner|withdraw|rename/.test(name)),
   )('does not allow "%s" to another account, as if it did not exist', async (_, { act }) => {
     const owner = await database.addOwner();
     const stranger = await database.addOwner();

@@ -1,21 +1,17 @@
 /**
- * The loops of the mail worker: one creates the sign-in links that visitors request, one queues daily
- * notices, and one sends the mails in the outbox. While the database cannot be reached, they wait, and
- * no mail is lost.
+ * The loops of the mail worker: one creates the sign-in links that visitors request, and one sends the
+ * mails in the outbox. While the database cannot be reached, they wait, and no mail is lost.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../database/database.ts';
 import { messageOf } from '../../../program/failure.ts';
 import { poll } from '../../../program/poll.ts';
-import { queueNotices } from '../../lifecycle/notices.ts';
 import { mailSignInLink } from '../../lifecycle/sign-in.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { sendDueMails } from '../../mail/outbox.ts';
 import { endOfLink } from '../../tables/sign-in-links.ts';
 
 const POLL_MS = 1_000;
-/** How often to look whether owners or moderators must be told something. */
-const NOTICES_MS = 60_000;
 /** How many links are created at the same time. */
 const CONCURRENCY = 8;
 
@@ -42,13 +38,9 @@ export interface MailWork {
 
 export function startMailLoops(work: MailWork): MailLoops {
   const requests = makeLinkRequests(work);
-  const every = (step: () => Promise<void>, interval: number) =>
-    poll(step, interval, (error) => work.log.error({ err: error }, 'the mail worker failed'));
-  const loops = [
-    every(requests.createLinks, POLL_MS),
-    every(makeMailRound(work), POLL_MS),
-    every(makeNoticeRound(work), NOTICES_MS),
-  ];
+  const loops = [requests.createLinks, makeMailRound(work)].map((step) =>
+    poll(step, POLL_MS, (error) => work.log.error({ err: error }, 'the mail worker failed')),
+  );
   for (const loop of loops) void loop.start();
   return {
     requestLink: requests.add,
@@ -99,21 +91,6 @@ function makeLinkRequests({ database, publicUrl, maySignUp, log, onRequestDone }
     async createLinks(): Promise<void> {
       await Promise.all(Array.from({ length: CONCURRENCY }, createOneByOne));
     },
-  };
-}
-
-/** @returns a function that queues the notices that are due; an error is logged when it first occurs */
-function makeNoticeRound({ database, publicUrl, log }: MailWork): () => Promise<void> {
-  let lastFault = '';
-  return async () => {
-    try {
-      await queueNotices(database, { at: new Date(), publicUrl });
-      lastFault = '';
-    } catch (error) {
-      const fault = messageOf(error);
-      if (fault !== lastFault) log.warn(`notices wait: ${fault}`);
-      lastFault = fault;
-    }
   };
 }
 

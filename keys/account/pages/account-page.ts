@@ -1,7 +1,6 @@
 /** The page of an account: its keys and requests, and the form to request a key. */
 
 import { type Html, html } from '../../../pages/html.ts';
-import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { MOST_PENDING } from '../../lifecycle/own-requests.ts';
@@ -15,8 +14,6 @@ export interface AccountPage {
   readonly keys: readonly KeyRow[];
   /** By the id of the key. */
   readonly usage: ReadonlyMap<number, readonly DayOfUse[]>;
-  /** By the id of the key, oldest first. */
-  readonly events: ReadonlyMap<number, readonly KeyEvent[]>;
   readonly now: Date;
   /** The limit of a key, in requests per minute, that most projects need. */
   readonly defaultLimit: number;
@@ -34,7 +31,6 @@ export function accountPage(page: AccountPage): Html {
       viewer,
       now: page.now,
       usage: page.usage.get(key.id) ?? [],
-      events: page.events.get(key.id) ?? [],
     });
   const open = newestFirst.filter(({ state }) => !ENDED.includes(state));
   const ended = newestFirst.filter(({ state }) => ENDED.includes(state));
@@ -76,7 +72,5 @@ function newRequest({ viewer, keys, draft, defaultLimit }: AccountPage): Html {
     viewer,
     defaultLimit,
     draft,
-    action: PATHS.keys,
-    button: 'Request a key',
   });
 }

@@ -10,7 +10,6 @@ import { descriptions, makePage, TOKEN_FIELD, tokenField, type Viewer } from './
 const TYPED = new Map([
   ['purpose', 'What are you building?'],
   ['website_url', 'Website'],
-  ['wanted_limit', 'Requests per minute'],
   ['limit', 'Requests per minute'],
   ['name', 'Name'],
   ['email', 'E-mail address'],

@@ -1,12 +1,10 @@
 /** One key on the page of its owner: what is known about it, what it used, and the actions for it. */
 
 import { type Html, html } from '../../../pages/html.ts';
-import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { LONGEST_KEY_NAME } from '../../lifecycle/typed-text.ts';
 import { ownKeyPath } from '../../paths.ts';
-import { historyOf } from './history-list.ts';
 import { limitOf, nameOf, numberOf, ownerBadge, prefixOf, purposeOf } from './key-parts.ts';
 import { type Description, day, descriptions, moment, tokenField, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
@@ -14,12 +12,10 @@ import { usageChart } from './usage-chart.ts';
 interface Card {
   readonly viewer: Viewer;
   readonly usage: readonly DayOfUse[];
-  /** Oldest first. */
-  readonly events: readonly KeyEvent[];
   readonly now: Date;
 }
 
-export function keyCard(key: KeyRow, { viewer, usage, events, now }: Card): Html {
+export function keyCard(key: KeyRow, { viewer, usage, now }: Card): Html {
   return html`<li class="card" id="key-${key.id}">
           <h3>${nameOf(key)} ${ownerBadge(key)}</h3>
           ${descriptions([
@@ -33,7 +29,6 @@ export function keyCard(key: KeyRow, { viewer, usage, events, now }: Card): Html
           ])}
           ${usageChart(usage, { keyId: key.id, now })}
           ${actionsOf(key, viewer)}
-          ${historyOf(events, { keyId: key.id, ownerId: key.account_id })}
         </li>`;
 }
 
@@ -44,7 +39,6 @@ function actionsOf(key: KeyRow, viewer: Viewer): Html | undefined {
   return html`<div class="actions">
           ${isWorking && key.revealed_at === null && revealForm(key, viewer)}
           ${isWorking && key.revealed_at !== null && rotateForm(key, viewer)}
-          ${isPending && html`<a class="button quiet" href="${ownKeyPath(key.id, 'edit')}">Edit<span class="unseen"> request ${key.id}</span></a>`}
           ${!isPending && renameForm(key, viewer)}
           ${isPending ? withdrawForm(key, viewer) : revokeForm(key, viewer)}
           </div>`;

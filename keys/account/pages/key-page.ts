@@ -1,11 +1,11 @@
 /** The page of one key for moderators: its details, the actions for it, and its history. */
 
 import { type Html, html } from '../../../pages/html.ts';
-import type { KeyEvent } from '../../lifecycle/history.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
+import type { EventAction, KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { PATHS, reviewActionPath } from '../../paths.ts';
-import { eventList } from './history-list.ts';
 import {
   decisions,
   facts,
@@ -16,8 +16,21 @@ import {
   reasonInput,
   stateBadge,
 } from './key-parts.ts';
-import { day, makePage, type Notice, tokenField, type Viewer } from './layout.ts';
+import { day, makePage, moment, type Notice, tokenField, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
+
+const ACTION_NAMES: Readonly<Record<EventAction, string>> = {
+  requested: 'Requested',
+  withdrawn: 'Withdrawn',
+  renamed: 'Renamed',
+  issued: 'Issued',
+  approved: 'Approved',
+  rejected: 'Rejected',
+  revealed: 'Revealed',
+  rotated: 'Rotated',
+  revoked: 'Revoked',
+  limit_changed: 'Limit changed',
+};
 
 /** An event with the name of its account; null if an operator acted, or the account was removed. */
 export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
@@ -51,7 +64,7 @@ export function keyPage(page: KeyPage): Html {
       ${key.state === 'approved' && changesOfApproved(key, viewer)}
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
-        ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : eventList(events, actorOf)}
+        ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : html`<ol class="history">${events.map(eventItem)}</ol>`}
       </section>`,
   });
 }
@@ -70,6 +83,15 @@ function changesOfApproved(key: KeyWithAccount, viewer: Viewer): Html {
           <button class="danger">Revoke key ${id}</button>
         </form>
       </div>`;
+}
+
+function eventItem(event: NamedEvent): Html {
+  const { action, at, reason, limit_per_minute } = event;
+  return html`<li>
+            <p><strong>${ACTION_NAMES[action]}</strong> by ${actorOf(event)}, ${moment(at)}</p>
+            ${limit_per_minute !== null && html`<p>${shownNumber(limit_per_minute)} requests per minute</p>`}
+            ${reason !== null && reason !== '' && html`<p class="text">${reason}</p>`}
+          </li>`;
 }
 
 function actorOf({ actor_id, actor_name }: NamedEvent): string {

@@ -49,12 +49,8 @@ export function hasLimit({ state }: KeyRow): boolean {
 }
 
 export function limitOf(key: KeyRow): Description {
-  const { limit_per_minute, wanted_limit } = key;
-  if (hasLimit(key)) {
-    return ['Limit', `${shownNumber(limit_per_minute)} requests per minute`];
-  }
-  if (wanted_limit === null) return ['Limit', undefined];
-  return ['Requested limit', `${shownNumber(wanted_limit)} requests per minute`];
+  const limit = `${shownNumber(key.limit_per_minute)} requests per minute`;
+  return ['Limit', hasLimit(key) ? limit : undefined];
 }
 
 export function prefixOf({ key_prefix }: KeyRow): Description {
@@ -82,16 +78,11 @@ export function accountOf({ account_id, account_name, account_email }: KeyWithAc
 }
 
 /** The forms that approve and reject a request. */
-export function decisions(
-  { id, wanted_limit, edits }: KeyWithAccount,
-  viewer: Viewer,
-  defaultLimit: number,
-): Html {
+export function decisions({ id }: KeyWithAccount, viewer: Viewer, defaultLimit: number): Html {
   return html`<div class="decisions">
           <form method="post" action="${reviewActionPath(id, 'approve')}">
             ${tokenField(viewer)}
-            <input type="hidden" name="edits" value="${edits}">
-            ${limitInput(id, wanted_limit ?? defaultLimit)}
+            ${limitInput(id, defaultLimit)}
             <button>Approve<span class="unseen"> request ${id}</span></button>
           </form>
           <form method="post" action="${reviewActionPath(id, 'reject')}">

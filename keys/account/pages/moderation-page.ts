@@ -52,7 +52,7 @@ export function moderationPage(parts: ModerationPage): Html {
     body: html`
       <section aria-labelledby="pending">
         <h2 id="pending">Waiting for review</h2>
-        ${pending.length === 0 ? html`<p>Nothing to review. New requests appear here, and you get an e-mail at most once a day.</p>` : html`<ul class="cards">${pending.map(card)}</ul>`}
+        ${pending.length === 0 ? html`<p>Nothing to review. New requests appear here.</p>` : html`<ul class="cards">${pending.map(card)}</ul>`}
       </section>
       <section aria-labelledby="all">
         <h2 id="all">All keys</h2>

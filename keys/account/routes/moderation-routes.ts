@@ -97,7 +97,6 @@ function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction,
     approve: (id, visit) =>
       approveRequest(database, id, {
         limit: limitOf(visit),
-        edits: wholeNumber(fieldOf(visit.form, 'edits')),
         ...review(visit),
       }),
     reject: (id, visit) =>

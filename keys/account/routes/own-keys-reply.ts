@@ -1,6 +1,5 @@
 /** Responds with the page of an account's keys, also after an action that was refused. */
 import type { Context } from 'hono';
-import { eventsOf } from '../../lifecycle/history.ts';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
 import type { OwnKey } from '../../lifecycle/own-keys.ts';
@@ -31,8 +30,7 @@ export async function showKeys(
   const keys = await listKeysOf(database, account.id);
   const ids = keys.map(({ id }) => id);
   const usage = await usageOf(database, ids, { days: CHART_DAYS, now });
-  const events = Map.groupBy(await eventsOf(database, ...ids), ({ key_id }) => key_id);
-  const page = { viewer, keys, usage, events, now, defaultLimit, ...rest };
+  const page = { viewer, keys, usage, now, defaultLimit, ...rest };
   return sendPage(c, status, accountPage(page));
 }
 

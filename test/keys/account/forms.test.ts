@@ -126,19 +126,19 @@ test('a form needs the token of its visitor, even if it has no other fields', as
 });
 
 test('a form that was opened by another visitor gives back what was typed, if it is of this site', async () => {
-  const typed = `reason=${encodeURIComponent('Two\nlines "and" <b>')}&edits=3&token=another`;
+  const typed = `reason=${encodeURIComponent('Two\nlines "and" <b>')}&other=3&token=another`;
   const [status, page] = await post(typed, { ...HEADERS, 'sec-fetch-site': 'same-origin' });
   expect(status).toBe(403);
   expect(page).toContain('<h1>Send it again</h1>');
   expect(page).toContain('<dd>Two\nlines &quot;and&quot; &lt;b&gt;</dd>');
   expect(page).toContain(`<input type="hidden" name="token" value="${TOKEN}">`);
   const fields = [...page.matchAll(/<input type="hidden" name="(\w+)"/g)].map(([, name]) => name);
-  expect(fields).toEqual(['token', 'reason', 'edits']);
+  expect(fields).toEqual(['token', 'reason', 'other']);
   expect(form).toBeUndefined();
   // Another site could have filled it in. Without anything typed, there is nothing to give back.
   for (const [body, headers] of [
     [typed, HEADERS],
-    ['token=another&edits=3', { ...HEADERS, 'sec-fetch-site': 'same-origin' }],
+    ['token=another&other=3', { ...HEADERS, 'sec-fetch-site': 'same-origin' }],
     ['token=another&reason=', { ...HEADERS, origin: 'http://localhost:8080' }],
   ] as const) {
     expect((await post(body, headers))[1]).toContain('This form has expired');

@@ -72,38 +72,20 @@ function refusal(answer: string | undefined): Error | null {
   return Object.assign(new Error(words.join(' ')), { responseCode: Number(code) });
 }
 
-/** Decodes an e-mail: the encoded words of its header, and the lines of its text. */
+/** Decodes an e-mail: the encoded words of its header, and its text. */
 export function readMail(source: string): string {
-  const { head, text } = partsOf(source);
-  return `${head}\n\n${text}`;
-}
-
-/** Decodes the HTML of an e-mail. */
-export function readHtml(source: string): string {
-  return partsOf(source).html;
-}
-
-function partsOf(source: string): { head: string; text: string; html: string } {
   const [head, body] = halves(
     source.replaceAll('\r\n', '\n').replace(/\n[ \t]+(?=[^\n]*\n)/g, '\n '),
   );
-  const [, boundary = ''] = /^content-type: multipart\/alternative;\s+boundary="([^"]+)"/im.exec(
-    head,
-  ) ?? [undefined];
-  const [, text = '', html = ''] = `\n${body}`.split(`\n--${boundary}`).map(decodePart);
-  return {
-    head: head.replace(/=\?UTF-8\?([QB])\?(.*?)\?=/gi, (_, kind, word) =>
-      /q/i.test(kind)
-        ? unquoted(word.replaceAll('_', ' '))
-        : Buffer.from(word, 'base64').toString('utf8'),
-    ),
-    text,
-    html,
-  };
+  const shown = head.replace(/=\?UTF-8\?([QB])\?(.*?)\?=/gi, (_, kind, word) =>
+    /q/i.test(kind)
+      ? unquoted(word.replaceAll('_', ' '))
+      : Buffer.from(word, 'base64').toString('utf8'),
+  );
+  return `${shown}\n\n${decoded(head, body)}`;
 }
 
-function decodePart(part: string): string {
-  const [head, body] = halves(part);
+function decoded(head: string, body: string): string {
   const encoding = /^content-transfer-encoding: (.*)$/im.exec(head)?.[1];
   if (encoding === 'base64') return Buffer.from(body, 'base64').toString('utf8');
   return encoding === 'quoted-printable' ? unquoted(body.replace(/=\n/g, '')) : body;
