@@ -13,22 +13,21 @@ const PUBLIC_GAMES = "games WHERE title <> '' AND slug <> ''";
 const PUBLIC_COVERS = "covers WHERE status = 'approved'";
 
 const latestOf = (table: string) => `(SELECT MAX(${UPDATED_AT}) FROM ${table})`;
-const sumOf = (text: string, rows: string) => `(SELECT SUM(CRC32(${text})) FROM ${rows})`;
-/** The columns of a {@link PublicRows}. */
-const publicRows = (table: string, rows: string, text: string) => [
-  `(SELECT COUNT(*) FROM ${rows})`,
-  sumOf(text, rows),
-  `${latestOf(table)} || ''`,
-  `(SELECT COUNT(*) FROM ${rows} AND ${UPDATED_AT} = ${latestOf(table)})`,
-];
-const STATE = `SELECT ${[
-  ...publicRows('games', PUBLIC_GAMES, "id || ' ' || platform_id || ' ' || slug"),
-  // A database may find "Approved" equal to "approved"; the generator does not.
-  ...publicRows('covers', PUBLIC_COVERS, "id || ' ' || game_id || ' ' || status"),
-  '(SELECT COUNT(*) FROM cover_files)',
-  `${latestOf('cover_files')} || ''`,
-  sumOf("id || ' ' || slug || ' ' || name", 'platforms'),
-].join(', ')}`;
+const sumOf = (text: string) => `SUM(CRC32(${text}))`;
+/** The columns of a {@link PublicRows}, in one reading of the rows. */
+const publicRows = (table: string, rows: string, text: string) => `
+  (SELECT COUNT(*) AS ${table}_count, ${sumOf(text)} AS ${table}_sum FROM ${rows}) AS public_${table},
+  (SELECT ${latestOf(table)} || '' AS ${table}_latest,
+    (SELECT COUNT(*) FROM ${rows} AND ${UPDATED_AT} = ${latestOf(table)}) AS ${table}_with_latest
+  ) AS latest_${table}`;
+const STATE = `SELECT * FROM
+  ${publicRows('games', PUBLIC_GAMES, "id || ' ' || platform_id || ' ' || slug")},
+  ${
+    // A database may find "Approved" equal to "approved"; the generator does not.
+    publicRows('covers', PUBLIC_COVERS, "id || ' ' || game_id || ' ' || status")
+  },
+  (SELECT COUNT(*) AS files, ${latestOf('cover_files')} || '' AS latest_file FROM cover_files) AS f,
+  (SELECT ${sumOf("id || ' ' || slug || ' ' || name")} AS platforms FROM platforms) AS p`;
 
 export interface TableState {
   readonly games: PublicRows;

@@ -1,7 +1,7 @@
 /**
- * From the database to the API: how long a rejected cover, a deleted cover and a deleted game stay visible
- * with the real schedule and the real proxy, and what polling for changes costs the database. The full
- * form uses the real catalogue if this machine has it.
+ * From the database to the API: how long a cover that was rejected, deleted or moved stays visible, and a
+ * game that was deleted or made invalid, with the real schedule and the real proxy; and what polling for
+ * changes costs the database. The full form uses the real catalogue if this machine has it.
  */
 import { lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -31,7 +31,7 @@ import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { type MariaDb, type MariaDbAddress, startMariaDb } from '../support/servers/mariadb.ts';
 import { newSnapshots, SETTINGS } from '../support/wholeness.ts';
 
-const TAKEDOWNS = rounds(3, 100);
+const TAKEDOWNS = rounds(6, 100);
 /** Times are only compared in the full form, which needs a machine that is not too busy. */
 const MEDIAN_MS = IS_SOAK ? 3_000 : 30_000;
 const LONGEST_MS = IS_SOAK ? 5_000 : 30_000;
@@ -137,6 +137,25 @@ const KINDS: readonly (() => Promise<Takedown>)[] = [
         await run('DELETE FROM games WHERE id = ?', [game]);
       });
     return { commit, target };
+  },
+  async () => {
+    const { cover } = await pickCover();
+    const commit = () =>
+      database.transaction(async ({ run }) => {
+        await run("UPDATE covers SET status = 'deleted' WHERE id = ?", [cover]);
+        await run("UPDATE covers SET status = 'approved' WHERE status = 'pending' LIMIT 1");
+      });
+    return { commit, target: `/covers/${cover}` };
+  },
+  async () => {
+    const { cover } = await pickCover();
+    const sql = 'UPDATE covers SET game_id = 9000000000000000 WHERE id = ?';
+    return { commit: () => database.run(sql, [cover]), target: `/covers/${cover}` };
+  },
+  async () => {
+    const { game, path: target } = await pickCover();
+    const sql = "UPDATE games SET title = '' WHERE id = ?";
+    return { commit: () => database.run(sql, [game]), target };
   },
 ];
 
