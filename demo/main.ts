@@ -58,7 +58,6 @@ async function main(): Promise<void> {
     SMTP_URL: '',
     SITE_JWT_SECRET: '',
     SITE_JWKS: '',
-    SITE_JWT_KEY: '',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
   };
   report('Creating the sample catalogue …');

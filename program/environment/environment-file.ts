@@ -12,13 +12,11 @@ const LARGEST_FILE = 1024 * 1024;
 /**
  * Adds the variables of `.env` that the environment does not set.
  * @param known the names of our variables
- * @param old former names of our variables, which `readEnvironment` reports
  * @param warn called for each name that is probably misspelled
  * @returns the faults of the file, one sentence for each
  */
 export function applyEnvironmentFile(
   known: readonly string[],
-  old: readonly string[],
   warn: (text: string) => void,
 ): string[] {
   let inFile: NodeJS.Dict<string> = {};
@@ -30,8 +28,7 @@ export function applyEnvironmentFile(
     if (cause instanceof UnfitFileError) unreadable.push(`${message} Correct or remove it.`);
     else if (code !== 'ENOENT') unreadable.push(`.env cannot be read: ${message}.`);
   }
-  const names = Object.keys(inFile).filter((name) => !old.includes(name));
-  const { faults, warnings } = checkNames(known, names, Object.keys(process.env));
+  const { faults, warnings } = checkNames(known, Object.keys(inFile), Object.keys(process.env));
   for (const warning of warnings) warn(warning);
   for (const [name, text] of Object.entries(inFile)) process.env[name] ??= text;
   return [...unreadable, ...faults];

@@ -3,7 +3,7 @@
  * that it needs, and gets either all their values or one error that lists every fault.
  */
 import { applyEnvironmentFile } from './environment-file.ts';
-import { EXCLUSIVE, RENAMED, VARIABLES, type Variable, type VariableName } from './variables.ts';
+import { EXCLUSIVE, VARIABLES, type Variable, type VariableName } from './variables.ts';
 
 export type Environment<Name extends VariableName> = {
   readonly [N in Name]: ReturnType<(typeof VARIABLES)[N]['parse']>;
@@ -22,7 +22,7 @@ let fileFaults: readonly string[] = [];
  * @param warn called for each name of a variable that is probably misspelled
  */
 export function loadEnvironmentFile(warn: (text: string) => void = warnOnStderr): void {
-  fileFaults = applyEnvironmentFile(Object.keys(VARIABLES), Object.keys(RENAMED), warn);
+  fileFaults = applyEnvironmentFile(Object.keys(VARIABLES), warn);
 }
 
 function warnOnStderr(text: string): void {
@@ -63,12 +63,6 @@ export function inspectEnvironment<Name extends VariableName>(
   const values: Record<string, unknown> = {};
   const isSet = (name: string) => (environment[name]?.trim() ?? '') !== '';
   const faults = environment === process.env ? [...fileFaults] : [];
-  // Only programs that use the replacement report the old name; to others it makes no difference.
-  for (const [old, { now, hint }] of Object.entries(RENAMED)) {
-    if (isSet(old) && names.some((name) => now.includes(name))) {
-      faults.push(`${old} is no longer used. ${hint}, and remove ${old}.`);
-    }
-  }
   for (const pair of EXCLUSIVE) {
     if (pair.every((name) => isSet(name) && (names as readonly string[]).includes(name))) {
       faults.push(`${pair.join(' and ')} are both set. Keep one of them.`);

@@ -236,16 +236,6 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/** Former names of variables, each with its replacements and a hint about which of them to set. */
-export const RENAMED: Readonly<Record<string, { now: readonly VariableName[]; hint: string }>> = {
-  KEYS_HOST: { now: ['ACCOUNT_HOST'], hint: 'Set ACCOUNT_HOST instead' },
-  KEYS_PORT: { now: ['ACCOUNT_PORT'], hint: 'Set ACCOUNT_PORT instead' },
-  KEYS_URL: { now: ['ACCOUNT_URL'], hint: 'Set ACCOUNT_URL instead' },
-  SITE_JWT_KEY: {
-    now: ['SITE_JWT_SECRET', 'SITE_JWKS'],
-    hint: 'Set SITE_JWT_SECRET if it held a secret, or SITE_JWKS if it held the path of a JWKS file',
-  },
-};
 /** Only one variable of each pair may be set. */
 export const EXCLUSIVE: readonly (readonly [VariableName, VariableName])[] = [
   ['SITE_JWT_SECRET', 'SITE_JWKS'],

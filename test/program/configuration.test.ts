@@ -270,10 +270,7 @@ describe('a SQLite database', () => {
 
 describe('a variable', () => {
   test('that is misspelled is reported by each program, with all other faults at once', async () => {
-    writeFileSync(
-      path.join(folder, '.env'),
-      'SNAPSHOT_DIR=/data\nSMTP_HOST=mail\nTZ=UTC\nSITE_JWT_KEY=\n',
-    );
+    writeFileSync(path.join(folder, '.env'), 'SNAPSHOT_DIR=/data\nSMTP_HOST=mail\nTZ=UTC\n');
     const environment = {
       DATABSE_URL: 'sqlite:x.db',
       PORT: 'x',

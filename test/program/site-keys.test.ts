@@ -174,31 +174,15 @@ describe('SITE_JWKS', () => {
   });
 });
 
-describe('SITE_JWT_KEY, the name in earlier versions', () => {
-  test('is refused with the names to use instead, and without its value', () => {
-    const fault = faultOf({ SITE_JWT_KEY: 'hunter2' });
-    expect(fault).toMatch(/^SITE_JWT_KEY is no longer used\. .*SITE_JWT_SECRET .*SITE_JWKS /);
-    expect(fault).not.toContain('hunter2');
-  });
-
-  test('does not stop a program that does not use it, and is ignored when it is empty', () => {
-    const environment = { SITE_JWT_KEY: 'hunter2', PORT: '7000' };
-    expect(readEnvironment(['PORT'], environment)).toEqual({ PORT: 7000 });
-    expect(readEnvironment(['SITE_JWKS'], { SITE_JWT_KEY: ' ' })).toEqual({ SITE_JWKS: undefined });
-  });
-});
-
 test('the account pages list all faults of their configuration and end with exit code 2', async () => {
   const { code, stdout, stderr } = await runProgram('keys/account/main.ts', [], {
     DATABASE_URL: 'sqlite:absent.db',
     ACCOUNT_PORT: 'http',
-    SITE_JWT_KEY: '/run/secrets/old',
     SITE_JWT_SECRET: '/run/secrets/hunter2',
     SITE_JWKS: '/nowhere/jwks.json',
   });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr.trimEnd().split('\n')).toEqual([
-    expect.stringMatching(/^SITE_JWT_KEY is no longer used\./),
     'SITE_JWT_SECRET and SITE_JWKS are both set. Keep one of them.',
     expect.stringMatching(/^ACCOUNT_PORT must be/),
     expect.stringMatching(/^SITE_JWT_SECRET looks like a path/),
@@ -206,5 +190,5 @@ test('the account pages list all faults of their configuration and end with exit
       /^SITE_JWKS names the file "\/nowhere\/jwks\.json", which does not exist/,
     ),
   ]);
-  expect(stderr).not.toMatch(/hunter2|secrets\/old/);
+  expect(stderr).not.toMatch(/hunter2/);
 });

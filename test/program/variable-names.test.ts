@@ -1,6 +1,5 @@
 /** Misspelled names of our variables in `.env` and in the environment. */
 import { describe, expect, test } from 'vitest';
-import { readEnvironment } from '../../program/environment/environment.ts';
 import { checkNames } from '../../program/environment/near-names.ts';
 import { VARIABLES } from '../../program/environment/variables.ts';
 
@@ -58,18 +57,5 @@ describe('a name', () => {
       'KUBERNETES_PORT KUBERNETES_SERVICE_HOST WEB_PORT WEB_HOST DB_PORT DB_HOST DB_URL ' +
       'REDIS_URL SMTP_HOST RATE_LIMIT LOG_FILE NODE_OPTIONS HOSTS PORTS POST BASE_URL API_HOST';
     expect(inEnvironment(...usual.split(' '))).toEqual(nothing);
-  });
-});
-
-describe('a name of an earlier version', () => {
-  test.each([
-    ['KEYS_HOST', 'ACCOUNT_HOST', '127.0.0.1'],
-    ['KEYS_PORT', 'ACCOUNT_PORT', '8081'],
-    ['KEYS_URL', 'ACCOUNT_URL', 'http://127.0.0.1:8081'],
-  ] as const)('%s is refused with the name to use instead, %s', (old, now, text) => {
-    expect(() => readEnvironment([now], { [old]: text })).toThrow(
-      `${old} is no longer used. Set ${now} instead, and remove ${old}.`,
-    );
-    expect(readEnvironment(['PORT'], { [old]: text })).toEqual({ PORT: 8080 });
   });
 });
