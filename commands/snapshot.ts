@@ -6,7 +6,7 @@
 import '../program/environment/node-version.ts';
 import '../program/standard-output.ts';
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
-import { findOtherCollation } from '../format/manifest.ts';
+import { findOtherCollation, type Manifest } from '../format/manifest.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -89,9 +89,13 @@ const VERBS: Readonly<Record<string, Verb>> = {
     run: async (dir, [from, to], options) => diff(dir, pickId(dir, from), pickId(dir, to), options),
   },
   rollback: {
-    usage: 'rollback ID [--reason TEXT] [--no-hold]',
-    help: 'verifies a generation, makes it current and holds it; with --no-hold, the next run publishes the database again',
-    options: { ...REASON_OPTION, 'no-hold': { type: 'boolean' } },
+    usage: 'rollback ID [--with-taken-down] [--reason TEXT] [--no-hold]',
+    help: 'verifies a generation, publishes its content as a new one and holds that; refuses if it has covers that are not public now, except with --with-taken-down; with --no-hold, the next run publishes the database again',
+    options: {
+      ...REASON_OPTION,
+      'no-hold': { type: 'boolean' },
+      'with-taken-down': { type: 'boolean' },
+    },
     positionals: ['ID'],
     writes: true,
     run: async (dir, [id], options) =>
@@ -178,15 +182,19 @@ function reasonOf({ reason }: Options): string | undefined {
 
 async function rollback(dir: string, id: string, options: Options): Promise<void> {
   const reason = reasonOf(options);
+  const warn = (text: string) => process.stderr.write(`Warning: ${text}\n`);
+  const how = { withTakenDown: Boolean(options['with-taken-down']), warn };
+  const report = ({ id: published }: Manifest) =>
+    print(`${published} is current, with the content of ${id}.`);
   if (!options['no-hold']) {
-    print(`${(await rollbackAndHold(dir, id, reason)).id} is current.`);
+    report(await rollbackAndHold(dir, id, reason, how));
     process.stderr.write(`${whyHeld(dir)}\n`);
     return;
   }
   const held = whyHeld(dir);
   if (held !== undefined)
     throw new Error(`--no-hold cannot be used while publishing is held. ${held}`);
-  print(`${(await rollbackTo(dir, id)).id} is current.`);
+  report(await rollbackTo(dir, id, how));
 }
 
 async function hold(dir: string, id: string | undefined, options: Options): Promise<void> {

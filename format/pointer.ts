@@ -2,7 +2,7 @@
  * The pointer of a remote store: which generation is current, the hash of its manifest, and signatures. The
  * manifest contains the hash of every file, so a signature of the pointer covers all bytes.
  *
- * The sequence of a pointer is not that of its generation: it grows with every pointer, even if a rollback
+ * The sequence of a pointer is not that of its generation: it grows with every pointer, even if the origin
  * makes an older generation current. A reader refuses lower sequences, so nobody can make it accept an old
  * pointer again. This module performs no input or output.
  */

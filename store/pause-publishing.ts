@@ -1,16 +1,16 @@
 /**
- * Pauses publishing for operators: holds the current generation, or rolls back to another generation
- * and holds it. Once these functions return, no run publishes until publishing is resumed, not even a
+ * Pauses publishing for operators: holds the current generation, or rolls back to another one and holds
+ * that. Once these functions return, no run publishes until publishing is resumed, not even a
  * run that was under way.
  */
 import path from 'node:path';
 import type { Hold } from '../format/hold-file.ts';
 import type { Manifest } from '../format/manifest.ts';
 import { utcNow } from '../program/utc-now.ts';
-import { currentId } from './generations/generations.ts';
+import { currentId, isCurrent } from './generations/generations.ts';
 import { readIntactHold, removeHold, saveHold, whyHeld } from './hold.ts';
 import { LockedError, waitForLock } from './lock.ts';
-import { rollbackTo } from './rollback.ts';
+import { type RollbackOptions, rollbackTo } from './rollback.ts';
 
 /**
  * Holds the current generation. Waits for a run that is under way.
@@ -47,22 +47,23 @@ export async function holdCurrent(
 }
 
 /**
- * Verifies another generation, makes it current and holds it.
+ * As {@link rollbackTo}, and holds the new generation.
  * @param reason undefined to keep the reason of an existing hold
- * @throws LockedError, or Error that says why the generation cannot become current; the hold is then
- * restored, if possible
+ * @throws as rollbackTo; the hold is then restored, if possible
  */
 export async function rollbackAndHold(
   snapshotsDir: string,
   id: string,
   reason: string | undefined,
+  options: Omit<RollbackOptions, 'hold'>,
 ): Promise<Manifest> {
   let undo = () => {};
-  const hold = () => {
+  const hold = (newId: string) => {
     const before = readIntactHold(snapshotsDir);
     const wasHeld = whyHeld(snapshotsDir) !== undefined;
-    moveHold(snapshotsDir, id, reason, 'rollback');
+    moveHold(snapshotsDir, newId, reason, 'rollback');
     undo = () => {
+      if (isCurrent(snapshotsDir, newId)) return;
       if (before !== undefined) saveHold(snapshotsDir, before);
       else if (!wasHeld) removeHold(snapshotsDir);
     };
@@ -70,7 +71,7 @@ export async function rollbackAndHold(
   try {
     // The hold is written before the generation becomes current. If this process dies in between, no
     // run publishes another generation.
-    return await rollbackTo(snapshotsDir, id, hold);
+    return await rollbackTo(snapshotsDir, id, { ...options, hold });
   } catch (error) {
     try {
       undo();

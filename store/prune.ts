@@ -3,7 +3,7 @@
  */
 import { renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { CURRENT, GENERATIONS, UNFINISHED_PREFIX } from '../format/layout.ts';
+import { CURRENT, GENERATIONS, sequenceOf, UNFINISHED_PREFIX } from '../format/layout.ts';
 import { pruneDifferences } from './changes/keep-differences.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from './generations/generations.ts';
 import { withLock } from './lock.ts';
@@ -12,7 +12,8 @@ import { withLock } from './lock.ts';
 export const KEPT_GENERATIONS = 5;
 
 /**
- * Removes all but the last `keep` generations. The current one always stays.
+ * Removes all but the last `keep` generations, of which the current one is the last: newer ones never became
+ * current, or were given up.
  * @param heldId reads the id of the held generation, which stays too
  * @returns the ids of the removed generations
  */
@@ -26,17 +27,15 @@ export async function prune(
 
 /**
  * As {@link prune}, for a caller that holds the lock.
- * @param alsoKept the id of one more generation that stays, however old it is
+ * @param heldId the id of the held generation
  */
-export function pruneLocked(
-  snapshotsDir: string,
-  keep: number,
-  alsoKept: string | undefined,
-): string[] {
+export function pruneLocked(snapshotsDir: string, keep: number, heldId?: string): string[] {
   removeDebris(snapshotsDir);
-  const kept = [currentId(snapshotsDir), alsoKept];
   const ids = idsOnDisk(snapshotsDir);
-  const removed = ids.slice(0, Math.max(0, ids.length - keep)).filter((id) => !kept.includes(id));
+  const current = currentId(snapshotsDir);
+  const last = current === undefined ? Number.POSITIVE_INFINITY : sequenceOf(current);
+  const kept = ids.filter((id) => sequenceOf(id) <= last).slice(-keep);
+  const removed = ids.filter((id) => !kept.includes(id) && id !== heldId);
   for (const id of removed) {
     // Renamed first, so that no reader finds half a generation under its id.
     const doomed = path.join(snapshotsDir, GENERATIONS, `${UNFINISHED_PREFIX}removed-${id}`);

@@ -28,7 +28,13 @@ import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
 import { type FileChecks, isSameFile } from './files/known-files.ts';
 import { syncFolder } from './files/sync-folder.ts';
-import { currentId, generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  isCurrent,
+  pointCurrentTo,
+} from './generations/generations.ts';
 import { readManifest } from './generations/manifest-file.ts';
 import {
   checkOneByOne,
@@ -130,8 +136,10 @@ export interface PublishSteps {
   readonly checkPacks?: PackChecker | undefined;
   /** For a generation whose publisher has checked its records: checks only the bytes of its files. */
   readonly known?: FileChecks | undefined;
+  /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
+  readonly evenIfHeld?: boolean;
   /** Called just before the generation becomes current. If it throws, nothing becomes current. */
-  readonly beforeCurrent?: (() => void) | undefined;
+  readonly beforeCurrent?: ((id: string) => void) | undefined;
 }
 
 /**
@@ -143,7 +151,7 @@ export async function publishAs(
   dir: string,
   { manifest, encoded }: EncodedManifest,
   previous: Previous,
-  { warn, checkPacks, known, beforeCurrent }: PublishSteps,
+  { warn, checkPacks, known, evenIfHeld, beforeCurrent }: PublishSteps,
 ): Promise<Manifest> {
   const target = generationDir(snapshotsDir, manifest.id);
   writeManifest(dir, encoded);
@@ -168,17 +176,20 @@ export async function publishAs(
   );
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
-  if (held !== undefined) throw new HeldError(held);
-  // Removed with the other unfinished folders, below.
+  if (held !== undefined && !evenIfHeld) throw new HeldError(held);
+  // Removed with the other unfinished folders.
   if (existsSync(target)) renameSync(target, `${dir}-replaced`);
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
-  publishDifference();
-  beforeCurrent?.();
-  pointCurrentTo(snapshotsDir, manifest.id);
-  // The previous generation may be an old one, after a rollback. It stays this time, so that an
-  // operator can roll back to it again if the new generation is bad.
-  pruneLocked(snapshotsDir, KEPT_GENERATIONS, previous.id);
+  try {
+    publishDifference();
+    beforeCurrent?.(manifest.id);
+    pointCurrentTo(snapshotsDir, manifest.id);
+  } catch (error) {
+    if (!isCurrent(snapshotsDir, manifest.id)) renameSync(target, dir);
+    throw error;
+  }
+  pruneLocked(snapshotsDir, KEPT_GENERATIONS);
   return manifest;
 }
 

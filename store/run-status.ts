@@ -58,6 +58,15 @@ function agreementsOf(
   return found === undefined ? earlier : [found, ...earlier];
 }
 
+/** Notes that a generation agreed with the database when another one with the same content did. */
+export function copyAgreement(snapshotsDir: string, from: string, to: string): void {
+  const known = readStatus(snapshotsDir);
+  const agreement = known?.agreed.find(({ id }) => id === from);
+  if (known === undefined || agreement === undefined) return;
+  const agreed = [{ ...agreement, id: to }, ...known.agreed];
+  replaceFile(path.join(snapshotsDir, STATUS_FILE), encodeStatus({ ...known, agreed }));
+}
+
 /** The last run and those before it, the latest first. */
 export function runsOf({ finished_at, outcome, earlier = [] }: RunStatus): EndedRun[] {
   return [{ finished_at, outcome }, ...earlier];

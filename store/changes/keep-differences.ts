@@ -1,6 +1,6 @@
 /**
  * Decides how long differences are kept. The modification time of a file says since when its age
- * counts: since it was published, or since a rollback used it.
+ * counts: since it was published, or since a mirror went back over it.
  *
  * Invariant: between a generation that was current in the last 30 days and the one that is current
  * now, every difference is kept.
@@ -22,8 +22,8 @@ export function idsOfDifferences(snapshotsDir: string): string[] {
 }
 
 /**
- * Removes the differences that are too old. Those between generations on disk stay, because an operator
- * may roll back to any of these. The caller holds the lock.
+ * Removes the differences that are too old. Those between generations on disk stay, because a mirror
+ * may go back to any of these. The caller holds the lock.
  * @returns how many were removed
  */
 export function pruneDifferences(snapshotsDir: string, now = Date.now()): number {
@@ -46,15 +46,15 @@ export function pruneDifferences(snapshotsDir: string, now = Date.now()): number
 
 /**
  * Keeps the differences from the current generation to another one for the full time from now on, for
- * clients that know the one which a rollback replaces. The caller holds the lock.
+ * clients that know the one which is replaced. The caller holds the lock.
  */
 export function renewDifferences(snapshotsDir: string, to: string, now = Date.now()): void {
   for (const { id } of pathFromCurrent(snapshotsDir, to)) {
     try {
       setTime(path.join(snapshotsDir, CHANGES, differenceFile(id)), now);
     } catch {
-      // The file may belong to another user. Then some clients get 410 too early, but an operator's
-      // rollback must not fail for that.
+      // The file may belong to another user. Then some clients get 410 too early, but going back
+      // must not fail for that.
     }
   }
 }
@@ -76,7 +76,7 @@ function pathFromCurrent(snapshotsDir: string, to: string): Step[] {
     return findPath((id) => readHead(snapshotsDir, id)?.from, from, to) ?? [];
   } catch {
     // A damaged difference is of no use to anyone; `snapshot verify` and the proxy report it. If the
-    // link `current` is damaged, a rollback must still be possible.
+    // link `current` is damaged, it must still be possible to replace it.
     return [];
   }
 }

@@ -6,9 +6,11 @@
  */
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   fchmodSync,
   fstatSync,
+  linkSync,
   mkdirSync,
   openSync,
   statSync,
@@ -128,4 +130,22 @@ export function hasModes(
   { group }: Modes,
 ): boolean {
   return (mode & PERMISSIONS) === wanted && (group === undefined || gid === group);
+}
+
+/**
+ * Puts a file into a generation that is being built: as a hard link, or as a copy where links are not
+ * supported or the file has other permissions than new files get.
+ */
+export function place(file: string, target: string): void {
+  const modes = modesIn(path.dirname(target));
+  if (hasModes(statSync(file), modes.file, modes)) {
+    try {
+      linkSync(file, target);
+      return;
+    } catch {
+      // A file system without hard links, or a file with as many links as it can have.
+    }
+  }
+  copyFileSync(file, target);
+  correctMode(target);
 }

@@ -61,6 +61,15 @@ export function currentId(snapshotsDir: string): string | undefined {
   return id;
 }
 
+/** Whether a generation is certainly the current one: not if the link `current` is damaged. */
+export function isCurrent(snapshotsDir: string, id: string): boolean {
+  try {
+    return currentId(snapshotsDir) === id;
+  } catch {
+    return false;
+  }
+}
+
 /** Every generation on disk, the oldest first. */
 export function listGenerations(snapshotsDir: string): KnownGeneration[] {
   const current = currentId(snapshotsDir);

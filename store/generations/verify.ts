@@ -1,6 +1,6 @@
 /**
  * Reads a generation back, and checks it against its manifest and its index. Only a generation that
- * passes these checks is published or becomes current by a rollback.
+ * passes these checks is published.
  */
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../../format/content-hash.ts';

