@@ -5,8 +5,6 @@
  */
 import '../program/environment/node-version.ts';
 import path from 'node:path';
-import { openDatabase } from '../database/open.ts';
-import { createSignInLink } from '../keys/lifecycle/sign-in.ts';
 import { readArguments } from '../program/arguments.ts';
 import { readEnvironment } from '../program/environment/environment.ts';
 import { issueKey, makeCatalogue } from './catalogue.ts';
@@ -15,6 +13,7 @@ import {
   freePort,
   makeDemoFolder,
   report,
+  runCommand,
   runDemo,
   startCommand,
   waitUntilReady,
@@ -26,9 +25,8 @@ Runs the whole product on a sample catalogue until Ctrl-C. HOST, PORT and
 ADMIN_PORT set the addresses on which it listens.
 `;
 const KEY_LIMIT = 6000;
-/** Accounts of the sample catalogue. */
-const USER = 'demo@example.org';
-const MODERATOR = 'moderator@example.org';
+const USER = { email: 'demo@example.org', name: 'Demo user', role: 'user' };
+const MODERATOR = { email: 'moderator@example.org', name: 'Demo moderator', role: 'moderator' };
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -53,7 +51,6 @@ async function main(): Promise<void> {
     ACCOUNT_PORT: String(accountPort),
     ACCOUNT_URL: `http://127.0.0.1:${accountPort}`,
     MAIL_FOLDER: path.join(folder, 'mail'),
-    ACCOUNTS: 'own',
     // The demo does not use a mail server or a site's keys from the environment.
     SMTP_URL: '',
     SITE_JWT_SECRET: '',
@@ -73,7 +70,8 @@ async function main(): Promise<void> {
   startCommand('the account pages', 'account', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
   await waitUntilReady(`${environment.ACCOUNT_URL}/account/sign-in`);
-  const [asUser, asModerator] = await makeLinks(environment.DATABASE_URL, api);
+  const asUser = await addAccount(environment, USER);
+  const asModerator = await addAccount(environment, MODERATOR);
   printAddresses({ api, key, environment, asUser, asModerator });
 }
 
@@ -82,8 +80,8 @@ interface Shown {
   readonly key: string;
   readonly environment: { readonly SNAPSHOTS_DIR: string; readonly MAIL_FOLDER: string };
   /** The sign-in links. */
-  readonly asUser: string | undefined;
-  readonly asModerator: string | undefined;
+  readonly asUser: string;
+  readonly asModerator: string;
 }
 
 function printAddresses({ api, key, environment, asUser, asModerator }: Shown): void {
@@ -102,29 +100,20 @@ To try the account pages in a browser, sign in (each link works once, within 15 
   as a user, to request a key and reveal it:  ${asUser}
   as a moderator, to approve or reject it:    ${asModerator}
 Use two browsers, or a private window for one of them. To sign in again, request a link at
-${api}/account/sign-in with ${USER} or ${MODERATOR}.
+${api}/account/sign-in with ${USER.email} or ${MODERATOR.email}.
 E-mails are files in ${environment.MAIL_FOLDER}
 
 Press Ctrl-C to stop everything.
 `);
 }
 
-/** Creates a sign-in link for the user and one for the moderator. */
-async function makeLinks(url: string, api: string): Promise<string[]> {
-  const database = await openDatabase(url);
-  try {
-    const links: string[] = [];
-    for (const email of [USER, MODERATOR]) {
-      const token = await createSignInLink(database, email, {
-        at: new Date(),
-        publicUrl: api,
-      });
-      links.push(`${api}/account/sign-in/link?token=${token}`);
-    }
-    return links;
-  } finally {
-    await database.close();
-  }
+/** Adds an account. @returns a link that signs in to it */
+async function addAccount(
+  environment: NodeJS.ProcessEnv,
+  { email, name, role }: typeof USER,
+): Promise<string> {
+  await runCommand('keys', ['account', 'add', email, '--name', name, '--role', role], environment);
+  return runCommand('keys', ['account', 'sign-in', email], environment);
 }
 
 runDemo(main);

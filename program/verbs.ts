@@ -33,6 +33,7 @@ export interface VerbProgram<V extends VerbSyntax> {
   readonly name: string;
   /** What the program does, in one line, for `--help`. */
   readonly summary: string;
+  /** By verb: one word, or two of which the first is shared by a group, such as "account add". */
   readonly verbs: Readonly<Record<string, V>>;
 }
 
@@ -54,6 +55,8 @@ export function readVerb<V extends VerbSyntax>(
     refuseMore(rest, overview);
     return { text: versionText() };
   }
+  const group = groupOf(program, name);
+  if (group !== undefined) return readVerb(group, rest);
   const verb = Object.hasOwn(program.verbs, name) ? program.verbs[name] : undefined;
   if (verb === undefined) {
     throw new ConfigurationError(`There is no verb ${JSON.stringify(name)}.\n${overview}`);
@@ -63,6 +66,22 @@ export function readVerb<V extends VerbSyntax>(
   if (args.options.help) return { text: `${program.name} ${verb.usage}\n\n${verb.help}\n` };
   checkPositionals(verb, args.positionals, usage);
   return { verb, args };
+}
+
+/** The verbs of two words that begin with this one, as a program of their own. */
+function groupOf<V extends VerbSyntax>(
+  { name, summary, verbs }: VerbProgram<V>,
+  word: string,
+): VerbProgram<V> | undefined {
+  const start = `${word} `;
+  const group = Object.entries(verbs)
+    .filter(([verb]) => verb.startsWith(start))
+    .map(([verb, syntax]) => {
+      const usage = syntax.usage.slice(start.length);
+      return [verb.slice(start.length), { ...syntax, usage }] as const;
+    });
+  if (group.length === 0) return undefined;
+  return { name: `${name} ${word}`, summary, verbs: Object.fromEntries(group) };
 }
 
 function parse(verb: VerbSyntax, args: string[], usage: string): VerbArguments {

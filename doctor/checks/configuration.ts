@@ -7,7 +7,6 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { checkCron } from '../../generator/cli/cron.ts';
 import { findLocalAddresses } from '../../generator/read/warnings.ts';
-import { ACCOUNTS_CHECKS } from '../../keys/lifecycle/account-changes.ts';
 import { MAIL_CHECKS } from '../../keys/mail/mailer.ts';
 import {
   type Checks,
@@ -51,7 +50,6 @@ export function readConfiguration(
   const checks: Checks<VariableName> = {
     ...pushChecks,
     ...MAIL_CHECKS,
-    ...ACCOUNTS_CHECKS,
     GENERATE_CRON: checkCron,
     REPLICA_NAME: checkReplicaName,
     SNAPSHOT_PUSH: checkPush,

@@ -27,7 +27,6 @@ import { addressOf, listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
 import { reportReady } from '../../program/systemd/report-ready.ts';
-import { ACCOUNTS_CHECKS, prepareOwnAccounts } from '../lifecycle/account-changes.ts';
 import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
@@ -68,7 +67,6 @@ function readSettings() {
       'SITE_URL',
       'SITE_JWT_SECRET',
       'SITE_JWKS',
-      'ACCOUNTS',
       'SMTP_URL',
       'MAIL_FROM',
       'MAIL_FOLDER',
@@ -76,7 +74,7 @@ function readSettings() {
       'LOG_LEVEL',
     ],
     process.env,
-    { ...MAIL_CHECKS, ...ACCOUNTS_CHECKS },
+    MAIL_CHECKS,
   );
 }
 
@@ -90,8 +88,6 @@ async function main(): Promise<void> {
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
   const database = await openDatabase(databaseUrl);
   await createKeysTables(database);
-  const maySignUp = settings.ACCOUNTS === 'own';
-  if (maySignUp) await prepareOwnAccounts(database);
   await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
 
   const mail = {
@@ -99,7 +95,7 @@ async function main(): Promise<void> {
     folder: settings.MAIL_FOLDER,
     from: settings.MAIL_FROM,
   };
-  const worker = { databaseUrl, mail, publicUrl, maySignUp, logLevel };
+  const worker = { databaseUrl, mail, publicUrl, logLevel };
   const mails = await startMailWorker(worker, (error) => {
     log.fatal({ err: error }, 'the mail worker failed');
     process.exit(1);
@@ -109,7 +105,6 @@ async function main(): Promise<void> {
     database,
     publicUrl,
     siteUrl: settings.SITE_URL,
-    maySignUp,
     defaultLimit: settings.DEFAULT_RATE_LIMIT,
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,

@@ -1,18 +1,17 @@
 /** The verbs for accounts: list, add and remove accounts, set roles, and create a sign-in link. */
-import type { Database } from '../../database/database.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { addAccount, changeRole, ROLES, removeAccount } from '../lifecycle/account-changes.ts';
 import { createSignInLink } from '../lifecycle/sign-in.ts';
 import { Refusal } from '../lifecycle/transition.ts';
 import { PATHS } from '../paths.ts';
-import { type Account, findAccountByEmail, hasAccounts, listAccounts } from '../tables/accounts.ts';
-import { LINK_MINUTES, MOST_LINKS } from '../tables/sign-in-links.ts';
+import { type Account, hasAccounts, listAccounts } from '../tables/accounts.ts';
+import { LINK_MINUTES } from '../tables/sign-in-links.ts';
 import { makeVerb, parseAccountId, requireText, type Verb } from './arguments.ts';
 import { accountsAsTable, asJson } from './text-tables.ts';
 
 export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
-  accounts: makeVerb({
-    usage: 'accounts [--json]',
+  'account list': makeVerb({
+    usage: 'account list [--json]',
     help: 'Lists the accounts.',
     options: { json: { type: 'boolean' } },
     positionals: [],
@@ -23,9 +22,9 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
         return { data: json ? asJson(accounts) : accountsAsTable(accounts) };
       },
   }),
-  'add-account': makeVerb({
-    usage: 'add-account EMAIL --name NAME [--role ROLE]',
-    help: `Adds an account and prints its id. ROLE is ${ROLES.join(' or ')}. This does not work if "accounts" is a view of your site's accounts.`,
+  'account add': makeVerb({
+    usage: 'account add EMAIL --name NAME [--role ROLE]',
+    help: `Adds an account and prints its id. ROLE is ${ROLES.join(' or ')}. Only for an installation without a site: if "accounts" is a view of your site's accounts, this and the two verbs below are refused.`,
     options: { name: { type: 'string' }, role: { type: 'string' } },
     positionals: ['EMAIL'],
     prepare({ positionals: [email], options }) {
@@ -44,8 +43,8 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
       };
     },
   }),
-  'set-role': makeVerb({
-    usage: 'set-role ID ROLE',
+  'account role': makeVerb({
+    usage: 'account role ID ROLE',
     help: `Gives an account a role: ${ROLES.join(' or ')}. Moderators review requests.`,
     options: {},
     positionals: ['ID', 'ROLE'],
@@ -58,8 +57,8 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
       };
     },
   }),
-  'remove-account': makeVerb({
-    usage: 'remove-account ID',
+  'account remove': makeVerb({
+    usage: 'account remove ID',
     help: 'Removes an account without pending requests and without approved keys. Its old keys and their history stay.',
     options: {},
     positionals: ['ID'],
@@ -71,19 +70,19 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
       };
     },
   }),
-  'sign-in': makeVerb({
-    usage: 'sign-in EMAIL',
-    help: `Prints a sign-in link for an account, which works once, within ${LINK_MINUTES} minutes, and e-mails the account a second one. Anybody who has the link can sign in as that account.`,
+  'account sign-in': makeVerb({
+    usage: 'account sign-in EMAIL',
+    help: `Prints a sign-in link for an account, which works once, within ${LINK_MINUTES} minutes. Anybody who has the link can sign in as that account.`,
     options: {},
     positionals: ['EMAIL'],
     prepare({ positionals: [email], publicUrl }) {
       return async (database) => {
-        await requireAccountOf(database, email);
-        const token = await createSignInLink(database, email, { at: new Date(), publicUrl });
+        const isKnown = await hasAccounts(database);
+        const token = isKnown ? await createSignInLink(database, email, new Date()) : undefined;
         if (token === undefined) {
           throw new Refusal(
-            `${MOST_LINKS} links to sign in are on their way to ${email} already; wait ${LINK_MINUTES} minutes.`,
-            'conflict',
+            `No account, or more than one, has the address ${JSON.stringify(email)}; "account list" lists them all.`,
+            'missing',
           );
         }
         return {
@@ -94,14 +93,6 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
     },
   }),
 };
-
-async function requireAccountOf(database: Database, email: string): Promise<void> {
-  if ((await hasAccounts(database)) && (await findAccountByEmail(database, email))) return;
-  throw new Refusal(
-    `No account, or more than one, has the address ${JSON.stringify(email)}; "accounts" lists them all.`,
-    'missing',
-  );
-}
 
 function parseRole(name: string, text: string): Account['role'] {
   const role = ROLES.find((known) => known === text);

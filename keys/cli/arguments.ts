@@ -67,7 +67,7 @@ export function idOf([text = '']: readonly string[]): number {
 
 /** Parses the id of an account. */
 export function parseAccountId(text: string): number {
-  return parseId(text, 'The id of an account is a number, as "accounts" shows it');
+  return parseId(text, 'The id of an account is a number, as "account list" shows it');
 }
 
 function parseId(text: string, rule: string): number {

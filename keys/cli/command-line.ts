@@ -20,7 +20,7 @@ export function readCommand(words: readonly string[]): Command {
   const command = readVerb(
     {
       name: 'cover-catalogue keys',
-      summary: 'API keys in the database of DATABASE_URL.',
+      summary: 'API keys and accounts in the database of DATABASE_URL.',
       verbs: VERBS,
     },
     words,

@@ -1,11 +1,10 @@
 /**
- * Adds and removes accounts and changes their roles, for operators. `accounts` must be a table of this
- * project, not a view of the site's accounts. Invariant: the id of a removed account is never used
+ * Adds and removes accounts and changes their roles, for operators of an installation without a site. If
+ * `accounts` is a view of the site's accounts, nothing here changes them. Invariant: the id of a removed account is never used
  * again, because a new account with this id would own the keys of the removed one.
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { checkTables, createTables } from '../../database/tables.ts';
-import { type Checks, ConfigurationError } from '../../program/environment/environment.ts';
 import { isMailAddress } from '../mail/mailer.ts';
 import { lockAccount } from '../tables/account-lock.ts';
 import { type Account, findAccount, hasAccounts, viewsOf } from '../tables/accounts.ts';
@@ -14,35 +13,12 @@ import { noSuchAccount, Refusal } from './transition.ts';
 
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
 
-export const LONGEST_NAME = 255;
+const LONGEST_NAME = 255;
 const LONGEST_EMAIL = 320;
 const MOST_ATTEMPTS = 20;
 
-/** People who make an account of their own sign in with links, not through the site. */
-export const ACCOUNTS_CHECKS: Checks<'ACCOUNTS' | 'SITE_JWT_SECRET' | 'SITE_JWKS'> = {
-  ACCOUNTS(accounts, { SITE_JWT_SECRET, SITE_JWKS }) {
-    if (accounts === 'site' || (!SITE_JWT_SECRET && SITE_JWKS === undefined)) return;
-    throw new Error(
-      'cannot be own with SITE_JWT_SECRET or SITE_JWKS, with which your site signs users in. Remove one of them.',
-    );
-  },
-};
-
-/**
- * Creates the table of accounts if it does not exist, so that people can make accounts of their own.
- * @throws ConfigurationError if the accounts are a view of the site's
- */
-export async function prepareOwnAccounts(database: Database): Promise<void> {
-  if ((await viewsOf(database)).has('accounts')) {
-    throw new ConfigurationError(
-      'ACCOUNTS=own needs a table of accounts, but "accounts" is a view. Remove ACCOUNTS=own if the accounts come from your site; otherwise drop the view.',
-    );
-  }
-  if (!(await hasAccounts(database))) await createTables(database, ACCOUNTS_TABLE);
-}
-
 /** @throws Refusal if an account may not have this name */
-export function checkAccountName(name: string): void {
+function checkAccountName(name: string): void {
   if (name.trim() !== '' && name.length <= LONGEST_NAME && !/\p{C}/u.test(name)) return;
   throw new Refusal(
     `The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`,
@@ -65,6 +41,7 @@ export async function addAccount(
     );
   }
   checkAccountName(name);
+  await refuseView(database);
   if (!(await hasAccounts(database))) {
     await createTables(database, ACCOUNTS_TABLE);
     await checkTables(database, ACCOUNTS_TABLE);
@@ -100,6 +77,7 @@ export async function changeRole(
   id: number,
   role: Account['role'],
 ): Promise<void> {
+  await refuseView(database);
   await database.transaction(async (writer) => {
     await mustExist(writer, id, await hasAccounts(database));
     await writer.run('UPDATE accounts SET role = ? WHERE id = ?', [role, id]);
@@ -111,6 +89,7 @@ export async function changeRole(
  * @throws Refusal if the account has requests under review or approved keys, or does not exist
  */
 export async function removeAccount(database: Database, id: number): Promise<void> {
+  await refuseView(database);
   const isThere = await hasAccounts(database);
   await database.transaction(async (writer) => {
     await mustExist(writer, id, isThere);
@@ -130,6 +109,15 @@ export async function removeAccount(database: Database, id: number): Promise<voi
     }
     await writer.run('DELETE FROM accounts WHERE id = ?', [id]);
   });
+}
+
+/** @throws Refusal if the accounts are those of the site: a database may let programs write into a view */
+async function refuseView(database: Database): Promise<void> {
+  if (!(await viewsOf(database)).has('accounts')) return;
+  throw new Refusal(
+    '"accounts" is a view of the accounts of your site: add, change or remove them there.',
+    'conflict',
+  );
 }
 
 async function mustExist(reader: Reader, id: number, hasTable: boolean): Promise<void> {

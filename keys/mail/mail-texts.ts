@@ -82,7 +82,6 @@ export function rotatedMail(news: KeyNews): MailText {
 }
 
 export const SIGN_IN_SUBJECT = 'Your sign-in link';
-export const SIGN_UP_SUBJECT = 'Create your account';
 
 interface Link {
   readonly token: string;
@@ -102,24 +101,12 @@ export function signInMail(owner: Account, { token, minutes, publicUrl }: Link):
   };
 }
 
-/** The mail to an address that has no account yet. */
-export function signUpMail({ token, minutes, publicUrl }: Link): MailText {
-  return {
-    subject: SIGN_UP_SUBJECT,
-    body: letter({ name: '' }, [
-      'Open this link to create your account and sign in:',
-      `${publicUrl}${PATHS.link}?token=${token}`,
-      `It works once, within ${minutes} minutes. If you didn't ask for it, ignore this e-mail: nothing happens.`,
-    ]),
-  };
-}
-
 function linkToKeys(publicUrl: string): string[] {
   return ['See your keys and requests:', `${publicUrl}${PATHS.keys}`];
 }
 
-function letter({ name }: Pick<Account, 'name'>, paragraphs: readonly string[]): string {
-  return `${[`Hello ${oneLine(name)}`.trim().concat(','), ...paragraphs].join('\n\n')}\n`;
+function letter({ name }: Account, paragraphs: readonly string[]): string {
+  return `${[`Hello ${oneLine(name)},`, ...paragraphs].join('\n\n')}\n`;
 }
 
 /** The number of a key and, if it has one, its name: `5 ("Shelf app")`. */

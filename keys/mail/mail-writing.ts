@@ -12,7 +12,7 @@ import {
   linkNoteText,
   readLinkNote,
 } from '../tables/sign-in-links.ts';
-import { signInMail, signUpMail } from './mail-texts.ts';
+import { signInMail } from './mail-texts.ts';
 import type { Mail } from './mailer.ts';
 
 /** The columns of `mail_outbox` that are needed to write a mail. */
@@ -65,8 +65,8 @@ async function makeLink(
   note: LinkNote,
   at: Date,
 ): Promise<{ token: string; text: string } | undefined> {
-  const owner = note.email === undefined ? await findAccount(database, note.accountId) : undefined;
-  if (recipient !== (note.email ?? owner?.email)) return undefined;
+  const owner = await findAccount(database, note.accountId);
+  if (owner === undefined || owner.email !== recipient) return undefined;
   const link = await database.transaction(async (writer) => {
     const added = await addMailedLink(writer, note, at);
     if (added === undefined) return undefined;
@@ -77,6 +77,5 @@ async function makeLink(
   if (link === undefined) return undefined;
   const { token } = link;
   const shown = { token, minutes: LINK_MINUTES, publicUrl: note.publicUrl };
-  const { body } = owner === undefined ? signUpMail(shown) : signInMail(owner, shown);
-  return { token, text: body };
+  return { token, text: signInMail(owner, shown).body };
 }

@@ -61,12 +61,6 @@ export async function findAccountByEmail(
   return candidates.length === 1 ? candidates[0] : undefined;
 }
 
-/** Whether an account has this e-mail address, in upper or lower case. */
-export async function isKnownEmail(reader: Reader, email: string): Promise<boolean> {
-  const sql = 'SELECT id FROM accounts WHERE LOWER(email) = LOWER(?) LIMIT 1';
-  return (await reader.rows(sql, [email])).length > 0;
-}
-
 function toAccount([id, email, name, role]: Row): Account {
   return {
     id: Number(id),

@@ -23,14 +23,11 @@ export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
 };
 
 /**
- * What `cover-catalogue account` and `keys` need on `accounts`, besides SELECT, if it is a table of this
- * project. With ACCOUNTS=own, `account` needs INSERT. The rest is for the verbs of `keys`: add-account
- * creates the table, set-role updates it, and remove-account deletes from it.
+ * What the verbs of `keys account` need on `accounts`, besides SELECT, if it is a table of this project:
+ * `add` creates the table and inserts into it, `role` updates it, and `remove` deletes from it. The
+ * account pages only read it.
  */
-export const OWN_ACCOUNTS_RIGHTS: Rights = {
-  use: ['INSERT'],
-  setup: ['UPDATE', 'DELETE', 'CREATE'],
-};
+export const OWN_ACCOUNTS_RIGHTS: readonly string[] = ['INSERT', 'UPDATE', 'DELETE', 'CREATE'];
 
 /** What `cover-catalogue schedule` needs, to import key usage. */
 export const SCHEDULE_RIGHTS: Readonly<Record<string, Rights>> = {

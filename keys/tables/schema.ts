@@ -110,11 +110,9 @@ export const KEYS_TABLES = {
     columns: {
       // SHA-256 in hexadecimal.
       token_hash: 'CHAR(64) PRIMARY KEY',
-      // 0 if the link creates an account for the address in `email`.
       account_id: 'BIGINT UNSIGNED NOT NULL',
       expires_at: 'DATETIME NOT NULL',
       used_at: 'DATETIME NULL',
-      email: 'VARCHAR(320) NULL',
     },
     keys: ['account_id', 'expires_at'],
   },

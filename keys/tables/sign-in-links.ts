@@ -3,7 +3,7 @@
  * the mail. Before the first attempt, its row only counts towards the limit on the links of the account,
  * and nobody knows its token. The database contains hashes of tokens, never tokens.
  */
-import type { Database, Reader, Row, Writer } from '../../database/database.ts';
+import type { Database, Reader, Writer } from '../../database/database.ts';
 import { addSeconds, toDatabaseTime } from './database-time.ts';
 import { hashToken, makeToken } from './tokens.ts';
 
@@ -11,23 +11,11 @@ export const LINK_MINUTES = 15;
 /** How many links an account may have at once, so that nobody can flood its mailbox. */
 export const MOST_LINKS = 5;
 
-/** The account id of a link that creates an account. */
-export const NO_ACCOUNT = 0;
-/** How many links that create an account may exist at once, for one address and for all together. */
-const MOST_SIGN_UPS = { perAddress: 3, together: 200 };
-
-/** Who can sign in with a link. */
-export interface LinkOwner {
-  /** {@link NO_ACCOUNT} if the link creates an account. */
-  readonly accountId: number;
-  /** The address of the account that the link creates; otherwise undefined. */
-  readonly email?: string | undefined;
-}
-
 /** What the outbox stores instead of the text of a mail with a sign-in link. */
-export interface LinkNote extends LinkOwner {
-  /** The token hash of the link that the link in the next attempt replaces; null if it replaces none. */
-  readonly replaces: string | null;
+export interface LinkNote {
+  readonly accountId: number;
+  /** The token hash of the link that the link in the next attempt replaces. */
+  readonly replaces: string;
   /** The address of the pages, without a slash at the end. */
   readonly publicUrl: string;
 }
@@ -46,27 +34,17 @@ export async function hasMostLinks(reader: Reader, accountId: number, at: Date):
   return Number(row?.[0]) >= MOST_LINKS;
 }
 
-/** Whether no further link may be created that makes an account for this address. */
-export async function hasMostSignUps(reader: Reader, email: string, at: Date): Promise<boolean> {
-  const [[together, own] = []] = await reader.rows(
-    `SELECT COUNT(*), SUM(LOWER(email) = LOWER(?)) FROM sign_in_links
-     WHERE account_id = ? AND expires_at > ?`,
-    [email, NO_ACCOUNT, toDatabaseTime(at)],
-  );
-  return Number(together) >= MOST_SIGN_UPS.together || Number(own) >= MOST_SIGN_UPS.perAddress;
-}
-
 /** Creates a link. It works for {@link LINK_MINUTES}, starting at `at`. */
 export async function addLink(
   writer: Writer,
-  { accountId, email }: LinkOwner,
+  accountId: number,
   at: Date,
 ): Promise<{ token: string; tokenHash: string }> {
   const token = makeToken();
   const tokenHash = hashToken(token);
   await writer.run(
-    'INSERT INTO sign_in_links (token_hash, account_id, expires_at, email) VALUES (?, ?, ?, ?)',
-    [tokenHash, accountId, toDatabaseTime(endOfLink(at)), email ?? null],
+    'INSERT INTO sign_in_links (token_hash, account_id, expires_at) VALUES (?, ?, ?)',
+    [tokenHash, accountId, toDatabaseTime(endOfLink(at))],
   );
   return { token, tokenHash };
 }
@@ -78,17 +56,14 @@ export async function addLink(
  */
 export async function addMailedLink(
   writer: Writer,
-  { replaces, ...owner }: LinkNote,
+  { replaces, accountId }: LinkNote,
   at: Date,
 ): Promise<{ token: string; tokenHash: string } | undefined> {
-  if (replaces !== null) {
-    const { changes } = await writer.run(
-      'DELETE FROM sign_in_links WHERE token_hash = ? AND used_at IS NULL',
-      [replaces],
-    );
-    if (changes !== 1) return undefined;
-  }
-  return addLink(writer, owner, at);
+  const { changes } = await writer.run(
+    'DELETE FROM sign_in_links WHERE token_hash = ? AND used_at IS NULL',
+    [replaces],
+  );
+  return changes === 1 ? addLink(writer, accountId, at) : undefined;
 }
 
 /** Removes the expired links of all accounts. */
@@ -97,31 +72,14 @@ export async function removeOldLinks(database: Database, at: Date): Promise<void
 }
 
 /**
- * Finds a link without using it up.
- * @returns undefined if the link was used before, has expired or never existed
- */
-export async function findLink(
-  reader: Reader,
-  token: string,
-  at: Date,
-): Promise<LinkOwner | undefined> {
-  const [row] = await reader.rows(
-    `SELECT account_id, email FROM sign_in_links
-     WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?`,
-    [hashToken(token), toDatabaseTime(at)],
-  );
-  return row && toOwner(row);
-}
-
-/**
  * Uses a link up.
- * @returns undefined if the link was used before, has expired or never existed
+ * @returns the id of its account; undefined if the link was used before, has expired or never existed
  */
 export async function openLink(
   database: Database,
   token: string,
   at: Date,
-): Promise<LinkOwner | undefined> {
+): Promise<number | undefined> {
   const now = toDatabaseTime(at);
   const { changes } = await database.run(
     `UPDATE sign_in_links SET used_at = ?
@@ -129,19 +87,14 @@ export async function openLink(
     [now, hashToken(token), now],
   );
   if (changes !== 1) return undefined;
-  const sql = 'SELECT account_id, email FROM sign_in_links WHERE token_hash = ?';
+  const sql = 'SELECT account_id FROM sign_in_links WHERE token_hash = ?';
   const [row] = await database.rows(sql, [hashToken(token)]);
-  return row && toOwner(row);
-}
-
-function toOwner([accountId, email]: Row): LinkOwner {
-  return { accountId: Number(accountId), ...(email === null ? {} : { email: String(email) }) };
+  return row && Number(row[0]);
 }
 
 /** Encodes a note as the body of an outbox row. */
-export function linkNoteText({ accountId, replaces, publicUrl, email }: LinkNote): string {
-  const note = { account_id: accountId, replaces, public_url: publicUrl, email };
-  return JSON.stringify({ sign_in: note });
+export function linkNoteText({ accountId, replaces, publicUrl }: LinkNote): string {
+  return JSON.stringify({ sign_in: { account_id: accountId, replaces, public_url: publicUrl } });
 }
 
 /**
@@ -150,6 +103,6 @@ export function linkNoteText({ accountId, replaces, publicUrl, email }: LinkNote
  */
 export function readLinkNote(body: string): LinkNote | undefined {
   if (!body.startsWith('{"sign_in":')) return undefined;
-  const { account_id, replaces, public_url, email } = JSON.parse(body).sign_in;
-  return { accountId: account_id, replaces, publicUrl: public_url, email };
+  const { account_id, replaces, public_url } = JSON.parse(body).sign_in;
+  return { accountId: account_id, replaces, publicUrl: public_url };
 }

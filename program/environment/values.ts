@@ -30,13 +30,6 @@ export function parseSwitch(text: string): boolean {
   return text === 'on';
 }
 
-export function parseAccounts(text: string): 'own' | 'site' {
-  if (text !== 'own' && text !== 'site') {
-    throw new Error(`must be own or site, not ${JSON.stringify(text)}.`);
-  }
-  return text;
-}
-
 export function parseFailure(text: string): 'local' | 'refuse' {
   if (text !== 'local' && text !== 'refuse') {
     throw new Error(`must be local or refuse, not ${JSON.stringify(text)}.`);

@@ -7,7 +7,6 @@ import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
 import {
   parseAccessLog,
-  parseAccounts,
   parseAddresses,
   parseApiKey,
   parseDatabaseUrl,
@@ -218,11 +217,6 @@ export const VARIABLES = {
     '',
     'public keys that verify the JWTs of your site: a JWKS file, or the https address of one',
     parseSiteKeySource,
-  ),
-  ACCOUNTS: variable(
-    'site',
-    'who can have an account: `own`: anybody with an e-mail address, who creates it on the sign-in page; `site`: users of your site, or people whom you add',
-    parseAccounts,
   ),
   SMTP_URL: variable(
     '',

@@ -94,10 +94,7 @@ export function sampleCatalogue(): Catalogue {
     covers: coverRows,
     coverFiles: fileRows,
     gameTitles: readTitles(readFileSync(TITLES_FILE, 'utf8'), games),
-    accounts: [
-      [1, 'demo@example.org', 'Demo', 'user'],
-      [2, 'moderator@example.org', 'Moderator', 'moderator'],
-    ],
+    accounts: [],
   };
 }
 

@@ -62,7 +62,7 @@ describe('in MariaDB', () => {
       `The views platforms, games, covers, cover_files cannot be read: the definer ${definer}@% does not exist. ` +
         'Create this user again, or recreate its views (CREATE OR REPLACE VIEW …) as a user that stays.\n',
     ]);
-    const accounts = await runProgram('keys/cli/main.ts', ['accounts'], {
+    const accounts = await runProgram('keys/cli/main.ts', ['account', 'list'], {
       DATABASE_URL: readerUrl,
     });
     expect([accounts.code, accounts.stderr]).toEqual([

@@ -235,7 +235,7 @@ describe('the keys command', () => {
     [['request', '--purpose', 'x', '--url', 'https://x.example'], '--account is missing'],
     [
       ['request', '--account', 'x', '--purpose', 'x', '--url', 'y'],
-      'as "accounts" shows it, not "x"',
+      'as "account list" shows it, not "x"',
     ],
     [['request', '--account', '1', '--url', 'https://x.example'], '--purpose is missing'],
     [['request', '--account', '1', '--purpose', 'x'], '--url is missing'],
@@ -244,17 +244,20 @@ describe('the keys command', () => {
     [['usage', '1', '2'], 'Unexpected argument: "2"'],
     [['usage', '--days', '0'], '--days must be a whole number from 1 to 400, not "0"'],
     [['usage', '--days', '401'], 'not "401"'],
-    [['add-account'], 'EMAIL is missing'],
-    [['add-account', 'a@b.example'], '--name is missing'],
+    [['account', 'add'], 'EMAIL is missing'],
+    [['account', 'add', 'a@b.example'], '--name is missing'],
     [
-      ['add-account', 'a@b.example', '--name', 'A', '--role', 'king'],
+      ['account', 'add', 'a@b.example', '--name', 'A', '--role', 'king'],
       'user or moderator, not "king"',
     ],
-    [['set-role', '1'], 'ROLE is missing'],
-    [['set-role', '1', 'king'], 'ROLE must be user or moderator, not "king"'],
-    [['set-role', 'a@b.example', 'user'], 'not "a@b.example"'],
-    [['remove-account'], 'ID is missing'],
-    [['sign-in'], 'EMAIL is missing'],
+    [['account', 'role', '1'], 'ROLE is missing'],
+    [['account', 'role', '1', 'king'], 'ROLE must be user or moderator, not "king"'],
+    [['account', 'role', 'a@b.example', 'user'], 'not "a@b.example"'],
+    [['account', 'remove'], 'ID is missing'],
+    [['account', 'sign-in'], 'EMAIL is missing'],
+    [['account'], 'cover-catalogue keys account VERB'],
+    [['account', 'frob'], 'There is no verb "frob"'],
+    [['sign-in', 'a@b.example'], 'There is no verb "sign-in"'],
   ])('refuses %j before it opens a database', async (words, message) => {
     const noDatabase = {} as Database;
     const { code, stdout, stderr } = await runKeys(noDatabase, words);
@@ -287,9 +290,14 @@ describe('the keys command', () => {
     const overview = await runProgram('keys/cli/main.ts', ['--help'], {});
     expect(overview.code).toBe(0);
     for (const [verb, { usage, help }] of Object.entries(VERBS)) {
-      expect(usage.split(' ')[0]).toBe(verb);
+      expect(`${usage} `.startsWith(`${verb} `)).toBe(true);
       expect(overview.stdout).toContain(`\n  ${usage}\n      ${help}\n`);
     }
+    const group = await runProgram('keys/cli/main.ts', ['account', '--help'], {});
+    expect([group.code, group.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^cover-catalogue keys account VERB …: [\s\S]*\n {2}role ID ROLE\n/),
+    ]);
     const one = await runProgram('keys/cli/main.ts', ['approve', '--help'], {});
     expect([one.code, one.stdout]).toEqual([
       0,

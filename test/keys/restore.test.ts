@@ -52,9 +52,9 @@ test('everything is gone, is restored from a dump, and clients continue with the
   };
 
   const first = await openSite();
-  await loadCatalogue(first.database, { ...sampleCatalogue(), accounts: [] });
+  await loadCatalogue(first.database, sampleCatalogue());
   await createKeysTables(first.database);
-  const account = await first.keys('add-account', 'seven@covers.example', '--name', 'Seven');
+  const account = await first.keys('account', 'add', 'seven@covers.example', '--name', 'Seven');
   await first.keys(
     'request',
     '--account',
@@ -87,7 +87,7 @@ test('everything is gone, is restored from a dump, and clients continue with the
   const second = await openSite();
   const client = login.filter((word) => word !== '--single-transaction' && word !== first.name);
   await run('mariadb', [...client, second.name, '-e', `source ${backup}`]);
-  await loadCatalogue(second.database, { ...sampleCatalogue(), accounts: [] });
+  await loadCatalogue(second.database, sampleCatalogue());
   await createKeysTables(second.database);
   await generate(second.url, snapshotsDir);
   expect(await statuses(clients)).toEqual([200, 200, 401]);

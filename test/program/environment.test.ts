@@ -116,7 +116,6 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   ACCOUNT_PORT: { default: 8081, ...port },
   ACCOUNT_URL: { default: '', ...address },
   PUBLIC_URL: { default: 'http://localhost:8080', ...address },
-  ACCOUNTS: { default: 'site', good: same('own', 'site'), bad: 'Own any on 1' },
   SMTP_URL: {
     default: '',
     good: same(

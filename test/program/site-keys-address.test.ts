@@ -9,7 +9,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { makeAssertionCheck } from '../../keys/account/visitors/assertion.ts';
-import { ACCOUNTS, makeAccounts, makeVisitor, startPages } from '../support/account.ts';
+import { makeAccounts, makeVisitor, PEOPLE, startPages } from '../support/account.ts';
 import { makeDatabase } from '../support/databases.ts';
 import { makeFolder, until } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
@@ -220,7 +220,7 @@ test('the account pages start without the server of the keys, log it, and sign i
     MAIL_FOLDER: folder,
   });
   const visit = async () => {
-    const authorization = `Bearer ${await key.sign(ACCOUNTS.owner.id)}`;
+    const authorization = `Bearer ${await key.sign(PEOPLE.owner.id)}`;
     return makeVisitor(pages.url).get('/account/api-keys', { authorization });
   };
   const early = await visit();
@@ -229,7 +229,7 @@ test('the account pages start without the server of the keys, log it, and sign i
   await until(() => pages.log().includes('cannot be fetched'));
   await startServer();
   await until(async () => (await visit()).status === 200);
-  expect((await visit()).text).toContain(ACCOUNTS.owner.name);
+  expect((await visit()).text).toContain(PEOPLE.owner.name);
   expect(pages.log().match(/cannot be fetched/g)).toHaveLength(1);
   expect(pages.log().match(/can be fetched again/g)).toHaveLength(1);
   expect(await pages.stop()).toBe(0);

@@ -137,13 +137,6 @@ describe('the sample catalogue', () => {
     expect(pairs.filter(([own, title]) => isKana(own) && !isKana(title)).length).toBeGreaterThan(5);
   });
 
-  test('has a user and a moderator', () => {
-    expect([...catalogue.accounts]).toEqual([
-      [1, 'demo@example.org', 'Demo', 'user'],
-      [2, 'moderator@example.org', 'Moderator', 'moderator'],
-    ]);
-  });
-
   test.each([
     ["Assassin's Creed: Altaïr's Chronicles", 'assassins-creed-altairs-chronicles'],
     ['.hack//Infection', 'hack-infection'],

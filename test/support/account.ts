@@ -22,7 +22,7 @@ import { readMail } from './servers/mail-server.ts';
 import { freePort } from './servers/ports.ts';
 
 /** Rows of `accounts`. */
-export const ACCOUNTS = {
+export const PEOPLE = {
   owner: { id: 7, email: 'owner@covers.example', name: 'Ola Owner', role: 'user' },
   other: { id: 8, email: 'other@covers.example', name: 'Otto Other', role: 'user' },
   moderator: { id: 9, email: 'mod@covers.example', name: 'Mo Moderator', role: 'moderator' },
@@ -33,7 +33,7 @@ export async function makeAccounts(databaseUrl: string): Promise<void> {
   const database = await openDatabase(databaseUrl);
   await createTables(database, ACCOUNTS_TABLE);
   await createKeysTables(database);
-  for (const { id, email, name, role } of Object.values(ACCOUNTS)) {
+  for (const { id, email, name, role } of Object.values(PEOPLE)) {
     await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
       id,
       email,

@@ -38,10 +38,8 @@ export const grants: Check = {
     }
     const found = await readGrants(database);
     const existing = await database.columns();
-    const wanted = wantedBy(scene.programs, (table) => existing.has(table), {
-      maySignUp: scene.values.ACCOUNTS === 'own',
-      isView: (await viewsOf(database)).has('accounts'),
-    });
+    const isView = (await viewsOf(database)).has('accounts');
+    const wanted = wantedBy(scene.programs, (table) => existing.has(table), isView);
     const isComplete = reportMissing(found, wanted, findings);
     const isMinimal = reportExcess(found, wanted, findings);
     const isShown = await reportHiddenViews(database, existing, scene.programs, findings);
@@ -62,18 +60,11 @@ function checkFile(file: string, { ok, warn }: Findings): void {
   }
 }
 
-/** Where accounts come from. */
-interface Accounts {
-  /** Whether people can create their own accounts. */
-  readonly maySignUp: boolean;
-  /** Whether `accounts` is a view of the site's accounts, which no program writes to. */
-  readonly isView: boolean;
-}
-
+/** @param isView whether `accounts` is a view of the site's accounts, which no program writes to */
 function wantedBy(
   programs: readonly Program[],
   exists: (table: string) => boolean,
-  { maySignUp, isView }: Accounts,
+  isView: boolean,
 ): Wanted {
   const wanted = new Map<string, { needed: Set<string>; allowed: Set<string> }>();
   const add = (table: string, use: readonly string[], setup: readonly string[]) => {
@@ -94,10 +85,7 @@ function wantedBy(
     if (exists('game_titles')) read(GAME_TITLES_TABLE);
   }
   if (isForAccount) read(ACCOUNTS_TABLE);
-  if (!isView) {
-    const { use, setup } = OWN_ACCOUNTS_RIGHTS;
-    add('accounts', isForAccount && maySignUp && exists('accounts') ? use : [], [...use, ...setup]);
-  }
+  if (!isView) add('accounts', [], OWN_ACCOUNTS_RIGHTS);
   for (const [table, { use, setup }] of Object.entries(KEYS_RIGHTS)) {
     // `cover-catalogue keys` runs with the same DATABASE_URL as each of the programs.
     add(table, [], ['SELECT', ...use, ...setup]);

@@ -40,15 +40,10 @@ export const keys: Check = {
     }
     await checkTriggers(database, findings);
     const accounts = await hasAccounts(database);
-    if (scene.values.ACCOUNTS === 'own' && !accounts) {
-      warn(
-        'There is no table "accounts" yet, or it may not be read.',
-        `"cover-catalogue account" creates it, because of ACCOUNTS=own, if the user may. ${SEE}`,
-      );
-    } else if (scene.programs.includes('account') && !accounts) {
+    if (scene.programs.includes('account') && !accounts) {
       error(
         'A table or view "accounts" with the columns id, email, name and role does not exist or may not be read: nobody can sign in.',
-        `If it exists, GRANT SELECT on it to the user of DATABASE_URL. Otherwise create a view of your site's accounts, or a table. ${SEE}`,
+        `If it exists, GRANT SELECT on it to the user of DATABASE_URL. Otherwise create a view of your site's accounts, or run "cover-catalogue keys account add". ${SEE}`,
       );
     } else if (accounts) {
       const [[moderators] = []] = await database.rows(
@@ -58,7 +53,7 @@ export const keys: Check = {
       else {
         warn(
           'No account is a moderator: nobody can review requests on the pages.',
-          'Run "cover-catalogue keys set-role ID moderator", or set the role in your view.',
+          'Run "cover-catalogue keys account role ID moderator", or set the role in your view.',
         );
       }
     }

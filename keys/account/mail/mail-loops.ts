@@ -27,8 +27,6 @@ export interface MailWork {
   readonly mailer: Mailer;
   /** The address of the pages for browsers, without a slash at the end. */
   readonly publicUrl: string;
-  /** Whether an address without an account gets a link that creates one. */
-  readonly maySignUp: boolean;
   readonly log: Logger;
   /** Called for each request for a link, when it is done. */
   readonly onRequestDone: () => void;
@@ -53,13 +51,13 @@ export function startMailLoops(work: MailWork): MailLoops {
   };
 }
 
-function makeLinkRequests({ database, publicUrl, maySignUp, log, onRequestDone }: MailWork) {
+function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork) {
   const waiting: { readonly email: string; readonly at: Date }[] = [];
 
   /** @returns false if the database cannot be reached, so that the request must wait */
   async function createLink(email: string): Promise<boolean> {
     try {
-      await mailSignInLink(database, email, { at: new Date(), publicUrl, maySignUp });
+      await mailSignInLink(database, email, { at: new Date(), publicUrl });
     } catch (error) {
       const isReached = await database.rows('SELECT 1').then(
         () => true,

@@ -7,8 +7,6 @@ export interface MailWorkerData {
   readonly mail: MailSettings;
   /** The address of the pages for browsers, without a slash at the end. */
   readonly publicUrl: string;
-  /** Whether an address without an account gets a link that creates one. */
-  readonly maySignUp: boolean;
   readonly logLevel: string;
   /**
    * One element: how many requests for links are not done yet. The main thread increments it, the

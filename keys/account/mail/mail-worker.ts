@@ -27,7 +27,6 @@ const loops = startMailLoops({
   database,
   mailer,
   publicUrl: rest.publicUrl,
-  maySignUp: rest.maySignUp,
   log: makeLog(logLevel),
   onRequestDone: () => Atomics.sub(waiting, 0, 1),
   onRound({ sent, failed }) {

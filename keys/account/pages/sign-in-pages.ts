@@ -1,32 +1,18 @@
 /** The pages to sign in by an e-mailed link, and the page that sends visitors to the site instead. */
 
 import { type Html, html } from '../../../pages/html.ts';
-import { LONGEST_NAME } from '../../lifecycle/account-changes.ts';
 import { PATHS } from '../../paths.ts';
 import { LINK_MINUTES } from '../../tables/sign-in-links.ts';
 import { makePage, type Notice, tokenField, type Viewer } from './layout.ts';
 
-/** Where accounts come from. */
-export interface AccountSource {
-  /** The address of the catalogue's website. */
-  readonly siteUrl: string;
-  /** Whether anybody can make an account. */
-  readonly maySignUp: boolean;
-}
-
-export function signInPage(viewer: Viewer, source: AccountSource, notice?: Notice): Html {
-  const { siteUrl, maySignUp } = source;
+export function signInPage(viewer: Viewer, siteUrl: string, notice?: Notice): Html {
   return makePage({
-    title: maySignUp ? 'Sign in or create an account' : 'Sign in',
+    title: 'Sign in',
     viewer,
     notice,
     body: html`
-      ${
-        maySignUp
-          ? html`<p>Type your e-mail address. We send you a link that signs you in. If you are new here, it creates your account.</p>`
-          : html`<p>Type the e-mail address of your account. We send you a link that signs you in.</p>
-      <p>No account yet? Accounts come from <a href="${siteUrl}">the catalogue’s website</a>: create one there first.</p>`
-      }
+      <p>Type the e-mail address of your account. We send you a link that signs you in.</p>
+      <p>No account yet? Ask for one at <a href="${siteUrl}">the catalogue’s website</a>.</p>
       <form class="wide narrow" method="post" action="${PATHS.signIn}">
         ${tokenField(viewer)}
         <label for="email">E-mail address</label>
@@ -38,15 +24,12 @@ export function signInPage(viewer: Viewer, source: AccountSource, notice?: Notic
 }
 
 /** The same page for every address, so that nobody learns whether the address has an account. */
-export function linkSentPage(
-  viewer: Viewer,
-  { maySignUp }: Pick<AccountSource, 'maySignUp'>,
-): Html {
+export function linkSentPage(viewer: Viewer): Html {
   return makePage({
     title: 'Check your inbox',
     viewer,
     body: html`
-      <p>${maySignUp ? 'A link is on its way' : 'If the address belongs to an account, a link is on its way'}. Open it within ${LINK_MINUTES} minutes.</p>
+      <p>If the address belongs to an account, a link is on its way. Open it within ${LINK_MINUTES} minutes.</p>
       <p>Nothing there after a minute? Look in your spam folder, or check the address and <a href="${PATHS.signIn}">ask for another link</a>.</p>`,
   });
 }
@@ -54,14 +37,8 @@ export function linkSentPage(
 /**
  * The page that an e-mailed link opens. Opening the page does not use the link up, because mail
  * scanners open links too.
- * @param newAccount what to ask for if the link creates an account
  */
-export function linkPage(
-  viewer: Viewer,
-  link: string,
-  newAccount?: { readonly email: string; readonly name: string; readonly notice?: Notice },
-): Html {
-  if (newAccount !== undefined) return signUpPage(viewer, link, newAccount);
+export function linkPage(viewer: Viewer, link: string): Html {
   return makePage({
     title: 'Sign in',
     viewer,
@@ -71,28 +48,6 @@ export function linkPage(
         ${tokenField(viewer)}
         <input type="hidden" name="link" value="${link}">
         <button>Sign in</button>
-      </form>`,
-  });
-}
-
-function signUpPage(
-  viewer: Viewer,
-  link: string,
-  { email, name, notice }: { email: string; name: string; notice?: Notice },
-): Html {
-  return makePage({
-    title: 'Create your account',
-    viewer,
-    notice,
-    body: html`
-      <p>Your account gets the address <strong>${email}</strong>. If you didn’t ask for this link, close the page.</p>
-      <form class="wide narrow" method="post" action="${PATHS.link}">
-        ${tokenField(viewer)}
-        <input type="hidden" name="link" value="${link}">
-        <label for="name">Your name</label>
-        <p class="hint" id="name-hint">Moderators see it with your requests.</p>
-        <input id="name" name="name" maxlength="${LONGEST_NAME}" required autocomplete="name" aria-describedby="name-hint" value="${name}">
-        <button>Create account</button>
       </form>`,
   });
 }

@@ -2,18 +2,10 @@
  * The routes to sign in by an e-mailed link and to sign out. If the site signs users in, only a page
  * that sends visitors to the site.
  */
-import type { Database } from '../../../database/database.ts';
-import { addAccount, checkAccountName } from '../../lifecycle/account-changes.ts';
 import { createSession, endSession, SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
-import { Refusal } from '../../lifecycle/transition.ts';
 import { PATHS } from '../../paths.ts';
-import {
-  type Account,
-  findAccount,
-  findAccountByEmail,
-  isKnownEmail,
-} from '../../tables/accounts.ts';
-import { findLink, LINK_MINUTES, type LinkOwner, openLink } from '../../tables/sign-in-links.ts';
+import { findAccount } from '../../tables/accounts.ts';
+import { LINK_MINUTES, openLink } from '../../tables/sign-in-links.ts';
 import { linkPage, linkSentPage, signInPage, siteSignInPage } from '../pages/sign-in-pages.ts';
 import { SESSION_COOKIE, VISIT_COOKIE } from '../visitors/visitors.ts';
 import { fieldOf, readForm } from './forms.ts';
@@ -39,20 +31,20 @@ function addLinkRequest(app: App, site: Site): void {
   app.get(PATHS.signIn, (c) => {
     const viewer = c.get('viewer');
     if (viewer.account !== undefined) return redirect(c, PATHS.keys);
-    return sendPage(c, 200, signInPage(viewer, site));
+    return sendPage(c, 200, signInPage(viewer, site.siteUrl));
   });
   app.post(PATHS.signIn, readForm, (c) => {
     const viewer = c.get('viewer');
     const email = fieldOf(c.get('form'), 'email').trim();
     if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 320) {
       const text = 'That is not an e-mail address. It looks like name@example.org.';
-      return sendPage(c, 422, signInPage(viewer, site, { kind: 'refused', text }));
+      return sendPage(c, 422, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
     }
     // The response does not wait until the account is looked up: not even the time that it takes shows
     // whether there is one.
-    if (site.requestLink(email)) return sendPage(c, 200, linkSentPage(viewer, site));
+    if (site.requestLink(email)) return sendPage(c, 200, linkSentPage(viewer));
     const text = 'Too many people want to sign in right now. Try again in a minute.';
-    return sendPage(c, 503, signInPage(viewer, site, { kind: 'refused', text }));
+    return sendPage(c, 503, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
   });
 }
 
@@ -60,42 +52,25 @@ function addLinkRequest(app: App, site: Site): void {
 function addLink(app: App, site: Site): void {
   const { database, cookies, countSignIn } = site;
 
-  /** The address for which a link creates an account; undefined if it signs in to an existing one. */
-  async function newAddressOf(link: string, at: Date): Promise<string | undefined> {
-    const email = (await findLink(database, link, at))?.email;
-    // Another link may have created the account in the meantime.
-    return email === undefined || (await isKnownEmail(database, email)) ? undefined : email;
-  }
-
-  app.get(PATHS.link, async (c) => {
+  app.get(PATHS.link, (c) => {
     const link = c.req.query('token') ?? '';
     if (!LINK.test(link)) {
       if (c.get('viewer').account !== undefined) return redirect(c, PATHS.signIn);
       const text =
         'This link is not complete. Copy all of it from the e-mail, or ask for another one.';
-      return sendPage(c, 400, signInPage(c.get('viewer'), site, { kind: 'refused', text }));
+      return sendPage(c, 400, signInPage(c.get('viewer'), site.siteUrl, { kind: 'refused', text }));
     }
-    const email = await newAddressOf(link, c.get('at'));
-    const newAccount = email === undefined ? undefined : { email, name: nameIn(email) };
-    return sendPage(c, 200, linkPage(c.get('viewer'), link, newAccount));
+    return sendPage(c, 200, linkPage(c.get('viewer'), link));
   });
   app.post(PATHS.link, readForm, async (c) => {
     const { at, viewer, form } = c.var;
     const link = fieldOf(form, 'link');
-    const email = LINK.test(link) ? await newAddressOf(link, at) : undefined;
-    const name = fieldOf(form, 'name').trim();
-    // Checked before the link is used up.
-    const fault = email === undefined ? undefined : faultOfName(name);
-    if (email !== undefined && fault !== undefined) {
-      const notice = { kind: 'refused', text: fault } as const;
-      return sendPage(c, 422, linkPage(viewer, link, { email, name, notice }));
-    }
-    const opened = LINK.test(link) ? await openLink(database, link, at) : undefined;
-    const account = opened && (await accountOf(database, opened, name));
+    const id = LINK.test(link) ? await openLink(database, link, at) : undefined;
+    const account = id === undefined ? undefined : await findAccount(database, id);
     countSignIn(account === undefined ? 'refused' : 'done');
     if (account === undefined) {
       const text = `This link was used before, or is older than ${LINK_MINUTES} minutes. Ask for another one.`;
-      return sendPage(c, 410, signInPage(viewer, site, { kind: 'refused', text }));
+      return sendPage(c, 410, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
     }
     // An existing session is always ended: somebody else may have planted its cookie.
     const before = cookies.read(c, SESSION_COOKIE);
@@ -105,38 +80,6 @@ function addLink(app: App, site: Site): void {
     cookies.write(c, VISIT_COOKIE, '', 0);
     return redirect(c, account.role === 'moderator' ? PATHS.review : PATHS.keys);
   });
-}
-
-/** The account that a link signs in to; a new one if the address of the link has none. */
-async function accountOf(
-  database: Database,
-  { accountId, email }: LinkOwner,
-  name: string,
-): Promise<Account | undefined> {
-  if (email === undefined) return findAccount(database, accountId);
-  if (!(await isKnownEmail(database, email))) {
-    try {
-      await addAccount(database, { email, name, role: 'user' });
-    } catch (error) {
-      // Another link has created the account in this moment.
-      if (!(error instanceof Refusal && error.kind === 'conflict')) throw error;
-    }
-  }
-  return findAccountByEmail(database, email);
-}
-
-/** The name that the form to create an account suggests. */
-function nameIn(email: string): string {
-  return email.slice(0, email.lastIndexOf('@'));
-}
-
-function faultOfName(name: string): string | undefined {
-  try {
-    checkAccountName(name);
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }
 
 function addSignOut(app: App, { database, cookies }: Site): void {

@@ -11,13 +11,10 @@ export interface Site extends Identity {
   readonly publicUrl: string;
   /** The address of the catalogue's website. */
   readonly siteUrl: string;
-  /** Whether anybody can make an account, with an e-mailed link. */
-  readonly maySignUp: boolean;
   /** The limit, in requests per minute, that the form to request a key suggests. */
   readonly defaultLimit: number;
   /**
-   * Mails a sign-in link to an address, if the address belongs to an account or can get one. Returns
-   * at once.
+   * Mails a sign-in link to an address, if the address belongs to an account. Returns at once.
    * @returns false if too many requests for links are waiting
    */
   requestLink(email: string): boolean;

@@ -2,9 +2,9 @@
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  ACCOUNTS,
   makeAccounts,
   makeVisitor,
+  PEOPLE,
   type RunningPages,
   startPages,
   type Visitor,
@@ -14,7 +14,7 @@ import { makeFolder } from '../../support/product.ts';
 
 const KEYS = '/account/api-keys';
 const SECRET = 'a secret of thirty-two bytes ...';
-const { owner, moderator } = ACCOUNTS;
+const { owner, moderator } = PEOPLE;
 let pages: RunningPages;
 
 beforeAll(async () => {

@@ -12,9 +12,9 @@ import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import {
-  ACCOUNTS,
   linkOf,
   makeAccounts,
+  PEOPLE,
   type RunningSite,
   startSite,
 } from '../../support/account.ts';
@@ -35,7 +35,7 @@ import { type Mailbox, startMailbox } from '../../support/servers/mailbox.ts';
 const WITHIN_MS = 5_000;
 const RAW_KEY = /^cck_[0-9A-Za-z]{38}$/;
 const MARKUP = `</textarea></script><script>alert(1)</script><img src=x onerror="alert(2)">' "&`;
-const { owner, other, moderator } = ACCOUNTS;
+const { owner, other, moderator } = PEOPLE;
 /** An account whose name contains markup and is as long as possible. */
 const evil = {
   id: 66,
@@ -70,7 +70,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
   beforeAll(async () => {
     await makeAccounts(databaseUrl);
     const database = await openDatabase(databaseUrl);
-    await loadCatalogue(database, { ...sampleCatalogue(), accounts: [] });
+    await loadCatalogue(database, sampleCatalogue());
     await database.run("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, 'user')", [
       ...[evil.id, evil.email, evil.name],
     ]);

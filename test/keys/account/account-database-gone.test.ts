@@ -1,7 +1,7 @@
 /** The database stops while the account pages run: they log it once, wait, and then send the e-mails. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ACCOUNTS, linksTo, makeAccounts, makeVisitor, startPages } from '../../support/account.ts';
+import { linksTo, makeAccounts, makeVisitor, PEOPLE, startPages } from '../../support/account.ts';
 import { makeFolder, until } from '../../support/product.ts';
 import { type MariaDb, startMariaDb } from '../../support/servers/mariadb.ts';
 
@@ -24,11 +24,11 @@ test('an outage of the database is logged once at its start and end, and every l
   for (const round of [1, 2]) {
     await server.kill();
     // This link is requested during the outage.
-    const reply = await visitor.post('/account/sign-in', { email: ACCOUNTS.owner.email });
+    const reply = await visitor.post('/account/sign-in', { email: PEOPLE.owner.email });
     expect(reply.status).toBe(200);
     await pause(GONE_MS);
     await server.restart();
-    await until(() => linksTo(ACCOUNTS.owner.email, mailFolder).length === round);
+    await until(() => linksTo(PEOPLE.owner.email, mailFolder).length === round);
     const isBack = ({ msg }: { msg: string }) => msg.startsWith('the database is back');
     await until(() => logged(pages.log()).filter(isBack).length === round);
   }

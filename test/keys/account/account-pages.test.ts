@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { issueKey } from '../../../keys/lifecycle/reviews.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
-import { ACCOUNTS, linkOf, mailsIn, tokenOf } from '../../support/account.ts';
+import { linkOf, mailsIn, PEOPLE, tokenOf } from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';
 import {
   type AccountSite,
@@ -14,7 +14,7 @@ import {
   RAW_KEY,
 } from './account-people.ts';
 
-const { other, moderator } = ACCOUNTS;
+const { other, moderator } = PEOPLE;
 
 describe.each(KINDS)('on %s', (kind) => {
   let site: AccountSite;

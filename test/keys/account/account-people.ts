@@ -6,10 +6,10 @@ import path from 'node:path';
 import type { Row, Value } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import {
-  ACCOUNTS,
   type Answer,
   makeAccounts,
   makeVisitor,
+  PEOPLE,
   type RunningPages,
   signIn,
   startPages,
@@ -28,7 +28,7 @@ export interface AccountSite {
   readonly pages: RunningPages;
   readonly mailFolder: string;
   readonly databaseUrl: string;
-  readonly people: Readonly<Record<keyof typeof ACCOUNTS, Visitor>>;
+  readonly people: Readonly<Record<keyof typeof PEOPLE, Visitor>>;
   /** A new visitor, not signed in. */
   visit(): Visitor;
   /** The responses to all visitors so far. */
@@ -57,7 +57,7 @@ export async function openAccountSite(kind: Kind): Promise<AccountSite> {
   const people = { owner: visit(), other: visit(), moderator: visit() };
   await Promise.all(
     Object.entries(people).map(([name, visitor]) =>
-      signIn(visitor, ACCOUNTS[name as keyof typeof ACCOUNTS].email, mailFolder),
+      signIn(visitor, PEOPLE[name as keyof typeof PEOPLE].email, mailFolder),
     ),
   );
 

@@ -1,11 +1,11 @@
 /** Signing in to the account pages by mailed links, on both databases. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  ACCOUNTS,
   type Answer,
   linkOf,
   linksTo,
   mailsIn,
+  PEOPLE,
   signIn,
   tokenOf,
 } from '../../support/account.ts';
@@ -13,7 +13,7 @@ import { KINDS } from '../../support/databases.ts';
 import { until } from '../../support/product.ts';
 import { type AccountSite, KEYS, MODERATION, openAccountSite } from './account-people.ts';
 
-const { owner, other, moderator } = ACCOUNTS;
+const { owner, other, moderator } = PEOPLE;
 
 /** The hidden fields of the form that gives back what was typed. */
 function hiddenFields({ text }: Answer): Record<string, string> {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { revealKey, revokeOwnKey, rotateKey } from '../../../keys/lifecycle/own-keys.ts';
 import { renameKey } from '../../../keys/lifecycle/own-requests.ts';
 import { approveRequest, rejectRequest, revokeKey } from '../../../keys/lifecycle/reviews.ts';
-import { createSignInLink } from '../../../keys/lifecycle/sign-in.ts';
+import { mailSignInLink } from '../../../keys/lifecycle/sign-in.ts';
 import { makeMailer } from '../../../keys/mail/mailer.ts';
 import { sendDueMails } from '../../../keys/mail/outbox.ts';
 import type { Account } from '../../../keys/tables/accounts.ts';
@@ -158,7 +158,7 @@ describe('an e-mail about a key', () => {
     const eve = await database.addOwner({ name });
     const id = await database.keyIn('pending', eve.id);
     await approveRequest(database, id, { limit: 60, ...REVIEW });
-    await createSignInLink(database, eve.email, { at: AT, publicUrl: PUBLIC_URL });
+    await mailSignInLink(database, eve.email, { at: AT, publicUrl: PUBLIC_URL });
     const mails = await arriving(eve);
     expect(mails).toHaveLength(2);
     for (const { source, text } of mails) {
@@ -174,7 +174,7 @@ describe('an e-mail about a key', () => {
   it('is a file in which every link is whole, with people who have any name', async () => {
     const folder = makeFolder();
     const far = await database.addOwner({ name: 'Ключ 鍵' });
-    await createSignInLink(database, far.email, { at: AT, publicUrl: PUBLIC_URL });
+    await mailSignInLink(database, far.email, { at: AT, publicUrl: PUBLIC_URL });
     const from = 'no-reply@covers.example';
     await sendDueMails(database, makeMailer({ smtpUrl: '', folder, from }), AT);
     const [file = ''] = readdirSync(folder);

@@ -69,15 +69,15 @@ describe('a user of MariaDB', () => {
       ['reveal', '2'],
       ['rotate', '2'],
       ['revoke', '2', '--reason', 'x'],
-      ['sign-in', 'seven@covers.example'],
-      ['accounts'],
+      ['account', 'sign-in', 'seven@covers.example'],
+      ['account', 'list'],
       ['outbox'],
       ['history', '2'],
     ]) {
       const { code, stderr } = await keys(...args);
       expect([args[0], code, code === 0 ? '' : stderr]).toEqual([args[0], 0, '']);
     }
-    expect((await keys('outbox', '--json')).stdout.match(/seven@covers\.example/g)).toHaveLength(5);
+    expect((await keys('outbox', '--json')).stdout.match(/seven@covers\.example/g)).toHaveLength(4);
     const asUser = await openDatabase(userUrl);
     for (const sql of ['UPDATE key_events SET reason = NULL', 'DELETE FROM key_events']) {
       await expect(asUser.run(sql)).rejects.toThrow(/denied/);

@@ -1,7 +1,7 @@
 /** The account pages behind a real nginx with the project's own nginx.conf. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ACCOUNTS, linksTo, makeAccounts, startPages, tokenOf } from '../../support/account.ts';
+import { linksTo, makeAccounts, PEOPLE, startPages, tokenOf } from '../../support/account.ts';
 import { makeDatabase } from '../../support/databases.ts';
 import { makeFolder, until } from '../../support/product.ts';
 import {
@@ -117,12 +117,12 @@ test('a user can sign in and request a key over HTTP/2, with cookies for TLS onl
     return reply;
   }
   await visit('/account/sign-in');
-  expect((await visit('/account/sign-in', { email: ACCOUNTS.owner.email })).status).toBe(200);
-  await until(() => linksTo(ACCOUNTS.owner.email, mailFolder).length === 1);
-  const [link] = linksTo(ACCOUNTS.owner.email, mailFolder) as [string];
+  expect((await visit('/account/sign-in', { email: PEOPLE.owner.email })).status).toBe(200);
+  await until(() => linksTo(PEOPLE.owner.email, mailFolder).length === 1);
+  const [link] = linksTo(PEOPLE.owner.email, mailFolder) as [string];
   await visit(link);
   expect((await visit('/account/sign-in/link', { link: tokenOf(link) })).status).toBe(303);
-  expect((await visit('/account/api-keys')).text).toContain(ACCOUNTS.owner.name);
+  expect((await visit('/account/api-keys')).text).toContain(PEOPLE.owner.name);
   const fields = { purpose: 'é'.repeat(5000), website_url: 'https://a.example' };
   const requested = await visit('/account/api-keys', fields);
   expect([requested.status, requested.headers.location]).toEqual([

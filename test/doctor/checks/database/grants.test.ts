@@ -63,10 +63,10 @@ function documented(): string[] {
 }
 
 test('the documents grant the rights in the code, for every table of keys and for own accounts', () => {
-  const rights = { ...KEYS_RIGHTS, accounts: OWN_ACCOUNTS_RIGHTS };
-  const expected = Object.entries(rights).map(
+  const expected = Object.entries(KEYS_RIGHTS).map(
     ([table, { use, setup }]) => `${[...use, ...setup].join(', ')} ON ${table}`,
   );
+  expected.push(`${OWN_ACCOUNTS_RIGHTS.join(', ')} ON accounts`);
   expect(documented()).toContain('SELECT, SHOW VIEW ON *');
   const statements = documented().filter((text) => !text.startsWith('SELECT'));
   expect(statements).toEqual(expected);
@@ -110,17 +110,6 @@ test.each([
     text: expect.stringMatching(/"accounts" .* does not exist or may not be read/),
     fix: expect.stringContaining('GRANT SELECT'),
   });
-});
-
-test('with ACCOUNTS=own, the account pages need to add accounts', async () => {
-  const own = { DATABASE_URL: userUrl, ACCOUNTS: 'own' };
-  const found = () => examine(grants, own, { programs: ['account'] });
-  await grant(...documented().filter((text) => !text.endsWith(' accounts')));
-  expect(faultsIn(await found())).toEqual([
-    expect.objectContaining({ level: 'error', text: `'${user}'@'%' lacks INSERT on accounts.` }),
-  ]);
-  await grant(...documented());
-  expect(faultsIn(await found())).toEqual([]);
 });
 
 test('rights to write to accounts are too many if accounts is a view', async () => {
