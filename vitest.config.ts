@@ -35,7 +35,6 @@ const DEBIAN_SERVERS = [
 /** Too slow for `npm run test:quick`: more than about five seconds each. */
 const SLOW = [
   'test/client/client.test.ts',
-  'test/client/generators.test.ts',
   'test/commands/replica.test.ts',
   'test/doctor/doctor.test.ts',
   'test/format/fixtures.test.ts',

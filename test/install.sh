@@ -8,7 +8,6 @@ cd "$(dirname "$0")/.."
 install_npm_packages all
 install_npm_packages_in client
 [ "${1-}" = quick ] && exit
-install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium \
   curl:curl python3:python3 redis-server:redis-server promtool:prometheus systemd-analyze:systemd systemd-nspawn:systemd-container \

@@ -11,7 +11,6 @@ import { makeFolder, ROOT } from '../support/product.ts';
 const execute = promisify(execFile);
 
 export const CLIENT_FOLDER = path.join(ROOT, 'client');
-export const GENERATORS_FOLDER = path.join(ROOT, 'test/client/generators');
 
 /** Packs the client. @returns the path of the package, and the files in it */
 export async function packClient(): Promise<{ file: string; files: string[] }> {

@@ -57,7 +57,7 @@ test('.env.example sets every variable once', () => {
 test('README.md names every dependency with its reason', () => {
   const readme = read('README.md');
   const section = readme.slice(readme.indexOf('## Dependencies'));
-  for (const folder of ['.', 'client', 'test/client/generators']) {
+  for (const folder of ['.', 'client']) {
     const groups = JSON.parse(read(`${folder}/package.json`));
     for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
       const names = Object.keys(groups[group] ?? {});

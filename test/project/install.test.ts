@@ -24,7 +24,7 @@ const LOCK = {
 };
 type Name = keyof typeof LOCK;
 /** The folders with packages of their own that the tests need. */
-const FOLDERS = ['client', 'test/client/generators'];
+const FOLDERS = ['client'];
 
 beforeEach(() => {
   root = join(makeFolder(), 'repository');
