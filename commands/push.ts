@@ -65,7 +65,7 @@ export async function runPush(
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     process.stdout.write(
       outcome === 'unchanged'
-        ? `${remote} has ${pointer.id} already.\n`
+        ? `${remote} has ${pointer.id} already; ${result.removed} old objects removed.\n`
         : `Pushed ${pointer.id} to ${remote}: ${result.sent} files and ${result.differences} differences sent (${megabytes(result.sentBytes)} MB), ${result.present} files were there; ${result.removed} old objects removed; ${seconds} s.\n`,
     );
   } finally {

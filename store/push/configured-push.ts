@@ -11,8 +11,11 @@ import { PUSH_CHECKS, PUSH_VARIABLES } from './push-variables.ts';
 
 export const DEFAULT_PARALLEL = 4;
 export const DEFAULT_TIMEOUT_SECONDS = 30;
-/** Longer than a replica needs for a pull over a slow line. */
-const GRACE_MS = 3_600_000;
+/**
+ * Longer than a replica needs for most pulls; others begin again. What was taken down must be gone 10
+ * minutes after the pointer has moved, which leaves time for a store that fails for a while.
+ */
+const GRACE_MS = 8 * 60_000;
 
 export interface ConfiguredPush {
   readonly environment?: Readonly<Record<string, string | undefined>>;

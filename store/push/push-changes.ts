@@ -1,6 +1,6 @@
 /**
- * Keeps a store up to date: pushes whenever another generation has become current, by publishing or by
- * a rollback, and again after a failure. For programs that run all the time. A push that fails never
+ * Keeps a store up to date: pushes whenever another generation has become current, when a replaced one can
+ * be removed from the store, and again after a failure. For programs that run all the time. A push that fails never
  * ends the program, and never keeps it from publishing.
  */
 import type { Logger } from 'pino';
@@ -18,19 +18,23 @@ const CHECK_MS = 3_600_000;
 /** The first check: another machine may have pushed at the same moment, which the lock does not prevent. */
 const FIRST_CHECK_MS = 10_000;
 
-type Pushed = NonNullable<PushEnding['result']>;
+type Pushed = NonNullable<PushEnding['result']> & { readonly messages: string };
 
 export interface PushedChanges {
   /** Ends a push that is under way. */
   stop(): Promise<void>;
 }
 
-/** @param environment as for {@link startPush} */
+/**
+ * @param environment as for {@link startPush}
+ * @param start starts a push
+ */
 export function pushChanges(
   snapshotsDir: string,
   environment: NodeJS.ProcessEnv,
   tasks: Tasks,
   log: Logger,
+  start = startPush,
 ): PushedChanges {
   let running: RunningPush | undefined;
   /** The generation that the last push sent, or failed to send. */
@@ -38,29 +42,36 @@ export function pushChanges(
   let nextAt = 0;
   let pauseMs = FIRST_PAUSE_MS;
   let lastFault = '';
+  let lastWarning = '';
 
   const push = tasks.observe('push', async (): Promise<Pushed> => {
-    running = startPush(environment);
+    running = start(environment);
     const { result, messages } = await running.ended;
     running = undefined;
     if (result === undefined) throw new Error(messages);
-    return result;
+    return { ...result, messages };
   });
 
   async function check(): Promise<void> {
     const id = currentId(snapshotsDir);
     if (id === undefined || (id === lastId && Date.now() < nextAt)) return;
     lastId = id;
-    let result: Pushed;
+    let pushed: Pushed;
     try {
-      result = await push();
+      pushed = await push();
     } catch (error) {
       noteFailure((error as Error).message);
       return;
     }
-    if (lastFault !== '' || result.outcome !== 'unchanged') log.info(result, 'pushed');
+    const { messages, ...result } = pushed;
+    if (messages !== '' && messages !== lastWarning) log.warn(messages);
+    lastWarning = messages;
+    if (lastFault !== '' || result.outcome !== 'unchanged' || result.removed > 0) {
+      log.info(result, 'pushed');
+    }
     lastId = result.id;
-    nextAt = Date.now() + (result.outcome === 'unchanged' ? CHECK_MS : FIRST_CHECK_MS);
+    const checkMs = result.outcome === 'unchanged' ? CHECK_MS : FIRST_CHECK_MS;
+    nextAt = Date.now() + Math.min(checkMs, result.againInMs ?? checkMs);
     pauseMs = FIRST_PAUSE_MS;
     lastFault = '';
   }

@@ -35,7 +35,7 @@ import {
 } from './pushed-pointer.ts';
 import { type PutCounts, putObjects } from './put-objects.ts';
 import { readObjectList, readSmall } from './stored-generations.ts';
-import { tidy } from './tidy.ts';
+import { AGAIN_MS, tidy } from './tidy.ts';
 
 /** Inside `SNAPSHOTS_DIR`: the lock of pushes. */
 const PUSH_FOLDER = 'push';
@@ -43,7 +43,7 @@ const PUSH_FOLDER = 'push';
 export interface PushOptions extends PointerOptions {
   /** How many objects are sent at the same time. */
   readonly parallel: number;
-  /** How long objects stay in the store that no generation needs any more. */
+  /** How long a generation stays in the store after another one has replaced it. */
   readonly graceMs: number;
   readonly report: PushReport;
 }
@@ -62,6 +62,8 @@ export interface PushResult extends PutCounts {
   readonly pointer: Pointer;
   /** How many objects were removed that no generation needs any more. */
   readonly removed: number;
+  /** In how many milliseconds a push can remove more, even if it has nothing to send. */
+  readonly againInMs: number | undefined;
 }
 
 /**
@@ -101,12 +103,14 @@ async function pushLocked(remote: RemoteStore, options: PushOptions): Promise<Pu
     const again = await putMissing(remote, manifest, undefined, options);
     counts = { ...counts, sent: counts.sent + again.sent };
   }
-  const removed = await tidy(remote, { ...options, currentId: id }).catch((error: unknown) => {
-    report.warn(`${remote.name} was not cleaned up: ${messageOf(error)}`);
-    return 0;
+  const tidied = await tidy(remote, { ...options, currentId: id }).catch((error: unknown) => {
+    report.warn(
+      `${remote.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,
+    );
+    return { removed: 0, againInMs: AGAIN_MS };
   });
   const isUnchanged = isManifestThere && counts.sent + counts.differences === 0;
-  return { outcome: isUnchanged ? 'unchanged' : 'pushed', pointer, removed, ...counts };
+  return { outcome: isUnchanged ? 'unchanged' : 'pushed', pointer, ...tidied, ...counts };
 }
 
 function readCurrent(snapshotsDir: string): { manifest: Manifest; encoded: Buffer } {

@@ -9,7 +9,14 @@ const LONGEST_ERROR = 4_000;
 /** How a push ended. */
 export interface PushEnding {
   /** What was pushed; undefined if the push failed. */
-  readonly result: { readonly outcome: string; readonly id: string } | undefined;
+  readonly result:
+    | {
+        readonly outcome: string;
+        readonly id: string;
+        readonly removed: number;
+        readonly againInMs?: number | undefined;
+      }
+    | undefined;
   /** Warnings, or why the push failed. */
   readonly messages: string;
 }

@@ -22,7 +22,7 @@ import { LockedError } from '../lock.ts';
 import { addStateToErrors } from '../pause-publishing.ts';
 import { type PullReport, type PullResult, pull } from '../pull/pull.ts';
 import type { RateLimit } from '../pull/rate-limit.ts';
-import { PullRefusedError } from '../pull/source.ts';
+import { GoneError, PullRefusedError } from '../pull/source.ts';
 import { openStoreSource } from '../pull/store-source.ts';
 import type { RemoteStore } from '../remote/remote.ts';
 import { checkPointer } from '../signatures/check-pointer.ts';
@@ -66,11 +66,16 @@ export class WaitingError extends Error {
   override readonly name = 'WaitingError';
 }
 
+/**
+ * How often a check begins its pull again because the pointer has moved. Each time it keeps the files that
+ * the newer generation has too.
+ */
+const MOST_RESTARTS = 10;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
-  const { remote, snapshotsDir, publicKeys, clock } = options;
+  const { remote, snapshotsDir, publicKeys, report, clock } = options;
   const readText = makePointerReader(remote, POINTER, LARGEST_POINTER);
   const files = makeKnownFiles(clock.now);
   let known: { readonly text: string; readonly pointer: Pointer } | undefined;
@@ -100,6 +105,17 @@ export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
     } catch (cause) {
       throw new PullRefusedError(`${remote.name}: ${(cause as Error).message}`, { cause });
     }
+  }
+
+  /** Reads the pointer. @throws PullRefusedError, or another Error if the store fails */
+  async function readNewest(): Promise<Pointer> {
+    const text = await readText();
+    if (known?.text !== text) {
+      failed = undefined;
+      known = undefined;
+      known = { text, pointer: accept(text) };
+    }
+    return known.pointer;
   }
 
   async function pullAgain(pointer: Pointer): Promise<Omit<Followed, 'pointer'>> {
@@ -133,18 +149,24 @@ export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
 
   return {
     async check() {
-      const text = await readText();
-      if (known?.text !== text) {
-        failed = undefined;
-        known = undefined;
-        known = { text, pointer: accept(text) };
-      }
-      const { pointer } = known;
+      let pointer = await readNewest();
       const isSettled = settledId === pointer.id && currentId(snapshotsDir) === pointer.id;
       if (isSettled) return { pointer, pulled: undefined, received: 0 };
-      const { pulled, received } = await pullAgain(pointer);
-      settledId = pointer.id;
-      return { pointer, pulled: pulled?.outcome === 'published' ? pulled : undefined, received };
+      for (let restarts = 0; ; restarts++) {
+        try {
+          const { pulled, received } = await pullAgain(pointer);
+          settledId = pointer.id;
+          const isNew = pulled?.outcome === 'published';
+          return { pointer, pulled: isNew ? pulled : undefined, received };
+        } catch (error) {
+          // An object is missing: a push that moved the pointer has removed it, or the store has a fault.
+          if (!(error instanceof GoneError) || restarts === MOST_RESTARTS) throw error;
+          const newest = await readNewest();
+          if (newest.sequence === pointer.sequence) throw error;
+          report.step(`${error.message} Continuing with ${newest.id}`);
+          pointer = newest;
+        }
+      }
     },
   };
 }

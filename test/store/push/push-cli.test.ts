@@ -70,7 +70,9 @@ describe('snapshot push', () => {
     await readGeneration(remote);
     const second = await snapshot(['push'], { SNAPSHOT_PUSH: address });
     expect(second).toMatchObject({ code: 0 });
-    expect(second.stdout).toMatch(/^s3:\/\/catalogue\/store-\d+ has 000001-\w+ already\.\n$/);
+    expect(second.stdout).toMatch(
+      /^s3:\/\/catalogue\/store-\d+ has 000001-\w+ already; 0 old objects removed\.\n$/,
+    );
   });
 
   test('signs with the key that keygen wrote', async () => {

@@ -2,19 +2,24 @@
  * Pushing generations to a store: what is sent, which pointer is written, and what is removed. The
  * stores are a folder and S3.
  */
+import { hash } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { remoteDelta, remoteFile, remoteManifest } from '../../../format/remote-layout.ts';
+import { makeTasks } from '../../../program/admin/tasks.ts';
+import { makeLog } from '../../../program/log.ts';
 import { currentId, generationDir } from '../../../store/generations/generations.ts';
 import { type PushOptions, push } from '../../../store/push/push.ts';
+import { pushChanges } from '../../../store/push/push-changes.ts';
 import { contentOf } from '../../../store/remote/content.ts';
 import { openRemote } from '../../../store/remote/open-remote.ts';
 import type { RemoteStore } from '../../../store/remote/remote.ts';
 import { rollbackTo } from '../../../store/rollback.ts';
 import { checkPointer } from '../../../store/signatures/check-pointer.ts';
 import { makeKeyPair, readSigningKey } from '../../../store/signatures/keys.ts';
-import { generate, makeFolder } from '../../support/product.ts';
+import { generate, makeFolder, until } from '../../support/product.ts';
 import { applyDelta, readGeneration, readObject, readPointer } from '../../support/remotes.ts';
 import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
 import { type ChangingDatabase, makePublished, newSnapshots } from '../../support/wholeness.ts';
@@ -271,24 +276,62 @@ describe('a signature', () => {
 });
 
 describe('old objects', () => {
-  test('are removed after the time of grace, and never those of a listed generation', async () => {
-    const { pointer: first } = await pushNow();
-    for (let i = 0; i < 6; i++) {
-      await publishChange();
-      await pushNow();
-    }
+  test('are removed after the time of grace, even if there is nothing to push', async () => {
+    expect((await pushNow()).againInMs).toBeUndefined();
+    const { pointer, files } = await readGeneration(remote);
+    await publishChange();
+    const { removed: none, againInMs = 0 } = await pushNow();
+    expect(none).toBe(0);
+    expect(againInMs).toBeGreaterThan(0);
+    expect(againInMs).toBeLessThanOrEqual(HOUR);
+    expect(await readObject(remote, remoteManifest(pointer.id))).toBeDefined();
+
     const all = (await remote.list('')).length;
-    expect(await readObject(remote, remoteManifest(first.id))).toBeDefined();
-    const { removed } = await pushNow({ graceMs: 0 });
-    expect(removed).toBeGreaterThan(2);
+    const { outcome, removed, againInMs: again } = await pushNow({ graceMs: 0 });
+    expect([outcome, again]).toEqual(['unchanged', undefined]);
     expect((await remote.list('')).length).toBe(all - removed);
-    const manifests = (await remote.list('generations/')).filter(({ path: name }) =>
-      name.endsWith('manifest.json'),
-    );
-    expect(manifests).toHaveLength(5);
-    expect(await readObject(remote, remoteManifest(first.id))).toBeUndefined();
-    expect(await pushNow({ graceMs: 0 })).toMatchObject({ outcome: 'unchanged', removed: 0 });
+    expect(await readObject(remote, remoteManifest(pointer.id))).toBeUndefined();
+    const after = await readGeneration(remote);
+    const kept = new Set(after.manifest.files.map(({ sha256 }) => sha256));
+    for (const content of files.values()) {
+      const sha256 = hash('sha256', content);
+      const isThere = (await readObject(remote, remoteFile(sha256))) !== undefined;
+      expect(isThere).toBe(kept.has(sha256));
+    }
+  });
+
+  test('are removed by a program that runs all the time, although nothing new is current', async () => {
+    const { pointer } = await pushNow();
+    await publishChange();
+    const start = () => ({
+      ended: pushNow({ graceMs: 100 }).then(({ pointer: { id }, ...result }) => ({
+        result: { id, ...result },
+        messages: '',
+      })),
+      stop() {},
+    });
+    const log = makeLog('error');
+    const pushing = pushChanges(snapshotsDir, {}, makeTasks(new Registry()), log, start);
+    await until(async () => (await readPointer(remote))?.id === currentId(snapshotsDir));
+    await until(async () => (await readObject(remote, remoteManifest(pointer.id))) === undefined);
+    await pushing.stop();
     await readGeneration(remote);
+  });
+
+  test('stay while another generation is being pushed, and are removed when that is replaced', async () => {
+    await pushNow();
+    const foreign = newSnapshots();
+    await database.change();
+    await generate(database.url, foreign);
+    const id = currentId(foreign) ?? '';
+    // A push writes the manifest first. This one is killed then.
+    const manifest = readFileSync(path.join(generationDir(foreign, id), 'manifest.json'));
+    await remote.put(remoteManifest(id), contentOf(manifest));
+    expect(await pushNow({ graceMs: 0 })).toMatchObject({ removed: 0 });
+    await publishChange();
+    await pushNow();
+    expect((await pushNow({ graceMs: 0 })).removed).toBeGreaterThan(0);
+    expect(await readObject(remote, remoteManifest(id))).toBeUndefined();
   });
 
   test('stay if a manifest cannot be read, with a warning', async () => {
@@ -297,7 +340,9 @@ describe('old objects', () => {
     await remote.put(remoteManifest(foreign), contentOf('{'));
     await remote.put(remoteFile('f'.repeat(64)), contentOf('x'));
     expect(await pushNow({ graceMs: 0 })).toMatchObject({ removed: 0 });
-    expect(warnings.join()).toMatch(/was not cleaned up: manifest\.json is damaged/);
+    expect(warnings.join()).toMatch(
+      /was not cleaned up, and may still .*: manifest\.json is damaged/,
+    );
   });
 
   test('of other programs in the same place are not touched', async () => {

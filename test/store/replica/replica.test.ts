@@ -6,7 +6,7 @@ import { encodePointer } from '../../../format/pointer.ts';
 import { currentId, generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
 import { HeldError, removeHold } from '../../../store/hold.ts';
 import { holdCurrent } from '../../../store/pause-publishing.ts';
-import { PullRefusedError } from '../../../store/pull/source.ts';
+import { GoneError, PullRefusedError } from '../../../store/pull/source.ts';
 import { readReplicaState } from '../../../store/replica/state-file.ts';
 import { systemClock } from '../../../store/transfer/clock.ts';
 import { TransferError } from '../../../store/transfer/try-again.ts';
@@ -183,6 +183,43 @@ describe('a replica whose store fails', () => {
     const before = pulls();
     await expect(replica.checkSnapshot()).rejects.toThrow('access denied');
     expect(pulls()).toBe(before + 1);
+  });
+
+  test('begins again with the new pointer when an object of the replaced generation is gone', async () => {
+    const replica = startReplica(origin, { publicKeys, clock: makeClock() });
+    const replaced: string[] = [];
+    replica.faulty.fault = async (name, _options, reply) => {
+      const id = currentOf(origin.snapshotsDir);
+      const isLate = replaced.length < 3 && name === `generations/${id}/search.json`;
+      if (!isLate) return reply();
+      replaced.push(id);
+      await origin.publishChange();
+      return { status: 'missing' };
+    };
+    const { pointer } = await replica.checkSnapshot();
+    expect(replaced).toHaveLength(3);
+    expect(replaced).not.toContain(pointer.id);
+    expect(await expectCurrentVerifies(replica.snapshotsDir)).toBe(currentOf(origin.snapshotsDir));
+  });
+
+  test('gives up a check after some restarts, and at once if the pointer is the same', async () => {
+    const replica = startReplica(origin, { publicKeys, clock: makeClock() });
+    let missing = 0;
+    let isReplaced = true;
+    replica.faulty.fault = async (name, _options, reply) => {
+      if (!name.endsWith('/search.json')) return reply();
+      missing++;
+      if (isReplaced) origin.point();
+      return { status: 'missing' };
+    };
+    await expect(replica.checkSnapshot()).rejects.toThrow(GoneError);
+    expect(missing).toBe(11);
+    isReplaced = false;
+    await expect(replica.checkSnapshot()).rejects.toThrow(GoneError);
+    expect(missing).toBe(12);
+    replica.faulty.fault = (_path, _options, reply) => reply();
+    origin.point();
+    await replica.checkSnapshot();
   });
 
   test('continues in the middle of a file', async () => {
