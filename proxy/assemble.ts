@@ -20,6 +20,7 @@ import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { addAccessLogMetrics } from './admin/request-metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
 import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
+import { makeVisitorLimits } from './explore/explorer.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
@@ -150,6 +151,7 @@ function makeCommonParts(environment: ProxyEnvironment) {
   return {
     proxy: randomBytes(8).toString('hex'),
     maintenance: newMaintenanceCell(),
+    visitors: makeVisitorLimits().memory,
     sitePages: openSite({
       publicUrl: environment.PUBLIC_URL,
       defaultLimit: environment.DEFAULT_RATE_LIMIT,

@@ -2,9 +2,11 @@
  * The explorer: pages for people who want to see the covers. Each page shows the result of one call of
  * the API, and the call itself as code. The call is made within the process (`content/call-api.ts`), with
  * the key of the visitor if the request has one, otherwise with EXPLORER_KEY, and counts towards the limit
- * of that key. So a crawler of the explorer cannot take more of the proxy than a client with that key.
+ * of that key. So a crawler of the explorer cannot take more of the proxy than a client with that key, and
+ * one visitor cannot use up EXPLORER_KEY: each address may open a limited number of pages with it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import { addressOf } from '../../pages/call-samples.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
@@ -13,6 +15,8 @@ import type { ApiHandler } from '../http/message/responder.ts';
 import { BASE, splitTarget } from '../http/message/target.ts';
 import { toResponder } from '../http/node-response.ts';
 import { withoutSlash } from '../http/trailing-slash.ts';
+import { type AddressLimits, makeAddressLimits } from '../limits/address-limits.ts';
+import { clientAddress } from '../limits/client-address.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import type { ThreadGeneration } from '../snapshot/thread-generation.ts';
 import { callOf, EXPLORE, readView, type View } from './content/address.ts';
@@ -21,16 +25,38 @@ import { countFilters } from './content/filters.ts';
 import { type Cover, type Game, type GamePage, parseRecords } from './content/records.ts';
 import { coverPage } from './pages/cover-page.ts';
 import { gamePage } from './pages/game-page.ts';
-import { errorPage, failurePage, keyPage, notFoundPage } from './pages/message-pages.ts';
+import {
+  errorPage,
+  failurePage,
+  keyPage,
+  manyPagesPage,
+  notFoundPage,
+} from './pages/message-pages.ts';
 import type { PageContext, RenderedPage } from './pages/page.ts';
 import { searchPage } from './pages/search-page.ts';
 import { sendPage } from './send-page.ts';
+
+/**
+ * How many pages a visitor without a key may open in any 60 seconds. Who types a search opens up to one
+ * for each letter.
+ */
+const MOST_PAGES = 120;
+
+/** @param memory that of another thread, to share its limits */
+export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
+  return makeAddressLimits(MOST_PAGES, memory);
+}
 
 export interface ExplorerParts {
   readonly api: ApiHandler;
   readonly snapshots: Pick<ThreadGeneration, 'current'>;
   /** The key for visitors without one; '' if they need their own. */
   readonly explorerKey: string;
+  /** From {@link makeVisitorLimits}. */
+  readonly visitors: Pick<AddressLimits, 'admit'>;
+  readonly trustedProxies: BlockList;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
   /** The address at which clients reach the proxy. */
   readonly publicUrl: string;
   readonly log: Logger;
@@ -62,7 +88,8 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
   }
 }
 
-function makeRender({ api, snapshots, explorerKey, publicUrl }: ExplorerParts) {
+function makeRender(parts: ExplorerParts) {
+  const { api, snapshots, explorerKey, publicUrl, visitors, trustedProxies, now } = parts;
   const callApi = makeCallApi(api);
   const apiUrl = `${publicUrl}${BASE}`;
 
@@ -74,6 +101,12 @@ function makeRender({ api, snapshots, explorerKey, publicUrl }: ExplorerParts) {
     if (view === undefined) return notFoundPage();
     const hasOwnKey = head.key !== undefined || head.hasSeveralKeys || head.hasMisplacedKey;
     if (!hasOwnKey && explorerKey === '') return { ...keyPage(200), imageOrigin };
+    if (!hasOwnKey) {
+      const { remoteAddress } = request.socket;
+      const address = clientAddress(remoteAddress, head.forwardedFor, trustedProxies);
+      const { admitted, resetSeconds } = visitors.admit(address, now());
+      if (!admitted) return { ...manyPagesPage(resetSeconds), imageOrigin };
+    }
     const call = callOf(view);
     const key = head.key ?? (hasOwnKey ? undefined : explorerKey);
     const reply = await callApi(request.socket, { ...head, key }, addressOf(call, ''));

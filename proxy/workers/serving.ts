@@ -11,7 +11,7 @@ import { type HandOn, makeThreadLines } from '../access-log/thread-lines.ts';
 import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
-import { withExplorer } from '../explore/explorer.ts';
+import { makeVisitorLimits, withExplorer } from '../explore/explorer.ts';
 import { makeServer } from '../http/server.ts';
 import type { Keys, KeyTable } from '../keys/key-table.ts';
 import { followDays } from '../keys/use-counts.ts';
@@ -60,6 +60,8 @@ export interface ServingParts extends FleetIdentity {
   readonly readChanges: ReadChanges;
   readonly keys: Keys & Pick<KeyTable, 'all' | 'byHash'>;
   readonly addresses: AddressLimits;
+  /** The memory of the limits from `makeVisitorLimits`. */
+  readonly visitors: SharedArrayBuffer;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
   readonly counts: RequestCounts;
   /** The thread's limits and counts of connections, from `newConnectionCells`. */
@@ -111,7 +113,16 @@ export function makeServing(parts: ServingParts): Serving {
   const { snapshots, keys, maintenance, sitePages: pages } = parts;
   const { current } = snapshots;
   const own = makeSiteHandler({ pages, keys, snapshotsDir, current, maintenance, log });
-  const explored = withExplorer(own, { api, snapshots, explorerKey, publicUrl, log });
+  const explored = withExplorer(own, {
+    api,
+    snapshots,
+    explorerKey,
+    visitors: makeVisitorLimits(parts.visitors),
+    trustedProxies,
+    now,
+    publicUrl,
+    log,
+  });
   const site = withForwarding(explored, {
     accountUrl,
     trustedProxies,

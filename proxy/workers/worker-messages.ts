@@ -12,6 +12,8 @@ export interface WorkerStart extends FleetIdentity {
   readonly number: number;
   /** The memory of the address limits, which all threads share. */
   readonly addresses: SharedArrayBuffer;
+  /** The memory of the limits of visitors, as in `ServingParts`. */
+  readonly visitors: SharedArrayBuffer;
   /** The counts of the requests that the worker answers. */
   readonly counts: Float64Array;
   /** The worker's limits and counts of connections. */

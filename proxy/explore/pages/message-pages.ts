@@ -68,6 +68,16 @@ export function errorPage(reply: ApiReply, hasOwnKey: boolean): RenderedPage {
   return seconds === undefined ? page : { ...page, headers: ['Retry-After', seconds] };
 }
 
+/** @param seconds how long the visitor must wait */
+export function manyPagesPage(seconds: number): RenderedPage {
+  const page = messagePage(
+    429,
+    'Too many pages',
+    html`<p class="lead">You have opened many pages in one minute. Try again in ${waitOf(String(seconds))}.</p>`,
+  );
+  return { ...page, headers: ['Retry-After', String(seconds)] };
+}
+
 /** @param seconds the value of `Retry-After` */
 function waitOf(seconds = '60'): string {
   const number = Number(seconds);

@@ -17,6 +17,9 @@ import { type RunningProxy, testKey } from '../../support/product.ts';
 import { IS_SOAK } from '../../support/rounds.ts';
 import { type Explored, HOSTILE, startAgain, startExplorer } from './explored.ts';
 
+/** A text may move by a part of a pixel when a font or an image is there. A person sees more than this. */
+const LEAST_SHIFT = 0.001;
+
 const explorerKey = testKey(1);
 const visitorKey = testKey(2);
 const smallKey = testKey(3, { limit: 1 });
@@ -94,7 +97,7 @@ describe('a first visit', () => {
     expect(ofPage).toBeLessThan(40_000);
     expect(ofPage + images).toBeLessThan(100_000);
     await scrollThrough(page);
-    expect(await layoutShift(page)).toBe(0);
+    expect(await layoutShift(page)).toBeLessThan(LEAST_SHIFT);
     expectQuiet();
   });
 
@@ -106,7 +109,7 @@ describe('a first visit', () => {
       await scrollThrough(page);
       expect(await page.locator('main img').count()).toBeGreaterThan(0);
       expect(await brokenImages(page)).toEqual([]);
-      expect(await layoutShift(page)).toBe(0);
+      expect(await layoutShift(page)).toBeLessThan(LEAST_SHIFT);
       expectQuiet();
     },
   );
@@ -141,7 +144,7 @@ describe('typing', () => {
     const shown = await gamesOn(page).allTextContents();
     await page.reload();
     expect(await gamesOn(page).allTextContents()).toEqual(shown);
-    expect(await layoutShift(page)).toBe(0);
+    expect(await layoutShift(page)).toBeLessThan(LEAST_SHIFT);
     expectQuiet();
   });
 

@@ -1,13 +1,43 @@
-/** What the explorer does when a call of the API fails. */
+/** What the explorer does when a call of the API fails, and when one visitor opens too many pages. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, BlockList } from 'node:net';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
-import { withExplorer } from '../../../proxy/explore/explorer.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  type ExplorerParts,
+  makeVisitorLimits,
+  withExplorer,
+} from '../../../proxy/explore/explorer.ts';
 import { errorPage } from '../../../proxy/explore/pages/message-pages.ts';
 import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
+import { prepareError } from '../../../proxy/http/message/response.ts';
 import { send, testKey } from '../../support/product.ts';
+
+const trustedProxies = new BlockList();
+trustedProxies.addAddress('127.0.0.1');
+
+/** Serves the explorer. @returns its address, and what it logs */
+async function serveExplorer(api: ApiHandler, changes: Partial<ExplorerParts> = {}) {
+  const lines: string[] = [];
+  const site = withExplorer(() => {}, {
+    api,
+    snapshots: { current: () => undefined },
+    explorerKey: testKey(1).key,
+    visitors: makeVisitorLimits(),
+    trustedProxies,
+    now: () => 0,
+    publicUrl: '',
+    log: pino({}, { write: (line: string) => lines.push(line) }),
+    ...changes,
+  });
+  const server: Server = createServer((request, response) => site(request, response, '/explore'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/explore`, lines };
+}
 
 test.each<[string, ApiHandler]>([
   ['breaks off its response', (_, response) => response.destroy()],
@@ -18,22 +48,38 @@ test.each<[string, ApiHandler]>([
     },
   ],
 ])('if the API %s, visitors get a page with 500, and the log the cause', async (_, api) => {
-  const lines: string[] = [];
-  const log = pino({}, { write: (line: string) => lines.push(line) });
-  const parts = { api, snapshots: { current: () => undefined }, publicUrl: '', log };
-  const site = withExplorer(() => {}, { ...parts, explorerKey: testKey(1).key });
-  const server = createServer((request, response) => site(request, response, '/explore'));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  try {
-    const { port } = server.address() as AddressInfo;
-    const { status, text } = await send(`http://127.0.0.1:${port}/explore?q=zelda`);
-    expect(status).toBe(500);
-    expect(text).toContain('Something went wrong');
-    expect(text).not.toContain('pack');
-    expect(lines.join()).toContain('a page of the explorer failed');
-  } finally {
-    server.close();
-  }
+  const { url, lines } = await serveExplorer(api);
+  const { status, text } = await send(`${url}?q=zelda`);
+  expect(status).toBe(500);
+  expect(text).toContain('Something went wrong');
+  expect(text).not.toContain('pack');
+  expect(lines.join()).toContain('a page of the explorer failed');
+});
+
+test('one visitor without a key cannot use up EXPLORER_KEY', async () => {
+  let calls = 0;
+  let seconds = 0;
+  const api: ApiHandler = (_, response) => {
+    calls++;
+    response.send(prepareError(404, 'Not found'));
+  };
+  const { url } = await serveExplorer(api, { now: () => seconds * 1000 });
+  const open = (address: string, headers: Readonly<Record<string, string>> = {}) =>
+    send(url, { headers: { 'X-Forwarded-For': address, ...headers } });
+  for (let i = 0; i < 120; i++) await open('2001:db8::1');
+  expect(calls).toBe(120);
+  seconds = 20;
+  // Another address of the same network.
+  const refused = await open('2001:db8::2');
+  expect([refused.status, refused.headers['retry-after'], calls]).toEqual([429, '40', 120]);
+  expect(refused.text).toContain('Try again in 40 seconds.');
+  // Others, and visitors with a key of their own, go on.
+  await open('2001:db8:0:1::1');
+  await open('2001:db8::1', { 'X-Api-Key': testKey(2).key });
+  expect(calls).toBe(122);
+  seconds = 60;
+  await open('2001:db8::1');
+  expect(calls).toBe(123);
 });
 
 test.each([

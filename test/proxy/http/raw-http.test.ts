@@ -102,6 +102,12 @@ test('pipelined requests are answered in order', async () => {
   expect(statuses(received)).toEqual([200, 404, 200]);
 });
 
+test('after an offer to upgrade, the connection carries no further request', async () => {
+  const received = await exchange(stats + keyed('Upgrade: h2c\r\n') + stats + keyed());
+  expect(statuses(received)).toEqual([200]);
+  expect(received).toContain('Connection: close\r\n');
+});
+
 /** As the bytes are sent: one character each. */
 const raw = (text: string) => Buffer.from(text).toString('latin1');
 
