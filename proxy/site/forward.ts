@@ -11,6 +11,7 @@ import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
 import { mostForwards } from '../../program/connections.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
+import { LONGEST_DRAIN_MS } from '../http/node-response.ts';
 import { isTrusted, withoutMapping } from '../limits/client-address.ts';
 import { prepareBadRequest, prepareSiteError, refuse } from './error-page.ts';
 
@@ -44,6 +45,13 @@ const NOT_RUNNING = prepareSiteError({
   text: 'Try again in a few minutes. The API itself keeps working.',
   headers: ['Retry-After', '5'],
 });
+const BUSY = prepareSiteError({
+  status: 503,
+  error: 'The account pages are busy',
+  title: 'The account pages are busy',
+  text: 'Try again in a few seconds. The API itself keeps working.',
+  headers: ['Retry-After', '5'],
+});
 const BAD_REQUEST = prepareBadRequest(
   'A request must use HTTP/1.1 and have exactly one Host header',
 );
@@ -67,6 +75,8 @@ export interface ForwardParts {
   /** Contains how many requests may be forwarded at once; see `mostForwards`. */
   readonly connections: Float64Array;
   readonly log: Logger;
+  /** How long a client may take to read a page, in milliseconds; by default as for the API. */
+  readonly longestDrainMs?: number;
 }
 
 /**
@@ -83,9 +93,11 @@ export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHand
 }
 
 /** @returns a function that forwards a request; if that fails, it answers with an error page */
-function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }: ForwardParts) {
+function makeForwarder(parts: ForwardParts) {
+  const { accountUrl, trustedProxies: trusted, connections, log } = parts;
+  const { longestDrainMs = LONGEST_DRAIN_MS } = parts;
   // Connections are not reused, so that none serves two clients. When `maxSockets` are open, further
-  // requests wait: a single client can send any number at once.
+  // requests wait, up to the same number: a single client can send any number at once.
   const agent = new (accountUrl.startsWith('https:') ? HttpsAgent : Agent)({ keepAlive: false });
   const upstream = createProxyServer({
     target: accountUrl,
@@ -93,9 +105,21 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
     proxyTimeout: UPSTREAM_TIMEOUT_MS,
     xfwd: false,
   });
+  let underWay = 0;
+  upstream.on('proxyRes', (_answer, { socket }, response) => {
+    const timer = setTimeout(() => socket.destroy(), longestDrainMs);
+    response.once('close', () => clearTimeout(timer));
+  });
 
   return function forward(request: IncomingMessage, response: ServerResponse): void {
-    agent.maxSockets = mostForwards(connections);
+    const most = mostForwards(connections);
+    if (underWay >= most * 2) {
+      refuse(request, response, BUSY);
+      return;
+    }
+    underWay++;
+    response.once('close', () => underWay--);
+    agent.maxSockets = most;
     handOn(request, response).catch((error) => {
       // The target is not logged: it may contain the token of an e-mailed link.
       log.error({ err: error }, 'cannot forward to the account pages');

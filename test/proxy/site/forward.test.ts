@@ -2,14 +2,20 @@
  * The proxy in front of the account pages: which requests it forwards, which it refuses, and that no
  * request affects another one. A server that records its requests takes the place of the pages.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type AddressInfo, BlockList, connect, type Socket } from 'node:net';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { allowConnections, newConnectionCells } from '../../../program/connections.ts';
+import { type ForwardParts, withForwarding } from '../../../proxy/site/forward.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey, until } from '../../support/product.ts';
 
 const key = testKey(1);
 const LARGEST = 64 * 1024;
+
+const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
 interface Received {
   readonly method: string;
@@ -45,8 +51,8 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
   snapshotsDir = await makeSampleSnapshots([key]);
-  const { port } = upstream.address() as { port: number };
-  proxy = await startProxy(snapshotsDir, { ACCOUNT_URL: `http://127.0.0.1:${port}` });
+  const accountUrl = `http://127.0.0.1:${portOf(upstream)}`;
+  proxy = await startProxy(snapshotsDir, { ACCOUNT_URL: accountUrl });
 });
 
 beforeEach(() => {
@@ -219,6 +225,66 @@ test('only a limited number of simultaneous requests is forwarded', async () => 
   // The rest of the limit on open files is reserved for other uses.
   expect(most).toBeLessThanOrEqual(64);
   expect(most).toBeGreaterThan(10);
+  socket.destroy();
+});
+
+/** Forwards to the upstream without a proxy around it. @returns the port */
+async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> {
+  const site = withForwarding(() => {}, {
+    accountUrl: `http://127.0.0.1:${portOf(upstream)}`,
+    trustedProxies: new BlockList(),
+    connections: newConnectionCells(),
+    log: pino({ level: 'silent' }),
+    ...changes,
+  });
+  const server = createServer((request, response) => site(request, response, '/account'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return portOf(server);
+}
+
+test('while the account pages do not answer, few requests wait, and the others get 503', async () => {
+  const connections = newConnectionCells();
+  allowConnections(connections, Number.POSITIVE_INFINITY, 2);
+  const port = await serveForwarding({ connections });
+  const url = `http://127.0.0.1:${port}/account`;
+  const waiting: ServerResponse[] = [];
+  const haveTwo = new Promise<void>((resolve) => {
+    act = (_, response) => {
+      waiting.push(response);
+      if (waiting.length === 2) resolve();
+    };
+  });
+  const first = Array.from({ length: 4 }, () => send(url));
+  await haveTwo;
+  const refused = await send(url);
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+  expect(waiting).toHaveLength(2);
+  act = undefined;
+  for (const response of waiting) response.end('late');
+  expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect((await send(url)).status).toBe(200);
+});
+
+test('a client that does not read its page is cut off', async () => {
+  const port = await serveForwarding({ longestDrainMs: 50 });
+  const isClosed = new Promise<void>((resolve) => {
+    act = (_, response) => {
+      response.once('close', () => {
+        expect(response.writableFinished).toBe(false);
+        resolve();
+      });
+      response.end(Buffer.alloc(50 * 2 ** 20));
+    };
+  });
+  const socket = connect(port, '127.0.0.1', () => {
+    socket.write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n');
+  });
+  socket.on('error', () => {}).pause();
+  await isClosed;
   socket.destroy();
 });
 
