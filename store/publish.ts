@@ -136,6 +136,8 @@ export interface PublishSteps {
   readonly checkPacks?: PackChecker | undefined;
   /** For a generation whose publisher has checked its records: checks only the bytes of its files. */
   readonly known?: FileChecks | undefined;
+  /** How many generations stay, with the new one. */
+  readonly keep?: number;
   /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
   readonly evenIfHeld?: boolean;
   /** Called just before the generation becomes current. If it throws, nothing becomes current. */
@@ -151,7 +153,7 @@ export async function publishAs(
   dir: string,
   { manifest, encoded }: EncodedManifest,
   previous: Previous,
-  { warn, checkPacks, known, evenIfHeld, beforeCurrent }: PublishSteps,
+  { warn, checkPacks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent }: PublishSteps,
 ): Promise<Manifest> {
   const target = generationDir(snapshotsDir, manifest.id);
   writeManifest(dir, encoded);
@@ -189,7 +191,7 @@ export async function publishAs(
     if (!isCurrent(snapshotsDir, manifest.id)) renameSync(target, dir);
     throw error;
   }
-  pruneLocked(snapshotsDir, KEPT_GENERATIONS);
+  pruneLocked(snapshotsDir, keep);
   return manifest;
 }
 

@@ -58,6 +58,8 @@ export function openSnapshots(
     try {
       await serve(id);
     } catch (cause) {
+      // A replica removes a generation as soon as it has a newer one, which is opened next.
+      if ((await readCurrent(snapshotsDir)) !== id) return;
       const isFirstFailure = refused?.id !== id;
       const error = await explainDenied(cause);
       refused = { id, error, at: now() };

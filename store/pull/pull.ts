@@ -7,7 +7,7 @@
  * stays in the staging folder for the next run.
  */
 import { hash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { MANIFEST, sequenceOf } from '../../format/layout.ts';
 import {
@@ -16,11 +16,9 @@ import {
   type ManifestFile,
   parseManifest,
 } from '../../format/manifest.ts';
-import { renewDifferences } from '../changes/keep-differences.ts';
 import { place } from '../files/file-modes.ts';
 import { type FileChecks, HASH_ALWAYS } from '../files/known-files.ts';
-import { generationDir, pointCurrentTo } from '../generations/generations.ts';
-import { verifyGeneration } from '../generations/verify.ts';
+import { generationDir } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
 import { type Previous, publishAs, readPrevious } from '../publish.ts';
@@ -113,10 +111,6 @@ async function pullNewest(source: Source, options: PullOptions): Promise<PullRes
       return { outcome: 'unchanged', manifest, fetched: 0, linked: manifest.files.length };
     }
     if (!options.isForced) refuseOlder(manifest, previous, source);
-    if (await makeKeptCurrent(options, manifest, encoded)) {
-      removeStaging(snapshotsDir);
-      return { outcome: 'published', manifest, fetched: 0, linked: manifest.files.length };
-    }
     const staging = openStaging(snapshotsDir, options.known);
     const counts = await fetchAll(source, manifest, dir, staging, options);
     report.step('verifying and publishing');
@@ -124,6 +118,8 @@ async function pullNewest(source: Source, options: PullOptions): Promise<PullRes
       warn: report.warn,
       known: options.known,
       beforeCurrent: options.beforeCurrent,
+      // What was taken down at the source goes here too. Its operator is the one who rolls back.
+      keep: 1,
     });
     removeStaging(snapshotsDir);
     return { outcome: 'published', manifest, ...counts };
@@ -179,26 +175,6 @@ function refuseOlder({ id }: Manifest, previous: Previous, source: Source): void
   throw new PullRefusedError(
     `${source.name} offers ${id}, which does not come after the current generation ${previous.id}. Nothing is published. If the source was installed again, run with --force.`,
   );
-}
-
-/** Makes a generation current that is kept in the folder. @returns whether it was there and intact */
-async function makeKeptCurrent(
-  { snapshotsDir, beforeCurrent }: PullOptions,
-  { id }: Manifest,
-  encoded: Buffer,
-): Promise<boolean> {
-  const dir = generationDir(snapshotsDir, id);
-  if (!existsSync(dir)) return false;
-  try {
-    await verifyGeneration(dir);
-    if (!readFileSync(path.join(dir, MANIFEST)).equals(encoded)) return false;
-  } catch {
-    return false;
-  }
-  renewDifferences(snapshotsDir, id);
-  beforeCurrent?.();
-  pointCurrentTo(snapshotsDir, id);
-  return true;
 }
 
 /** Puts every file of the manifest into the folder of the new generation. */

@@ -1,5 +1,5 @@
 /** A catalogue that changes, a proxy that offers it, and mirrors of it. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import { currentId, generationDir } from '../../store/generations/generations.ts';
@@ -104,4 +104,16 @@ export function filesOf(snapshotsDir: string, id: string): Map<string, Buffer> {
   const names = readdirSync(dir, { recursive: true, encoding: 'utf8' });
   const files = names.filter((name) => statSync(path.join(dir, name)).isFile());
   return new Map(files.toSorted().map((name) => [name, readFileSync(path.join(dir, name))]));
+}
+
+/** The inode of each file of a generation. They stay taken, also when the generation is removed. */
+export function inodesOf(snapshotsDir: string, id: string): Map<string, number> {
+  const links = makeFolder();
+  const dir = generationDir(snapshotsDir, id);
+  return new Map(
+    [...filesOf(snapshotsDir, id).keys()].map((name, i) => {
+      linkSync(path.join(dir, name), path.join(links, String(i)));
+      return [name, statSync(path.join(dir, name)).ino];
+    }),
+  );
 }

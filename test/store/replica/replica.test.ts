@@ -1,7 +1,16 @@
 /** A replica of a snapshots folder: what it pulls, what it refuses, and what it reports. */
-import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
 import { encodePointer } from '../../../format/pointer.ts';
 import { currentId, generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
 import { HeldError, removeHold } from '../../../store/hold.ts';
@@ -17,11 +26,13 @@ import {
   type ReplicaOrigin,
   startReplica,
 } from '../../fleet/make-replicas.ts';
-import { filesOf } from '../../support/mirrors.ts';
+import { filesOf, inodesOf } from '../../support/mirrors.ts';
 import { expectCurrentVerifies, expectNoDebris, statusOf } from '../../support/wholeness.ts';
 
 const key = newSigningKey();
 const publicKeys = [key.verifyingKey];
+/** A region that no other cover has. */
+const MARK = 'atlantis-mark';
 
 let origin: ReplicaOrigin;
 beforeAll(async () => {
@@ -86,10 +97,12 @@ describe('a replica', () => {
     const replica = startReplica(origin, { publicKeys });
     await replica.checkSnapshot();
     const before = currentOf(replica.snapshotsDir);
+    const old = filesOf(replica.snapshotsDir, before);
+    const inodes = inodesOf(replica.snapshotsDir, before);
     const { id } = await origin.publishChange();
     replica.faulty.paths.length = 0;
     await replica.checkSnapshot();
-    const [old, now] = [filesOf(replica.snapshotsDir, before), filesOf(replica.snapshotsDir, id)];
+    const now = filesOf(replica.snapshotsDir, id);
     const changed = [...now.keys()].filter(
       (name) => !old.get(name)?.equals(now.get(name) as Buffer),
     );
@@ -97,11 +110,31 @@ describe('a replica', () => {
     expect(fetched.toSorted()).toEqual(
       changed.map((name) => `generations/${id}/${name}`).toSorted(),
     );
-    const inode = (name: string, generation: string) =>
-      statSync(path.join(generationDir(replica.snapshotsDir, generation), name)).ino;
-    for (const name of now.keys()) {
-      expect(inode(name, before) === inode(name, id), name).toBe(!changed.includes(name));
+    for (const [name, inode] of inodesOf(replica.snapshotsDir, id)) {
+      expect(inodes.get(name) === inode, name).toBe(!changed.includes(name));
     }
+  });
+
+  test('has nothing on its disk after its next pull of a cover that was taken down', async () => {
+    const replica = startReplica(origin, { publicKeys });
+    const database = await openDatabase(origin.databaseUrl);
+    const [[cover = null] = []] = await database.rows(
+      "SELECT MIN(id) FROM covers WHERE status = 'approved'",
+    );
+    await database.run('UPDATE covers SET region = ? WHERE id = ?', [MARK, cover]);
+    await origin.publishChange();
+    await replica.checkSnapshot();
+    const showing = () =>
+      readdirSync(replica.snapshotsDir, { recursive: true, encoding: 'utf8' })
+        .map((name) => path.join(replica.snapshotsDir, name))
+        .filter((file) => lstatSync(file).isFile() && readFileSync(file).includes(MARK));
+    expect(showing()).not.toEqual([]);
+    await database.run("UPDATE covers SET status = 'rejected' WHERE id = ?", [cover]);
+    await database.close();
+    const { id } = await origin.publishChange();
+    await replica.checkSnapshot();
+    expect(showing()).toEqual([]);
+    expect(idsOnDisk(replica.snapshotsDir)).toEqual([id]);
   });
 
   test('goes back to an older generation when the origin says so with a newer pointer', async () => {
