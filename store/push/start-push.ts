@@ -48,7 +48,8 @@ export function startPush(environment: NodeJS.ProcessEnv): RunningPush {
     child.once('close', (code, signal) => {
       process.removeListener('exit', stop);
       const result = code === 0 ? parseResult(output) : undefined;
-      resolve({ result, messages: messages.trim() || `it ended with ${code ?? signal}` });
+      const fallback = result === undefined ? `it ended with ${code ?? signal}` : '';
+      resolve({ result, messages: messages.trim() || fallback });
     });
   });
   return { ended, stop };

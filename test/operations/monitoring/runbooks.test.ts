@@ -19,6 +19,7 @@ const WITHOUT_ALERT = [
   'downgrade.md',
   'leaked-key.md',
   'restore.md',
+  'take-down.md',
   'upgrade.md',
   'wrong-data.md',
 ];
