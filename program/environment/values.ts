@@ -5,6 +5,17 @@
  */
 import { BlockList, isIP } from 'node:net';
 
+/**
+ * An address as an error may show it: without a password, even if it is not well-formed.
+ * @returns the text in quotes
+ */
+export function shownAddress(text: string): string {
+  const hasNoPassword = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^:@/]*(?:@[^@]*)?$/.test(text);
+  return JSON.stringify(
+    hasNoPassword ? text : text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?.*@/s, '$1//…@'),
+  );
+}
+
 /** The error does not quote the text, because it may contain a password. */
 export function parseDatabaseUrl(text: string): string {
   if (/^sqlite:.+/.test(text)) return text;
@@ -113,7 +124,7 @@ export function parseWebAddress(text: string): string {
     url.password === '';
   if (!isAllowed) {
     throw new Error(
-      `must be an http or https address without query or user, such as https://example.org, not ${JSON.stringify(text)}.`,
+      `must be an http or https address without query or user, such as https://example.org, not ${shownAddress(text)}.`,
     );
   }
   return url.href.replace(/\/+$/, '');
@@ -123,7 +134,7 @@ export function parseWebAddress(text: string): string {
 export function parseKeysStore(text: string): string {
   if (/^https?:/i.test(text)) {
     throw new Error(
-      `must be a folder or s3://bucket/prefix, never a web server, which could be public, not ${JSON.stringify(text)}.`,
+      `must be a folder or s3://bucket/prefix, never a web server, which could be public, not ${shownAddress(text)}.`,
     );
   }
   return text;

@@ -1,6 +1,6 @@
 /** Opens the remote store that an address names. */
 import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
-import { parseWebAddress } from '../../program/environment/values.ts';
+import { parseWebAddress, shownAddress } from '../../program/environment/values.ts';
 import { openFolderStore } from './folder-store.ts';
 import type { RemoteStore } from './remote.ts';
 import { openS3Store } from './s3-store.ts';
@@ -25,7 +25,7 @@ export function openRemote(address: string, options: RemoteOptions): RemoteStore
   if (/^https?:/.test(address)) return openWebStore(readAddress(address), stallSeconds);
   if (/^[A-Za-z][A-Za-z0-9+.-]+:/.test(address)) {
     throw new ConfigurationError(
-      `${JSON.stringify(withoutPassword(address))} is not the address of a store. Use a folder, s3://bucket/prefix, or the http or https address of a web server.`,
+      `${shownAddress(address)} is not the address of a store. Use a folder, s3://bucket/prefix, or the http or https address of a web server.`,
     );
   }
   return openFolderStore(address);
@@ -40,7 +40,7 @@ function openBucket(
   const segments = rest.split('/').filter((segment) => segment !== '');
   if (bucket === undefined || segments.some((segment) => segment.startsWith('.'))) {
     throw new ConfigurationError(
-      `${JSON.stringify(withoutPassword(address))} is not an address of S3. Use s3://bucket or s3://bucket/prefix; the server and the credentials are in the variables AWS_….`,
+      `${shownAddress(address)} is not an address of S3. Use s3://bucket or s3://bucket/prefix; the server and the credentials are in the variables AWS_….`,
     );
   }
   const values = readEnvironment(
@@ -73,11 +73,6 @@ function readAddress(address: string): string {
   try {
     return parseWebAddress(address);
   } catch (cause) {
-    const message = `The address of the store ${(cause as Error).message}`;
-    throw new ConfigurationError(withoutPassword(message), { cause });
+    throw new ConfigurationError(`The address of the store ${(cause as Error).message}`, { cause });
   }
-}
-
-function withoutPassword(text: string): string {
-  return text.replace(/\/\/[^/@\s]*@/, '//…@');
 }

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
+import { openRemote } from '../../store/remote/open-remote.ts';
 import { makeFolder } from '../support/product.ts';
 
 const NAMES = Object.keys(VARIABLES) as VariableName[];
@@ -153,6 +154,45 @@ describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name,
       else if (name === 'EXPLORER_KEY') expect(fault).not.toContain('aaa');
       else expect(fault).toContain(`, not ${JSON.stringify(text)}.`);
     }
+  });
+});
+
+describe('an error about an address does not show its password', () => {
+  const PASSWORD = 'hunter2';
+  const ADDRESSES = [
+    `https://me:${PASSWORD}@host.example`,
+    `https://me:${PASSWORD}/x@y@host.example/path`,
+    `https:/me:${PASSWORD}@host.example`,
+    `me:${PASSWORD}@host.example`,
+    `htps://me:${PASSWORD}@host.example`,
+    `mysql://me:${PASSWORD}@/catalogue`,
+    `redis://me:${PASSWORD}@host:x`,
+    `smtp://me:${PASSWORD}@host/path`,
+    `s3://me:${PASSWORD}@bucket`,
+  ];
+  const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|_JWKS$/.test(name));
+
+  test.each(NAMES as VariableName[])('%s', (name) => {
+    const messages = ADDRESSES.flatMap((value) => {
+      try {
+        readEnvironment([name], { [name]: value });
+        return [];
+      } catch (error) {
+        return [(error as Error).message];
+      }
+    });
+    expect(messages).not.toEqual([]);
+    for (const message of messages) expect(message).not.toContain(PASSWORD);
+  });
+
+  test.each(ADDRESSES)('of a store: %s', (address) => {
+    let message = '';
+    try {
+      openRemote(address, { stallSeconds: 1, environment: {} });
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    expect(message).not.toContain(PASSWORD);
   });
 });
 
