@@ -119,7 +119,7 @@ function checkEnvironmentFile({ warn }: Findings): void {
 }
 
 function checkAddresses(scene: Scene, { warn }: Findings): void {
-  const { SITE_URL, FILES_URL, PUBLIC_URL, HOST, TRUSTED_PROXIES } = scene.values;
+  const { SITE_URL, FILES_URL, PUBLIC_URL, HOST, ACCOUNT_HOST, TRUSTED_PROXIES } = scene.values;
   const ofRecords = scene.programs.includes('schedule') ? { SITE_URL, FILES_URL } : {};
   const addresses = Object.fromEntries(
     Object.entries({ ...ofRecords, PUBLIC_URL }).flatMap(([name, value]) =>
@@ -148,6 +148,13 @@ function checkAddresses(scene: Scene, { warn }: Findings): void {
     warn(
       'TRUSTED_PROXIES is not set, and HOST is only for this machine: all clients of nginx share the limit of one address.',
       'Set TRUSTED_PROXIES to the address of nginx, such as 127.0.0.1.',
+    );
+  }
+  const isRemote = scene.programs.includes('account') && !isLoopback(ACCOUNT_HOST);
+  if (isRemote && TRUSTED_PROXIES !== undefined && !isSet(scene, 'TRUSTED_PROXIES')) {
+    warn(
+      'TRUSTED_PROXIES is not set, and ACCOUNT_HOST is for other machines: all visitors share the limit of one client on sign-in links.',
+      'Set TRUSTED_PROXIES to the address of nginx or of the proxy in front of the account pages.',
     );
   }
 }

@@ -6,6 +6,7 @@
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
 import type { Server } from 'node:http';
+import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import { type Database, MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
@@ -35,6 +36,7 @@ import { type MailWorker, startMailWorker } from './mail/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
 import { makeAssertionCheck } from './visitors/assertion.ts';
 import { makeCookies } from './visitors/cookies.ts';
+import { makeLinkLimits } from './visitors/link-limits.ts';
 
 const USAGE = `cover-catalogue account
 
@@ -67,6 +69,7 @@ function readSettings() {
       'SITE_URL',
       'SITE_JWT_SECRET',
       'SITE_JWKS',
+      'TRUSTED_PROXIES',
       'SMTP_URL',
       'MAIL_FROM',
       'MAIL_FOLDER',
@@ -109,6 +112,8 @@ async function main(): Promise<void> {
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,
+    trustedProxies: trustLoopback(settings.TRUSTED_PROXIES),
+    linkLimits: makeLinkLimits(),
     countSignIn: addSignInMetrics(admin.registry),
   };
   const cells = newConnectionCells();
@@ -130,6 +135,13 @@ async function main(): Promise<void> {
   if (isStopping) return;
   log.info({ account: addressOf(server), admin: adminAddress }, 'listening');
   reportReady(log);
+}
+
+/** Trusts this machine as well: its nginx or proxy, in front of these pages, names the client. */
+function trustLoopback(proxies: BlockList): BlockList {
+  proxies.addSubnet('127.0.0.0', 8);
+  proxies.addAddress('::1', 'ipv6');
+  return proxies;
 }
 
 interface Running {

@@ -1,8 +1,8 @@
 /** The verbs for accounts: list, add and remove accounts, set roles, and create a sign-in link. */
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { addAccount, changeRole, ROLES, removeAccount } from '../lifecycle/account-changes.ts';
+import { Refusal } from '../lifecycle/refusal.ts';
 import { createSignInLink } from '../lifecycle/sign-in.ts';
-import { Refusal } from '../lifecycle/transition.ts';
 import { PATHS } from '../paths.ts';
 import { type Account, hasAccounts, listAccounts } from '../tables/accounts.ts';
 import { LINK_MINUTES } from '../tables/sign-in-links.ts';

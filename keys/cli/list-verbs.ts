@@ -4,7 +4,7 @@ import { KEY_STATES } from '../../format/api-key.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { eventsOf } from '../lifecycle/history.ts';
 import { findKey, listKeys } from '../lifecycle/key-lists.ts';
-import { noSuchKey } from '../lifecycle/transition.ts';
+import { noSuchKey } from '../lifecycle/refusal.ts';
 import { type Mailer, makeMailer } from '../mail/mailer.ts';
 import { listMails, retryAll, sendDueMails } from '../mail/outbox.ts';
 import { idOf, makeVerb, type Verb } from './arguments.ts';

@@ -3,7 +3,7 @@ import { KEPT_USAGE_DAYS } from '../../format/key-usage.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { findKey } from '../lifecycle/key-lists.ts';
 import { mostUsedKeys, usageOf } from '../lifecycle/key-usage.ts';
-import { noSuchKey } from '../lifecycle/transition.ts';
+import { noSuchKey } from '../lifecycle/refusal.ts';
 import { idOf, makeVerb, type Verb } from './arguments.ts';
 import { asJson, keyUsesAsTable, usageAsTable } from './text-tables.ts';
 

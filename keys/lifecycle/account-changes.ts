@@ -9,7 +9,7 @@ import { isMailAddress } from '../mail/mailer.ts';
 import { lockAccount } from '../tables/account-lock.ts';
 import { type Account, findAccount, hasAccounts, viewsOf } from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
-import { noSuchAccount, Refusal } from './transition.ts';
+import { noSuchAccount, Refusal } from './refusal.ts';
 
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
 

@@ -62,14 +62,17 @@ export async function recordEvent(
   );
 }
 
-/** The events of a key, oldest first. */
-export async function eventsOf(reader: Reader, keyId: number): Promise<KeyEvent[]> {
+/**
+ * The events of a key, oldest first.
+ * @param most how many of the last ones; by default all
+ */
+export async function eventsOf(reader: Reader, keyId: number, most?: number): Promise<KeyEvent[]> {
   const rows = await reader.rows(
     `SELECT id, key_id, at, actor_id, action, reason, limit_per_minute
-     FROM key_events WHERE key_id = ? ORDER BY id`,
+     FROM key_events WHERE key_id = ? ORDER BY id DESC${most === undefined ? '' : ` LIMIT ${most}`}`,
     [keyId],
   );
-  return rows.map(([id, key, at, actor, action, reason, limit]) => ({
+  return rows.toReversed().map(([id, key, at, actor, action, reason, limit]) => ({
     id: Number(id),
     key_id: Number(key),
     at: String(at),

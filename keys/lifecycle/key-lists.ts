@@ -68,25 +68,39 @@ export async function listKeys(database: Database, filter: Filter = {}): Promise
   return (await select(database, { where, values, isJoined, order: 'k.id' })).map(toKey);
 }
 
-/** The keys and requests of one account, oldest first. */
-export async function listKeysOf(reader: Reader, accountId: number): Promise<KeyRow[]> {
+/** A part of a list. */
+export interface Slice {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Keys and requests of one account: first those that are in use or pending, each newest first. */
+export async function listKeysOf(
+  reader: Reader,
+  accountId: number,
+  slice: Slice,
+): Promise<KeyRow[]> {
+  const order = "CASE WHEN k.state IN ('pending', 'approved') THEN 0 ELSE 1 END, k.id DESC";
   const where = 'k.account_id = ?';
-  return (await select(reader, { where, values: [accountId], order: 'k.id' })).map(toKey);
+  const rows = await select(reader, { where, values: [accountId], order: within(order, slice) });
+  return rows.map(toKey);
 }
 
-/** The requests under review, oldest first. */
-export async function pendingRequests(database: Database): Promise<KeyWithAccount[]> {
-  return withAccounts(database, { where: "k.state = 'pending'", values: [], order: 'k.id' });
+/** Requests under review, oldest first. */
+export async function pendingRequests(database: Database, slice: Slice): Promise<KeyWithAccount[]> {
+  const order = within('k.id', slice);
+  return withAccounts(database, { where: "k.state = 'pending'", values: [], order });
 }
 
-/** One page of the keys and requests that match a filter, newest first. */
+/** Keys and requests that match a filter, newest first. */
 export async function listKeysWithAccounts(
   database: Database,
-  { limit, offset, ...filter }: Filter & { readonly limit: number; readonly offset: number },
+  filter: Filter,
+  slice: Slice,
 ): Promise<KeyWithAccount[]> {
   return withAccounts(database, {
     ...conditionOf(filter, true),
-    order: `k.id DESC LIMIT ${Math.trunc(limit)} OFFSET ${Math.trunc(offset)}`,
+    order: within('k.id DESC', slice),
   });
 }
 
@@ -103,6 +117,10 @@ export async function findKeyWithAccount(
 ): Promise<KeyWithAccount | undefined> {
   const [key] = await withAccounts(database, { where: 'k.id = ?', values: [id], order: 'k.id' });
   return key;
+}
+
+function within(order: string, { limit, offset }: Slice): string {
+  return `${order} LIMIT ${Math.trunc(limit)} OFFSET ${Math.trunc(offset)}`;
 }
 
 interface Selection {

@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
 import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
+import { refuseManyRotations } from './change-limits.ts';
 import { applyTransition, REVOKE, type Transition } from './transition.ts';
 
 /** A key, and the account that it must belong to. */
@@ -41,6 +42,7 @@ export async function revealKey(database: Database, own: OwnKey): Promise<{ key:
 
 /**
  * Replaces a revealed key by a new one. The old key stops working.
+ * @throws Refusal if it was rotated too often
  * @returns the raw key, which is stored nowhere
  */
 export async function rotateKey(
@@ -59,6 +61,7 @@ export async function rotateKey(
             values: [prefix],
             otherwise: 'was rotated in the meantime; nothing was changed now',
           },
+    check: (reader) => refuseManyRotations(reader, own.id, own.at),
     mail: { publicUrl, write: rotatedMail },
   });
 }
@@ -81,7 +84,7 @@ async function storeNewKey(
   database: Database,
   { id, accountId, at }: OwnKey,
   action: 'revealed' | 'rotated',
-  more: Pick<Transition, 'condition' | 'mail'>,
+  more: Pick<Transition, 'check' | 'condition' | 'mail'>,
 ): Promise<{ key: string }> {
   const key = makeKey();
   await applyTransition(database, id, {

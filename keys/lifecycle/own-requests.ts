@@ -3,16 +3,18 @@
  * is treated as if it did not exist.
  */
 import type { Database, Reader, Value, Writer } from '../../database/database.ts';
-import { lockAccount, prepareAccountLock } from '../tables/account-lock.ts';
+import { withAccountLock } from '../tables/account-lock.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
+import { refuseManyChanges } from './change-limits.ts';
 import { recordEvent } from './history.ts';
 import { actorOf, type OwnKey, ownerOf } from './own-keys.ts';
-import { applyTransition, noSuchAccount, RENAME, Refusal, WITHDRAW } from './transition.ts';
+import { noSuchAccount, Refusal } from './refusal.ts';
+import { applyTransition, RENAME, WITHDRAW } from './transition.ts';
 import { checkLength, cleanText, readKeyName } from './typed-text.ts';
 
 /** How many requests of one account may be under review at once. */
-export const MOST_PENDING = 3;
+export const MOST_PENDING = 5;
 /** In characters, for the address of a website. */
 export const LONGEST_ADDRESS = 2000;
 
@@ -28,8 +30,8 @@ export interface RequestText {
 export interface NewRequest extends RequestText {
   readonly accountId: number;
   readonly at: Date;
-  /** The account that acts, by default `accountId`; null for an operator at the command line. */
-  readonly by?: number | null;
+  /** Null if an operator acts at the command line, not the account itself. */
+  readonly by?: null;
 }
 
 /**
@@ -39,24 +41,31 @@ export interface NewRequest extends RequestText {
  */
 export async function requestKey(
   database: Database,
-  { accountId, at, by = accountId, ...text }: NewRequest,
+  { accountId, at, by, ...text }: NewRequest,
 ): Promise<{ id: number }> {
   const columns = columnsOf(text);
+  const refuseTooMany = async (reader: Reader) => {
+    if (by !== null) await refuseManyChanges(reader, accountId, at);
+    await refuseOneTooMany(reader, accountId);
+  };
   // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
-  await refuseOneTooMany(database, accountId);
+  await refuseTooMany(database);
   const hasTable = await hasAccounts(database);
   if (!hasTable || !(await findAccount(database, accountId))) throw noSuchAccount(accountId);
-  await prepareAccountLock(database, accountId);
-  return database.transaction(async (writer) => {
-    await lockAccount(writer, accountId);
-    await refuseOneTooMany(writer, accountId);
+  return withAccountLock(database, accountId, async (writer) => {
+    await refuseTooMany(writer);
     const id = await insertKey(writer, {
       account_id: accountId,
       state: 'pending',
       requested_at: toDatabaseTime(at),
       ...columns,
     });
-    await recordEvent(writer, { keyId: id, at, actorId: by, action: 'requested' });
+    await recordEvent(writer, {
+      keyId: id,
+      at,
+      actorId: by === null ? null : accountId,
+      action: 'requested',
+    });
     return { id };
   });
 }
@@ -112,12 +121,17 @@ async function insertKey(
   return insertId;
 }
 
-async function refuseOneTooMany(reader: Reader, accountId: number): Promise<void> {
-  const [row] = await reader.rows(
-    "SELECT COUNT(*) FROM api_keys WHERE account_id = ? AND state = 'pending'",
+/** Whether {@link MOST_PENDING} requests of an account are under review. */
+export async function hasMostPending(reader: Reader, accountId: number): Promise<boolean> {
+  const pending = await reader.rows(
+    `SELECT id FROM api_keys WHERE account_id = ? AND state = 'pending' LIMIT ${MOST_PENDING}`,
     [accountId],
   );
-  if (Number(row?.[0]) < MOST_PENDING) return;
+  return pending.length === MOST_PENDING;
+}
+
+async function refuseOneTooMany(reader: Reader, accountId: number): Promise<void> {
+  if (!(await hasMostPending(reader, accountId))) return;
   throw new Refusal(
     `${MOST_PENDING} of your requests are waiting for review already. You can send another one when a moderator has decided about one of them, or when you withdraw one.`,
     'conflict',

@@ -5,7 +5,7 @@
 import type { Database } from '../../database/database.ts';
 import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
-import { lockAccount, prepareAccountLock } from '../tables/account-lock.ts';
+import { withAccountLock } from '../tables/account-lock.ts';
 import { findAccountByEmail } from '../tables/accounts.ts';
 import { addSeconds, toDatabaseTime } from '../tables/database-time.ts';
 import {
@@ -35,9 +35,7 @@ export async function mailSignInLink(
   // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
   if (await hasMostLinks(database, owner.id, at)) return false;
   await removeOldLinks(database, at);
-  await prepareAccountLock(database, owner.id);
-  return database.transaction(async (writer) => {
-    await lockAccount(writer, owner.id);
+  return withAccountLock(database, owner.id, async (writer) => {
     if (await hasMostLinks(writer, owner.id, at)) return false;
     // This token is never used: `writeMail` replaces it when the mail is sent.
     const { tokenHash } = await addLink(writer, owner.id, at);

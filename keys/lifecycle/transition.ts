@@ -10,25 +10,16 @@
  * transition at once, one succeeds and the other is refused. The event and the mail of a transition are
  * written in the same transaction.
  */
-import type { Database, Reader, Value } from '../../database/database.ts';
+import type { Database, Reader, Value, Writer } from '../../database/database.ts';
 import type { KeyState } from '../../format/api-key.ts';
 import type { KeyNews, MailText } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
+import { withAccountLock } from '../tables/account-lock.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { toText } from '../tables/values.ts';
+import { refuseManyChanges } from './change-limits.ts';
 import { type EventAction, recordEvent } from './history.ts';
-
-/** An action was refused, and nothing was changed. The message is for the user who tried it. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
-  /** The input is wrong, the key or account does not exist, or the present state forbids the action. */
-  readonly kind: 'invalid' | 'missing' | 'conflict';
-
-  constructor(message: string, kind: Refusal['kind']) {
-    super(message);
-    this.kind = kind;
-  }
-}
+import { noSuchKey, Refusal } from './refusal.ts';
 
 /** The states before and after a transition. */
 interface StateChange {
@@ -70,7 +61,7 @@ export const CHANGE_LIMIT: StateChange = {
 
 /** A transition with everything that is written with it. */
 export interface Transition extends StateChange {
-  /** The account that must own the key; undefined for any. */
+  /** The account that acts on its own key; undefined if somebody else acts on any key. */
   readonly ownedBy?: number | undefined;
   /** A further condition. */
   readonly condition?: {
@@ -87,20 +78,25 @@ export interface Transition extends StateChange {
     readonly reason?: string | undefined;
     readonly limit?: number;
   };
+  /** Checks the history of the key once its row is locked. @throws Refusal */
+  readonly check?: (reader: Reader) => Promise<void>;
   /** Writes the mail to the owner, if the key has an owner. */
   readonly mail?: { readonly publicUrl: string; write(news: KeyNews): MailText };
 }
 
-/** @throws Refusal if the key does not exist, has another state, or does not meet the condition */
+/**
+ * @throws Refusal if the key does not exist, has another state, or does not meet the condition, or if its
+ * owner has made too many changes
+ */
 export async function applyTransition(
   database: Database,
   id: number,
   transition: Transition,
 ): Promise<void> {
-  const { from, ownedBy, condition, event, mail } = transition;
+  const { from, ownedBy, condition, event, mail, check } = transition;
   const isMailed = mail !== undefined && (await hasAccounts(database));
   const { assignments, values } = assignmentsOf(transition);
-  await database.transaction(async (writer) => {
+  const write = async (writer: Writer) => {
     const { changes: changedRows } = await writer.run(
       `UPDATE api_keys SET ${assignments} WHERE id = ? AND state IN (${from.map(() => '?').join(', ')})
        ${ownedBy === undefined ? '' : 'AND account_id = ?'}
@@ -114,12 +110,21 @@ export async function applyTransition(
       ],
     );
     if (changedRows !== 1) throw await refusalOf(writer, id, transition);
+    await check?.(writer);
     await recordEvent(writer, { keyId: id, ...event });
     if (!isMailed) return;
     const news = await readNews(writer, id, mail.publicUrl);
     if (news === undefined) return;
     const recipient = news.owner.email;
     await enqueueMail(writer, { ...mail.write(news), keyId: id, recipient, at: event.at });
+  };
+  // Moderators and operators may make any number of changes.
+  if (ownedBy === undefined) return database.transaction(write);
+  // Checked before the lock as well, so that a flood of changes is refused without waiting for it.
+  await refuseManyChanges(database, ownedBy, event.at);
+  await withAccountLock(database, ownedBy, async (writer) => {
+    await refuseManyChanges(writer, ownedBy, event.at);
+    await write(writer);
   });
 }
 
@@ -166,12 +171,4 @@ async function refusalOf(
       ? condition.otherwise
       : `is ${row[0]}: ${rule}`;
   return new Refusal(`Key ${id} ${why}.`, 'conflict');
-}
-
-export function noSuchKey(id: number): Refusal {
-  return new Refusal(`There is no key ${id}.`, 'missing');
-}
-
-export function noSuchAccount(id: number): Refusal {
-  return new Refusal(`There is no account ${id}.`, 'missing');
 }

@@ -1,6 +1,6 @@
 /** Checks and cleans purposes, reasons, notes and limits that people typed. */
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
-import { Refusal } from './transition.ts';
+import { Refusal } from './refusal.ts';
 
 /** In UTF-16 code units, which the attribute `maxlength` of a form also counts. */
 export const LONGEST_TEXT = 5000;

@@ -4,7 +4,7 @@
  * mail may be sent twice; both then have the same Message-ID, unless the mail contains a sign-in link.
  * Invariant: no row contains a token that signs anybody in.
  */
-import type { Database, Reader, Writer } from '../../database/database.ts';
+import type { Database, Reader, Value, Writer } from '../../database/database.ts';
 import { addSeconds, fromDatabaseTime, toDatabaseTime } from '../tables/database-time.ts';
 import { toNumber, toText } from '../tables/values.ts';
 import type { MailText } from './mail-texts.ts';
@@ -12,6 +12,7 @@ import { type DueMail, type WrittenMail, writeMail } from './mail-writing.ts';
 import { isMailAddress, isRefusal, type Mailer } from './mailer.ts';
 
 const MAILS_A_ROUND = 100;
+const MOST_COUNTED = 10_000;
 /** How long a mail is reserved for the program that sends it. Sending it takes less time. */
 const CLAIM_SECONDS = 900;
 const LONGEST_ROUND_MS = 300_000;
@@ -19,6 +20,9 @@ const FIRST_PAUSE_SECONDS = 10;
 const LONGEST_PAUSE_SECONDS = 3600;
 /** After this time, a mail is given up. RFC 5321, section 4.5.4.1 asks for at least 4 to 5 days. */
 const PATIENCE_SECONDS = 5 * 24 * 3600;
+/** How long after a mail about a key the next one waits. */
+const KEY_PAUSE_SECONDS = 60;
+const KEPT_SECONDS = 30 * 24 * 3600;
 const LONGEST_RECIPIENT = 320;
 const LONGEST_ERROR = 1000;
 
@@ -85,8 +89,8 @@ export async function enqueueMail(
 }
 
 /**
- * Sends the mails that are due, in the order in which they became due. Stops at the first failure that
- * concerns all mails; the other mails stay due.
+ * Sends the mails that are due, in the order in which they became due, and about each key at most one in
+ * {@link KEY_PAUSE_SECONDS}. Stops at the first failure that concerns all mails; the other mails stay due.
  * @returns how many mails were sent, and how many failed
  */
 export async function sendDueMails(
@@ -94,23 +98,21 @@ export async function sendDueMails(
   mailer: Mailer,
   now: Date,
 ): Promise<{ sent: number; failed: number }> {
-  const time = toDatabaseTime(now);
-  await database.run(
-    `UPDATE mail_outbox SET next_attempt_at = NULL, body = '', last_error = 'It expired before it was sent.'
-     WHERE next_attempt_at IS NOT NULL AND expires_at <= ?`,
-    [time],
-  );
   const due = await database.rows(
-    `SELECT id, attempts, recipient, subject, body, created_at FROM mail_outbox
-     WHERE next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ${MAILS_A_ROUND}`,
-    [time],
+    `SELECT id, key_id, expires_at, attempts, recipient, subject, body, created_at
+     FROM mail_outbox m WHERE next_attempt_at <= ? AND NOT EXISTS (
+       SELECT 1 FROM mail_outbox s WHERE s.key_id = m.key_id AND s.sent_at > ?
+     ) ORDER BY next_attempt_at, id LIMIT ${MAILS_A_ROUND}`,
+    [toDatabaseTime(now), toDatabaseTime(addSeconds(now, -KEY_PAUSE_SECONDS))],
   );
+  const sentAbout = new Set<Value>();
   let sent = 0;
   let failed = 0;
   const started = performance.now();
-  for (const [id, attempts, recipient, subject, body, createdAt] of due) {
+  for (const [id, keyId, expiresAt, attempts, recipient, subject, body, createdAt] of due) {
     const elapsed = performance.now() - started;
     if (elapsed > LONGEST_ROUND_MS) break;
+    if (sentAbout.has(keyId)) continue;
     const row: DueMail = {
       id: Number(id),
       attempts: Number(attempts),
@@ -120,7 +122,12 @@ export async function sendDueMails(
       createdAt: String(createdAt),
     };
     if (!(await claim(database, row, now))) continue;
-    const written = await writeMail(database, row, new Date(now.getTime() + elapsed));
+    const at = new Date(now.getTime() + elapsed);
+    if (expiresAt !== null && String(expiresAt) <= toDatabaseTime(at)) {
+      await giveUp(database, row.id, 'It expired before it was sent.');
+      continue;
+    }
+    const written = await writeMail(database, row, at);
     if (written === undefined) {
       await giveUp(
         database,
@@ -138,21 +145,38 @@ export async function sendDueMails(
       continue;
     }
     sent++;
+    if (keyId !== null) sentAbout.add(keyId);
     await database.run(
       `UPDATE mail_outbox SET sent_at = ?, next_attempt_at = NULL, body = '', last_error = NULL
        WHERE id = ?`,
-      [time, row.id],
+      [toDatabaseTime(new Date(now.getTime() + performance.now() - started)), row.id],
     );
   }
   return { sent, failed };
 }
 
-/** How many mails wait to be sent, and when the oldest of them was queued; undefined if there are none. */
+/** Removes mails {@link KEPT_SECONDS} after they were sent, or were queued and then never sent. */
+export async function removeOldMails(database: Database, now: Date): Promise<void> {
+  const oldest = toDatabaseTime(addSeconds(now, -KEPT_SECONDS));
+  await database.run(
+    `DELETE FROM mail_outbox WHERE sent_at < ?
+       OR (sent_at IS NULL AND next_attempt_at IS NULL AND created_at < ?)`,
+    [oldest, oldest],
+  );
+}
+
+/**
+ * How many mails wait to be sent, up to {@link MOST_COUNTED}, and when the oldest of them was queued;
+ * undefined if there are none.
+ */
 export async function readBacklog(
   reader: Reader,
 ): Promise<{ readonly waiting: number; readonly oldest: Date | undefined }> {
   const [[waiting, oldest] = []] = await reader.rows(
-    'SELECT COUNT(*), MIN(created_at) FROM mail_outbox WHERE next_attempt_at IS NOT NULL',
+    `SELECT COUNT(*), MIN(created_at) FROM (
+       SELECT created_at FROM mail_outbox WHERE next_attempt_at IS NOT NULL
+       ORDER BY next_attempt_at LIMIT ${MOST_COUNTED}
+     ) waiting`,
   );
   const time = toText(oldest ?? null);
   return {

@@ -17,7 +17,7 @@ export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
   // Only `schedule` writes here, which often has the same user.
   key_usage: { use: [], setup: ['INSERT', 'UPDATE', 'DELETE', 'CREATE'] },
   request_turns: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
-  mail_outbox: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
+  mail_outbox: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
   sign_in_links: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
   sessions: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
 };

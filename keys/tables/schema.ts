@@ -45,7 +45,7 @@ export const KEYS_TABLES = {
       name: 'VARCHAR(100) NULL',
     },
     unique: ['key_hash'],
-    keys: ['account_id', 'state'],
+    keys: ['account_id, state', 'state'],
   },
   // Who did what to which key. Triggers refuse to change or remove a row (history-triggers.ts).
   key_events: {
@@ -59,7 +59,7 @@ export const KEYS_TABLES = {
       reason: 'TEXT NULL',
       limit_per_minute: 'INT UNSIGNED NULL',
     },
-    keys: ['key_id'],
+    keys: ['key_id, at', 'actor_id, at'],
   },
   // What each key has used, by day in UTC and run of a proxy. `cover-catalogue schedule` writes the rows
   // (generator/keys/import-counts.ts), and removes old ones.
@@ -104,7 +104,7 @@ export const KEYS_TABLES = {
       sent_at: 'DATETIME NULL',
       last_error: 'TEXT NULL',
     },
-    keys: ['next_attempt_at'],
+    keys: ['next_attempt_at', 'key_id, sent_at', 'sent_at'],
   },
   sign_in_links: {
     columns: {

@@ -3,8 +3,8 @@
  * each. Invariant: no line contains an API key.
  */
 import type { BlockList } from 'node:net';
+import { fullClientAddress } from '../../program/client-address.ts';
 import type { LogAccess } from '../api/answers.ts';
-import { fullClientAddress } from '../limits/client-address.ts';
 import { showTarget } from './shown-target.ts';
 
 const FIRST_ERROR = 400;

@@ -3,11 +3,11 @@
  * without one are limited by client address.
  */
 import type { BlockList } from 'node:net';
+import { clientAddress } from '../../program/client-address.ts';
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
 import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
-import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import { ERRORS } from './send.ts';
 

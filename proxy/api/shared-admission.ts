@@ -6,10 +6,11 @@
  * address. So a key that is not in use is admitted only if the address had anything left after all
  * guesses that came before it, which one call of the store decides.
  */
+
+import { clientAddress } from '../../program/client-address.ts';
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
 import { isValid, type KeyRecord } from '../keys/key-table.ts';
-import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import { addressWindowName, keyWindowName } from '../limits/shared/own-windows.ts';
 import type { FleetWindow, Question } from '../limits/shared/waiting-rows.ts';

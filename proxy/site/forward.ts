@@ -9,10 +9,10 @@ import type { BlockList } from 'node:net';
 import { Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
+import { isTrusted, withoutMapping } from '../../program/client-address.ts';
 import { mostForwards } from '../../program/connections.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
 import { LONGEST_DRAIN_MS } from '../http/node-response.ts';
-import { isTrusted, withoutMapping } from '../limits/client-address.ts';
 import { prepareBadRequest, prepareSiteError, refuse } from './error-page.ts';
 
 /** In bytes; the account pages accept no larger body. */

@@ -14,8 +14,9 @@ import { KINDS } from '../support/databases.ts';
 import { runProgram } from '../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
+const ALL = { limit: 1_000, offset: 0 };
 const TOO_MANY =
-  '3 of your requests are waiting for review already. You can send another one when a moderator has decided about one of them, or when you withdraw one.';
+  '5 of your requests are waiting for review already. You can send another one when a moderator has decided about one of them, or when you withdraw one.';
 
 describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   let database: KeysDatabase;
@@ -33,7 +34,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
       ...changes,
     });
   const pendingOf = async (owner: Account) =>
-    (await listKeysOf(database, owner.id)).filter(({ state }) => state === 'pending').length;
+    (await listKeysOf(database, owner.id, ALL)).filter(({ state }) => state === 'pending').length;
 
   it('is stored for review with its text, and without a key', async () => {
     const owner = await database.addOwner();
@@ -51,7 +52,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
       requested_at: '2026-03-04 05:06:07',
       reviewed_at: null,
     });
-    expect((await pendingRequests(database)).at(-1)?.id).toBe(id);
+    expect((await pendingRequests(database, ALL)).at(-1)?.id).toBe(id);
     // No mail is sent before the decision.
     expect(await database.rows('SELECT id FROM mail_outbox WHERE key_id = ?', [id])).toEqual([]);
   });
@@ -129,10 +130,10 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
       kind: 'missing',
       message: 'There is no account 77777.',
     });
-    expect(await listKeysOf(database, 77_777)).toEqual([]);
+    expect(await listKeysOf(database, 77_777, ALL)).toEqual([]);
   });
 
-  it('is refused if three others of the account are under review', async () => {
+  it('is refused if five others of the account are under review', async () => {
     const owner = await database.addOwner();
     const first = await request(owner);
     for (let i = 1; i < MOST_PENDING; i++) await request(owner);
@@ -148,7 +149,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     await request(await database.addOwner());
   });
 
-  it('is one of only three under review after 10,000 simultaneous ones', async () => {
+  it('is one of only five under review after 10,000 simultaneous ones', async () => {
     const owner = await database.addOwner();
     let accepted = 0;
     const refusals = new Map<string, number>();
@@ -161,17 +162,17 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
       }
     };
     await Promise.all(Array.from({ length: 20 }, () => requestRepeatedly(500)));
-    expect([accepted, [...refusals]]).toEqual([3, [[TOO_MANY, 9_997]]]);
-    expect(await pendingOf(owner)).toBe(3);
+    expect([accepted, [...refusals]]).toEqual([5, [[TOO_MANY, 9_995]]]);
+    expect(await pendingOf(owner)).toBe(5);
     expect(
       await database.rows(
         'SELECT COUNT(*) FROM key_events WHERE key_id IN (SELECT id FROM api_keys WHERE account_id = ?)',
         [owner.id],
       ),
-    ).toEqual([[3]]);
+    ).toEqual([[5]]);
   }, 60_000);
 
-  it('is one of only three after several programs have sent requests at once', async () => {
+  it('is one of only five after several programs have sent requests at once', async () => {
     const owner = await database.addOwner();
     const args = [
       'request',
@@ -183,13 +184,13 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
       'http://a.b',
     ];
     const all = await Promise.all(
-      Array.from({ length: 6 }, () =>
+      Array.from({ length: 8 }, () =>
         runProgram('keys/cli/main.ts', args, { DATABASE_URL: database.url }),
       ),
     );
-    expect(all.map(({ code }) => code).toSorted()).toEqual([0, 0, 0, 1, 1, 1]);
+    expect(all.map(({ code }) => code).toSorted()).toEqual([0, 0, 0, 0, 0, 1, 1, 1]);
     for (const { code, stderr } of all) if (code === 1) expect(stderr).toBe(`${TOO_MANY}\n`);
-    expect(await pendingOf(owner)).toBe(3);
+    expect(await pendingOf(owner)).toBe(5);
   });
 
   it('can be searched by state and by any of its texts, also its owner’s name, in pages', async () => {
@@ -197,9 +198,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     const id = await database.keyIn('revealed', owner.id);
     const other = await database.keyIn('pending', owner.id);
     const found = async (text: string, state?: 'approved' | 'pending') =>
-      (await listKeysWithAccounts(database, { text, state, limit: 10, offset: 0 })).map(
-        (key) => key.id,
-      );
+      (await listKeysWithAccounts(database, { text, state }, ALL)).map((key) => key.id);
     expect(await found('quux_')).toEqual([other, id]);
     expect(await found('zoe@COVERS')).toEqual([other, id]);
     expect(await found('quux_', 'approved')).toEqual([id]);
@@ -207,7 +206,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     const prefix = (await findKeyWithAccount(database, id))?.key_prefix as string;
     expect(await found(prefix)).toEqual([id]);
     expect((await listKeys(database, { text: 'quux_' })).map((key) => key.id)).toEqual([id, other]);
-    const page = await listKeysWithAccounts(database, { text: 'quux_', limit: 1, offset: 1 });
+    const page = await listKeysWithAccounts(database, { text: 'quux_' }, { limit: 1, offset: 1 });
     expect(page.map((key) => [key.id, key.account_name])).toEqual([[id, owner.name]]);
   });
 });

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { parseKeys } from '../../format/keys-file.ts';
 import { exportKeys } from '../../generator/keys/export-keys.ts';
+import { passMailPause } from '../support/account.ts';
 import { KINDS, type Kind, sharedMariaDb } from '../support/databases.ts';
 import { type Finished, makeFolder, runProgram } from '../support/product.ts';
 import { type KeysDatabase, openKeysDatabase, STATES } from './keys-database.ts';
@@ -58,6 +59,9 @@ describe.each(KINDS)('with a %s database', (kind) => {
       outputs.push(await done(verb, ...(verb === 'history' ? ['2'] : []), '--json'));
     }
     await done('outbox', '--send');
+    await passMailPause(database);
+    await done('outbox', '--send');
+    await passMailPause(database);
     await done('revoke', '2', '--reason', 'a test');
     outputs.push(await done('outbox', '--send', '--all'));
     await exported();

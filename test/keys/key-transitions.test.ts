@@ -1,10 +1,11 @@
 /** The states of a key and the transitions between them: which are allowed, to whom, and their effects. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { renameKey, withdrawRequest } from '../../keys/lifecycle/own-requests.ts';
+import type { Refusal } from '../../keys/lifecycle/refusal.ts';
 import {
   approveRequest,
   changeLimit,
@@ -12,7 +13,6 @@ import {
   rejectRequest,
   revokeKey,
 } from '../../keys/lifecycle/reviews.ts';
-import type { Refusal } from '../../keys/lifecycle/transition.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
 import {
@@ -230,7 +230,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
 
   describe('that is approved', () => {
     let owner: Account;
-    beforeAll(async () => {
+    beforeEach(async () => {
       owner = await database.addOwner();
     });
     const own = (id: number) => ({ id, accountId: owner.id, at: AT, publicUrl: PUBLIC_URL });

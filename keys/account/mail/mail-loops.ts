@@ -8,10 +8,11 @@ import { messageOf } from '../../../program/failure.ts';
 import { poll } from '../../../program/poll.ts';
 import { mailSignInLink } from '../../lifecycle/sign-in.ts';
 import type { Mailer } from '../../mail/mailer.ts';
-import { sendDueMails } from '../../mail/outbox.ts';
+import { removeOldMails, sendDueMails } from '../../mail/outbox.ts';
 import { endOfLink } from '../../tables/sign-in-links.ts';
 
 const POLL_MS = 1_000;
+const CLEANING_MS = 3_600_000;
 /** How many links are created at the same time. */
 const CONCURRENCY = 8;
 
@@ -36,9 +37,13 @@ export interface MailWork {
 
 export function startMailLoops(work: MailWork): MailLoops {
   const requests = makeLinkRequests(work);
-  const loops = [requests.createLinks, makeMailRound(work)].map((step) =>
-    poll(step, POLL_MS, (error) => work.log.error({ err: error }, 'the mail worker failed')),
-  );
+  const every = (step: () => Promise<void>, interval: number) =>
+    poll(step, interval, (error) => work.log.error({ err: error }, 'the mail worker failed'));
+  const loops = [
+    every(requests.createLinks, POLL_MS),
+    every(makeMailRound(work), POLL_MS),
+    every(() => removeOldMails(work.database, new Date()), CLEANING_MS),
+  ];
   for (const loop of loops) void loop.start();
   return {
     requestLink: requests.add,

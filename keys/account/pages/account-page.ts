@@ -7,11 +7,18 @@ import { MOST_PENDING } from '../../lifecycle/own-requests.ts';
 import { PATHS } from '../../paths.ts';
 import { keyCard } from './key-card.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';
+import { pageLinks } from './page-links.ts';
 import { type Draft, requestForm } from './request-form.ts';
 
 export interface AccountPage {
   readonly viewer: Viewer;
+  /** One page of them: first those that are in use or pending, each newest first. */
   readonly keys: readonly KeyRow[];
+  /** The number of the page; the first is 1. */
+  readonly page: number;
+  readonly hasMore: boolean;
+  /** Whether fewer than {@link MOST_PENDING} requests are under review. */
+  readonly mayRequest: boolean;
   /** By the id of the key. */
   readonly usage: ReadonlyMap<number, readonly DayOfUse[]>;
   readonly now: Date;
@@ -25,15 +32,14 @@ const ENDED = ['rejected', 'withdrawn', 'revoked'];
 
 export function accountPage(page: AccountPage): Html {
   const { viewer, keys, notice } = page;
-  const newestFirst = keys.toSorted((a, b) => b.id - a.id);
   const card = (key: KeyRow) =>
     keyCard(key, {
       viewer,
       now: page.now,
       usage: page.usage.get(key.id) ?? [],
     });
-  const open = newestFirst.filter(({ state }) => !ENDED.includes(state));
-  const ended = newestFirst.filter(({ state }) => ENDED.includes(state));
+  const open = keys.filter(({ state }) => !ENDED.includes(state));
+  const ended = keys.filter(({ state }) => ENDED.includes(state));
   return makePage({
     title: 'API keys',
     viewer,
@@ -42,7 +48,7 @@ export function accountPage(page: AccountPage): Html {
     body: html`
       <section aria-labelledby="your-keys">
         <h2 id="your-keys">Your keys</h2>
-        ${open.length === 0 ? noKeys(ended.length > 0) : html`<ul class="cards">${open.map(card)}</ul>`}
+        ${open.length === 0 ? page.page === 1 && noKeys(ended.length > 0) : html`<ul class="cards">${open.map(card)}</ul>`}
         ${
           ended.length > 0 &&
           html`<details class="ended">
@@ -50,6 +56,7 @@ export function accountPage(page: AccountPage): Html {
           <ul class="cards">${ended.map(card)}</ul>
         </details>`
         }
+        ${pageLinks({ path: PATHS.keys, name: 'page', page: page.page, hasMore: page.hasMore, before: 'Previous keys', after: 'More keys', anchor: 'your-keys' })}
       </section>
       <section aria-labelledby="request">
         <h2 id="request">Request a key</h2>
@@ -63,10 +70,9 @@ function noKeys(hadKeys: boolean): Html {
   return html`<p>No keys yet. Programs need one to call the API: request your first one below.</p>`;
 }
 
-function newRequest({ viewer, keys, draft, defaultLimit }: AccountPage): Html {
-  const pending = keys.filter(({ state }) => state === 'pending').length;
-  if (pending >= MOST_PENDING) {
-    return html`<p>You have ${pending} requests waiting for review. You can send another one when a moderator has decided about one of them, or when you withdraw one.</p>`;
+function newRequest({ viewer, mayRequest, draft, defaultLimit }: AccountPage): Html {
+  if (!mayRequest) {
+    return html`<p>You have ${MOST_PENDING} requests waiting for review. You can send another one when a moderator has decided about one of them, or when you withdraw one.</p>`;
   }
   return requestForm({
     viewer,

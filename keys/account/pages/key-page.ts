@@ -38,7 +38,10 @@ export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
 export interface KeyPage {
   readonly viewer: Viewer;
   readonly key: KeyWithAccount;
+  /** The last events, oldest first. */
   readonly events: readonly NamedEvent[];
+  /** Whether there were events before them. */
+  readonly hasEarlier: boolean;
   readonly usage: readonly DayOfUse[];
   readonly now: Date;
   readonly defaultLimit: number;
@@ -64,6 +67,7 @@ export function keyPage(page: KeyPage): Html {
       ${key.state === 'approved' && changesOfApproved(key, viewer)}
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
+        ${page.hasEarlier && html`<p>Only the last ${events.length} events: <code>cover-catalogue keys history ${key.id}</code> prints all.</p>`}
         ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : html`<ol class="history">${events.map(eventItem)}</ol>`}
       </section>`,
   });

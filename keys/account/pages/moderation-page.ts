@@ -15,6 +15,7 @@ import {
   stateBadge,
 } from './key-parts.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';
+import { pageLinks } from './page-links.ts';
 
 /** Which keys the list shows. */
 export interface Filter {
@@ -26,7 +27,11 @@ export interface Filter {
 
 export interface ModerationPage {
   readonly viewer: Viewer;
+  /** One page of the requests under review, oldest first. */
   readonly pending: readonly KeyWithAccount[];
+  /** The number of that page; the first is 1. */
+  readonly waitingPage: number;
+  readonly hasMoreWaiting: boolean;
   readonly keys: readonly KeyWithAccount[];
   readonly hasMore: boolean;
   readonly filter: Filter;
@@ -44,6 +49,8 @@ export function moderationPage(parts: ModerationPage): Html {
           ${facts(key, [limitOf(key)])}
           ${decisions(key, viewer, defaultLimit)}
         </li>`;
+  const { state, text } = parts.filter;
+  const links = { path: PATHS.review, fields: { state, text } };
   return makePage({
     title: 'Review API keys',
     viewer,
@@ -52,13 +59,14 @@ export function moderationPage(parts: ModerationPage): Html {
     body: html`
       <section aria-labelledby="pending">
         <h2 id="pending">Waiting for review</h2>
-        ${pending.length === 0 ? html`<p>Nothing to review. New requests appear here.</p>` : html`<ul class="cards">${pending.map(card)}</ul>`}
+        ${pending.length === 0 ? parts.waitingPage === 1 && html`<p>Nothing to review. New requests appear here.</p>` : html`<ul class="cards">${pending.map(card)}</ul>`}
+        ${pageLinks({ ...links, name: 'waiting', page: parts.waitingPage, hasMore: parts.hasMoreWaiting, before: 'Older requests', after: 'Newer requests', anchor: 'pending' })}
       </section>
       <section aria-labelledby="all">
         <h2 id="all">All keys</h2>
         ${filterForm(parts.filter)}
         ${keys.length === 0 ? noneFound(parts.filter) : html`<ul class="rows">${keys.map(row)}</ul>`}
-        ${pageLinks(parts.filter, parts.hasMore)}
+        ${pageLinks({ ...links, name: 'page', page: parts.filter.page, hasMore: parts.hasMore, before: 'Newer keys', after: 'Older keys', anchor: 'all' })}
       </section>`,
   });
 }
@@ -96,18 +104,4 @@ function filterForm({ state, text }: Filter): Html {
           <input id="text" name="text" type="search" maxlength="200" value="${text}"></div>
           <button class="quiet">Filter</button>
         </form>`;
-}
-
-function pageLinks(filter: Filter, hasMore: boolean): Html | undefined {
-  if (filter.page === 1 && !hasMore) return undefined;
-  const link = (page: number, text: string) => {
-    const query = new URLSearchParams({ page: String(page) });
-    if (filter.state !== undefined) query.set('state', filter.state);
-    if (filter.text !== '') query.set('text', filter.text);
-    return html`<a href="${PATHS.review}?${query.toString()}#all">${text}</a>`;
-  };
-  return html`<nav class="pages" aria-label="Pages of the list">
-          ${filter.page > 1 && link(filter.page - 1, 'Newer keys')}
-          ${hasMore && link(filter.page + 1, 'Older keys')}
-        </nav>`;
 }

@@ -9,8 +9,8 @@ import {
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
+import { Refusal } from '../../lifecycle/refusal.ts';
 import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/reviews.ts';
-import { Refusal } from '../../lifecycle/transition.ts';
 import {
   ANY_KEY,
   PATHS,
@@ -29,16 +29,19 @@ import { needsAccount, needsModerator } from './guards.ts';
 import {
   doneNotice,
   keyIdOf,
+  pageOf,
   type RefusalStatus,
   redirect,
+  refuse,
   sendMessage,
   sendPage,
-  statusOf,
+  sliceFor,
 } from './replies.ts';
 import type { AccountVisit, App, FormVisit, Site, Visit } from './site.ts';
 
 const PER_PAGE = 50;
-const LAST_PAGE = 100_000;
+/** How many events the page of a key shows. */
+const MOST_EVENTS = 100;
 
 const DONE: Readonly<Record<ReviewAction, string>> = {
   approve: 'Approved. The owner gets an e-mail.',
@@ -63,7 +66,11 @@ export function addModerationRoutes(app: App, site: Site): void {
     const events = await namedEventsOf(database, key.id);
     const usage = await usageOf(database, [key.id], { days: CHART_DAYS, now });
     const used = usage.get(key.id) ?? [];
-    const page = { viewer, key, events, usage: used, now, defaultLimit, notice };
+    const page = {
+      ...{ viewer, key, usage: used, now, defaultLimit, notice },
+      events: events.slice(-MOST_EVENTS),
+      hasEarlier: events.length > MOST_EVENTS,
+    };
     return sendPage(c, status, keyPage(page));
   }
 
@@ -82,7 +89,7 @@ export function addModerationRoutes(app: App, site: Site): void {
         await actions[action](id, c.var);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        return showKey(c, c.var, statusOf(error), { kind: 'refused', text: error.message });
+        return showKey(c, c.var, refuse(c, error), { kind: 'refused', text: error.message });
       }
       const isDecision = action === 'approve' || action === 'reject';
       return redirect(c, `${isDecision ? PATHS.review : reviewPath(id)}?done=${action}`);
@@ -113,17 +120,15 @@ async function showAll(
 ): Promise<Response> {
   const state = KEY_STATES.find((known) => known === c.req.query('state'));
   const text = (c.req.query('text') ?? '').trim().slice(0, 200);
-  const page = pageOf(c.req.query('page'));
-  const found = await listKeysWithAccounts(database, {
-    state,
-    text,
-    // One more than a page shows, to find out whether there is another page.
-    limit: PER_PAGE + 1,
-    offset: (page - 1) * PER_PAGE,
-  });
+  const page = pageOf(c, 'page');
+  const found = await listKeysWithAccounts(database, { state, text }, sliceFor(page, PER_PAGE));
+  const waitingPage = pageOf(c, 'waiting');
+  const waiting = await pendingRequests(database, sliceFor(waitingPage, PER_PAGE));
   const markup = moderationPage({
     viewer,
-    pending: await pendingRequests(database),
+    pending: waiting.slice(0, PER_PAGE),
+    waitingPage,
+    hasMoreWaiting: waiting.length > PER_PAGE,
     keys: found.slice(0, PER_PAGE),
     hasMore: found.length > PER_PAGE,
     filter: { state, text, page },
@@ -133,15 +138,9 @@ async function showAll(
   return sendPage(c, 200, markup);
 }
 
-/** The number of the requested page of the list; 1 if the text is not such a number. */
-function pageOf(text: string | undefined): number {
-  const page = Number(text ?? 1);
-  return Number.isInteger(page) && page >= 1 && page <= LAST_PAGE ? page : 1;
-}
-
-/** The history of a key, with the names of the accounts. */
+/** The last events of a key, with the names of the accounts. */
 async function namedEventsOf(database: Database, keyId: number): Promise<NamedEvent[]> {
-  const events = await eventsOf(database, keyId);
+  const events = await eventsOf(database, keyId, MOST_EVENTS + 1);
   const names = new Map<number | null, string | null>([[null, null]]);
   for (const { actor_id } of events) {
     if (actor_id === null || names.has(actor_id)) continue;

@@ -3,13 +3,16 @@ import type { Context } from 'hono';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
 import type { OwnKey } from '../../lifecycle/own-keys.ts';
-import { Refusal } from '../../lifecycle/transition.ts';
+import { hasMostPending } from '../../lifecycle/own-requests.ts';
+import { Refusal } from '../../lifecycle/refusal.ts';
 import { accountPage } from '../pages/account-page.ts';
 import type { Notice } from '../pages/layout.ts';
 import type { Draft } from '../pages/request-form.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
-import { keyIdOf, type RefusalStatus, sendPage, statusOf } from './replies.ts';
+import { keyIdOf, pageOf, type RefusalStatus, refuse, sendPage, sliceFor } from './replies.ts';
 import type { AccountVisit, Site } from './site.ts';
+
+const KEYS_PER_PAGE = 20;
 
 /** The key that the path of a request names. */
 export function ownKeyOf(c: Context, { account, at }: AccountVisit): OwnKey {
@@ -27,11 +30,26 @@ export async function showKeys(
   }: { status?: 200 | RefusalStatus; notice?: Notice | undefined; draft?: Draft | undefined },
 ): Promise<Response> {
   const { database, defaultLimit } = site;
-  const keys = await listKeysOf(database, account.id);
+  const page = pageOf(c, 'page');
+  const found = await listKeysOf(database, account.id, sliceFor(page, KEYS_PER_PAGE));
+  const keys = found.slice(0, KEYS_PER_PAGE);
   const ids = keys.map(({ id }) => id);
   const usage = await usageOf(database, ids, { days: CHART_DAYS, now });
-  const page = { viewer, keys, usage, now, defaultLimit, ...rest };
-  return sendPage(c, status, accountPage(page));
+  return sendPage(
+    c,
+    status,
+    accountPage({
+      viewer,
+      keys,
+      page,
+      hasMore: found.length > KEYS_PER_PAGE,
+      mayRequest: !(await hasMostPending(database, account.id)),
+      usage,
+      now,
+      defaultLimit,
+      ...rest,
+    }),
+  );
 }
 
 /** Performs an action. If it is refused, shows the page of keys with the reason at the top. */
@@ -47,6 +65,6 @@ export async function attempt(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const notice: Notice = { kind: 'refused', text: error.message };
-    return showKeys(c, site, visit, { status: statusOf(error), notice, draft });
+    return showKeys(c, site, visit, { status: refuse(c, error), notice, draft });
   }
 }

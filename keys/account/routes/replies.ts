@@ -3,7 +3,8 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Html } from '../../../pages/html.ts';
-import type { Refusal } from '../../lifecycle/transition.ts';
+import type { Slice } from '../../lifecycle/key-lists.ts';
+import type { Refusal } from '../../lifecycle/refusal.ts';
 import type { Notice, Viewer } from '../pages/layout.ts';
 import { messagePage } from '../pages/message-page.ts';
 
@@ -60,10 +61,24 @@ export function doneNotice(
   return Object.hasOwn(texts, done) ? { kind: 'done', text: texts[done] } : undefined;
 }
 
-const REFUSAL_STATUS = { invalid: 422, missing: 404, conflict: 409 } as const;
+const REFUSAL_STATUS = { invalid: 422, missing: 404, conflict: 409, limited: 429 } as const;
 export type RefusalStatus = (typeof REFUSAL_STATUS)[Refusal['kind']];
 
-/** The HTTP status for a refusal. */
-export function statusOf({ kind }: Refusal): RefusalStatus {
+/** The HTTP status for a refusal. Also says when to try again, if the response has to. */
+export function refuse(c: Context, { kind, retryAfterSeconds }: Refusal): RefusalStatus {
+  if (retryAfterSeconds !== undefined) c.header('Retry-After', String(retryAfterSeconds));
   return REFUSAL_STATUS[kind];
+}
+
+const LAST_PAGE = 100_000;
+
+/** The number of a page of a list, from the query; 1 if the query has no such number. */
+export function pageOf(c: Context, name: string): number {
+  const page = Number(c.req.query(name) ?? 1);
+  return Number.isInteger(page) && page >= 1 && page <= LAST_PAGE ? page : 1;
+}
+
+/** What to read for a page: one entry more than it shows, to find out whether there is another page. */
+export function sliceFor(page: number, perPage: number): Slice {
+  return { limit: perPage + 1, offset: (page - 1) * perPage };
 }

@@ -2,6 +2,8 @@
  * The routes to sign in by an e-mailed link and to sign out. If the site signs users in, only a page
  * that sends visitors to the site.
  */
+import type { Context } from 'hono';
+import { clientAddress } from '../../../program/client-address.ts';
 import { createSession, endSession, SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
 import { PATHS } from '../../paths.ts';
 import { findAccount } from '../../tables/accounts.ts';
@@ -11,7 +13,7 @@ import { SESSION_COOKIE, VISIT_COOKIE } from '../visitors/visitors.ts';
 import { fieldOf, readForm } from './forms.ts';
 import { needsAccount } from './guards.ts';
 import { redirect, sendPage } from './replies.ts';
-import type { App, Site } from './site.ts';
+import type { App, FormEnv, Site } from './site.ts';
 
 /** A complete token. With any other, the link was cut off, for example at a line break. */
 const LINK = /^[\w-]{43}$/;
@@ -40,12 +42,30 @@ function addLinkRequest(app: App, site: Site): void {
       const text = 'That is not an e-mail address. It looks like name@example.org.';
       return sendPage(c, 422, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
     }
+    const refusal = site.linkLimits.take(clientOf(c, site), email, performance.now());
+    if (refusal !== undefined) {
+      const what = refusal.of === 'client' ? 'from your network' : 'for this address';
+      const text = `Too many links were requested ${what}. Ask for the next one in ${shownMinutes(refusal.seconds)}.`;
+      c.header('Retry-After', String(refusal.seconds));
+      return sendPage(c, 429, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
+    }
     // The response does not wait until the account is looked up: not even the time that it takes shows
     // whether there is one.
     if (site.requestLink(email)) return sendPage(c, 200, linkSentPage(viewer));
     const text = 'Too many people want to sign in right now. Try again in a minute.';
     return sendPage(c, 503, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
   });
+}
+
+/** What the requests of a client are counted under. */
+function clientOf(c: Context<FormEnv>, { trustedProxies }: Site): string {
+  const { remoteAddress } = c.env.incoming.socket;
+  return clientAddress(remoteAddress, c.req.header('x-forwarded-for'), trustedProxies);
+}
+
+function shownMinutes(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  return minutes === 1 ? 'a minute' : `${minutes} minutes`;
 }
 
 /** Adds the page that an e-mailed link opens, and the action of its button, which signs in. */

@@ -1,8 +1,10 @@
 /** What every route of the pages gets: what all requests share, and what belongs to one request. */
+import type { BlockList } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Account } from '../../tables/accounts.ts';
 import type { Viewer } from '../pages/layout.ts';
+import type { LinkLimits } from '../visitors/link-limits.ts';
 import type { Identity } from '../visitors/visitors.ts';
 
 /** What all requests to the pages share. */
@@ -13,6 +15,9 @@ export interface Site extends Identity {
   readonly siteUrl: string;
   /** The limit, in requests per minute, that the form to request a key suggests. */
   readonly defaultLimit: number;
+  /** The proxies whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies: BlockList;
+  readonly linkLimits: LinkLimits;
   /**
    * Mails a sign-in link to an address, if the address belongs to an account. Returns at once.
    * @returns false if too many requests for links are waiting

@@ -45,6 +45,16 @@ test('a program needs no access to files of another program', async () => {
   ]);
 });
 
+test('account pages for other machines must know the proxies in front of them', async () => {
+  const remote = { ...SOUND, HOST: '0.0.0.0', ACCOUNT_HOST: '0.0.0.0' };
+  const warningsWith = async (trusted: string) => {
+    const found = await findingsFor({ ...remote, TRUSTED_PROXIES: trusted }, ['account']);
+    return found.filter(({ level }) => level === 'warning').map(({ text }) => text);
+  };
+  expect(await warningsWith('')).toEqual([expect.stringContaining('all visitors share the limit')]);
+  expect(await warningsWith('10.0.0.1')).toEqual([]);
+});
+
 test.each([
   ['SITE_URL', 'https://covers.example.org', 'covers.example.org, a name that is reserved'],
   ['FILES_URL', 'https://files.example.net/covers', 'files.example.net, a name that is reserved'],

@@ -15,6 +15,7 @@ import {
   linkOf,
   makeAccounts,
   PEOPLE,
+  passMailPause,
   type RunningSite,
   startSite,
 } from '../../support/account.ts';
@@ -111,7 +112,12 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
   /** Waits for a mail to an address that contains a text, and returns it. */
   async function mailWith(email: string, text: string): Promise<string> {
     const found = () => mailbox.to(email).find((mail) => mail.includes(text));
-    await until(() => found() !== undefined);
+    const database = await openDatabase(databaseUrl);
+    await until(async () => {
+      await passMailPause(database);
+      return found() !== undefined;
+    });
+    await database.close();
     return found() as string;
   }
 

@@ -1,9 +1,9 @@
 /** How owners and moderators use the account pages, over HTTP and on both databases. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
-import { issueKey } from '../../../keys/lifecycle/reviews.ts';
+import { changeLimit, issueKey } from '../../../keys/lifecycle/reviews.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
-import { linkOf, mailsIn, PEOPLE, tokenOf } from '../../support/account.ts';
+import { linkOf, mailsIn, PEOPLE, signIn, tokenOf } from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';
 import {
   type AccountSite,
@@ -15,12 +15,26 @@ import {
 } from './account-people.ts';
 
 const { other, moderator } = PEOPLE;
+/** Further accounts. */
+const [LATE, lateEmail] = [20, 'late@covers.example'];
+const [BUSY, busyEmail] = [21, 'busy@covers.example'];
 
 describe.each(KINDS)('on %s', (kind) => {
   let site: AccountSite;
 
   beforeAll(async () => {
     site = await openAccountSite(kind);
+    const database = await openDatabase(site.databaseUrl);
+    for (const [id, email] of [
+      [LATE, lateEmail],
+      [BUSY, busyEmail],
+    ]) {
+      await database.run(
+        "INSERT INTO accounts (id, email, name, role) VALUES (?, ?, 'A', 'user')",
+        [...[id as number, email as string]],
+      );
+    }
+    await database.close();
   });
 
   /** Issues a key as the command line does. */
@@ -287,6 +301,92 @@ describe.each(KINDS)('on %s', (kind) => {
         '#all',
       );
     });
+  });
+
+  describe('with many keys', () => {
+    /** Adds rows as transitions write them. */
+    async function addKeys(accountId: number, state: string, count: number): Promise<void> {
+      const database = await openDatabase(site.databaseUrl);
+      for (let i = 0; i < count; i++) {
+        await database.run(
+          `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
+           VALUES (?, 'One of very many', 'https://a.example', ?, '2026-03-04 05:06:07')`,
+          [accountId, state],
+        );
+      }
+      await database.close();
+    }
+    const cardsIn = (text: string) => text.match(/<li class="card"/g)?.length ?? 0;
+    const linksIn = (text: string) =>
+      [...text.matchAll(/<a href="[^"]*\?([^"#]*)#[\w-]+">([^<]*)/g)].map(([, ...parts]) => parts);
+
+    test('the page of an owner shows twenty, first those in use, with links to the others', async () => {
+      const visitor = site.visit();
+      await signIn(visitor, lateEmail, site.mailFolder);
+      await addKeys(LATE, 'approved', 2);
+      await addKeys(LATE, 'withdrawn', 45);
+      const first = (await visitor.get(KEYS)).text;
+      expect(cardsIn(first)).toBe(20);
+      expect(first.match(/Ready to reveal/g)).toHaveLength(2);
+      expect(linksIn(first)).toEqual([['page=2', 'More keys']]);
+      const second = (await visitor.get(`${KEYS}?page=2`)).text;
+      expect(cardsIn(second)).toBe(20);
+      expect(linksIn(second)).toEqual([
+        ['page=1', 'Previous keys'],
+        ['page=3', 'More keys'],
+      ]);
+      expect(cardsIn((await visitor.get(`${KEYS}?page=3`)).text)).toBe(7);
+      expect(cardsIn((await visitor.get(`${KEYS}?page=-1`)).text)).toBe(20);
+    });
+
+    test('the page of moderators shows fifty requests that wait, with links to the others', async () => {
+      await addKeys(LATE, 'pending', 60);
+      const first = (await site.people.moderator.get(MODERATION)).text;
+      expect(cardsIn(first)).toBe(50);
+      expect(linksIn(first)).toContainEqual(['waiting=2', 'Newer requests']);
+      const second = (await site.people.moderator.get(`${MODERATION}?waiting=2&text=one`)).text;
+      expect(cardsIn(second)).toBeGreaterThanOrEqual(10);
+      expect(cardsIn(second)).toBeLessThan(50);
+      expect(linksIn(second)).toContainEqual(['waiting=1&amp;text=one', 'Older requests']);
+    });
+
+    test('the page of a key shows its last hundred events', async () => {
+      const id = await issue('Its limit changes often');
+      const database = await openDatabase(site.databaseUrl);
+      const review = { by: null, at: new Date() };
+      for (let limit = 1; limit <= 120; limit++) {
+        await changeLimit(database, id, { limit, ...review });
+      }
+      await database.close();
+      const { text } = await site.people.moderator.get(`${MODERATION}/${id}`);
+      expect(text.match(/<strong>Limit changed<\/strong>/g)).toHaveLength(100);
+      expect(text).toContain('<p>120 requests per minute</p>');
+      expect(text).toContain(`<code>cover-catalogue keys history ${id}</code>`);
+    });
+  });
+
+  test('the twenty-first change of an account in an hour gets 429, and keeps what was typed', async () => {
+    const visitor = site.visit();
+    await signIn(visitor, busyEmail, site.mailFolder);
+    for (let i = 0; i < 10; i++) {
+      const id = await site.request(visitor);
+      expect((await visitor.post(`${KEYS}/${id}/withdraw`)).status).toBe(303);
+    }
+    const reply = await visitor.post(KEYS, {
+      purpose: 'Once more',
+      website_url: 'https://a.example',
+    });
+    expect(reply.status).toBe(429);
+    const seconds = Number(reply.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThan(3_000);
+    expect(seconds).toBeLessThanOrEqual(3_600);
+    expect(reply.text).toMatch(
+      /role="alert">You have made 20 changes in an hour\. The next one is/,
+    );
+    expect(reply.text).toContain('Once more</textarea>');
+    expect(await site.query('SELECT COUNT(*) FROM api_keys WHERE account_id = ?', [BUSY])).toEqual([
+      [10],
+    ]);
   });
 
   test('refusals cause no lines in the log, and SIGTERM ends the pages with 0', async () => {

@@ -1,6 +1,6 @@
 /**
- * Finds the client address that a request without a valid key is counted under. Entries of
- * `X-Forwarded-For` are used only if trusted proxies wrote them.
+ * Finds the client address that a request without a valid key, or for a sign-in link, is counted under.
+ * Entries of `X-Forwarded-For` are used only if trusted proxies wrote them.
  */
 import { type BlockList, isIP } from 'node:net';
 

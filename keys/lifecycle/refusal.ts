@@ -1,0 +1,25 @@
+/** An action was refused, and nothing was changed. The message is for the user who tried it. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  /**
+   * The input is wrong, the key or account does not exist, the present state forbids the action, or there
+   * were too many such actions.
+   */
+  readonly kind: 'invalid' | 'missing' | 'conflict' | 'limited';
+  /** When the action is possible again, if there were too many. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(message: string, kind: Refusal['kind'], retryAfterSeconds?: number) {
+    super(message);
+    this.kind = kind;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export function noSuchKey(id: number): Refusal {
+  return new Refusal(`There is no key ${id}.`, 'missing');
+}
+
+export function noSuchAccount(id: number): Refusal {
+  return new Refusal(`There is no account ${id}.`, 'missing');
+}
