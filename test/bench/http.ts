@@ -46,11 +46,15 @@ export async function run({ rounds, seconds, report }: PartOptions): Promise<str
       report(`warming up: ${work.title}, ${name}`);
       await measureFor(WARM_UP_SECONDS);
     }
+    const faults: string[] = [];
     for (let round = 1; round <= rounds; round++) {
       for (const { work, name, task, measureFor, found } of runs) {
         const measurement = await measureFor(seconds);
-        await checkStatus(work, name, task);
-        checkRefusals(work, name, measurement);
+        const fault = await faultOf(work, name, task, measurement);
+        if (fault !== undefined) {
+          report(fault);
+          faults.push(`- Round ${round}: ${fault}`);
+        }
         found.push(measurement);
         const { cpu, perSecond } = measurement;
         report(
@@ -69,7 +73,7 @@ export async function run({ rounds, seconds, report }: PartOptions): Promise<str
 
 ### Ratios
 
-${ratioTable(measurements)}
+${ratioTable(measurements)}${faults.length === 0 ? '' : `\n\nThe figures of these candidates are not reliable:\n\n${faults.join('\n')}`}
 
 ### Figures
 
@@ -107,9 +111,22 @@ function makeMeasure(work: Work, { url, headers }: Task, { pids }: Server, cores
   };
 }
 
-function checkRefusals({ title, status }: Work, name: string, { refused, requests }: Measurement) {
-  if (refused === (status >= 400 ? requests : 0)) return;
-  throw new Error(`${name} refused ${refused} of ${requests} requests for "${title}".`);
+/** What was wrong with the answers of a candidate. It is reported, and the other candidates go on. */
+async function faultOf(
+  work: Work,
+  name: string,
+  task: Task,
+  { refused, requests }: Measurement,
+): Promise<string | undefined> {
+  if (refused !== (work.status >= 400 ? requests : 0)) {
+    return `${name} refused ${refused} of ${requests} requests for "${work.title}".`;
+  }
+  try {
+    await checkStatus(work, name, task);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 async function describeSizes({ key, ...prepared }: Prepared, url: string): Promise<string> {

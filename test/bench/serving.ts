@@ -1,15 +1,13 @@
 /**
  * The serving part, about one process with a large catalogue: the delay while a new generation is
- * opened, the gain of a second serving thread, and the cost of clients that name every kept
- * generation in turn.
+ * opened, and the gain of a second serving thread.
  */
 import { parseArgs } from 'node:util';
 import { chooseCores } from './http/process.ts';
 import { inNewFolder, type PartOptions } from './part.ts';
-import { CLIENTS, measureByName, STEADY_PER_SECOND } from './serving/by-name.ts';
 import { CONNECTIONS, measureOpenings, REQUESTS_PER_SECOND, TAIL_MS } from './serving/opening.ts';
 import { type Prepared, prepare } from './serving/prepare.ts';
-import { byNameTable, goalTable, openingTables, threadTables } from './serving/tables.ts';
+import { goalTable, openingTables, threadTables } from './serving/tables.ts';
 import { measureThreads, THREADS, WRK_CONNECTIONS } from './serving/threads.ts';
 
 export interface ServingOptions extends PartOptions {
@@ -19,9 +17,6 @@ export interface ServingOptions extends PartOptions {
 }
 
 const GAMES = 1_000_000;
-/** As many as the generator keeps. */
-const GENERATIONS = 5;
-const BY_NAME_SECONDS = 120;
 
 /** @returns Markdown, ratios first; headings from "###" on */
 export async function run(options: ServingOptions): Promise<string> {
@@ -29,23 +24,18 @@ export async function run(options: ServingOptions): Promise<string> {
   const { server, load } = chooseCores();
   const cores = [server, load];
   return inNewFolder(async (folder) => {
-    const prepared = await prepare(options.folder ?? folder, games, report, GENERATIONS);
+    const prepared = await prepare(options.folder ?? folder, games, report);
     const threads = await measureThreads(prepared, folder, cores, rounds, seconds, report);
     const openings = [];
     for (const count of THREADS) {
       report(`opening generations, ${count} threads`);
       openings.push(await measureOpenings(prepared, folder, cores, count, rounds, report));
     }
-    const byName = [];
-    for (const count of THREADS) {
-      report(`naming generations, ${count} threads`);
-      byName.push(await measureByName(prepared, folder, cores, count, BY_NAME_SECONDS, report));
-    }
     return `${describeCatalogue(prepared)}. Medians of ${rounds} rounds. Every process may use the same two cores.
 
 ### Ratios and goals
 
-${goalTable(openings, threads, byName)}
+${goalTable(openings, threads)}
 
 ### Two threads on one port
 
@@ -57,13 +47,7 @@ ${threadTables(threads)}
 
 ${REQUESTS_PER_SECOND} requests per second are due at a fixed rate, whether or not earlier ones have been answered, on ${CONNECTIONS} connections: one cached game, different games, pages of 50, searches. Each delay counts from when the request was due. At the same moments the same process sends requests to a server that only returns a fixed body (the control): a delay of both was caused by the machine. The window of an opening lasts from the switch of \`current\` until the last response from the old generation, and ${TAIL_MS / 1000} s more; the window before it is equally long. One game in a hundred differs between the two. The proxy keeps the old generation for another minute, then closes it.
 
-${openings.map(openingTables).join('\n\n')}
-
-### Naming every kept generation in turn
-
-${CLIENTS} clients name the ${GENERATIONS} kept generations in \`X-Snapshot\`, one after another. At any moment they all name the same one. Each sends its next request as soon as it has a response. At the same time ${STEADY_PER_SECOND} requests per second that name none are due, and another generation is published every 20 s. The proxy shares two cores with the clients.
-
-${byNameTable(byName)}`;
+${openings.map(openingTables).join('\n\n')}`;
   });
 }
 

@@ -1,6 +1,5 @@
 /** Turns measurements into Markdown: first the goals, then the figures. */
 import { median, table } from '../part.ts';
-import type { ByName } from './by-name.ts';
 import type { Memory } from './memory.ts';
 import type { Openings, Round, Window } from './opening.ts';
 import { THREADS, type Threads, type ThreadsResult, type Work } from './threads.ts';
@@ -17,11 +16,7 @@ const range = (values: readonly number[], format: (value: number) => string) =>
 const named = (threads: number) => `${threads} thread${threads === 1 ? '' : 's'}`;
 
 /** The gain of two threads and the cost of an opening, next to the goals. */
-export function goalTable(
-  openings: readonly Openings[],
-  { works }: ThreadsResult,
-  byName: readonly ByName[],
-): string {
+export function goalTable(openings: readonly Openings[], { works }: ThreadsResult): string {
   const row = (
     title: string,
     values: readonly number[],
@@ -63,15 +58,6 @@ export function goalTable(
           Math.max(...values),
         );
       }),
-      ...byName.map(({ threads, memory }) =>
-        row(
-          `highest resident memory while clients name generations, ${named(threads)}, MB`,
-          [memory.highest.highest],
-          whole,
-          `≤ ${MOST_MEMORY}`,
-          (value) => value <= MOST_MEMORY,
-        ),
-      ),
     ],
   );
 }
@@ -194,25 +180,6 @@ export function openingTables({ threads, rounds }: Openings): string {
     ),
     table(['memory, MB', ...MEMORY_HEAD.slice(1, -1)], memories),
   ].join('\n\n');
-}
-
-export function byNameTable(results: readonly ByName[]): string {
-  const columns: [string, (result: ByName) => string][] = [
-    ['resident before, MB', ({ memory }) => whole(memory.opened.resident)],
-    ['highest, MB', ({ memory }) => whole(memory.highest.highest)],
-    ['files open before', ({ descriptors }) => whole(descriptors.before)],
-    ['most files open', ({ descriptors }) => whole(descriptors.highest)],
-    ['switches', ({ swaps }) => whole(swaps)],
-    ['responses by name', ({ answers }) => whole(answers)],
-    ['longest wait, s', ({ longestWaitMs }) => tenths(longestWaitMs / 1000)],
-    ['others p99 before, ms', ({ before }) => tenths(before.product.p99)],
-    ['others p99 together', ({ beside }) => tenths(beside.product.p99)],
-    ['control p99 together', ({ beside }) => tenths(beside.control.p99)],
-  ];
-  return table(
-    ['', ...results.map(({ threads }) => named(threads))],
-    columns.map(([title, cell]) => [title, ...results.map(cell)]),
-  );
 }
 
 const MEMORY_TITLES = {
