@@ -57,13 +57,8 @@ function writeHead(
 export function end(response: ServerResponse, body: Buffer): void {
   if (body.length === 0) response.end();
   else response.end(body);
-  const { socket } = response;
-  // A pipelined response has no socket until the responses before it are sent. By then the client may
-  // have stopped reading.
-  if (socket === null)
-    response.once('socket', (assigned: Socket) => limitDrain(response, assigned));
   // The kernel takes most responses at once. Only the others need a timer.
-  else if (socket.writableLength > 0) limitDrain(response, socket);
+  if (response.socket?.writableLength !== 0) limitDrain(response);
 }
 
 /** The socket of a response, once the responses before it are sent; undefined if it was closed. */
@@ -76,8 +71,16 @@ function socketOf(response: ServerResponse): Promise<Socket | undefined> {
   });
 }
 
-function limitDrain(response: ServerResponse, socket: Socket): void {
-  const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);
+/** Closes the connection of a client that has not read its whole response in time. */
+export function limitDrain(response: ServerResponse, longestMs = LONGEST_DRAIN_MS): void {
+  const { socket } = response;
+  // A pipelined response has no socket until the responses before it are sent. By then the client may
+  // have stopped reading.
+  if (socket === null) {
+    response.once('socket', () => limitDrain(response, longestMs));
+    return;
+  }
+  const timer = setTimeout(() => socket.destroy(), longestMs);
   timer.unref();
   response.once('close', () => clearTimeout(timer));
 }

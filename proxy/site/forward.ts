@@ -2,22 +2,29 @@
  * Forwards /account and /moderation to the account pages, which are a separate process. The proxy
  * forwards nothing else. It reads a whole request of limited size before it forwards it, and opens a
  * new connection for each one. So no request can be smuggled in behind another.
+ *
+ * What clients can hold is bounded: a connection carries one forwarded request, only so many requests wait
+ * for the account pages, and a client that does not read its page loses its connection.
  */
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { BlockList } from 'node:net';
-import { Readable } from 'node:stream';
+import type { BlockList, Socket } from 'node:net';
+import { PassThrough, Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
 import { isTrusted, withoutMapping } from '../../program/client-address.ts';
 import { mostForwards } from '../../program/connections.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
-import { LONGEST_DRAIN_MS } from '../http/node-response.ts';
+import { LONGEST_DRAIN_MS, limitDrain } from '../http/node-response.ts';
 import { prepareBadRequest, prepareSiteError, refuse } from './error-page.ts';
 
 /** In bytes; the account pages accept no larger body. */
 const LARGEST_BODY = 64 * 1024;
 const UPSTREAM_TIMEOUT_MS = 30_000;
+/** In bytes. Of a larger page, the rest stays in the account pages until the client reads. */
+const MOST_UNREAD = 128 * 1024;
+/** How many clients of one thread may be reading pages. */
+const MOST_READERS = 256;
 const FORWARDED_PATH = /^\/(?:account|moderation)(?:\/|$)/;
 /** Fields that apply to one connection only (RFC 9110 section 7.6.1), or must not be forwarded. */
 const DROPPED_FIELDS = [
@@ -104,23 +111,24 @@ function makeForwarder(parts: ForwardParts) {
     agent,
     proxyTimeout: UPSTREAM_TIMEOUT_MS,
     xfwd: false,
+    selfHandleResponse: true,
   });
-  let underWay = 0;
-  upstream.on('proxyRes', (_answer, { socket }, response) => {
-    const timer = setTimeout(() => socket.destroy(), longestDrainMs);
-    response.once('close', () => clearTimeout(timer));
-  });
+  upstream.on('proxyRes', sendOn);
+  /** The connections with a forwarded request. */
+  const taken = new WeakSet<Socket>();
+  /** Those whose request waits for the account pages or is being answered by them. */
+  const waiting = new Set<Socket>();
+  /** Those whose client is reading a page, in the order in which they began. */
+  const readers = new Set<Socket>();
 
   return function forward(request: IncomingMessage, response: ServerResponse): void {
-    const most = mostForwards(connections);
-    if (underWay >= most * 2) {
-      refuse(request, response, BUSY);
-      return;
-    }
-    underWay++;
-    response.once('close', () => underWay--);
-    agent.maxSockets = most;
+    const { socket } = request;
+    // It came behind another request, whose response closes the connection.
+    if (taken.has(socket)) return;
+    taken.add(socket);
+    agent.maxSockets = mostForwards(connections);
     handOn(request, response).catch((error) => {
+      waiting.delete(socket);
       // The target is not logged: it may contain the token of an e-mailed link.
       log.error({ err: error }, 'cannot forward to the account pages');
       if (response.headersSent) response.destroy();
@@ -163,10 +171,42 @@ function makeForwarder(parts: ForwardParts) {
     headers['x-forwarded-for'] = before === undefined ? peer : `${before}, ${peer}`;
     const isTls = isPeerTrusted && headers['x-forwarded-proto'] === 'https';
     headers['x-forwarded-proto'] = isTls ? 'https' : 'http';
+    const { socket } = request;
+    if (waiting.size >= agent.maxSockets * 2) {
+      refuse(request, response, BUSY);
+      return;
+    }
+    waiting.add(socket);
+    socket.once('close', () => {
+      waiting.delete(socket);
+      readers.delete(socket);
+    });
     await upstream.web(request, response, {
       buffer: Readable.from(body === undefined ? [] : [body]),
     });
   }
+
+  /** Sends the response of the account pages to the client. If it is cut short, `upstream` cuts this one too. */
+  function sendOn(page: IncomingMessage, { socket }: IncomingMessage, response: ServerResponse) {
+    page.once('close', () => waiting.delete(socket));
+    readers.add(socket);
+    const [slowest] = readers;
+    if (readers.size > MOST_READERS) slowest.destroy();
+    response.writeHead(page.statusCode ?? 502, page.statusMessage, [
+      ...endToEnd(page.rawHeaders),
+      ...['Connection', 'close'],
+    ]);
+    limitDrain(response, longestDrainMs);
+    // The account pages need not wait for the client to read.
+    const unread = new PassThrough({ readableHighWaterMark: MOST_UNREAD });
+    page.pipe(unread).pipe(response);
+  }
+}
+
+/** The fields of a response that are for the client, as alternating names and values. */
+function endToEnd(rawHeaders: readonly string[]): string[] {
+  const isForClient = (name: string) => !DROPPED_FIELDS.includes(name.toLowerCase());
+  return rawHeaders.filter((_, index) => isForClient(rawHeaders[index - (index % 2)]));
 }
 
 /** The whole body; undefined if the client closed the connection before its end. */

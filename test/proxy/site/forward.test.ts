@@ -209,7 +209,7 @@ test('the upstream connection is closed when its client disconnects', async () =
 });
 
 test('only a limited number of simultaneous requests is forwarded', async () => {
-  const SENT = 300;
+  const SENT = 100;
   let underWay = 0;
   let most = 0;
   act = (_, response) => {
@@ -219,13 +219,17 @@ test('only a limited number of simultaneous requests is forwarded', async () => 
       response.end('done');
     }, 100);
   };
-  const socket = connect(proxy.port, '127.0.0.1').on('error', () => {});
-  socket.resume().write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(SENT));
-  await until(() => most > 0 && underWay === 0 && openConnections === 0);
+  await Promise.all(Array.from({ length: SENT }, () => send(`${proxy.url}/account`)));
   // The rest of the limit on open files is reserved for other uses.
   expect(most).toBeLessThanOrEqual(64);
   expect(most).toBeGreaterThan(10);
-  socket.destroy();
+});
+
+test('a request behind a forwarded one is not forwarded: the first response closes the connection', async () => {
+  const reply = await raw('GET /account HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20));
+  expect(reply).toMatch(/^Connection: close\r$/m);
+  expect(reply).toMatch(/\r\n\r\nrequest 1$/);
+  expect(forwarded).toHaveLength(1);
 });
 
 /** Forwards to the upstream without a proxy around it. @returns the port */
@@ -267,6 +271,42 @@ test('while the account pages do not answer, few requests wait, and the others g
   for (const response of waiting) response.end('late');
   expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect((await send(url)).status).toBe(200);
+});
+
+test('clients that have not sent their whole form keep nobody waiting', async () => {
+  const connections = newConnectionCells();
+  allowConnections(connections, Number.POSITIVE_INFINITY, 1);
+  const port = await serveForwarding({ connections });
+  const head =
+    'POST /account HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n';
+  const slow = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const socket = connect(port, '127.0.0.1', () => socket.write(head));
+      // "100 Continue": the request is here.
+      await once(socket, 'data');
+      return socket;
+    }),
+  );
+  expect((await send(`http://127.0.0.1:${port}/account`)).status).toBe(200);
+  for (const socket of slow) socket.destroy();
+});
+
+test('if very many clients are reading pages, the first of them makes room for the next', async () => {
+  const MOST = 256;
+  const port = await serveForwarding({});
+  act = (_, response) => response.write('the beginning of a page');
+  const readers: Socket[] = [];
+  while (readers.length <= MOST) {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n');
+    });
+    readers.push(socket.on('error', () => {}));
+    await once(socket, 'data');
+  }
+  const [first, ...others] = readers;
+  if (!first.closed) await once(first, 'close');
+  expect(others.filter((socket) => socket.closed)).toEqual([]);
+  for (const socket of others) socket.destroy();
 });
 
 test('a client that does not read its page is cut off', async () => {
