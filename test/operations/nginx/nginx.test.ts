@@ -2,14 +2,22 @@
  * The API behind a real nginx with the project's own configuration. nginx-debian.test.ts imports
  * these tests and runs them in an nginx with another site.
  */
+import { writeFileSync } from 'node:fs';
 import { request as requestPlain } from 'node:http';
 import type { ClientHttp2Session } from 'node:http2';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, until } from '../../support/product.ts';
+import {
+  makeFolder,
+  type RunningProxy,
+  startProxy,
+  testKey,
+  until,
+} from '../../support/product.ts';
 import {
   type FrontReply,
   type FrontRequest,
@@ -412,6 +420,31 @@ describe("nginx's own response", () => {
     }
     silent.close();
   });
+});
+
+test('an address in the file of refused ones gets a JSON error for every path, and others do not', async () => {
+  const denied = '127.0.0.66';
+  const folder = makeFolder();
+  writeFileSync(path.join(folder, 'cover-catalogue-deny.conf'), `deny ${denied};\n`);
+  const front = await startNginx(portOf(relay), [
+    ['include /etc/nginx/cover-catalogue-deny', `include ${folder}/cover-catalogue-deny`],
+  ]);
+  const targets = [
+    '/api/v1/stats',
+    '/',
+    '/docs',
+    '/explore',
+    '/nothing',
+    '/account',
+    '/moderation',
+  ];
+  for (const target of targets) {
+    const reply = await sendHttp1(front, target, { headers: keyed, from: denied });
+    expectOwnError(reply, 403, 'Forbidden');
+    const allowed = await sendHttp1(front, target, { headers: keyed });
+    expect([target, allowed.status]).not.toEqual([target, 403]);
+  }
+  await front.stop();
 });
 
 describe('connections', () => {
