@@ -193,7 +193,9 @@ async function fetchAll(
     if (equal === undefined) missing.push(file);
     else place(equal, path.join(dir, file.path));
   }
-  const size = missing.reduce((sum, file) => sum + file.size, 0);
+  // Files with the same content are fetched once.
+  const contents = [...Map.groupBy(missing, ({ sha256 }) => sha256).values()];
+  const size = contents.reduce((sum, [file]) => sum + file.size, 0);
   report.step(
     `${manifest.id}: ${missing.length} of ${manifest.files.length} files are not here yet (${megabytes(size)} MB)`,
   );
@@ -204,7 +206,8 @@ async function fetchAll(
     positions.set(name, position);
     report.advance(staged, size);
   };
-  const fetchMissing = async (file: ManifestFile) => {
+  const fetchMissing = async (files: readonly ManifestFile[]) => {
+    const [file] = files;
     if (staging.has(file)) note(file, file.size);
     else {
       await fetchFile(file, {
@@ -216,9 +219,9 @@ async function fetchAll(
         clock,
       });
     }
-    place(staging.pathOf(file), path.join(dir, file.path));
+    for (const { path: name } of files) place(staging.pathOf(file), path.join(dir, name));
   };
-  await inParallel(missing, parallel, fetchMissing, (error) => {
+  await inParallel(contents, parallel, fetchMissing, (error) => {
     // Files of a replaced generation that are under way are kept, if the newer one has them too.
     if (!(error instanceof GoneError && source.canAdvance)) source.close();
   });

@@ -106,7 +106,7 @@ test('success at 5 and mean reciprocal rank are computed from the first ten answ
 describe.each(JUDGED_CATALOGUES)('the product, over the %s catalogue,', (name) => {
   const least = LEAST_SUCCESS_AT_5[name];
   test(`finds a wanted game among the first five for at least ${least * 100} % of the judged queries`, {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async ({ skip }) => {
     const catalogue = CATALOGUES[name]();
     if (catalogue === undefined) return skip('The real catalogue is not on this machine.');
