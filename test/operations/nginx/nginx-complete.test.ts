@@ -11,7 +11,6 @@ import {
   openTls,
   type RunningNginx,
   SERVER_NAME,
-  sendHttp1,
   startNginx,
 } from '../../support/servers/nginx.ts';
 import { freePort } from '../../support/servers/ports.ts';
@@ -131,27 +130,5 @@ test('a client that takes more than ten seconds for its request head is disconne
     expect(received).toBe('');
     expect(seconds).toBeGreaterThan(8);
     expect(seconds).toBeLessThan(20);
-  }
-});
-
-test('an address in cover-catalogue-deny.conf gets 403 for every path, others do not', async () => {
-  const file = path.join(makeFolder(), 'deny.conf');
-  writeFileSync(file, 'deny 127.0.0.1;\n');
-  // The API is not running here.
-  const denying = await startNginx(await freePort(), [
-    ['include /etc/nginx/cover-catalogue-deny[.]conf;', `include ${file};`],
-  ]);
-  for (const target of [
-    '/',
-    '/api/v1/stats',
-    '/docs',
-    '/explore',
-    '/account/api-keys',
-    '/nothing',
-  ]) {
-    const { status, headers, bytes } = await sendHttp1(denying, target);
-    expect([target, status, String(bytes)]).toEqual([target, 403, '{"error":"Forbidden"}']);
-    expect(headers['content-type']).toBe('application/json; charset=utf-8');
-    expect((await sendHttp1(denying, target, { from: '127.0.0.2' })).status).toBe(502);
   }
 });
