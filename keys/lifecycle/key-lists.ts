@@ -68,22 +68,41 @@ export async function listKeys(database: Database, filter: Filter = {}): Promise
   return (await select(database, { where, values, isJoined, order: 'k.id' })).map(toKey);
 }
 
+/** The states of requests and keys about which something can still be done. */
+const OPEN = "('pending', 'approved')";
+
 /** A part of a list. */
 export interface Slice {
   readonly limit: number;
   readonly offset: number;
 }
 
-/** Keys and requests of one account: first those that are in use or pending, each newest first. */
+/**
+ * Keys and requests of one account: first those that are in use or pending, each newest first. An account
+ * has few of these, but may have any number of others, which are therefore never sorted as a whole.
+ */
 export async function listKeysOf(
   reader: Reader,
   accountId: number,
-  slice: Slice,
+  { limit, offset }: Slice,
 ): Promise<KeyRow[]> {
-  const order = "CASE WHEN k.state IN ('pending', 'approved') THEN 0 ELSE 1 END, k.id DESC";
-  const where = 'k.account_id = ?';
-  const rows = await select(reader, { where, values: [accountId], order: within(order, slice) });
-  return rows.map(toKey);
+  const values = [accountId];
+  const open = `FROM api_keys WHERE account_id = ? AND state IN ${OPEN}`;
+  const [count] = await reader.rows(`SELECT COUNT(*) ${open}`, values);
+  const keys: Row[] = [];
+  if (offset < Number(count?.[0])) {
+    // SQLite would otherwise read all rows of the account, since they are in the right order.
+    const where = `k.id IN (SELECT id ${open})`;
+    const order = within('k.id DESC', { limit, offset });
+    keys.push(...(await select(reader, { where, values, order })));
+  }
+  const rest = {
+    limit: limit - keys.length,
+    offset: Math.max(0, offset - Number(count?.[0])),
+  };
+  const where = `k.account_id = ? AND k.state NOT IN ${OPEN}`;
+  keys.push(...(await select(reader, { where, values, order: within('k.id DESC', rest) })));
+  return keys.map(toKey);
 }
 
 /** Requests under review, oldest first. */

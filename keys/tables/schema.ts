@@ -45,7 +45,7 @@ export const KEYS_TABLES = {
       name: 'VARCHAR(100) NULL',
     },
     unique: ['key_hash'],
-    keys: ['account_id, state', 'state'],
+    keys: ['account_id', 'account_id, state', 'state'],
   },
   // Who did what to which key. Triggers refuse to change or remove a row (history-triggers.ts).
   key_events: {

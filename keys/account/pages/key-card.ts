@@ -15,7 +15,11 @@ interface Card {
   readonly now: Date;
 }
 
+/** How many characters of its purpose a key or request that has ended shows. */
+const LONGEST_PURPOSE = 1_000;
+
 export function keyCard(key: KeyRow, { viewer, usage, now }: Card): Html {
+  const isOpen = key.state === 'pending' || key.state === 'approved';
   return html`<li class="card" id="key-${key.id}">
           <h3>${nameOf(key)} ${ownerBadge(key)}</h3>
           ${descriptions([
@@ -24,7 +28,7 @@ export function keyCard(key: KeyRow, { viewer, usage, now }: Card): Html {
             prefixOf(key),
             limitOf(key),
             ['Last used', day(key.last_used_on)],
-            ...purposeOf(key),
+            ...purposeOf(key, isOpen ? undefined : LONGEST_PURPOSE),
             ['Revoked', moment(key.revoked_at)],
           ])}
           ${usageChart(usage, { keyId: key.id, now })}

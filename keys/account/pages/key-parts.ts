@@ -57,18 +57,33 @@ export function prefixOf({ key_prefix }: KeyRow): Description {
   return ['Starts with', key_prefix === null ? undefined : html`<code>${key_prefix}…</code>`];
 }
 
-export function purposeOf({ purpose, website_url, requested_at }: KeyRow): Description[] {
+/**
+ * A text, or the beginning of a longer one. Strangers typed it, so a list that shows many must not show
+ * all of each.
+ */
+export function excerptOf(text: string, most: number): string {
+  return text.length <= most ? text : `${[...text.slice(0, 2 * most)].slice(0, most).join('')}…`;
+}
+
+/** @param most how many characters of the purpose to show; by default all */
+export function purposeOf(
+  { purpose, website_url, requested_at }: KeyRow,
+  most = LONGEST_TEXT,
+): Description[] {
   return [
-    ['Purpose', purpose],
+    ['Purpose', excerptOf(purpose, most)],
     ['Website', website_url === '' ? undefined : webLink(website_url)],
     ['Requested', moment(requested_at)],
   ];
 }
 
-/** The account of a key, its purpose, and further details. */
-export function facts(key: KeyWithAccount, more: readonly Description[] = []): Html {
+/**
+ * The account of a key, its purpose, and further details.
+ * @param most how many characters of the purpose to show; by default all
+ */
+export function facts(key: KeyWithAccount, more: readonly Description[] = [], most?: number): Html {
   const name: Description = ['Key name', key.name ?? undefined];
-  return descriptions([['Account', accountOf(key)], name, ...purposeOf(key), ...more]);
+  return descriptions([['Account', accountOf(key)], name, ...purposeOf(key, most), ...more]);
 }
 
 export function accountOf({ account_id, account_name, account_email }: KeyWithAccount): Html {

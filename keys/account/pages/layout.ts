@@ -74,11 +74,15 @@ export function day(date: string | null): Html | undefined {
   return html`<time datetime="${date.slice(0, 10)}">${shown}</time>`;
 }
 
-/** Shows an address that someone typed. Only an http or https address becomes a link. */
+const LONGEST_ADDRESS_SHOWN = 200;
+
+/** Shows an address that someone typed, or its beginning. Only an http or https address becomes a link. */
 export function webLink(address: string): Html {
   const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
-  if (!isWeb) return html`<span>${address}</span>`;
-  return html`<a href="${address}" rel="noopener noreferrer nofollow ugc">${address}</a>`;
+  const isLong = address.length > LONGEST_ADDRESS_SHOWN;
+  const shown = isLong ? `${address.slice(0, LONGEST_ADDRESS_SHOWN)}…` : address;
+  if (!isWeb) return html`<span>${shown}</span>`;
+  return html`<a href="${address}" rel="noopener noreferrer nofollow ugc">${shown}</a>`;
 }
 
 /** A name and its value. If the value is undefined or '', neither is shown. */

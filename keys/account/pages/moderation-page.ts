@@ -7,6 +7,7 @@ import { PATHS, reviewPath } from '../../paths.ts';
 import {
   accountOf,
   decisions,
+  excerptOf,
   facts,
   hasLimit,
   limitOf,
@@ -39,14 +40,17 @@ export interface ModerationPage {
   readonly notice?: Notice | undefined;
 }
 
-/** How many characters of a purpose the list shows. */
+/** How many characters of a purpose the list of keys shows. */
 const LONGEST_EXCERPT = 120;
+/** How many of the purpose of a request that waits. */
+const LONGEST_PURPOSE = 1_000;
 
 export function moderationPage(parts: ModerationPage): Html {
   const { viewer, pending, keys, notice, defaultLimit } = parts;
   const card = (key: KeyWithAccount) => html`<li class="card" id="key-${key.id}">
           <h3><a href="${reviewPath(key.id)}">${numberOf(key)}</a></h3>
-          ${facts(key, [limitOf(key)])}
+          ${facts(key, [limitOf(key)], LONGEST_PURPOSE)}
+          ${key.purpose.length > LONGEST_PURPOSE && html`<p><a href="${reviewPath(key.id)}">Read all of request ${key.id}</a></p>`}
           ${decisions(key, viewer, defaultLimit)}
         </li>`;
   const { state, text } = parts.filter;
@@ -77,16 +81,12 @@ function noneFound({ state, text, page }: Filter): Html {
 }
 
 function row(key: KeyWithAccount): Html {
-  const excerpt =
-    key.purpose.length > LONGEST_EXCERPT
-      ? `${[...key.purpose].slice(0, LONGEST_EXCERPT).join('')}…`
-      : key.purpose;
   return html`<li>
             <p><a href="${reviewPath(key.id)}">${numberOf(key)}</a> ${stateBadge(key.state)}
               ${key.key_prefix !== null && html`<code>${key.key_prefix}…</code>`}
               ${hasLimit(key) && html`<span>${shownNumber(key.limit_per_minute)} per minute</span>`}</p>
             <p>${accountOf(key)}${key.name !== null && html` <span>${key.name}</span>`}</p>
-            <p class="faint">${excerpt}</p>
+            <p class="faint">${excerptOf(key.purpose, LONGEST_EXCERPT)}</p>
           </li>`;
 }
 

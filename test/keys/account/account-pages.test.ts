@@ -304,14 +304,17 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   describe('with many keys', () => {
+    // Each quote and ampersand takes five characters in the markup.
+    const LONGEST_PURPOSE = `One of very many ${'"'.repeat(4_900)}`;
+    const LONGEST_ADDRESS = `https://a.example/?${'&'.repeat(1_900)}`;
     /** Adds rows as transitions write them. */
     async function addKeys(accountId: number, state: string, count: number): Promise<void> {
       const database = await openDatabase(site.databaseUrl);
       for (let i = 0; i < count; i++) {
         await database.run(
           `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
-           VALUES (?, 'One of very many', 'https://a.example', ?, '2026-03-04 05:06:07')`,
-          [accountId, state],
+           VALUES (?, ?, ?, ?, '2026-03-04 05:06:07')`,
+          [accountId, LONGEST_PURPOSE, LONGEST_ADDRESS, state],
         );
       }
       await database.close();
@@ -327,6 +330,7 @@ describe.each(KINDS)('on %s', (kind) => {
       await addKeys(LATE, 'withdrawn', 45);
       const first = (await visitor.get(KEYS)).text;
       expect(cardsIn(first)).toBe(20);
+      expect(first.length).toBeLessThan(1_000_000);
       expect(first.match(/Ready to reveal/g)).toHaveLength(2);
       expect(linksIn(first)).toEqual([['page=2', 'More keys']]);
       const second = (await visitor.get(`${KEYS}?page=2`)).text;
@@ -343,6 +347,9 @@ describe.each(KINDS)('on %s', (kind) => {
       await addKeys(LATE, 'pending', 60);
       const first = (await site.people.moderator.get(MODERATION)).text;
       expect(cardsIn(first)).toBe(50);
+      expect(first.length).toBeLessThan(1_000_000);
+      // A request of which the page shows only a part has a link to the whole.
+      expect(first.match(/>Read all of request \d+</g)?.length).toBeGreaterThan(40);
       expect(linksIn(first)).toContainEqual(['waiting=2', 'Newer requests']);
       const second = (await site.people.moderator.get(`${MODERATION}?waiting=2&text=one`)).text;
       expect(cardsIn(second)).toBeGreaterThanOrEqual(10);
