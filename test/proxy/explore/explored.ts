@@ -55,6 +55,8 @@ export function startAgain(snapshotsDir: string, explorerKey: string): Promise<R
     EXPLORER_KEY: explorerKey,
     PUBLIC_URL: 'https://api.covers.example',
     ADDRESS_RATE_LIMIT: '100000',
+    // Visitors of the tests name their addresses.
+    TRUSTED_PROXIES: '127.0.0.1',
   });
 }
 
