@@ -18,6 +18,7 @@ import { KINDS, makeDatabase } from '../../support/databases.ts';
 import { makeFolder, until } from '../../support/product.ts';
 
 const BURSTS = 40;
+const FLOOD_ACCOUNTS = 40;
 /** As many as a mailbox may get. */
 const AT_ONCE = 5;
 /** Samples of the same distribution give 0.5 with a standard deviation of 0.065. */
@@ -35,7 +36,7 @@ describe.each(KINDS)('a request for a sign-in link on %s', (kind) => {
     const databaseUrl = await makeDatabase(kind);
     await makeAccounts(databaseUrl);
     database = await openDatabase(databaseUrl);
-    for (let i = 0; i < BURSTS + 10; i++) {
+    for (let i = 0; i < BURSTS + 10 + FLOOD_ACCOUNTS; i++) {
       await database.run(
         "INSERT INTO accounts (id, email, name, role) VALUES (?, ?, 'K', 'user')",
         [...[100 + i, known(i)]],
@@ -151,7 +152,10 @@ describe.each(KINDS)('a request for a sign-in link on %s', (kind) => {
     let mailboxes = 2000;
     const client = async () => {
       while (!statuses.includes(503)) {
-        statuses.push((await requestLink(unknown(mailboxes++))).status);
+        // On SQLite, whoever waits for the lock gives up after ten seconds, and others must take its place.
+        const i = mailboxes++ - 2000;
+        const email = i % 40 ? unknown(2000 + i) : known(BURSTS + 10 + ((i / 40) % FLOOD_ACCOUNTS));
+        statuses.push((await requestLink(email)).status);
       }
     };
     await Promise.all([1, 2, 3, 4].map(client));
