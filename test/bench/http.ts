@@ -3,6 +3,8 @@
  * another, and they get the same requests in turn. The main figure is processor time per request;
  * the tables also show requests per second.
  */
+
+import { measureInTurn, type Run } from './http/in-turn.ts';
 import { type Load, type Measurement, measure } from './http/load.ts';
 import { cachedFiles } from './http/nginx.ts';
 import { copyBodies, type Prepared, prepare } from './http/prepare.ts';
@@ -11,8 +13,6 @@ import { type Server, type ServerName, startAlternatives, startProduct } from '.
 import { ratioTable, workTables } from './http/tables.ts';
 import { checkStatus, makeTask, sendRequest, type Task, type Work, worksOf } from './http/works.ts';
 import { inNewFolder, type PartOptions } from './part.ts';
-
-const WARM_UP_SECONDS = 1;
 
 export async function run({ rounds, seconds, report }: PartOptions): Promise<string> {
   const cores = chooseCores();
@@ -39,29 +39,16 @@ export async function run({ rounds, seconds, report }: PartOptions): Promise<str
         const server = serverOf(name);
         const task = await makeTask(work, name, server, productServer, prepared.key);
         const measureFor = makeMeasure(work, task, server, cores);
-        runs.push({ work, name, server, task, measureFor, found: [] });
+        runs.push({
+          work,
+          name,
+          measureFor,
+          check: () => checkStatus(work, name, task),
+          found: [],
+        });
       }
     }
-    for (const { work, name, measureFor } of runs) {
-      report(`warming up: ${work.title}, ${name}`);
-      await measureFor(WARM_UP_SECONDS);
-    }
-    const faults: string[] = [];
-    for (let round = 1; round <= rounds; round++) {
-      for (const { work, name, task, measureFor, found } of runs) {
-        const measurement = await measureFor(seconds);
-        const fault = await faultOf(work, name, task, measurement);
-        if (fault !== undefined) {
-          report(fault);
-          faults.push(`- Round ${round}: ${fault}`);
-        }
-        found.push(measurement);
-        const { cpu, perSecond } = measurement;
-        report(
-          `round ${round}: ${work.title}, ${name}: ${cpu.toFixed(1)} µs, ${Math.round(perSecond)}/s`,
-        );
-      }
-    }
+    const faults = await measureInTurn(runs, { rounds, seconds, report });
     const measurements = new Map(
       works.map(({ id }) => [
         id,
@@ -73,21 +60,12 @@ export async function run({ rounds, seconds, report }: PartOptions): Promise<str
 
 ### Ratios
 
-${ratioTable(measurements)}${faults.length === 0 ? '' : `\n\nThe figures of these candidates are not reliable:\n\n${faults.join('\n')}`}
+${ratioTable(measurements)}${faults.length === 0 ? '' : `\n\nThese measurements failed, and are not in the figures:\n\n${faults.join('\n')}`}
 
 ### Figures
 
 ${workTables(works, measurements)}`;
   });
-}
-
-interface Run {
-  readonly work: Work;
-  readonly name: ServerName;
-  readonly server: Server;
-  readonly task: Task;
-  readonly measureFor: (seconds: number) => Promise<Measurement>;
-  readonly found: Measurement[];
 }
 
 /** Each measurement continues the list of addresses, so that no address is repeated too soon. */
@@ -109,24 +87,6 @@ function makeMeasure(work: Work, { url, headers }: Task, { pids }: Server, cores
     start += measurement.requests;
     return measurement;
   };
-}
-
-/** What was wrong with the answers of a candidate. It is reported, and the other candidates go on. */
-async function faultOf(
-  work: Work,
-  name: string,
-  task: Task,
-  { refused, requests }: Measurement,
-): Promise<string | undefined> {
-  if (refused !== (work.status >= 400 ? requests : 0)) {
-    return `${name} refused ${refused} of ${requests} requests for "${work.title}".`;
-  }
-  try {
-    await checkStatus(work, name, task);
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
 }
 
 async function describeSizes({ key, ...prepared }: Prepared, url: string): Promise<string> {

@@ -4,8 +4,11 @@ import type { Measurement } from './load.ts';
 import { SERVERS, type ServerName } from './servers.ts';
 import type { Work } from './works.ts';
 
-/** Every measurement so far, by work and server, in the order of the rounds. */
-export type Measurements = ReadonlyMap<string, ReadonlyMap<ServerName, readonly Measurement[]>>;
+/** Every measurement, by work and server, in the order of the rounds; undefined for one that failed. */
+export type Measurements = ReadonlyMap<
+  string,
+  ReadonlyMap<ServerName, readonly (Measurement | undefined)[]>
+>;
 
 type Figure = readonly [work: string, server: ServerName];
 interface Ratio {
@@ -128,12 +131,11 @@ export function ratioTable(found: Measurements): string {
   const rows = RATIOS.map(({ title, numerator, denominator, most, least }) => {
     const ratios = ratiosOf(found, numerator, denominator, 'cpu');
     const ratio = median(ratios);
-    const range = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
     const speed = median(ratiosOf(found, denominator, numerator, 'perSecond'));
     const goal = most !== undefined ? `≤ ${most}` : least !== undefined ? `≥ ${least}` : '';
     const isMet = (most === undefined || ratio <= most) && (least === undefined || ratio >= least);
     const verdict = goal === '' ? '' : isMet ? 'yes' : '**no**';
-    return [title, ratio.toFixed(2), range, goal, verdict, speed.toFixed(2)];
+    return [title, cell(ratio, 2), rangeOf(ratios, 2), goal, verdict, cell(speed, 2)];
   });
   return table(['', 'CPU per request', 'lowest–highest', 'goal', 'met', 'by requests/s'], rows);
 }
@@ -143,20 +145,16 @@ export function workTables(works: readonly Work[], found: Measurements): string 
   return works
     .map(({ id, title, servers }) => {
       const rows = servers.map((server) => {
-        const cpus =
-          found
-            .get(id)
-            ?.get(server)
-            ?.map(({ cpu }) => cpu) ?? [];
-        const value = (member: keyof Measurement) => medianOf(found, [id, server], member);
+        const measurements = (found.get(id)?.get(server) ?? []).filter((one) => one !== undefined);
+        const all = (member: keyof Measurement) => measurements.map((one) => one[member]);
         return [
           SERVERS[server],
-          value('cpu').toFixed(1),
-          `${Math.min(...cpus).toFixed(1)}–${Math.max(...cpus).toFixed(1)}`,
-          Math.round(value('perSecond')).toString(),
-          `${Math.round(value('busy') * 100)} %`,
-          `${Math.round(value('others') * 100)} %`,
-          value('p99').toFixed(1),
+          cell(median(all('cpu')), 1),
+          rangeOf(all('cpu'), 1),
+          cell(median(all('perSecond')), 0),
+          cell(median(all('busy')) * 100, 0, ' %'),
+          cell(median(all('others')) * 100, 0, ' %'),
+          cell(median(all('p99')), 1),
         ];
       });
       const head = [
@@ -181,9 +179,18 @@ function ratiosOf(
 ): number[] {
   const unders = found.get(underWork)?.get(underServer) ?? [];
   const overs = found.get(overWork)?.get(overServer) ?? [];
-  return overs.map((over, round) => over[member] / (unders[round]?.[member] ?? Number.NaN));
+  return overs.flatMap((over, round) => {
+    const under = unders[round];
+    return over === undefined || under === undefined ? [] : [over[member] / under[member]];
+  });
 }
 
-function medianOf(found: Measurements, [work, server]: Figure, member: keyof Measurement): number {
-  return median((found.get(work)?.get(server) ?? []).map((measurement) => measurement[member]));
+/** @param value not a number if every measurement failed */
+function cell(value: number, digits: number, unit = ''): string {
+  return Number.isNaN(value) ? 'failed' : value.toFixed(digits) + unit;
+}
+
+function rangeOf(values: readonly number[], digits: number): string {
+  if (values.length === 0) return '';
+  return `${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)}`;
 }
