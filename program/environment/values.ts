@@ -20,8 +20,11 @@ export function shownAddress(text: string): string {
 export function parseDatabaseUrl(text: string): string {
   if (/^sqlite:.+/.test(text)) return text;
   if (/^(?:mysql|mariadb):\/\//.test(text) && URL.canParse(text)) {
-    const { hostname, pathname } = new URL(text);
-    if (hostname !== '' && pathname.length > 1) return text;
+    const { hostname, pathname, search, hash } = new URL(text);
+    // An "@" behind the host is usually the end of a password that was not percent-encoded. Its
+    // beginning would then be the name of a database, which errors show.
+    const isWhole = !(pathname + search + hash).includes('@');
+    if (hostname !== '' && pathname.length > 1 && isWhole) return text;
   }
   throw new Error(
     'must be mysql://user:password@host:3306/name (special characters percent-encoded) or sqlite:path/to/catalogue.db.',

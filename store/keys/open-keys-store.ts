@@ -1,5 +1,6 @@
 /** Opens the key store, which must not be a part of a store that others can read. */
 import { ConfigurationError } from '../../program/environment/environment.ts';
+import { shownAddress } from '../../program/environment/values.ts';
 import { openLater } from '../remote/open-later.ts';
 import type { RemoteOptions } from '../remote/open-remote.ts';
 import type { RemoteStore } from '../remote/remote.ts';
@@ -19,7 +20,7 @@ export function openKeysStore(
   for (const [name, other] of Object.entries(snapshots)) {
     if (other === '' || !isWithin(address, other)) continue;
     throw new ConfigurationError(
-      `KEYS_STORE is ${address}, which is within ${name} (${other}): whoever may read snapshots could read the keys. Choose another folder or prefix.`,
+      `KEYS_STORE is ${shownAddress(address)}, which is within ${name} (${shownAddress(other)}): whoever may read snapshots could read the keys. Choose another folder or prefix.`,
     );
   }
   return openLater(address, options);

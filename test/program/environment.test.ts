@@ -5,6 +5,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
+import { openKeysStore } from '../../store/keys/open-keys-store.ts';
 import { openRemote } from '../../store/remote/open-remote.ts';
 import { makeFolder } from '../support/product.ts';
 
@@ -170,7 +171,7 @@ describe('an error about an address does not show its password', () => {
     `smtp://me:${PASSWORD}@host/path`,
     `s3://me:${PASSWORD}@bucket`,
   ];
-  const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|_JWKS$/.test(name));
+  const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|_JWKS$|^KEYS_STORE$/.test(name));
 
   test.each(NAMES as VariableName[])('%s', (name) => {
     const messages = ADDRESSES.flatMap((value) => {
@@ -185,6 +186,16 @@ describe('an error about an address does not show its password', () => {
     for (const message of messages) expect(message).not.toContain(PASSWORD);
   });
 
+  test.each([
+    `mysql://me:1/${PASSWORD}@host.example/catalogue`,
+    `mysql://me:1/catalogue?${PASSWORD}@host.example/catalogue`,
+    `mysql://me:1/catalogue#${PASSWORD}@host.example/catalogue`,
+  ])('DATABASE_URL=%s, which is split in the middle of the password', (DATABASE_URL) => {
+    const fault = faultOf(['DATABASE_URL'], { DATABASE_URL });
+    expect(fault).toMatch(/^DATABASE_URL must be mysql:/);
+    expect(fault).not.toContain(PASSWORD);
+  });
+
   test.each(ADDRESSES)('of a store: %s', (address) => {
     let message = '';
     try {
@@ -193,6 +204,9 @@ describe('an error about an address does not show its password', () => {
       message = (error as Error).message;
     }
     expect(message).not.toContain(PASSWORD);
+    const both = () => openKeysStore(address, { REPLICA_FROM: address }, { stallSeconds: 1 });
+    expect(both).toThrow(/^KEYS_STORE is .*within REPLICA_FROM/);
+    expect(both).not.toThrow(PASSWORD);
   });
 });
 
