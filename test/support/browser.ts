@@ -92,18 +92,11 @@ export interface Visits {
 export function makeVisits(browser: Chromium, origin: string): Visits {
   const complaints: string[] = [];
   const foreign: string[] = [];
-  let visitors = 0;
   return {
     complaints,
     foreign,
     async open(options = {}) {
-      // Each visit is that of another person.
-      const extraHTTPHeaders = { 'X-Forwarded-For': `10.0.0.${++visitors % 256}` };
-      const context = await browser.newContext({
-        viewport: DESKTOP,
-        extraHTTPHeaders,
-        ...options,
-      });
+      const context = await browser.newContext({ viewport: DESKTOP, ...options });
       const page = await context.newPage();
       page.setDefaultTimeout(LONGEST_WAIT_MS);
       page.on('pageerror', (error) => complaints.push(error.stack ?? String(error)));

@@ -25,6 +25,7 @@ let browser: Chromium;
 let explored: Explored;
 let proxy: RunningProxy;
 let visits: Visits;
+let people = 0;
 
 beforeAll(async () => {
   browser = await startChromium();
@@ -38,7 +39,10 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  visits = makeVisits(browser, proxy.url);
+  const all = makeVisits(browser, proxy.url);
+  // As another person each time, since one may open only some pages a minute.
+  const person = () => ({ 'X-Forwarded-For': `10.0.0.${++people}` });
+  visits = { ...all, open: (options) => all.open({ extraHTTPHeaders: person(), ...options }) };
 });
 
 afterEach(async () => {
