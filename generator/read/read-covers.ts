@@ -65,6 +65,7 @@ export async function readCovers(
         throw new RowFault(
           'the game does not exist',
           valueOfId(idOfRow(cachedGames.ids, cachedGame)),
+          true,
         );
       }
       report.addConsequence();
@@ -82,7 +83,7 @@ export async function readCovers(
       if (!isApproved(row[4], note)) return undefined;
       const gameId = check.checkId(row[1], 'game_id');
       const game = findId(games.ids, games.rows, gameId, lastGame);
-      if (game < 0) throw new RowFault('the game does not exist', row[1]);
+      if (game < 0) throw new RowFault('the game does not exist', row[1], true);
       lastGame = game;
       const region = regions.numberOf(row[2], 'region', note);
       const type = types.numberOf(row[3], 'type', note);

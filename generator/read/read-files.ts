@@ -96,7 +96,7 @@ export async function readFiles(
         addCached(table.ids, cachedRow, cachedRow + 1);
         coverColumn.add(LEFT_OUT);
         const id = idOfRow(coverIds(), cachedCovers[cachedRow]);
-        throw new RowFault('the cover does not exist', valueOfId(id));
+        throw new RowFault('the cover does not exist', valueOfId(id), true);
       },
     };
   }
@@ -111,7 +111,7 @@ export async function readFiles(
       coverColumn.add(LEFT_OUT);
       const coverId = check.checkId(row[1], 'cover_id');
       const cover = findId(covers.ids, covers.rows, coverId, lastCover);
-      if (cover < 0) throw new RowFault('the cover does not exist', row[1]);
+      if (cover < 0) throw new RowFault('the cover does not exist', row[1], true);
       lastCover = cover;
       coverColumn.replaceLast(cover);
       const isUsual = isUsualForm(row[1], coverId);

@@ -39,7 +39,7 @@ export async function readGameTitles(
   await read(TABLE, 'game_id, title', (row, id) => {
     const gameId = check.checkId(id, 'game_id');
     const game = findId(games.ids, games.rows, gameId, lastGame);
-    if (game < 0) throw new RowFault('the game does not exist', id);
+    if (game < 0) throw new RowFault('the game does not exist', id, true);
     lastGame = game;
     const title = check.checkText(row[1], 'title');
     if (games.platform[game] === LEFT_OUT) throw new RowFault('its game is left out', id, true);

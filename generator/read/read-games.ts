@@ -109,7 +109,7 @@ export async function readGames(
       if (platform === undefined) {
         const isKnown = knownPlatforms.has(platformId);
         const reason = isKnown ? 'its platform is left out' : 'the platform does not exist';
-        throw new RowFault(reason, row[1], isKnown);
+        throw new RowFault(reason, row[1], true);
       }
       const slug = check.checkSlug(row[2]);
       const title = check.checkText(row[3], 'title');

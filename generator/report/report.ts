@@ -73,7 +73,7 @@ export interface Report {
 interface TableReport {
   rows: number;
   leftOut: number;
-  /** How many of the rows in `leftOut` are valid, and were left out only because another row was. */
+  /** How many of the rows in `leftOut` are valid, and were left out only because of another row. */
   consequences: number;
   readonly reasons: Reasons;
   readonly warnings: Reasons;

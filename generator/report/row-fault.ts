@@ -6,7 +6,10 @@ export class RowFault extends Error {
   override readonly name = 'RowFault';
   /** The wrong value. */
   readonly value: Value;
-  /** Whether the row itself is valid, and was left out only because another row was. */
+  /**
+   * Whether the row itself is valid, and was left out only because another row was, or is not there: a
+   * platform, game or cover that was deleted is an intention.
+   */
   readonly isConsequence: boolean;
 
   constructor(reason: string, value: Value, isConsequence = false) {

@@ -11,6 +11,8 @@ import { type Account, findAccount, hasAccounts, viewsOf } from '../tables/accou
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
 import { noSuchAccount, Refusal } from './refusal.ts';
 
+/** How many keys an error names. */
+const MOST_NAMED = 20;
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
 
 const LONGEST_NAME = 255;
@@ -95,12 +97,16 @@ export async function removeAccount(database: Database, id: number): Promise<voi
     await mustExist(writer, id, isThere);
     await lockAccount(writer, id);
     const open = await writer.rows(
-      `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved') ORDER BY id`,
+      `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved')
+       ORDER BY id LIMIT ${MOST_NAMED + 1}`,
       [id],
     );
     if (open.length > 0) {
+      const named = [...open.slice(0, MOST_NAMED), ...(open.length > MOST_NAMED ? ['…'] : [])].join(
+        ', ',
+      );
       throw new Refusal(
-        `Account ${id} has pending requests or approved keys: ${open.join(', ')}. Reject or revoke them first.`,
+        `Account ${id} has pending requests or approved keys: ${named}. Reject or revoke them first.`,
         'conflict',
       );
     }

@@ -24,8 +24,8 @@ const SHORTEST_SECRET = 32;
 const FEWEST_DISTINCT = 8;
 const SMALLEST_RSA_BITS = 2048;
 const EC_CURVES = ['P-256', 'P-384', 'P-521'];
-/** A scheme is longer than the letter of a drive. */
-const ADDRESS = /^[A-Za-z][A-Za-z0-9+.-]+:/;
+/** A scheme is longer than the letter of a drive; or a user with a password. */
+const ADDRESS = /^[A-Za-z][A-Za-z0-9+.-]+:|^[^/]*:.*@/;
 /** File names that keys usually have. */
 const FILE_NAME = /\.(?:json|jwks?|pem|key|pub|crt|cer|der|txt)$/i;
 

@@ -6,14 +6,16 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * An address as an error may show it: without a password, even if it is not well-formed.
+ * An address as an error may show it: without a password, the values of a query and a fragment, even if
+ * it is not well-formed.
  * @returns the text in quotes
  */
 export function shownAddress(text: string): string {
   const hasNoPassword = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^:@/]*(?:@[^@]*)?$/.test(text);
-  return JSON.stringify(
-    hasNoPassword ? text : text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?.*@/s, '$1//…@'),
-  );
+  const withoutUser = hasNoPassword
+    ? text
+    : text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?.*@/s, '$1//…@');
+  return JSON.stringify(withoutUser.replace(/#.+$/s, '#…').replace(/=[^&#]+/g, '=…'));
 }
 
 /** The error does not quote the text, because it may contain a password. */

@@ -98,7 +98,7 @@ export const VARIABLES = {
   ),
   EXPLORER_KEY: variable(
     '',
-    'API key that the pages under `/explore` use for visitors without a key, within the limit of this key, each visitor at most 120 pages a minute; if empty, visitors enter their own',
+    'API key that the pages under `/explore` use for visitors without a key, within the limit of this key: each visitor a quarter of it, at most 120 pages a minute; if empty, visitors enter their own',
     parseApiKey,
   ),
   MIRROR_KEY: variable(

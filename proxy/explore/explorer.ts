@@ -37,10 +37,11 @@ import { searchPage } from './pages/search-page.ts';
 import { sendPage } from './send-page.ts';
 
 /**
- * How many pages a visitor without a key may open in any 60 seconds. Who types a search opens up to one
- * for each letter.
+ * How many pages a visitor without a key may open in any 60 seconds, if that is at most the share below of
+ * what EXPLORER_KEY may. Who types a search opens up to one for each letter.
  */
 const MOST_PAGES = 120;
+const VISITORS_SHARE = 1 / 4;
 
 /** @param memory that of another thread, to share its limits */
 export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
@@ -52,6 +53,8 @@ export interface ExplorerParts {
   readonly snapshots: Pick<ThreadGeneration, 'current'>;
   /** The key for visitors without one; '' if they need their own. */
   readonly explorerKey: string;
+  /** The limit of that key, in requests per minute; undefined if the key is not known. */
+  readonly explorerLimit: () => number | undefined;
   /** From {@link makeVisitorLimits}. */
   readonly visitors: Pick<AddressLimits, 'admit'>;
   readonly trustedProxies: BlockList;
@@ -89,7 +92,8 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
 }
 
 function makeRender(parts: ExplorerParts) {
-  const { api, snapshots, explorerKey, publicUrl, visitors, trustedProxies, now } = parts;
+  const { api, snapshots, explorerKey, explorerLimit, publicUrl } = parts;
+  const { visitors, trustedProxies, now } = parts;
   const callApi = makeCallApi(api);
   const apiUrl = `${publicUrl}${BASE}`;
 
@@ -104,7 +108,9 @@ function makeRender(parts: ExplorerParts) {
     if (!hasOwnKey) {
       const { remoteAddress } = request.socket;
       const address = clientAddress(remoteAddress, head.forwardedFor, trustedProxies);
-      const { admitted, resetSeconds } = visitors.admit(address, now());
+      const share = Math.ceil((explorerLimit() ?? MOST_PAGES) * VISITORS_SHARE);
+      const most = Math.min(MOST_PAGES, share);
+      const { admitted, resetSeconds } = visitors.admit(address, now(), most);
       if (!admitted) return { ...manyPagesPage(resetSeconds), imageOrigin };
     }
     const call = callOf(view);

@@ -117,6 +117,7 @@ export function makeServing(parts: ServingParts): Serving {
     api,
     snapshots,
     explorerKey,
+    explorerLimit: () => keys.find(explorerKey)?.limit,
     visitors: makeVisitorLimits(parts.visitors),
     trustedProxies,
     now,

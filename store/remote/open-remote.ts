@@ -23,7 +23,8 @@ export function openRemote(address: string, options: RemoteOptions): RemoteStore
   const { stallSeconds, environment = process.env } = options;
   if (address.startsWith('s3:')) return openBucket(address, stallSeconds, environment);
   if (/^https?:/.test(address)) return openWebStore(readAddress(address), stallSeconds);
-  if (/^[A-Za-z][A-Za-z0-9+.-]+:/.test(address)) {
+  // The latter is a user with a password.
+  if (/^[A-Za-z][A-Za-z0-9+.-]+:|^[^/]*:.*@/.test(address)) {
     throw new ConfigurationError(
       `${shownAddress(address)} is not the address of a store. Use a folder, s3://bucket/prefix, or the http or https address of a web server.`,
     );

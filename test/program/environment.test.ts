@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
+import { shownAddress } from '../../program/environment/values.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
 import { openKeysStore } from '../../store/keys/open-keys-store.ts';
 import { openRemote } from '../../store/remote/open-remote.ts';
@@ -153,7 +154,10 @@ describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name,
       // These may hold a password or a key.
       if (name === 'DATABASE_URL' || name === 'SMTP_URL') expect(fault).not.toContain('cret');
       else if (name === 'EXPLORER_KEY') expect(fault).not.toContain('aaa');
-      else expect(fault).toContain(`, not ${JSON.stringify(text)}.`);
+      else
+        expect(fault).toContain(
+          `, not ${/_URL/.test(name) ? shownAddress(text) : JSON.stringify(text)}.`,
+        );
     }
   });
 });
@@ -170,6 +174,9 @@ describe('an error about an address does not show its password', () => {
     `redis://me:${PASSWORD}@host:x`,
     `smtp://me:${PASSWORD}@host/path`,
     `s3://me:${PASSWORD}@bucket`,
+    `u:${PASSWORD}@host.example`,
+    `https://host.example?password=${PASSWORD}`,
+    `https://host.example#${PASSWORD}`,
   ];
   const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|_JWKS$|^KEYS_STORE$/.test(name));
 

@@ -17,12 +17,12 @@ beforeAll(async () => {
   ({ proxy } = explored);
 }, 60_000);
 
-let visits = 0;
-/** Opens a page as another visitor each time, since one may open only some pages a minute. */
-const get = (path: string, headers = {}) => {
-  const address = `10.0.${visits >> 8}.${visits++ & 255}`;
-  return send(`${proxy.url}${path}`, { headers: { 'x-forwarded-for': address, ...headers } });
-};
+let people = 0;
+/** The headers of another visitor each time, since one may open only some pages a minute. */
+const asPerson = (headers = {}) => ({
+  headers: { 'x-forwarded-for': `10.0.${people >> 8}.${people++ & 255}`, ...headers },
+});
+const get = (path: string, headers = {}) => send(`${proxy.url}${path}`, asPerson(headers));
 
 /** The text of a page as a reader sees it. */
 function textOf(html: string): string {
@@ -202,10 +202,10 @@ describe('the key', () => {
     try {
       const statuses: number[] = [];
       for (const path of ['/explore', '/explore/snes/chrono-trigger', '/explore/snes']) {
-        statuses.push((await send(small.url + path)).status);
+        statuses.push((await send(small.url + path, asPerson())).status);
       }
       expect(statuses).toEqual([200, 200, 429]);
-      const refused = await send(`${small.url}/explore`);
+      const refused = await send(`${small.url}/explore`, asPerson());
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
       expect(refused.text).toContain('Too many requests');
       // The limit of the explorer is not that of the API, or of a visitor with a key.

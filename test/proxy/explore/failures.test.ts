@@ -24,6 +24,7 @@ async function serveExplorer(api: ApiHandler, changes: Partial<ExplorerParts> = 
     api,
     snapshots: { current: () => undefined },
     explorerKey: testKey(1).key,
+    explorerLimit: () => 600,
     visitors: makeVisitorLimits(),
     trustedProxies,
     now: () => 0,
@@ -63,7 +64,11 @@ test('one visitor without a key cannot use up EXPLORER_KEY', async () => {
     calls++;
     response.send(prepareError(404, 'Not found'));
   };
-  const { url } = await serveExplorer(api, { now: () => seconds * 1000 });
+  let limit = 600;
+  const { url } = await serveExplorer(api, {
+    now: () => seconds * 1000,
+    explorerLimit: () => limit,
+  });
   const open = (address: string, headers: Readonly<Record<string, string>> = {}) =>
     send(url, { headers: { 'X-Forwarded-For': address, ...headers } });
   for (let i = 0; i < 120; i++) await open('2001:db8::1');
@@ -80,6 +85,10 @@ test('one visitor without a key cannot use up EXPLORER_KEY', async () => {
   seconds = 60;
   await open('2001:db8::1');
   expect(calls).toBe(123);
+  // A quarter of a key with a low limit.
+  limit = 20;
+  for (let i = 0; i < 6; i++) await open('192.0.2.1');
+  expect(calls).toBe(128);
 });
 
 test.each([
