@@ -374,11 +374,11 @@ describe('rows that break the contract', () => {
     expect(currentFile(dir, 'games/one.json')).not.toContain('The later one');
   });
 
-  const orphans = (count: number): Row[] =>
-    Array.from({ length: count }, (_, i) => game(9001 + i, 99, `orphan-${i}`, 'Orphan'));
+  const badGames = (count: number): Row[] =>
+    Array.from({ length: count }, (_, i) => game(9001 + i, 1, `bad slug ${i}`, 'Bad'));
 
   test('that exceed 1 % of a table make the run exit with 3 unless it is forced', async () => {
-    const url = await makeSqlite(plainCatalogue(989, { games: orphans(10) }));
+    const url = await makeSqlite(plainCatalogue(989, { games: badGames(10) }));
     const dir = newSnapshots();
     const { code, stderr, stdout } = await run(url, dir);
     expect(code).toBe(3);
@@ -395,7 +395,7 @@ describe('rows that break the contract', () => {
     ['exactly 1 % of a table', 990, 10],
     ['nine rows of a small table', 10, 9],
   ])('do not stop a run if they are %s', async (_, good, bad) => {
-    const url = await makeSqlite(plainCatalogue(good, { games: orphans(bad) }));
+    const url = await makeSqlite(plainCatalogue(good, { games: badGames(bad) }));
     const dir = newSnapshots();
     const { code, stdout } = await run(url, dir, '--json');
     expect(code).toBe(0);

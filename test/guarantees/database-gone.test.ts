@@ -135,17 +135,15 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
   const watching = (async () => {
     const before = await readAges(proxy);
-    const readAt = secondsGone();
     while (secondsGone() * 1000 < GONE_MS) await pause(100);
-    const seconds = secondsGone() - readAt;
-    return { before, after: await readAges(proxy), seconds };
+    return { before, after: await readAges(proxy) };
   })();
-  const [{ before, after, seconds }] = await Promise.all([watching, ...clients]);
+  const [{ before, after }] = await Promise.all([watching, ...clients]);
   await pool.close();
   const least = Math.floor(GONE_MS / 1000) - 1;
   for (const kind of ['data', 'keys'] as const) {
-    // Both are whole seconds, rounded down.
-    expect(after[kind] - before[kind]).toBeGreaterThan(seconds - 1);
+    // What was under way when the database went may still have confirmed them after the first reading.
+    expect(after[kind]).toBeGreaterThan(before[kind]);
     expect(after[kind]).toBeGreaterThanOrEqual(least);
   }
   expect(after.keys).toBeLessThan(secondsGone() + 2 * TOLERANCE);
