@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { RecordIndex } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
-import { compareGenerations } from './changes/compare-generations.ts';
+import { coversOnlyIn } from './changes/compare-generations.ts';
 import { place } from './files/file-modes.ts';
 import { HASH_ALWAYS } from './files/known-files.ts';
 import { currentId, generationDir, requireGeneration } from './generations/generations.ts';
@@ -95,7 +95,7 @@ function compareWithCurrent(
     if (current === undefined) throw new Error('there is none');
     previous = readPrevious(snapshotsDir);
     const before = openIndexOf(generationDir(snapshotsDir, current));
-    return { previous, takenDown: describe(id, coversOnlyIn(index, before)) };
+    return { previous, takenDown: describe(id, [...coversOnlyIn(index, before)]) };
   } catch (error) {
     const fault = (error as Error).message.replace(/\.$/, '');
     const takenDown = `Which covers of ${id} are not public now is not known, because the current generation cannot be read: ${fault}.`;
@@ -103,16 +103,13 @@ function compareWithCurrent(
   }
 }
 
-/** The paths of the covers that are only in the second of two generations. */
-function coversOnlyIn(index: RecordIndex, current: RecordIndex): string[] {
-  return [...compareGenerations(current, index)]
-    .filter(({ kind, before }) => kind === 'cover' && before === null)
-    .map(({ path: name }) => name);
-}
-
+/** @param covers the ids of the covers of the generation that are not public now */
 function describe(id: string, covers: readonly string[]): string | undefined {
   if (covers.length === 0) return undefined;
-  const listed = covers.slice(0, MOST_LISTED).join(', ');
+  const listed = covers
+    .slice(0, MOST_LISTED)
+    .map((cover) => `/covers/${cover}`)
+    .join(', ');
   const more = covers.length > MOST_LISTED ? ` and ${covers.length - MOST_LISTED} more` : '';
   const what = covers.length === 1 ? '1 cover that is' : `${covers.length} covers that are`;
   return `${id} has ${what} not public now: ${listed}${more}.`;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { REPORT } from '../../format/layout.ts';
 import type { ManifestContent } from '../../format/manifest.ts';
 import type { Progress } from '../../program/progress.ts';
-import { countRemovedCovers } from '../../store/changes/compare-generations.ts';
+import { coversOnlyIn } from '../../store/changes/compare-generations.ts';
 import { generationDir } from '../../store/generations/generations.ts';
 import { openIndex, openIndexOf } from '../../store/generations/open-index.ts';
 import { HeldError } from '../../store/hold.ts';
@@ -163,7 +163,7 @@ function countWaitingTakedowns(
   try {
     const before = openIndexOf(generationDir(snapshotsDir, id));
     const after = openIndex(content, (name) => readFileSync(path.join(dir, name)));
-    return countRemovedCovers(before, after);
+    return [...coversOnlyIn(before, after)].length;
   } catch {
     return null;
   }

@@ -6,6 +6,7 @@
 import { createPublicKey, type webcrypto } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
+import { isAddress } from './values.ts';
 
 type PublicKey = webcrypto.JsonWebKey & { readonly kty: string };
 
@@ -24,8 +25,6 @@ const SHORTEST_SECRET = 32;
 const FEWEST_DISTINCT = 8;
 const SMALLEST_RSA_BITS = 2048;
 const EC_CURVES = ['P-256', 'P-384', 'P-521'];
-/** A scheme is longer than the letter of a drive; or a user with a password. */
-const ADDRESS = /^[A-Za-z][A-Za-z0-9+.-]+:|^[^/]*:.*@/;
 /** File names that keys usually have. */
 const FILE_NAME = /\.(?:json|jwks?|pem|key|pub|crt|cer|der|txt)$/i;
 
@@ -48,7 +47,7 @@ export function parseJwtSecret(text: string): string {
 
 /** What a text looks like instead of a secret; undefined if it can be a secret. */
 function recognise(text: string): string | undefined {
-  if (ADDRESS.test(text)) return 'an address';
+  if (isAddress(text)) return 'an address';
   if (/^[[{"]/.test(text)) return 'JSON';
   if (/^(?:-----BEGIN|MII|ssh-|ecdsa-|eyJ)/.test(text)) return 'a public key or a token';
   if (/^\$[({]|^\{\{|^<.*>$/.test(text)) return 'a placeholder that was not replaced';
@@ -79,7 +78,7 @@ export function parseSiteKeySource(text: string): SiteKeySource | undefined {
   if (/^[[{"]/.test(text)) {
     throw new Error('must be the path or https address of a JWKS, not the JSON itself.');
   }
-  if (!ADDRESS.test(text)) return readKeysFile(text);
+  if (!isAddress(text)) return readKeysFile(text);
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
     throw new Error(

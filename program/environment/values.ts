@@ -18,6 +18,14 @@ export function shownAddress(text: string): string {
   return JSON.stringify(withoutUser.replace(/#.+$/s, '#…').replace(/=[^&#]+/g, '=…'));
 }
 
+/**
+ * Whether a text is an address and not the path of a file or folder: it begins with a scheme, which is
+ * longer than the letter of a drive, or with a user and a password.
+ */
+export function isAddress(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9+.-]+:|^[^/]*:.*@/.test(text);
+}
+
 /** The error does not quote the text, because it may contain a password. */
 export function parseDatabaseUrl(text: string): string {
   if (/^sqlite:.+/.test(text)) return text;

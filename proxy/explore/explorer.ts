@@ -37,10 +37,11 @@ import { searchPage } from './pages/search-page.ts';
 import { sendPage } from './send-page.ts';
 
 /**
- * How many pages a visitor without a key may open in any 60 seconds, if that is at most the share below of
- * what EXPLORER_KEY may. Who types a search opens up to one for each letter.
+ * How many pages a visitor without a key may open in any 60 seconds. A visitor who types a search opens up
+ * to one page for each letter.
  */
 const MOST_PAGES = 120;
+/** The largest part of the limit of EXPLORER_KEY that one visitor may use. */
 const VISITORS_SHARE = 1 / 4;
 
 /** @param memory that of another thread, to share its limits */

@@ -66,13 +66,11 @@ function* compareCovers(
   }
 }
 
-/** How many covers are in the one generation and not in the other. */
-export function countRemovedCovers(before: RecordIndex, after: RecordIndex): number {
-  let removed = 0;
-  for (const { fresh } of pairById(before.covers, after.covers)) {
-    if (fresh === undefined) removed++;
+/** The ids of the covers that one generation has and another one does not have, ascending. */
+export function* coversOnlyIn(one: RecordIndex, other: RecordIndex): Generator<string> {
+  for (const { id, fresh } of pairById(one.covers, other.covers)) {
+    if (fresh === undefined) yield id;
   }
-  return removed;
 }
 
 /** A record whose content differs: its number in each generation, undefined where it is not. */

@@ -1,8 +1,8 @@
 /**
- * Finds the differences that lead from one generation to another. Differences form trees: each
- * generation has one parent, and if a mirror goes back to an earlier generation, the next one is a child of
- * that. The path leads up to the closest common ancestor, against the direction of the
- * differences, and down from there.
+ * Finds the differences that lead from one generation to another. Differences form trees: each generation
+ * has one parent, and if a mirror goes back to an earlier generation, the next one is a child of that. The
+ * path leads up to the closest common ancestor, against the direction of the differences, and down from
+ * there.
  */
 import { sequenceOf } from '../../format/layout.ts';
 

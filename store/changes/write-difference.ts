@@ -52,8 +52,8 @@ export function prepareDifference(
 ): () => void {
   const file = path.join(snapshotsDir, CHANGES, differenceFile(id));
   if (parent === undefined) return () => {};
-  // A mirror goes back to an earlier generation, because its origin was installed again. A difference that is still there for
-  // it is right, because the ids in it name the content of generations.
+  // A mirror goes back to an earlier generation if its origin was installed again. A difference that is
+  // still there for it is right, because the ids in it name the content of generations.
   if (sequenceOf(parent) >= sequenceOf(id)) return () => renewDifferences(snapshotsDir, id);
   const withoutDifference = (why: string) => {
     warn(

@@ -1,7 +1,7 @@
 /**
  * Keeps a store up to date: pushes whenever another generation has become current, when a replaced one can
- * be removed from the store, and again after a failure. For programs that run all the time. A push that fails never
- * ends the program, and never keeps it from publishing.
+ * be removed from the store, and again after a failure. For programs that run all the time. A push that
+ * fails never ends the program, and never keeps it from publishing.
  */
 import type { Logger } from 'pino';
 import type { Tasks } from '../../program/admin/tasks.ts';

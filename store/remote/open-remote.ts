@@ -1,6 +1,6 @@
 /** Opens the remote store that an address names. */
 import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
-import { parseWebAddress, shownAddress } from '../../program/environment/values.ts';
+import { isAddress, parseWebAddress, shownAddress } from '../../program/environment/values.ts';
 import { openFolderStore } from './folder-store.ts';
 import type { RemoteStore } from './remote.ts';
 import { openS3Store } from './s3-store.ts';
@@ -23,8 +23,7 @@ export function openRemote(address: string, options: RemoteOptions): RemoteStore
   const { stallSeconds, environment = process.env } = options;
   if (address.startsWith('s3:')) return openBucket(address, stallSeconds, environment);
   if (/^https?:/.test(address)) return openWebStore(readAddress(address), stallSeconds);
-  // The latter is a user with a password.
-  if (/^[A-Za-z][A-Za-z0-9+.-]+:|^[^/]*:.*@/.test(address)) {
+  if (isAddress(address)) {
     throw new ConfigurationError(
       `${shownAddress(address)} is not the address of a store. Use a folder, s3://bucket/prefix, or the http or https address of a web server.`,
     );

@@ -83,7 +83,7 @@ describe.each(KINDS)('with a %s database', (kind) => {
     const review = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
     await approveRequest(database, id, { limit: 1, ...review });
     for (let limit = 2; limit < 30; limit++) await changeLimit(database, id, { limit, ...review });
-    // What a moderator decides about the keys of others is no change of the moderator's own keys.
+    // A moderator's decisions about other people's keys do not count as changes to the moderator's own keys.
     await request(moderator as unknown as Account);
     for (let i = 0; i < 25; i++) {
       const own = await request(owner, 0, null);

@@ -34,7 +34,7 @@ const READERS = 20;
 const SLOW_READERS = rounds(5, 60);
 /** How long the slow readers stay, unless they are cut off. */
 const SLOW_MS = rounds(0, 50_000);
-/** How often a stranger loads a page meanwhile. */
+/** The pause between two pages that another visitor loads during the attack. */
 const STRANGER_EVERY_MS = 250;
 /** Figures of the full form. */
 const LONGEST_WAIT_MS = 1_000;
