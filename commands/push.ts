@@ -3,7 +3,7 @@
  * stdout.
  */
 import { closeSync, writeFileSync } from 'node:fs';
-import { exitOnSignals } from '../program/exit-on-signals.ts';
+import type { Invocation } from '../program/invocation.ts';
 import { makeProgress } from '../program/progress.ts';
 import type { VerbArguments, VerbSyntax } from '../program/verbs.ts';
 import { openForWriting } from '../store/files/file-modes.ts';
@@ -34,17 +34,17 @@ export const KEYGEN_SYNTAX = {
   positionals: ['FILE'],
 } as const satisfies VerbSyntax;
 
+type Streams = Pick<Invocation, 'stdout' | 'stderr'>;
+
 export async function runPush(
-  snapshotsDir: string,
+  call: Streams & { readonly dir: string; readonly variables: NodeJS.ProcessEnv },
   { to, parallel, timeout, force }: VerbArguments['options'],
 ): Promise<void> {
-  // The next push finds what a killed one has sent.
-  exitOnSignals();
-  const progress = makeProgress(process.stderr);
+  const progress = makeProgress(call.stderr);
   const started = performance.now();
   try {
     const result = await pushAsConfigured({
-      environment: { ...process.env, SNAPSHOTS_DIR: snapshotsDir },
+      environment: { ...call.variables, SNAPSHOTS_DIR: call.dir },
       to: to === undefined ? undefined : String(to),
       isForced: force === true,
       parallel: readNumber('--parallel', parallel, undefined, MOST_PARALLEL),
@@ -63,7 +63,7 @@ export async function runPush(
     progress.end();
     const { pointer, outcome, remote } = result;
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    process.stdout.write(
+    call.stdout.write(
       outcome === 'unchanged'
         ? `${remote} has ${pointer.id} already; ${result.removed} old objects removed.\n`
         : `Pushed ${pointer.id} to ${remote}: ${result.sent} files and ${result.differences} differences sent (${megabytes(result.sentBytes)} MB), ${result.present} files were there; ${result.removed} old objects removed; ${seconds} s.\n`,
@@ -73,7 +73,7 @@ export async function runPush(
   }
 }
 
-export function runKeygen(file: string): void {
+export function runKeygen({ stdout, stderr }: Streams, file: string): void {
   const { privateKey, publicKey } = makeKeyPair();
   let descriptor: number;
   try {
@@ -89,10 +89,10 @@ export function runKeygen(file: string): void {
   } finally {
     closeSync(descriptor);
   }
-  process.stderr.write(
+  stderr.write(
     `The private key is in ${file}, for SNAPSHOT_SIGNING_KEY where snapshots are pushed. The public key, for SNAPSHOT_PUBLIC_KEYS of replicas:\n`,
   );
-  process.stdout.write(`${publicKey}\n`);
+  stdout.write(`${publicKey}\n`);
 }
 
 /** Bytes as megabytes with one decimal. */

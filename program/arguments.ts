@@ -19,17 +19,21 @@ const STANDARD = {
  * @param usage what `--help` prints
  * @throws ConfigurationError that names an unknown argument
  */
-export function readArguments<const O extends Options>(usage: string, options: O) {
-  const values = parse(usage, { ...STANDARD, ...options });
+export function readArguments<const O extends Options>(
+  usage: string,
+  options: O,
+  words: readonly string[] = process.argv.slice(2),
+) {
+  const values = parse(usage, { ...STANDARD, ...options }, words);
   const { help, version } = values as { help?: boolean; version?: boolean };
   if (!help && !version) return values;
   process.stdout.write(help ? usage : versionText());
   process.exit(0);
 }
 
-function parse<O extends Options>(usage: string, options: O) {
+function parse<O extends Options>(usage: string, options: O, words: readonly string[]) {
   try {
-    return parseArgs({ options }).values;
+    return parseArgs({ options, args: [...words] }).values;
   } catch (cause) {
     throw new ConfigurationError(`${(cause as Error).message}\n\n${usage}`, { cause });
   }

@@ -59,6 +59,7 @@ export function shareOutConnections(left: number, forwards = 0): Shares {
 export interface ConnectionLimit {
   /** Sets the limit, and updates it every second: it depends on what else the process has open. */
   start(): void;
+  stop(): void;
   /** The current limit. */
   connections(): number;
 }
@@ -79,6 +80,7 @@ export function makeConnectionLimit(
   const episode = makeEpisode(log);
   let connections = 0;
   let isWarned = false;
+  let timer: NodeJS.Timeout | undefined;
 
   function check(): void {
     const counts = countConnections(threads);
@@ -102,8 +104,9 @@ export function makeConnectionLimit(
   return {
     start() {
       check();
-      setInterval(check, CHECK_MS).unref();
+      timer = setInterval(check, CHECK_MS).unref();
     },
+    stop: () => clearInterval(timer),
     connections: () => connections,
   };
 }

@@ -1,5 +1,6 @@
 /** Prints on stderr why a program failed, and chooses its exit code. */
 import { ConfigurationError } from './environment/environment.ts';
+import type { Printable } from './progress.ts';
 
 /** An error with its own exit code: 3 for refused or held, 4 for locked. */
 export interface ErrorWithExitCode extends Error {
@@ -11,9 +12,13 @@ export interface ErrorWithExitCode extends Error {
  * @param what a prefix for the message, which errors of configuration do not get
  * @returns the exit code: 2 for wrong usage or configuration, that of the error if it has one, otherwise 1
  */
-export function reportFailure(error: Error | ErrorWithExitCode, what = ''): 1 | 2 | 3 | 4 {
+export function reportFailure(
+  error: Error | ErrorWithExitCode,
+  what = '',
+  stderr: Printable = process.stderr,
+): 1 | 2 | 3 | 4 {
   const isConfiguration = error instanceof ConfigurationError;
-  process.stderr.write(`${isConfiguration ? '' : what}${error.message.trimEnd()}\n`);
+  stderr.write(`${isConfiguration ? '' : what}${error.message.trimEnd()}\n`);
   if (isConfiguration) return 2;
   return 'exitCode' in error ? error.exitCode : 1;
 }

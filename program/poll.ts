@@ -6,6 +6,8 @@
 export interface Poll {
   /** Does the work for the first time. Resolves when this run has ended. */
   start(): Promise<void>;
+  /** Does the work now, after the run under way. Resolves when it is done. */
+  now(): Promise<void>;
   /** Starts no further runs. Resolves when the run under way has ended. */
   stop(): Promise<void>;
   /** Does the work for the last time. Resolves when this run has ended. */
@@ -44,6 +46,7 @@ export function poll(
       lastFault = message;
     }
     if (isStopped) return;
+    clearTimeout(timer);
     timer = setTimeout(workNext, typeof milliseconds === 'number' ? milliseconds : milliseconds());
   }
 
@@ -55,6 +58,7 @@ export function poll(
 
   return {
     start: workNext,
+    now: workNext,
     stop,
     finish() {
       void stop();

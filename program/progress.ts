@@ -17,11 +17,16 @@ export interface Progress {
   end(): void;
 }
 
-export function makeProgress(stream: NodeJS.WriteStream): Progress {
-  return stream.isTTY ? makeBar(stream) : makeLines(stream);
+/** A stream to print on. */
+export interface Printable {
+  write(text: string | Uint8Array): unknown;
 }
 
-function makeLines(stream: NodeJS.WriteStream): Progress {
+export function makeProgress(stream: Printable | NodeJS.WriteStream): Progress {
+  return 'isTTY' in stream && stream.isTTY ? makeBar(stream) : makeLines(stream);
+}
+
+function makeLines(stream: Printable): Progress {
   const print = (text: string) => stream.write(`${text}\n`);
   return {
     advance(step, done, share) {

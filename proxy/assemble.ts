@@ -26,9 +26,9 @@ import { makeAddressLimits } from './limits/address-limits.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
 import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
 import { makeMaintenanceFile, newMaintenanceCell } from './maintenance.ts';
-import { makePolling, type Polling } from './polling.ts';
+import { INTERVALS, type Intervals, makePolling, type Polling } from './polling.ts';
 import { openSite } from './site/site.ts';
-import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
+import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
 import { makeInstanceFiles } from './state/instance-files.ts';
 import { makeKeyUsage } from './state/key-usage.ts';
 import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/serving.ts';
@@ -52,6 +52,7 @@ export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
 export interface ProxyParts {
   readonly serving: Serving;
   readonly workers: WorkerPool;
+  readonly snapshots: Snapshots;
   readonly changes: ChangeStore;
   readonly admin: Server;
   readonly accessLog: LogFile;
@@ -60,7 +61,18 @@ export interface ProxyParts {
   readonly state: { isStopping: boolean };
 }
 
-export async function assemble(environment: ProxyEnvironment, log: Logger): Promise<ProxyParts> {
+/** What tests replace. */
+export interface Surroundings {
+  readonly intervals?: Intervals;
+  /** The variables from which the environment was read: the workers read them, too. */
+  readonly variables?: NodeJS.ProcessEnv;
+}
+
+export async function assemble(
+  environment: ProxyEnvironment,
+  log: Logger,
+  { intervals = INTERVALS, variables = process.env }: Surroundings = {},
+): Promise<ProxyParts> {
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads, PORT: port } = environment;
   const cells = newCells(threads);
   const [firstCells] = cells;
@@ -86,6 +98,7 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
     { snapshots, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
+    variables,
   );
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, now, threads);
   const serving = makeServing({
@@ -112,7 +125,7 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
   const maintenance = makeMaintenanceFile(snapshotsDir, common.maintenance, (seconds) =>
     log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
   );
-  const polling = makePolling({ snapshots, keys, usage, maintenance }, log);
+  const polling = makePolling({ snapshots, keys, usage, maintenance }, intervals, log);
   const state = { isStopping: false };
   const admin = makeProxyAdmin({
     snapshotsDir,
@@ -127,6 +140,7 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
   return {
     serving,
     workers,
+    snapshots,
     changes,
     admin,
     accessLog,

@@ -4,19 +4,18 @@
  */
 import '../program/environment/node-version.ts';
 import '../program/stop.ts';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import type { Logger } from 'pino';
 import { readArguments } from '../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
-import { addressOf, listenAll } from '../program/listen.ts';
+import { addressOf } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { stopWith } from '../program/stop.ts';
 import { reportReady } from '../program/systemd/report-ready.ts';
 import { checkLogFile } from './access-log/log-file.ts';
-import { assemble, type ProxyEnvironment, type ProxyParts, VARIABLES } from './assemble.ts';
+import { assemble, VARIABLES } from './assemble.ts';
+import { listen, NOTICE_MS, stop } from './listen-and-stop.ts';
 
 const USAGE = `cover-catalogue proxy
 
@@ -26,8 +25,6 @@ SIGHUP, it reopens ACCESS_LOG_FILE.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
-/** How long load balancers have to notice that this proxy is not ready before it stops listening. */
-const NOTICE_MS = 500;
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -57,7 +54,11 @@ async function main(): Promise<void> {
   await proxy.polling.start();
   await proxy.serving.limits?.start();
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
-  stopWith((signal) => stop(proxy, signal, log));
+  stopWith(async (signal) => {
+    log.info({ signal }, 'stopping');
+    await stop(proxy, NOTICE_MS);
+    log.info('stopped');
+  });
   await listen(proxy, environment);
   if (proxy.state.isStopping) return;
   // Logged last: a supervisor that reads this line may send a signal at once.
@@ -70,49 +71,6 @@ async function main(): Promise<void> {
     'listening',
   );
   reportReady(log);
-}
-
-async function listen(
-  { admin, serving, workers, connectionLimit, state }: ProxyParts,
-  environment: ProxyEnvironment,
-): Promise<void> {
-  connectionLimit.start();
-  await listenAll([
-    {
-      server: admin,
-      host: environment.ADMIN_HOST,
-      port: environment.ADMIN_PORT,
-      variables: ['ADMIN_HOST', 'ADMIN_PORT'],
-    },
-    {
-      server: serving.server,
-      host: environment.HOST,
-      port: environment.PORT,
-      variables: ['HOST', 'PORT'],
-      reusePort: environment.PROXY_THREADS > 1,
-    },
-  ]);
-  if (state.isStopping) return;
-  const { address, port } = serving.server.address() as AddressInfo;
-  await workers.listen(port, address);
-}
-
-/** Lets the requests under way finish. */
-async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<void> {
-  const { admin, serving, workers, changes, accessLog, polling, state } = proxy;
-  state.isStopping = true;
-  log.info({ signal }, 'stopping');
-  serving.announceEnd();
-  workers.announceEnd();
-  await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
-  polling.stop();
-  await Promise.all([serving.close(), workers.close()]);
-  changes.close();
-  await polling.finish();
-  await accessLog.close();
-  admin.close();
-  admin.closeAllConnections();
-  log.info('stopped');
 }
 
 main().catch((error: Error) => {

@@ -9,16 +9,22 @@ import type { MaintenanceFile } from './maintenance.ts';
 import type { Snapshots } from './snapshot/snapshots.ts';
 import type { KeyUsage } from './state/key-usage.ts';
 
-/** Each poll reads one symbolic link. */
-const SNAPSHOT_POLL_MS = 100;
-/** Each poll reads the modification time. An owner of a new key waits for it. */
-const KEYS_POLL_MS = 200;
-const USAGE_INTERVAL_MS = 60_000;
-const MAINTENANCE_POLL_MS = 1_000;
+/** How often a proxy polls, in milliseconds. */
+export const INTERVALS = {
+  /** Each poll reads one symbolic link. */
+  snapshot: 100,
+  /** Each poll reads the modification time. An owner of a new key waits for it. */
+  keys: 200,
+  maintenance: 1_000,
+  usage: 60_000,
+};
+export type Intervals = typeof INTERVALS;
 
 export interface Polling {
   /** Resolves after each file was read for the first time; then polls them. */
   start(): Promise<void>;
+  /** Reads each file now. Resolves when the proxy serves what they say. */
+  refresh(): Promise<void>;
   /** Stops reading files. */
   stop(): void;
   /** Reports key usage one last time. */
@@ -34,7 +40,11 @@ export interface Polled {
   readonly maintenance: MaintenanceFile;
 }
 
-export function makePolling({ snapshots, keys, usage, maintenance }: Polled, log: Logger): Polling {
+export function makePolling(
+  { snapshots, keys, usage, maintenance }: Polled,
+  intervals: Intervals,
+  log: Logger,
+): Polling {
   const warn = (step: string, consequence: string) => (error: Error) =>
     log.warn({ err: error }, `cannot ${step}; ${consequence}`);
   const keepServing = 'the proxy keeps serving as before';
@@ -51,15 +61,18 @@ export function makePolling({ snapshots, keys, usage, maintenance }: Polled, log
   };
   const onMaintenanceFault = warn('use the content of the file', 'maintenance is on');
   const polls = [
-    poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault),
-    poll(keys.refresh, KEYS_POLL_MS, onKeysFault),
-    poll(maintenance.refresh, MAINTENANCE_POLL_MS, onMaintenanceFault),
+    poll(snapshots.refresh, intervals.snapshot, onSnapshotFault),
+    poll(keys.refresh, intervals.keys, onKeysFault),
+    poll(maintenance.refresh, intervals.maintenance, onMaintenanceFault),
   ];
-  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', keepServing));
+  const usagePoll = poll(usage.write, intervals.usage, warn('report key usage', keepServing));
   return {
     async start() {
       await Promise.all(polls.map((each) => each.start()));
       await usagePoll.start();
+    },
+    async refresh() {
+      await Promise.all(polls.map((each) => each.now()));
     },
     stop() {
       for (const each of polls) void each.stop();

@@ -44,6 +44,7 @@ export function shareOut(
 export interface ProxyLimit {
   /** Sets the limit, then adapts it every second to the number of other open files. */
   start(): void;
+  stop(): void;
   /** Sets how many platforms the current generation has. */
   setPlatforms(platforms: number): void;
 }
@@ -69,6 +70,7 @@ export function makeProxyLimit(
   addConnectionMetrics(registry, 'api', threads, limit.connections);
   return {
     start: limit.start,
+    stop: limit.stop,
     setPlatforms(count) {
       platforms = count;
     },

@@ -18,7 +18,7 @@ export interface WorkerPool {
   /** Resolves when all workers listen on the first thread's port. */
   listen(port: number, host: string): Promise<void>;
   announceEnd(): void;
-  /** Resolves when all workers have closed their servers. */
+  /** Ends the workers, once all have closed their servers. */
   close(): Promise<void>;
 }
 
@@ -34,14 +34,21 @@ export interface FirstThread {
   readonly onFailure: (error: Error) => void;
 }
 
-/** @param starts for each worker, the memory that it shares with the others, and its place in the fleet */
+/**
+ * @param starts for each worker, the memory that it shares with the others, and its place in the fleet
+ * @param variables the environment of the workers
+ */
 export function startWorkers(
   starts: readonly Omit<WorkerStart, 'number'>[],
   { snapshots, readChanges, handOnLines, onFailure }: FirstThread,
+  variables: NodeJS.ProcessEnv,
 ): WorkerPool {
   const workers = starts.map((shared, index) => {
     const start: WorkerStart = { ...shared, number: index + 2 };
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: start });
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: start,
+      env: variables,
+    });
     worker.on('error', (error) => onFailure(error as Error));
     snapshots.join({ serve: (files) => serveOn(worker, files) });
     answerOrders(worker, readChanges);
@@ -64,7 +71,10 @@ export function startWorkers(
     announceKeys: (keys) => sendAll({ type: 'keys', keys }),
     listen: (port, host) => request({ type: 'listen', port, host }, 'listening'),
     announceEnd: () => sendAll({ type: 'announce end' }),
-    close: () => request({ type: 'close' }, 'closed'),
+    async close() {
+      await request({ type: 'close' }, 'closed');
+      await Promise.all(workers.map((worker) => worker.terminate()));
+    },
   };
 }
 

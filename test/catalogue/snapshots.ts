@@ -1,11 +1,11 @@
 /** Makes snapshots folders from a catalogue with SQLite and the real generator. */
-import { cpSync } from 'node:fs';
+import { copyFileSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import { generate, makeFolder, type TestKey, writeKeys } from '../support/product.ts';
+import { shared } from '../support/shared.ts';
 import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
-import { sampleCatalogue } from './sample.ts';
 
 /** Loads a catalogue into a new SQLite database. @returns its DATABASE_URL */
 export async function makeSqlite(catalogue: Catalogue): Promise<string> {
@@ -30,14 +30,18 @@ export async function makeSnapshots(
   return snapshotsDir;
 }
 
-let sample: Promise<string> | undefined;
+/** A new copy of the SQLite database of the sample catalogue. @returns its DATABASE_URL */
+export async function makeSampleSqlite(): Promise<string> {
+  const file = path.join(makeFolder(), 'catalogue.db');
+  copyFileSync((await shared('sample')).databaseFile, file);
+  return `sqlite:${file}`;
+}
 
 /** @returns a new snapshots folder with one generation of the sample catalogue and, if any, keys */
 export async function makeSampleSnapshots(keys: readonly TestKey[] = []): Promise<string> {
-  // The generator runs once for each test file, and its tests get copies.
-  sample ??= makeSnapshots(sampleCatalogue());
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
-  cpSync(await sample, snapshotsDir, { recursive: true, verbatimSymlinks: true });
+  const { snapshotsDir: original } = await shared('sample');
+  cpSync(original, snapshotsDir, { recursive: true, verbatimSymlinks: true });
   if (keys.length > 0) writeKeys(snapshotsDir, keys);
   return snapshotsDir;
 }

@@ -10,8 +10,7 @@ import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Game } from '../../client/index.ts';
 import { openDatabase } from '../../database/open.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   type Chromium,
   LONGEST_WAIT_MS,
@@ -51,7 +50,7 @@ let folder: string;
 let files: string[];
 
 beforeAll(async () => {
-  databaseUrl = await makeSqlite(sampleCatalogue());
+  databaseUrl = await makeSampleSqlite();
   snapshotsDir = path.join(makeFolder(), 'snapshots');
   await generate(databaseUrl, snapshotsDir);
   writeKeys(snapshotsDir, [key]);

@@ -6,9 +6,8 @@ import { openDatabase } from '../../database/open.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { makeKeyPair } from '../../store/signatures/keys.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
-import { makeOrigin, newStoreFolder } from '../fleet/make-replicas.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
+import { makeOrigin, newStoreFolder } from '../soak/fleet/make-replicas.ts';
 import { end, generate, runProgram, startProgram, until } from '../support/product.ts';
 import { BUCKET, startS3 } from '../support/servers/s3.ts';
 import { expectCurrentVerifies, newSnapshots } from '../support/wholeness.ts';
@@ -78,7 +77,7 @@ test('a store that is not there when it starts is used as soon as it is', async 
 test('snapshots and keys travel through S3', async () => {
   const s3 = await startS3();
   const { privateKey, publicKey } = makeKeyPair();
-  const databaseUrl = await makeSqlite(sampleCatalogue());
+  const databaseUrl = await makeSampleSqlite();
   const origin = newSnapshots();
   const database = await openDatabase(databaseUrl);
   await createKeysTables(database);

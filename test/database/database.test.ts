@@ -318,8 +318,10 @@ describe('a stream that is interrupted', () => {
     'ends with an error when the socket is cut (%s)',
     async (way) => {
       await open();
-      const relay = await startRelay(sharedMariaDb().port);
-      const remote = await openDatabase(throughPort(sharedMariaDb().url('mysql'), relay.port));
+      const relay = await startRelay((await sharedMariaDb()).port);
+      const remote = await openDatabase(
+        throughPort((await sharedMariaDb()).url('mysql'), relay.port),
+      );
       let seen = 0;
       const stream = remote.each(ENDLESS, () => {
         if (++seen === 1000) relay.cut(way);
@@ -333,11 +335,14 @@ describe('a stream that is interrupted', () => {
 
   it('ends with an error when the server sends nothing more', async () => {
     await open();
-    const relay = await startRelay(sharedMariaDb().port);
-    const remote = await openDatabase(throughPort(sharedMariaDb().url('mysql'), relay.port), {
-      stallSeconds: 0.5,
-      connectSeconds: 2,
-    });
+    const relay = await startRelay((await sharedMariaDb()).port);
+    const remote = await openDatabase(
+      throughPort((await sharedMariaDb()).url('mysql'), relay.port),
+      {
+        stallSeconds: 0.5,
+        connectSeconds: 2,
+      },
+    );
     let seen = 0;
     const stream = remote.each(ENDLESS, () => {
       if (++seen === 1000) relay.hold();
@@ -408,7 +413,7 @@ describe('an address', () => {
   };
 
   it('that is wrong is reported in one line, with the value and never the password', async () => {
-    const right = new URL(sharedMariaDb().url('mysql'));
+    const right = new URL((await sharedMariaDb()).url('mysql'));
     const change = (
       part: 'username' | 'password' | 'hostname' | 'port' | 'pathname',
       to: string,
@@ -489,8 +494,10 @@ describe('an address', () => {
   });
 
   it('can have a socket path and a percent-encoded user and password', async () => {
-    const { socketPath } = sharedMariaDb();
-    const database = await openDatabase(`${sharedMariaDb().url('mysql')}?socketPath=${socketPath}`);
+    const { socketPath } = await sharedMariaDb();
+    const database = await openDatabase(
+      `${(await sharedMariaDb()).url('mysql')}?socketPath=${socketPath}`,
+    );
     expect(await database.rows('SELECT 1')).toEqual([[1]]);
     await database.close();
   });

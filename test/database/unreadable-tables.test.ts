@@ -1,12 +1,15 @@
 /** Tables and views that a database has and the program cannot read: which they are, why, and the fix. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { checkTables, createTables } from '../../database/tables.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
+import { runKeys } from '../../keys/cli/run-keys.ts';
 import { ACCOUNTS_TABLE } from '../../keys/tables/schema.ts';
 import { makeDatabase } from '../support/databases.ts';
-import { makeFolder, runProgram } from '../support/product.ts';
+import { makeFolder, runCommand } from '../support/product.ts';
 
 describe('in MariaDB', () => {
   const tables = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
@@ -46,7 +49,7 @@ describe('in MariaDB', () => {
   });
 
   const generate = () =>
-    runProgram('generator/cli/main.ts', [], {
+    runCommand(runGenerator, [], {
       DATABASE_URL: readerUrl,
       SNAPSHOTS_DIR: makeFolder(),
       SITE_URL: 'https://covers.example',
@@ -62,7 +65,7 @@ describe('in MariaDB', () => {
       `The views platforms, games, covers, cover_files cannot be read: the definer ${definer}@% does not exist. ` +
         'Create this user again, or recreate its views (CREATE OR REPLACE VIEW …) as a user that stays.\n',
     ]);
-    const accounts = await runProgram('keys/cli/main.ts', ['account', 'list'], {
+    const accounts = await runCommand(runKeys, ['account', 'list'], {
       DATABASE_URL: readerUrl,
     });
     expect([accounts.code, accounts.stderr]).toEqual([

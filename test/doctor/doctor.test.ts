@@ -1,23 +1,27 @@
 /** `cover-catalogue doctor` on SQLite: what it finds, what it prints, and what it leaves alone. */
+
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { openDatabase } from '../../database/open.ts';
 import { folder } from '../../doctor/checks/folder.ts';
 import { mail } from '../../doctor/checks/mail.ts';
 import { publishing } from '../../doctor/checks/publishing.ts';
 import { account, schedule } from '../../doctor/checks/running.ts';
 import { stores } from '../../doctor/checks/stores.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
 import { exportKeys } from '../../generator/keys/export-keys.ts';
+import { runKeys } from '../../keys/cli/run-keys.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import { startWithAdmin } from '../operations/monitoring/installation.ts';
 import {
   end,
   generate,
   makeFolder,
+  runCommand,
   runProgram,
   startProxy,
   startServing,
@@ -37,7 +41,7 @@ let environment: Record<string, string>;
 let servers: Server[] = [];
 
 beforeEach(async () => {
-  databaseUrl = await makeSqlite(sampleCatalogue());
+  databaseUrl = await makeSampleSqlite();
   const database = await openDatabase(databaseUrl);
   await createKeysTables(database);
   await database.close();
@@ -69,7 +73,7 @@ function everything(): [name: string, bytes: string][] {
 
 test('a complete installation has no errors, and the doctor changes nothing', async () => {
   await generate(databaseUrl, snapshotsDir);
-  await runProgram('keys/cli/main.ts', ['issue'], environment);
+  await runCommand(runKeys, ['issue'], environment);
   const database = await openDatabase(databaseUrl);
   await exportKeys(database, snapshotsDir);
   await database.close();
@@ -104,7 +108,7 @@ test('a complete installation has no errors, and the doctor changes nothing', as
   // Everything that is not in order has a fix.
   const findings = found.names.flatMap((name) => found.of(name));
   expect(findings.filter(({ fix = '' }) => fix === '')).toEqual([]);
-  await proxy.kill();
+  await proxy.stop();
   await account.kill();
 });
 
@@ -113,10 +117,10 @@ test('three games are shown exactly as the API sends them later', async () => {
   const shown = found.of('sample records', 'all')[0]?.data as { id: number }[];
   expect(shown).toHaveLength(3);
   const settings = { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
-  await runProgram('generator/cli/main.ts', [], settings);
+  await runCommand(runGenerator, [], settings);
   const ids = shown.map(({ id }) => id).join(',');
-  const served = await runProgram(
-    'commands/snapshot.ts',
+  const served = await runCommand(
+    runSnapshot,
     ['show', `/games?ids=${ids}&include=cover`],
     settings,
   );
@@ -241,7 +245,7 @@ describe('a check', () => {
     await database.run('DELETE FROM games WHERE id > 1010');
     await database.close();
     const settings = { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
-    expect((await runProgram('generator/cli/main.ts', [], settings)).code).toBe(3);
+    expect((await runCommand(runGenerator, [], settings)).code).toBe(3);
     expect(await examine(publishing, environment)).toMatchObject([
       { level: 'error', text: expect.stringContaining('was refused: Nothing is published') },
     ]);
@@ -351,7 +355,7 @@ describe('a check', () => {
       { level: 'warning', text: expect.stringContaining('nothing was pushed') },
     ]);
     expect(readdirSync(store)).toEqual([]);
-    await runProgram('commands/snapshot.ts', ['push'], settings);
+    await runCommand(runSnapshot, ['push'], settings);
     expect(faultsIn(await examine(stores, settings))).toEqual([]);
     const gone = await examine(stores, { ...settings, SNAPSHOT_PUSH: path.join(store, 'gone') });
     expect(gone).toMatchObject([{ level: 'error' }]);

@@ -3,9 +3,11 @@
  * version stays, and an unnoticed change of the bytes fails. Each reader refuses every other version, and
  * continues with what it served before.
  */
+
 import { copyFileSync, cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { isWellFormedKey } from '../../format/api-key.ts';
 import { openColumns } from '../../format/index/columns.ts';
 import {
@@ -30,7 +32,7 @@ import {
   makeFixture,
   makeFutureFixture,
 } from '../catalogue/fixture.ts';
-import { makeFolder, ROOT, runProgram, send, startProxy, until } from '../support/product.ts';
+import { makeFolder, ROOT, runCommand, send, startProxy, until } from '../support/product.ts';
 
 const FIXTURES = path.join(ROOT, 'test/fixtures');
 const PRESENT = path.join(FIXTURES, 'version-3');
@@ -45,7 +47,7 @@ const headers = { 'x-api-key': FIXTURE_KEY };
 const idOf = (dir: string) => currentId(dir) as string;
 const read = (dir: string, name: string) => readFileSync(path.join(dir, CURRENT, name));
 const snapshot = (dir: string, ...args: string[]) =>
-  runProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir });
+  runCommand(runSnapshot, args, { SNAPSHOTS_DIR: dir });
 
 function copyOf(fixture: string): string {
   const dir = path.join(makeFolder(), 'snapshots');
@@ -163,7 +165,7 @@ describe('version 3', () => {
     expect(await found(`q=${encodeURIComponent('魔境')}`)).toEqual(['gegege']);
     expect(await found('region=USA&sort=year_asc')).toEqual(['f-zero', 'chrono-trigger']);
     expect(await found('genre=rpg&type=back')).toEqual(['chrono-trigger']);
-    await proxy.kill();
+    await proxy.stop();
   });
 });
 
@@ -184,7 +186,7 @@ describe('the fixture of a future version', () => {
     copyFileSync(path.join(FUTURE, KEYS_FILE), path.join(dir, KEYS_FILE));
     await until(() => proxy.log().includes(KEYS_REFUSAL));
     expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(200);
-    await proxy.kill();
+    await proxy.stop();
   });
 });
 
@@ -250,7 +252,7 @@ describe('a generation of an unknown version', () => {
       snapshot: idOf(PRESENT),
       refused: { id: idOf(FUTURE), error: expect.stringContaining(REFUSAL) },
     });
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('leaves a proxy that has nothing else without a snapshot, and the proxy says why', async () => {
@@ -263,7 +265,7 @@ describe('a generation of an unknown version', () => {
     expect(ready.status).toBe(503);
     expect(ready.json.refused.error).toContain(REFUSAL);
     expect(proxy.log()).toContain(REFUSAL);
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('stays as it is when this generator publishes version 3 next to it', async () => {
@@ -281,6 +283,6 @@ describe('a generation of an unknown version', () => {
     const proxy = await startProxy(dir);
     const reply = await send(`${proxy.url}/api/v1/stats`, { headers });
     expect([reply.status, reply.headers['x-snapshot']]).toEqual([200, idOf(dir)]);
-    await proxy.kill();
+    await proxy.stop();
   });
 });

@@ -2,11 +2,13 @@
  * Compares `format/README.md` with the code: its tables with a generated folder, its numbers with the
  * constants, and its worked example with the output of a shell.
  */
+
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { LARGEST_DIFFERENCE, LONGEST_LINE } from '../../format/difference-file.ts';
 import { LARGEST_HOLD_FILE, LONGEST_REASON } from '../../format/hold-file.ts';
 import { type Column, openColumns } from '../../format/index/columns.ts';
@@ -47,11 +49,12 @@ import {
   remoteFile,
   remoteManifest,
 } from '../../format/remote-layout.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
 import { KEPT_DAYS } from '../../store/changes/keep-differences.ts';
 import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { FIXTURE_SETTINGS, fixtureCatalogue, makeFixture } from '../catalogue/fixture.ts';
 import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
-import { generate, makeFolder, ROOT, runProgram } from '../support/product.ts';
+import { generate, makeFolder, ROOT, runCommand } from '../support/product.ts';
 import { codesOf, namesOf, readme, tablesOf } from './readme-tables.ts';
 
 /** The paths of the members of a JSON value: "a", "a.b", "a[].b". */
@@ -197,7 +200,7 @@ describe('its tables contain', () => {
     for (const files of ['https://a.example', 'https://b.example']) {
       const environment = { ...FIXTURE_SETTINGS, FILES_URL: files };
       const options = { ...environment, DATABASE_URL: url, SNAPSHOTS_DIR: snapshotsDir };
-      await runProgram('generator/cli/main.ts', ['--force'], options);
+      await runCommand(runGenerator, ['--force'], options);
     }
     const [name = ''] = readdirSync(path.join(snapshotsDir, CHANGES));
     const text = readFileSync(path.join(snapshotsDir, CHANGES, name), 'utf8');
@@ -215,7 +218,7 @@ describe('its tables contain', () => {
   });
 
   test('every member of a hold, in order', async () => {
-    const { code } = await runProgram('commands/snapshot.ts', ['hold'], { SNAPSHOTS_DIR: dir });
+    const { code } = await runCommand(runSnapshot, ['hold'], { SNAPSHOTS_DIR: dir });
     expect(code).toBe(0);
     const file = path.join(dir, HOLD_FILE);
     const [members] = tablesOf('## `hold.json`');
@@ -418,7 +421,7 @@ describe('its worked example', () => {
     const sample = await makeSampleSnapshots();
     const target = '/games/snes/chrono-trigger';
     expect(example).toContain(`\`${target}\``);
-    const shown = await runProgram('commands/snapshot.ts', ['show', target], {
+    const shown = await runCommand(runSnapshot, ['show', target], {
       SNAPSHOTS_DIR: sample,
     });
     const found = runExample(path.join(sample, CURRENT)).at(-1)?.trimEnd().split('\n') ?? [];

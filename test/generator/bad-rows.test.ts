@@ -12,9 +12,9 @@ import { CATALOGUE_TABLES } from '../../database/schema.ts';
 import { columnNames } from '../../database/tables.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
+import { IS_SOAK, printFigure, rounds } from '../soak/rounds.ts';
 import { KINDS, type Kind, makeDatabase } from '../support/databases.ts';
 import { finish, generate } from '../support/product.ts';
-import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { crawl } from '../support/served.ts';
 import {
   expectCurrentVerifies,

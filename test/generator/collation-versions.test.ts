@@ -2,18 +2,19 @@
  * A generation whose titles were sorted with another version of the collation than this Node has. It
  * is served, the proxy and `snapshot verify` warn, and the next run sorts with the current version.
  */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { CURRENT, MANIFEST } from '../../format/layout.ts';
 import { encodeManifest, parseManifest } from '../../format/manifest.ts';
 import { currentId } from '../../store/generations/generations.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   generate,
   makeFolder,
-  runProgram,
+  runCommand,
   startProxy,
   testKey,
   until,
@@ -21,7 +22,7 @@ import {
 } from '../support/product.ts';
 
 test('the proxy and verify warn about another ICU version until a run publishes again', async () => {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const dir = path.join(makeFolder(), 'snapshots');
   await generate(url, dir);
   const file = () => path.join(dir, CURRENT, MANIFEST);
@@ -32,7 +33,7 @@ test('the proxy and verify warn about another ICU version until a run publishes 
     `Titles were sorted with ICU 1.2 (Unicode ${unicode}), and this Node has ICU ${icu} (Unicode ${unicode}): ` +
     'run the generator and the proxy on the same Node, and generate again.';
   const verify = async () => {
-    const { code, stderr } = await runProgram('commands/snapshot.ts', ['verify'], {
+    const { code, stderr } = await runCommand(runSnapshot, ['verify'], {
       SNAPSHOTS_DIR: dir,
     });
     return [code, stderr];
@@ -67,5 +68,5 @@ test('the proxy and verify warn about another ICU version until a run publishes 
   expect(await verify()).toEqual([0, '']);
   await generate(url, dir);
   expect(currentId(dir)).toBe(second);
-  await proxy.kill();
+  await proxy.stop();
 });

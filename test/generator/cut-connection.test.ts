@@ -13,9 +13,9 @@ import { currentId, idsOnDisk } from '../../store/generations/generations.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
+import { printFigure, rounds } from '../soak/rounds.ts';
 import { makeDatabase, sharedMariaDb } from '../support/databases.ts';
 import { type Finished, generate } from '../support/product.ts';
-import { printFigure, rounds } from '../support/rounds.ts';
 import { type Cut, startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import {
   expectCurrentVerifies,
@@ -50,7 +50,7 @@ async function makeSource(games: number, ...changes: string[]): Promise<Source> 
   await loadCatalogue(database, seededCatalogue({ games, seed: 12, platforms: 8 }));
   for (const sql of changes) await database.run(sql);
   await database.close();
-  const proxy = await startTcpProxy(sharedMariaDb().port);
+  const proxy = await startTcpProxy((await sharedMariaDb()).port);
   const dir = newSnapshots();
   await generate(urlThrough(url, proxy), dir);
   await proxy.stop();
@@ -66,7 +66,7 @@ async function runWith(
   limit: number,
   meddle: (proxy: TcpProxy) => Promise<void> | void,
 ): Promise<{ ended: Finished; isPublished: boolean; fault: string; seconds: number }> {
-  const proxy = await startTcpProxy(sharedMariaDb().port, limit);
+  const proxy = await startTcpProxy((await sharedMariaDb()).port, limit);
   const dir = newSnapshots();
   const began = performance.now();
   const child = startGenerator(urlThrough(url, proxy), dir);

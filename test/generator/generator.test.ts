@@ -2,20 +2,22 @@
  * What the generator writes: the exact bytes of every body, the same from both databases. Rows that
  * break the contract are left out, and a generation that fails the checks is not published.
  */
+
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { FORMAT_VERSION, sequenceOf } from '../../format/layout.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
 import { currentId, generationDir, listGenerations } from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
-import { generate, makeFolder, runProgram } from '../support/product.ts';
+import { generate, makeFolder, runCommand, runProgram } from '../support/product.ts';
 
 const SETTINGS = {
   SITE_URL: 'https://covers.example',
@@ -47,7 +49,7 @@ function plainCatalogue(games: number, changes: { games?: Row[]; covers?: Row[] 
 const newSnapshots = () => path.join(makeFolder(), 'snapshots');
 
 function run(databaseUrl: string, snapshotsDir: string, ...args: string[]) {
-  return runProgram('generator/cli/main.ts', args, {
+  return runCommand(runGenerator, args, {
     DATABASE_URL: databaseUrl,
     SNAPSHOTS_DIR: snapshotsDir,
     ...SETTINGS,
@@ -216,7 +218,7 @@ describe('the same rows', () => {
   });
 
   test('publish nothing new', async () => {
-    const url = await makeSqlite(sampleCatalogue());
+    const url = await makeSampleSqlite();
     const dir = newSnapshots();
     const first = JSON.parse((await generate(url, dir, ['--json'])).stdout);
     expect(first).toMatchObject({ outcome: 'published', previous_counts: null });
@@ -230,7 +232,7 @@ describe('the same rows', () => {
     const dir = newSnapshots();
     await generate(url, dir);
     const before = currentId(dir);
-    const { code } = await runProgram('generator/cli/main.ts', [], {
+    const { code } = await runCommand(runGenerator, [], {
       DATABASE_URL: url,
       SNAPSHOTS_DIR: dir,
       ...SETTINGS,
@@ -501,7 +503,7 @@ describe('generate', () => {
     const usage = await run('sqlite:x.db', newSnapshots(), '--frce');
     expect(usage.code).toBe(2);
     expect(usage.stderr).toContain('--frce');
-    const configuration = await runProgram('generator/cli/main.ts', [], {
+    const configuration = await runCommand(runGenerator, [], {
       SITE_URL: 'nowhere',
       FILES_URL: 'ftp://files.example',
     });

@@ -30,7 +30,7 @@ async function serve(values: readonly (string | null)[]) {
   const get = async (target: string) => (await proxy.get(target, key.key)).json;
   const covers: { region: string; type: string }[] = (await get('/games/snes/game/covers')).data;
   const found = await get('/search?region=uSa&type=UsA');
-  await proxy.kill();
+  await proxy.stop();
   const stats = JSON.parse(readFileSync(path.join(snapshotsDir, CURRENT, 'stats.json'), 'utf8'));
   return { covers: covers.map(({ region, type }) => [region, type]), stats, found };
 }

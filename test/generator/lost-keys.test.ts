@@ -1,4 +1,5 @@
 /** Keys that are lost with the database keep working, until an operator restores or removes them. */
+
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -6,9 +7,9 @@ import { openDatabase } from '../../database/open.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { encodeKeys, type KeyEntry } from '../../format/keys-file.ts';
 import { refuseLoss, writeKeys } from '../../generator/keys/export-keys.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
-import { end, makeFolder, runProgram, startProgram, until } from '../support/product.ts';
+import { runKeys } from '../../keys/cli/run-keys.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
+import { end, makeFolder, runCommand, startProgram, until } from '../support/product.ts';
 
 const entry = (id: number): KeyEntry => ({
   ...{ id, hash: hashKey(makeKey()), state: 'approved', limit: 120 },
@@ -55,9 +56,9 @@ test.each([
 });
 
 test('the schedule says that the keys are lost, and keeps those that clients use', async () => {
-  const variables = { DATABASE_URL: await makeSqlite(sampleCatalogue()), GENERATE_CRON: 'off' };
+  const variables = { DATABASE_URL: await makeSampleSqlite(), GENERATE_CRON: 'off' };
   const environment = { ...variables, SNAPSHOTS_DIR: snapshotsDir };
-  const issued = await runProgram('keys/cli/main.ts', ['issue', '--note', 'A client'], variables);
+  const issued = await runCommand(runKeys, ['issue', '--note', 'A client'], variables);
   expect(issued.code, issued.stderr).toBe(0);
   const schedule = startProgram('generator/cli/schedule.ts', [], environment);
   let log = '';
@@ -71,7 +72,7 @@ test('the schedule says that the keys are lost, and keeps those that clients use
     await database.run('DROP TABLE api_keys', []);
     await database.close();
     await until(async () => log.includes('none of the 1 keys'));
-    const listed = await runProgram('keys/cli/main.ts', ['list'], variables);
+    const listed = await runCommand(runKeys, ['list'], variables);
     expect(listed.code, listed.stderr).toBe(0);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     expect(readFileSync(file, 'utf8')).toBe(before);

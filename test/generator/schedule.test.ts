@@ -14,7 +14,7 @@ import { currentId, idsOnDisk } from '../../store/generations/generations.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { end, makeFolder, runProgram, startProgram, until } from '../support/product.ts';
 import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
 
@@ -57,7 +57,7 @@ const readKeys = (dir: string) => parseKeys(readFileSync(keysFile(dir), 'utf8'))
 const modifiedAt = (dir: string) => statSync(keysFile(dir)).mtimeMs;
 
 test('with GENERATE_CRON=off, the schedule exports the keys and never generates', async () => {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const dir = newSnapshots();
   const schedule = startSchedule(url, dir, 'off');
   const key = await issueKey(url, 'approved');
@@ -80,7 +80,7 @@ test('a wrong GENERATE_CRON ends the schedule with 2 and an error that names it'
 });
 
 test('without a current generation it generates at once, and then on schedule', async () => {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const dir = newSnapshots();
   const schedule = startSchedule(url, dir, '* * * * * *');
   await until(() => idsOnDisk(dir).length === 1);
@@ -92,7 +92,7 @@ test('without a current generation it generates at once, and then on schedule', 
 });
 
 test('with a current generation it waits for the first scheduled time', async () => {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const dir = newSnapshots();
   const first = startSchedule(url, dir);
   await until(() => currentId(dir) !== undefined);
@@ -117,7 +117,7 @@ test('SIGTERM ends a run under way, which leaves no files', async () => {
 });
 
 test('a failed or refused run is logged, and the schedule continues', async () => {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const database = await openDatabase(url);
   await database.run('ALTER TABLE covers RENAME TO elsewhere');
   const dir = newSnapshots();
@@ -149,7 +149,7 @@ test('the log warns about rows that were left out', async () => {
 });
 
 test('a key with an invalid hash does not prevent the export of the other keys', async () => {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const key = await issueKey(url, 'approved');
   const database = await openDatabase(url);
   await database.run(
@@ -164,7 +164,7 @@ test('a key with an invalid hash does not prevent the export of the other keys',
 });
 
 test('after a failed write of the keys file, the log does not claim that the database is back', async () => {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const key = await issueKey(url, 'approved');
   const dir = newSnapshots();
   const schedule = startSchedule(url, dir);

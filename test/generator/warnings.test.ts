@@ -14,8 +14,7 @@ import {
 } from '../../generator/read/warnings.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { finish } from '../support/product.ts';
 import { newSnapshots, startGenerator } from '../support/wholeness.ts';
 
@@ -167,7 +166,7 @@ describe('a run', () => {
 
   test('with the sample catalogue has no warnings', async () => {
     const dir = newSnapshots();
-    const { stderr, ofRun } = await look(await makeSqlite(sampleCatalogue()), dir, {});
+    const { stderr, ofRun } = await look(await makeSampleSqlite(), dir, {});
     expect(ofRun).toEqual([]);
     expect(stderr).not.toContain('Warning');
   });

@@ -2,16 +2,18 @@
  * The path of a key from the command line through the database and the export to the proxy, and how
  * long it takes.
  */
+
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
+import { runKeys } from '../../keys/cli/run-keys.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
 import {
   end,
   makeFolder,
-  runProgram,
+  runCommand,
   startProgram,
   startProxy,
   until,
@@ -37,7 +39,7 @@ test.each(KINDS)(
 
     /** Runs a verb of `cover-catalogue keys`. @returns its stdout */
     const keys = async (...args: string[]) => {
-      const { code, stdout, stderr } = await runProgram('keys/cli/main.ts', args, environment);
+      const { code, stdout, stderr } = await runCommand(runKeys, args, environment);
       expect(code, stderr).toBe(0);
       return stdout.trim();
     };
@@ -60,6 +62,6 @@ test.each(KINDS)(
 
     expect(await end(schedule, 'SIGTERM')).toBe(0);
     for (const key of [first, second]) expect(proxy.log()).not.toContain(key);
-    await proxy.kill();
+    await proxy.stop();
   },
 );

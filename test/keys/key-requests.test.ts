@@ -1,5 +1,7 @@
 /** Requests for keys: which are accepted, which are refused, and the effect of a flood. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runKeys } from '../../keys/cli/run-keys.ts';
 import {
   findKeyWithAccount,
   listKeys,
@@ -11,7 +13,7 @@ import { MOST_PENDING, requestKey } from '../../keys/lifecycle/own-requests.ts';
 import { rejectRequest } from '../../keys/lifecycle/reviews.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
-import { runProgram } from '../support/product.ts';
+import { runCommand } from '../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
 const ALL = { limit: 1_000, offset: 0 };
@@ -184,9 +186,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
       'http://a.b',
     ];
     const all = await Promise.all(
-      Array.from({ length: 8 }, () =>
-        runProgram('keys/cli/main.ts', args, { DATABASE_URL: database.url }),
-      ),
+      Array.from({ length: 8 }, () => runCommand(runKeys, args, { DATABASE_URL: database.url })),
     );
     expect(all.map(({ code }) => code).toSorted()).toEqual([0, 0, 0, 0, 0, 1, 1, 1]);
     for (const { code, stderr } of all) if (code === 1) expect(stderr).toBe(`${TOO_MANY}\n`);

@@ -1,6 +1,7 @@
 /**
  * Each raw key is shown once and stored nowhere, and the keys file contains only revealed keys.
  */
+
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -9,9 +10,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { parseKeys } from '../../format/keys-file.ts';
 import { exportKeys } from '../../generator/keys/export-keys.ts';
+import { runKeys } from '../../keys/cli/run-keys.ts';
 import { passMailPause } from '../support/account.ts';
 import { KINDS, type Kind, sharedMariaDb } from '../support/databases.ts';
-import { type Finished, makeFolder, runProgram } from '../support/product.ts';
+import { type Finished, makeFolder, runCommand } from '../support/product.ts';
 import { type KeysDatabase, openKeysDatabase, STATES } from './keys-database.ts';
 
 const run = promisify(execFile);
@@ -27,7 +29,7 @@ describe.each(KINDS)('with a %s database', (kind) => {
   afterAll(() => database.close());
 
   const keys = (...args: string[]): Promise<Finished> =>
-    runProgram('keys/cli/main.ts', args, { DATABASE_URL: database.url, MAIL_FOLDER: mailFolder });
+    runCommand(runKeys, args, { DATABASE_URL: database.url, MAIL_FOLDER: mailFolder });
   const exported = async () => {
     await exportKeys(database, snapshotsDir);
     return parseKeys(readFileSync(path.join(snapshotsDir, 'keys.json'), 'utf8'));
@@ -119,7 +121,7 @@ describe.each(KINDS)('with a %s database', (kind) => {
 /** All that a database stores. */
 async function dumpOf(kind: Kind, url: string): Promise<string> {
   if (kind === 'sqlite') return contentOf(path.dirname(url.slice('sqlite:'.length)));
-  const [command, args] = sharedMariaDb().dumpCommand(new URL(url).pathname.slice(1));
+  const [command, args] = (await sharedMariaDb()).dumpCommand(new URL(url).pathname.slice(1));
   return (await run(command, args, { maxBuffer: 1 << 26 })).stdout;
 }
 

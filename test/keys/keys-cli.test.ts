@@ -4,9 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
+import { runKeys as runKeysCommand } from '../../keys/cli/run-keys.ts';
 import { VERBS } from '../../keys/cli/verbs.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
-import { type Finished, ROOT, runProgram } from '../support/product.ts';
+import { type Finished, ROOT, runCommand } from '../support/product.ts';
 import { openKeyTables, runKeys } from './keys-command.ts';
 
 const STATES = ['pending', 'approved', 'rejected', 'revoked'];
@@ -16,7 +17,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   /** Runs a verb in this process; `program` starts a process. */
   const keys = (...words: string[]) => runKeys(database, words);
   const program = (...words: string[]): Promise<Finished> =>
-    runProgram('keys/cli/main.ts', words, { DATABASE_URL: database.url });
+    runCommand(runKeysCommand, words, { DATABASE_URL: database.url });
   const rowOf = async (id: number) => {
     const names = 'state, reason, limit_per_minute, key_hash, key_prefix, reviewed_at, revoked_at';
     const [row] = await database.rows(`SELECT ${names} FROM api_keys WHERE id = ?`, [id]);
@@ -57,14 +58,14 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
 
   it('issues with the default limit of the environment', async () => {
     const environment = { DATABASE_URL: database.url, DEFAULT_RATE_LIMIT: '77' };
-    expect((await runProgram('keys/cli/main.ts', ['issue'], environment)).code).toBe(0);
+    expect((await runCommand(runKeysCommand, ['issue'], environment)).code).toBe(0);
     expect(await rowOf(1)).toMatchObject({ limit_per_minute: 77 });
   });
 
   it('issues different keys to simultaneous programs, on a database without the table', async () => {
     const url = await makeDatabase(kind);
     const all = await Promise.all(
-      [1, 2, 3, 4].map(() => runProgram('keys/cli/main.ts', ['issue'], { DATABASE_URL: url })),
+      [1, 2, 3, 4].map(() => runCommand(runKeysCommand, ['issue'], { DATABASE_URL: url })),
     );
     expect(all.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(['', '', '', '']);
     expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(4);
@@ -269,36 +270,36 @@ describe('the keys command', () => {
     [['frob'], 'There is no verb "frob"'],
     [['limit', '1', '0'], 'N must be'],
   ] as const)('exits with 2 and a message on %j', async (args, message) => {
-    const { code, stdout, stderr } = await runProgram('keys/cli/main.ts', args, SOMEWHERE);
+    const { code, stdout, stderr } = await runCommand(runKeysCommand, args, SOMEWHERE);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
   });
 
   it('exits with 2 without a DATABASE_URL', async () => {
-    const { code, stderr } = await runProgram('keys/cli/main.ts', ['list'], {});
+    const { code, stderr } = await runCommand(runKeysCommand, ['list'], {});
     expect(code).toBe(2);
     expect(stderr).toContain('DATABASE_URL is not set');
   });
 
   it('exits with 1 if the database cannot be opened, and does not create one', async () => {
-    const { code, stderr } = await runProgram('keys/cli/main.ts', ['issue'], SOMEWHERE);
+    const { code, stderr } = await runCommand(runKeysCommand, ['issue'], SOMEWHERE);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^There is no database file \/nowhere\/catalogue\.db: .*\n$/);
   });
 
   it('shows help for itself and each verb without a database', async () => {
-    const overview = await runProgram('keys/cli/main.ts', ['--help'], {});
+    const overview = await runCommand(runKeysCommand, ['--help'], {});
     expect(overview.code).toBe(0);
     for (const [verb, { usage, help }] of Object.entries(VERBS)) {
       expect(`${usage} `.startsWith(`${verb} `)).toBe(true);
       expect(overview.stdout).toContain(`\n  ${usage}\n      ${help}\n`);
     }
-    const group = await runProgram('keys/cli/main.ts', ['account', '--help'], {});
+    const group = await runCommand(runKeysCommand, ['account', '--help'], {});
     expect([group.code, group.stdout]).toEqual([
       0,
       expect.stringMatching(/^cover-catalogue keys account VERB …: [\s\S]*\n {2}role ID ROLE\n/),
     ]);
-    const one = await runProgram('keys/cli/main.ts', ['approve', '--help'], {});
+    const one = await runCommand(runKeysCommand, ['approve', '--help'], {});
     expect([one.code, one.stdout]).toEqual([
       0,
       expect.stringContaining('cover-catalogue keys approve ID [--limit N]'),

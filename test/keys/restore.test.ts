@@ -12,9 +12,9 @@ import { openDatabase } from '../../database/open.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
+import { rounds } from '../soak/rounds.ts';
 import { makeDatabase, sharedMariaDb } from '../support/databases.ts';
 import { generate, makeFolder, ROOT, startProxy } from '../support/product.ts';
-import { rounds } from '../support/rounds.ts';
 import { runKeys } from './keys-command.ts';
 
 const run = promisify(execFile);
@@ -74,7 +74,7 @@ test('everything is gone, is restored from a dump, and clients continue with the
   await generate(first.url, snapshotsDir);
   const clients = [owned, issued, revoked];
   expect(await statuses(clients)).toEqual([200, 200, 401]);
-  const [command, login] = sharedMariaDb().dumpCommand(first.name);
+  const [command, login] = (await sharedMariaDb()).dumpCommand(first.name);
   const { options, tables } = documentedDump();
   expect(login).toEqual(expect.arrayContaining(options));
   await run(command, [...login, ...tables, `--result-file=${backup}`]);

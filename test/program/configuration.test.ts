@@ -13,8 +13,7 @@ import { CATALOGUE_TABLES } from '../../database/schema.ts';
 import { createTables } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { listenAll } from '../../program/listen.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import { COMPILE_CACHE, flagsOf, UNPRIVILEGED } from '../support/processes.ts';
 import {
   end,
@@ -23,7 +22,7 @@ import {
   makeFolder,
   ROOT,
   startProgram,
-  startProxy,
+  startProxyProgram,
 } from '../support/product.ts';
 
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ACCOUNT_PORT: '0' };
@@ -171,7 +170,7 @@ describe('a folder', () => {
     symlinkSync('absent', path.join(folder, 'dangling'));
     const { code, stderr } = await finish(
       startProgram('generator/cli/main.ts', ['--dry-run'], {
-        DATABASE_URL: await makeSqlite(sampleCatalogue()),
+        DATABASE_URL: await makeSampleSqlite(),
         SNAPSHOTS_DIR: path.resolve(folder, value),
       }),
     );
@@ -220,7 +219,7 @@ describe('a folder', () => {
   );
 
   test('that the generator has not created yet makes the proxy wait and log a warning', async () => {
-    const proxy = await startProxy(path.join(folder, 'snapshots'));
+    const proxy = await startProxyProgram(path.join(folder, 'snapshots'));
     expect((await proxy.readyz()).status).toBe(503);
     const [first = ''] = proxy.log().split('\n');
     expect(JSON.parse(first)).toMatchObject({

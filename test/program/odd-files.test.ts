@@ -2,6 +2,7 @@
  * Named pipes, folders and devices instead of the files that the programs read. Reading a pipe would
  * wait for its writer, and a device never ends: the programs refuse or ignore them, and never hang.
  */
+
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -15,6 +16,7 @@ import {
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import {
   CURRENT,
   HOLD_FILE,
@@ -24,6 +26,7 @@ import {
   PROXY_FOLDER,
   STATUS_FILE,
 } from '../../format/layout.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
 import {
   NO_LINK,
   openRegularFile,
@@ -31,10 +34,10 @@ import {
   readBoundedFileSync,
 } from '../../program/files/bounded-file.ts';
 import { currentId } from '../../store/generations/generations.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   makeFolder,
+  runCommand,
   runProgram,
   startProxy,
   testKey,
@@ -137,9 +140,9 @@ describe.each(ODD)('%s', (kind, put) => {
     const dir = await makeSampleSnapshots();
     const before = currentId(dir) as string;
     const generate = async () =>
-      runProgram('generator/cli/main.ts', [], {
+      runCommand(runGenerator, [], {
         ...SETTINGS,
-        DATABASE_URL: await makeSqlite(sampleCatalogue()),
+        DATABASE_URL: await makeSampleSqlite(),
         SNAPSHOTS_DIR: dir,
       });
     put(path.join(dir, HOLD_FILE));
@@ -156,7 +159,7 @@ describe.each(ODD)('%s', (kind, put) => {
     const ended = await generate();
     expect(ended.code).toBe(0);
     expect(currentId(dir)).not.toBe(before);
-    const verified = await runProgram('commands/snapshot.ts', ['verify', before], {
+    const verified = await runCommand(runSnapshot, ['verify', before], {
       SNAPSHOTS_DIR: dir,
     });
     expect(verified.code).toBe(1);
@@ -169,7 +172,7 @@ describe.each(ODD)('%s', (kind, put) => {
     const name = readdirSync(folder)[0];
     rmSync(path.join(folder, name));
     put(path.join(folder, name));
-    const verified = await runProgram('commands/snapshot.ts', ['verify'], { SNAPSHOTS_DIR: dir });
+    const verified = await runCommand(runSnapshot, ['verify'], { SNAPSHOTS_DIR: dir });
     expect(verified.code).toBe(1);
     expect(verified.stderr).toContain(name);
     const proxy = await startProxy(dir);

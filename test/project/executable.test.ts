@@ -13,8 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import { isAlive } from '../support/processes.ts';
 import { makeFolder, ROOT, send, until } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
@@ -152,7 +151,7 @@ describe('without the Node of the npm packages', () => {
   test('a current Node on the PATH generates a snapshot from a database and reads it', async () => {
     const environment = {
       PATH: pathWith(process.execPath),
-      DATABASE_URL: await makeSqlite(sampleCatalogue()),
+      DATABASE_URL: await makeSampleSqlite(),
       SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
     };
     const generated = run(executable, ['generate', '--json'], environment);
@@ -214,7 +213,7 @@ describe.each([
       cwd: ROOT,
       env: {
         PATH: process.env.PATH ?? '',
-        DATABASE_URL: await makeSqlite(sampleCatalogue()),
+        DATABASE_URL: await makeSampleSqlite(),
         SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
         MAIL_FOLDER: path.join(makeFolder(), 'mail'),
         PORT: String(port),

@@ -93,7 +93,7 @@ test('during maintenance the API answers 503 on all threads, and requests do not
   expect(await leftOf()).toBe('8');
   expect((await proxy.readyz()).json.maintenance).toBe(null);
   expect(proxy.log()).toContain('maintenance has ended');
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('maintenance is on from the start, also if its file is a link to nothing', async () => {
@@ -104,5 +104,5 @@ test('maintenance is on from the start, also if its file is a link to nothing', 
   rmSync(path.join(snapshots, 'maintenance'));
   symlinkSync('nowhere', path.join(snapshots, 'maintenance'));
   await untilStatus(proxy, CLIENT, 200);
-  await proxy.kill();
+  await proxy.stop();
 });

@@ -24,8 +24,8 @@ import { openSnapshots } from '../../proxy/snapshot/snapshots.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
+import { printFigure, rounds } from '../soak/rounds.ts';
 import { generate, makeFolder, startProxy, testKey, until, writeKeys } from '../support/product.ts';
-import { printFigure, rounds } from '../support/rounds.ts';
 
 const PROMISE = 'A damaged generation is never served';
 const DAMAGES = rounds(40, 1_000);
@@ -209,5 +209,5 @@ test.each<[string, string, Damage, RegExp]>([
   pointTo(older);
   await until(async () => (await state()).ready.json.refused === null);
   expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
-  await proxy.kill();
+  await proxy.stop();
 });

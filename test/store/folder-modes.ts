@@ -9,13 +9,12 @@ import { openDatabase } from '../../database/open.ts';
 import { hashKey } from '../../format/api-key.ts';
 import { REPORT } from '../../format/layout.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   type Finished,
-  type RunningProxy,
+  type ProxyProgram,
   runProgram,
-  startProxy,
+  startProxyProgram,
   testKey,
   until,
 } from '../support/product.ts';
@@ -37,7 +36,7 @@ export const withUmask = (umask: string) => ['sh', '-c', `umask ${umask}; exec "
 
 /** A database with one key, readable for everybody. */
 export async function makeDatabase(): Promise<string> {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const database = await openDatabase(url);
   await createKeysTables(database);
   await database.run(
@@ -105,9 +104,9 @@ export const PRIVATE = { files: ['600'], folders: ['700'] };
 export const SHARED = { files: ['640'], folders: ['2750'] };
 
 export async function serveOnce(dir: string, launcher: readonly string[] = []): Promise<void> {
-  const proxy = await startProxy(dir, {}, launcher);
+  const proxy = await startProxyProgram(dir, {}, launcher);
   await until(async () => (await requestStats(proxy)).status === 200);
   expect(await proxy.stop()).toBe(0);
 }
 
-export const requestStats = (proxy: RunningProxy) => proxy.get('/stats', key.key);
+export const requestStats = (proxy: ProxyProgram) => proxy.get('/stats', key.key);

@@ -58,7 +58,7 @@ describe('a damaged hold file', () => {
     const { json } = await proxy.readyz();
     expect(json.held).toMatchObject({ id: null, error: expect.stringContaining('symbolic link') });
     expect(await proxy.metrics()).toMatch(/^snapshot_held 1$/m);
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('pauses publishing and pruning, and every message says what to do', async () => {
@@ -86,7 +86,7 @@ describe('a damaged hold file', () => {
       expect(await proxy.metrics()).toMatch(/^snapshot_held 1$/m);
     }
     expect(idsOnDisk(dir)).toEqual(ids);
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('is replaced if it is an empty directory, and named in an error if that is not empty', async () => {

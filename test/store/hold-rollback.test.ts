@@ -6,8 +6,8 @@ import { COVER_INDEX } from '../../format/layout.ts';
 import { generationDir, idsOnDisk } from '../../store/generations/generations.ts';
 import { withLock } from '../../store/lock.ts';
 import { KEPT_GENERATIONS } from '../../store/prune.ts';
+import { freeKilobytes, mountSmallDisk } from '../soak/support/small-disk.ts';
 import { finish, generate } from '../support/product.ts';
-import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
 import { startGenerator } from '../support/wholeness.ts';
 import {
   currentOf,

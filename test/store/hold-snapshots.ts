@@ -2,13 +2,15 @@
  * What the tests of holds share: snapshots folders with some generations and a database with an
  * unpublished change, and the state of a hold.
  */
+
 import { copyFileSync, cpSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { parseHold } from '../../format/hold-file.ts';
 import { HOLD_FILE } from '../../format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../store/prune.ts';
-import { generate, makeFolder, runProgram } from '../support/product.ts';
+import { generate, makeFolder, runCommand } from '../support/product.ts';
 import { makeChanging } from '../support/wholeness.ts';
 
 /** The exit code of a run that publishes nothing. */
@@ -17,7 +19,7 @@ export const SINCE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 /** Runs `cover-catalogue snapshot`. */
 export const snapshot = (dir: string, ...args: string[]) =>
-  runProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir });
+  runCommand(runSnapshot, args, { SNAPSHOTS_DIR: dir });
 export const holdFile = (dir: string) => path.join(dir, HOLD_FILE);
 export const readHold = (dir: string) => parseHold(readFileSync(holdFile(dir), 'utf8'));
 export const currentOf = (dir: string) => currentId(dir) as string;

@@ -223,6 +223,6 @@ describe('hold', () => {
     ]);
     expect(held).toEqual({ id: ids[1], since, reason: 'a reason' });
     expect(metric).toBe('1');
-    await proxy.kill();
+    await proxy.stop();
   });
 });

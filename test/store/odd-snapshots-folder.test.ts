@@ -17,8 +17,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { LARGEST_KEYS_FILE } from '../../format/keys-file.ts';
 import { CURRENT, GENERATIONS, KEYS_FILE } from '../../format/layout.ts';
 import { currentId } from '../../store/generations/generations.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   finish,
   type RunningProxy,
@@ -61,7 +60,7 @@ describe('a keys.json', () => {
     writeKeys(dir, [another]);
     await until(async () => (await statusFor(proxy, another)) === 200);
     expect(await statusFor(proxy, key)).toBe(401);
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('that is too large at the start leaves the proxy without keys and not ready', async () => {
@@ -70,14 +69,14 @@ describe('a keys.json', () => {
     expect(proxy.log()).toContain(TOO_LARGE);
     expect(await statusFor(proxy, key)).toBe(503);
     expect(await readiness(proxy)).toMatchObject({ ready: false, keys: null });
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('of the largest size is read', async () => {
     writeFileSync(keysFile(), readFileSync(keysFile(), 'utf8').padEnd(LARGEST_KEYS_FILE));
     const proxy = await startProxy(dir);
     expect(await statusFor(proxy, key)).toBe(200);
-    await proxy.kill();
+    await proxy.stop();
   });
 });
 
@@ -116,11 +115,11 @@ describe('a current that does not point to a generation', () => {
       symlinkSync(before, link());
       await until(async () => (await readiness(proxy)).refused === null);
     }
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('is reported by the generator, which changes nothing', async () => {
-    const url = await makeSqlite(sampleCatalogue());
+    const url = await makeSampleSqlite();
     const before = readdirSync(path.join(dir, GENERATIONS));
     for (const put of ODD) {
       rmSync(link(), { recursive: true });
@@ -138,6 +137,6 @@ describe('a current that does not point to a generation', () => {
     expect(proxy.log()).toContain('points to elsewhere');
     expect(await statusFor(proxy, key)).toBe(503);
     expect(await readiness(proxy)).toMatchObject({ ready: false, snapshot: null });
-    await proxy.kill();
+    await proxy.stop();
   });
 });

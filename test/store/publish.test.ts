@@ -19,9 +19,8 @@ import { LockedError, withLock } from '../../store/lock.ts';
 import { KEPT_GENERATIONS, prune } from '../../store/prune.ts';
 import { rollbackTo } from '../../store/rollback.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
-import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { end, finish, generate, ROOT } from '../support/product.ts';
 import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
 import {
@@ -114,7 +113,7 @@ describe('only one program writes at a time', () => {
     await new Promise((resolve) => holder.stderr?.once('data', resolve));
     await end(holder, 'SIGKILL');
     await ended;
-    const small = await makeSqlite(sampleCatalogue());
+    const small = await makeSampleSqlite();
     expect((await finish(start(small, dir))).code).toBe(0);
     expectNoDebris(dir);
   });

@@ -2,9 +2,11 @@
  * A rollback publishes the content of an earlier generation under the next sequence number, so that all
  * who follow the folder follow it. Covers that were taken down since stay gone unless the operator agrees.
  */
+
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { openDatabase } from '../../database/open.ts';
 import { contentHash } from '../../format/manifest.ts';
 import { readDifference } from '../../store/changes/read-difference.ts';
@@ -12,9 +14,9 @@ import { currentId, generationDir, idsOnDisk } from '../../store/generations/gen
 import { readManifest } from '../../store/generations/manifest-file.ts';
 import { removeHold } from '../../store/hold.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import { filesOf, type Origin, runMirror, startOrigin } from '../support/mirrors.ts';
-import { generate, runProgram } from '../support/product.ts';
+import { generate, runCommand } from '../support/product.ts';
 import { expectCurrentVerifies, newSnapshots } from '../support/wholeness.ts';
 
 const REFUSED = 3;
@@ -22,7 +24,7 @@ const REFUSED = 3;
 const currentOf = (dir: string) => currentId(dir) as string;
 const sequenceIn = (dir: string, id: string) => readManifest(generationDir(dir, id)).sequence;
 const rollback = (dir: string, ...args: string[]) =>
-  runProgram('commands/snapshot.ts', ['rollback', ...args], { SNAPSHOTS_DIR: dir });
+  runCommand(runSnapshot, ['rollback', ...args], { SNAPSHOTS_DIR: dir });
 
 describe('a rollback', () => {
   let origin: Origin;
@@ -100,7 +102,7 @@ describe('covers that are not public now', () => {
   let older: string;
   let newer: string;
   beforeEach(async () => {
-    const url = await makeSqlite(sampleCatalogue());
+    const url = await makeSampleSqlite();
     dir = newSnapshots();
     await generate(url, dir);
     older = currentOf(dir);

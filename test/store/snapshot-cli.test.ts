@@ -1,4 +1,5 @@
 /** `cover-catalogue snapshot`: each verb, on two generations that differ in known ways. */
+
 import { hash } from 'node:crypto';
 import {
   readdirSync,
@@ -11,15 +12,15 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { openDatabase } from '../../database/open.ts';
 import { COVER_INDEX, CURRENT, GENERATIONS, MANIFEST, MINISEARCH } from '../../format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '../../format/manifest.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   generate,
   makeFolder,
-  runProgram,
+  runCommand,
   startProxy,
   testKey,
   writeKeys,
@@ -29,13 +30,12 @@ let dir: string;
 let first: string;
 let second: string;
 
-const snapshot = (...args: string[]) =>
-  runProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir });
+const snapshot = (...args: string[]) => runCommand(runSnapshot, args, { SNAPSHOTS_DIR: dir });
 const current = () => path.basename(readlinkSync(path.join(dir, CURRENT)));
 
 async function makeTwo(): Promise<void> {
   dir = path.join(makeFolder(), 'snapshots');
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   await generate(url, dir);
   const database = await openDatabase(url);
   const [[chrono, platform] = []] = await database.rows(
@@ -98,7 +98,7 @@ describe('verbs that read', () => {
       expect(reply.status, target).toBe(200);
       expect((await snapshot('show', target)).stdout, target).toBe(reply.text);
     }
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('show accepts an id, and reports a resource that does not exist', async () => {

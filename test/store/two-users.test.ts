@@ -15,7 +15,14 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { GENERATIONS, keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeInstanceFiles } from '../../proxy/state/instance-files.ts';
-import { end, makeFolder, ROOT, startProgram, startProxy, until } from '../support/product.ts';
+import {
+  end,
+  makeFolder,
+  ROOT,
+  startProgram,
+  startProxyProgram,
+  until,
+} from '../support/product.ts';
 import {
   as,
   COVERS,
@@ -83,7 +90,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     const url = await makeDatabase();
     const dir = makeShared();
     await generate(url, dir, as(GENERATOR));
-    const proxy = await startProxy(dir, {}, as(PROXY));
+    const proxy = await startProxyProgram(dir, {}, as(PROXY));
     await until(async () => (await requestStats(proxy)).status === 200);
     const { headers } = await requestStats(proxy);
     await changeTitle(url, 'Another title');
@@ -116,7 +123,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     install(dir, GENERATOR);
     await generate(url, dir, as(GENERATOR));
     if (!IS_ROOT) chmodSync(dir, 0o2550);
-    const proxy = await startProxy(dir, {}, as(PROXY));
+    const proxy = await startProxyProgram(dir, {}, as(PROXY));
     await until(async () => (await requestStats(proxy)).status === 200);
     const warning = `Cannot write to ${path.join(dir, PROXY_FOLDER)}`;
     const { status, json } = await proxy.readyz();
@@ -141,7 +148,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     const [fileMode, folderMode] = IS_ROOT ? ['0600', '0700'] : ['0000', '0000'];
     chmodSync(path.join(dir, 'keys.json'), Number.parseInt(fileMode, 8));
     chmodSync(path.join(dir, GENERATIONS), Number.parseInt(folderMode, 8));
-    const proxy = await startProxy(dir, {}, as(PROXY));
+    const proxy = await startProxyProgram(dir, {}, as(PROXY));
     await until(() => /refused a generation/.test(proxy.log()));
     const { status, text, json } = await proxy.readyz();
     expect([status, json.ready]).toEqual([503, false]);

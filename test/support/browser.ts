@@ -11,22 +11,10 @@ import {
   type Page,
 } from 'playwright-core';
 import { expect } from 'vitest';
+import { IS_SOAK } from '../soak/rounds.ts';
 import { ROOT } from './product.ts';
-import { IS_SOAK } from './rounds.ts';
+import { shared } from './shared.ts';
 
-// Without the network flags Chromium contacts its vendor at every start. Playwright creates a new
-// folder of user data each time, and removes it.
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--disable-dev-shm-usage',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 export const LONGEST_WAIT_MS = 20_000;
 export const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
@@ -57,18 +45,11 @@ export interface Chromium {
   close(): Promise<void>;
 }
 
-/**
- * Chromium itself may crash, which says nothing about the product: the test that it was running is
- * repeated (`retry` in vitest.config.ts), and the next context is opened in a new Chromium.
- */
+/** Connects to the Chromium of this run. Its contexts end with the connection. */
 export async function startChromium(): Promise<Chromium> {
-  const launch = () => chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
-  let browser = await launch();
+  const browser = await chromium.connect((await shared('chromium')).endpoint);
   return {
-    async newContext(options) {
-      if (!browser.isConnected()) browser = await launch();
-      return browser.newContext(options);
-    },
+    newContext: (options) => browser.newContext(options),
     async closeContexts() {
       for (const context of browser.contexts()) await context.close();
     },

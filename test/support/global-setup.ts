@@ -1,21 +1,74 @@
-/** Starts the MariaDB server that all test files share, and stops it after the last one. */
+/**
+ * Starts what all test files share when one of them first asks for it (`shared.ts`), and ends it after the
+ * last one.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
-import { type MariaDb, startMariaDb } from './servers/mariadb.ts';
+import { makeSample } from '../catalogue/make-sample.ts';
+import { CHROMIUM } from './chromium.ts';
+import { startMariaDb } from './servers/mariadb.ts';
+import { startRedis } from './servers/redis.ts';
+import type { Shared } from './shared.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    mariaDb: { port: number; socketPath: string; pid: number };
+    /** The address of the server that starts the parts. */
+    shared: string;
   }
 }
 
-let server: MariaDb | undefined;
+interface Started<Part> {
+  readonly part: Part;
+  end(): unknown;
+}
+
+const START: { readonly [Name in keyof Shared]: () => Promise<Started<Shared[Name]>> } = {
+  async mariaDb() {
+    const { port, socketPath, pid, stop } = await startMariaDb();
+    return { part: { port, socketPath, pid }, end: stop };
+  },
+  async redis() {
+    const { port, url, stop } = await startRedis();
+    return { part: { port, url }, end: stop };
+  },
+  async chromium() {
+    const server = await chromium.launchServer(CHROMIUM);
+    return { part: { endpoint: server.wsEndpoint() }, end: () => server.close() };
+  },
+  async sample() {
+    const { remove, ...part } = await makeSample();
+    return { part, end: remove };
+  },
+};
+
+const started = new Map<string, Promise<Started<unknown>>>();
+const server = createServer(async (request, response) => {
+  const name = request.url?.slice(1) as keyof Shared;
+  let part = started.get(name);
+  if (part === undefined) {
+    part = START[name]();
+    started.set(name, part);
+  }
+  try {
+    response.end(JSON.stringify((await part).part));
+  } catch (error) {
+    response.writeHead(500).end((error as Error).stack);
+  }
+});
 
 export async function setup(project: TestProject): Promise<void> {
-  server = await startMariaDb();
-  const { port, socketPath, pid } = server;
-  project.provide('mariaDb', { port, socketPath, pid });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  project.provide('shared', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }
 
 export async function teardown(): Promise<void> {
-  await server?.stop();
+  server.close();
+  server.closeAllConnections();
+  for (const part of await Promise.allSettled(started.values())) {
+    if (part.status === 'fulfilled') await part.value.end();
+  }
 }

@@ -79,7 +79,7 @@ export async function startOrigin(catalogue?: Catalogue, limit = 1_000_000): Pro
     },
     async close() {
       await faulty.close();
-      await proxy.kill();
+      await proxy.stop();
     },
   };
 }

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { makeLog } from './log.ts';
 
 const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
 /**
@@ -99,6 +100,20 @@ export interface TiedServer {
   readonly output: Readable | null;
   /** Ends it and waits for its end. */
   stop(): Promise<void>;
+}
+
+/** Starts a server as {@link startTied} does, and waits until it prints that it is ready. */
+export async function startTiedUntil(
+  ready: string,
+  command: readonly string[],
+  options: { signal?: 'TERM' | 'KILL'; environment?: Readonly<Record<string, string>> } = {},
+): Promise<TiedServer> {
+  const server = await startTied(command, { ...options, output: 'pipe' });
+  const log = makeLog();
+  server.output?.setEncoding('utf8').on('data', log.write);
+  server.output?.once('close', () => log.end(`${command[0]} ended`));
+  await log.logged(ready);
+  return server;
 }
 
 /**

@@ -1,16 +1,29 @@
 /**
- * Runs the product as its users do: the real programs under Node, on real files and ports. At the
- * end of the test file, every process that was started here is ended.
+ * Runs the product on real files and ports: in this process, or as a program where its arguments, signals,
+ * exit code or threads are the subject. At the end of a test file, what was started here is ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pino } from 'pino';
 import { request } from 'undici';
-import { afterAll } from 'vitest';
+
+import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { type DecidedState, encodeKeys } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
+import { runKeys as runKeysCommand } from '../../keys/cli/run-keys.ts';
+import { readEnvironment } from '../../program/environment/environment.ts';
+import type { Invocation } from '../../program/invocation.ts';
+import { addressOf } from '../../program/listen.ts';
+import { assemble, VARIABLES } from '../../proxy/assemble.ts';
+import { listen, stop } from '../../proxy/listen-and-stop.ts';
+import type { Intervals } from '../../proxy/polling.ts';
+import { SITE } from '../catalogue/make-sample.ts';
+import { atEndOfFile } from './end-of-file.ts';
+import { type Log, makeLog } from './log.ts';
 import { COMPILE_CACHE, flagsOf } from './processes.ts';
 
 export const ROOT = path.join(import.meta.dirname, '../..');
@@ -22,18 +35,10 @@ export interface Finished {
   readonly stderr: string;
 }
 
-const running = new Set<ChildProcess>();
-const folders: string[] = [];
-
-afterAll(async () => {
-  await Promise.all([...running].map((child) => end(child, 'SIGKILL')));
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
 /** A new empty folder, removed when the test file ends. */
 export function makeFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-'));
-  folders.push(folder);
+  atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -60,8 +65,7 @@ export function startProgram(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  running.add(child);
-  child.once('exit', () => running.delete(child));
+  atEndOfFile(() => end(child, 'SIGKILL'));
   return child;
 }
 
@@ -98,19 +102,57 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<
   return gone;
 }
 
-/** Runs `generator/cli/main.ts` once; fails the test unless it ends with 0. */
+/** Runs a command of the product in this process. @param words its arguments */
+export async function runCommand(
+  command: (invocation: Invocation) => Promise<number>,
+  words: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): Promise<Finished> {
+  const printed = { stdout: '', stderr: '' };
+  const print = (name: keyof typeof printed) => ({
+    write(text: string | Uint8Array) {
+      printed[name] += typeof text === 'string' ? text : Buffer.from(text).toString('utf8');
+    },
+  });
+  const code = await command({
+    words,
+    variables: () => variables,
+    stdout: print('stdout'),
+    stderr: print('stderr'),
+  });
+  return { code, signal: null, ...printed };
+}
+
+/** Runs `cover-catalogue snapshot` in this process. */
+export function runSnapshots(snapshotsDir: string, ...words: string[]): Promise<Finished> {
+  return runCommand(runSnapshot, words, { SNAPSHOTS_DIR: snapshotsDir });
+}
+
+/** Runs `cover-catalogue keys` in this process. */
+export function runKeys(
+  databaseUrl: string,
+  words: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
+  return runCommand(runKeysCommand, words, { DATABASE_URL: databaseUrl, ...variables });
+}
+
+/** The variables of a run of the generator. */
+export function generatorVariables(
+  databaseUrl: string,
+  snapshotsDir: string,
+): Readonly<Record<string, string>> {
+  return { ...SITE, DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
+}
+
+/** Runs the generator once in this process; fails the test unless it ends with 0. */
 export async function generate(
   databaseUrl: string,
   snapshotsDir: string,
-  args: readonly string[] = [],
+  words: readonly string[] = [],
 ): Promise<Finished> {
-  const finished = await runProgram('generator/cli/main.ts', args, {
-    DATABASE_URL: databaseUrl,
-    SNAPSHOTS_DIR: snapshotsDir,
-    SITE_URL: 'https://covers.example',
-    FILES_URL: 'https://files.covers.example',
-    PUBLIC_URL: 'https://api.covers.example',
-  });
+  const variables = generatorVariables(databaseUrl, snapshotsDir);
+  const finished = await runCommand(runGenerator, words, variables);
   if (finished.code !== 0)
     throw new Error(`The generator ended with ${finished.code}:\n${finished.stderr}`);
   return finished;
@@ -145,39 +187,37 @@ export interface RunningServer {
   readonly listening: Readonly<Record<string, string>>;
   /** Its log so far. */
   log(): string;
+  /** Resolves with the line when the log has so many lines that contain the text; see {@link Log}. */
+  readonly logged: Log['logged'];
   /** Sends SIGTERM, which takes a proxy half a second. @returns the exit code */
   stop(): Promise<number | null>;
   /** Sends SIGKILL, for a test that no longer needs the server. */
   kill(): Promise<unknown>;
 }
 
-/** Starts a server of the product and waits until it listens. */
+/** Starts a server of the product as a program, and waits until it listens. */
 export async function startServing(
   program: string,
   environment: Readonly<Record<string, string>>,
   wrapper: readonly string[] = [],
 ): Promise<RunningServer> {
   const child = startProgram(program, [], environment, wrapper);
-  let log = '';
+  const log = makeLog();
   child.stdout?.resume();
-  const listening = await new Promise<Record<string, string>>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`${program} ended with ${code}:\n${log}`)));
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      log += text;
-      const line = log.split('\n').find((candidate) => candidate.includes('"msg":"listening"'));
-      if (line !== undefined) resolve(JSON.parse(line));
-    });
-  });
+  child.stderr?.setEncoding('utf8').on('data', log.write);
+  child.once('close', (code) => log.end(`${program} ended with ${code}`));
+  const line = await log.logged('"msg":"listening"');
   return {
     child,
-    listening,
-    log: () => log,
+    listening: JSON.parse(line),
+    log: log.text,
+    logged: log.logged,
     stop: () => end(child, 'SIGTERM'),
     kill: () => end(child, 'SIGKILL'),
   };
 }
 
-export interface RunningProxy extends RunningServer {
+export interface RunningProxy {
   /** The address of the API, without a trailing slash. */
   readonly url: string;
   readonly port: number;
@@ -187,15 +227,71 @@ export interface RunningProxy extends RunningServer {
   readyz(): Promise<Reply>;
   /** The text of the metrics. */
   metrics(): Promise<string>;
+  /** Its log so far. */
+  log(): string;
+  /** Resolves with the line when the log has so many lines that contain the text; see {@link Log}. */
+  readonly logged: Log['logged'];
+  stop(): Promise<unknown>;
 }
 
-/** Starts `proxy/main.ts` on free ports. */
+/** A proxy in this process. */
+export interface OwnProxy extends RunningProxy {
+  /** Reads the snapshots folder now. Resolves when the proxy serves what is in it. */
+  refresh(): Promise<void>;
+}
+
+export type ProxyProgram = RunningProxy & RunningServer;
+
+/** Long enough that files are read only when a test says so. */
+export const NEVER: Intervals = { snapshot: 1e9, keys: 1e9, maintenance: 1e9, usage: 1e9 };
+const OFTEN: Intervals = { snapshot: 20, keys: 20, maintenance: 20, usage: 60_000 };
+
+/** Starts a proxy in this process, on free ports. */
 export async function startProxy(
   snapshotsDir: string,
   environment: Readonly<Record<string, string>> = {},
+  intervals: Intervals = OFTEN,
+): Promise<OwnProxy> {
+  const log = makeLog();
+  const variables = proxyVariables(snapshotsDir, environment);
+  const settings = readEnvironment(VARIABLES, variables);
+  const logger = pino({ level: settings.LOG_LEVEL }, log);
+  const proxy = await assemble(settings, logger, { intervals, variables });
+  let stopping: Promise<void> | undefined;
+  const stopOnce = () => {
+    stopping ??= stop(proxy, 0);
+    return stopping;
+  };
+  atEndOfFile(stopOnce);
+  await proxy.polling.start();
+  await proxy.serving.limits?.start();
+  await listen(proxy, settings);
+  const addresses = { api: addressOf(proxy.serving.server), admin: addressOf(proxy.admin) };
+  return {
+    ...clientOf(addresses),
+    log: log.text,
+    logged: log.logged,
+    refresh: proxy.polling.refresh,
+    stop: stopOnce,
+  };
+}
+
+/** Starts `proxy/main.ts` on free ports. */
+export async function startProxyProgram(
+  snapshotsDir: string,
+  environment: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
-): Promise<RunningProxy> {
-  const own = {
+): Promise<ProxyProgram> {
+  const variables = proxyVariables(snapshotsDir, environment);
+  const server = await startServing('proxy/main.ts', variables, wrapper);
+  return { ...server, ...clientOf(server.listening) };
+}
+
+function proxyVariables(
+  snapshotsDir: string,
+  environment: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return {
     SNAPSHOTS_DIR: snapshotsDir,
     PORT: '0',
     ADMIN_PORT: '0',
@@ -203,15 +299,16 @@ export async function startProxy(
     PUBLIC_URL: 'http://localhost:8080',
     ...environment,
   };
-  const server = await startServing('proxy/main.ts', own, wrapper);
-  const { api = '', admin } = server.listening;
+}
+
+/** @param listening the addresses of a proxy */
+function clientOf({ api = '', admin }: Readonly<Record<string, string>>) {
   const [url, adminUrl] = [`http://${api}`, `http://${admin}`];
   return {
-    ...server,
     url,
     adminUrl,
     port: Number(api.split(':').at(-1)),
-    get: (target, key, headers = {}) =>
+    get: (target: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
       send(`${url}/api/v1${target}`, { headers: { 'x-api-key': key, ...headers } }),
     readyz: () => send(`${adminUrl}/readyz`),
     metrics: async () => (await send(`${adminUrl}/metrics`)).text,

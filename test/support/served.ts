@@ -7,7 +7,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { makeContractChecker } from './openapi.ts';
-import { end, send, startProxy, testKey, writeKeys } from './product.ts';
+import { end, send, startProxyProgram, testKey, writeKeys } from './product.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape
 type Json = any;
@@ -36,7 +36,7 @@ function parseExactly(text: string): Json {
 
 export async function crawl(snapshotsDir: string): Promise<Served> {
   writeKeys(snapshotsDir, [key]);
-  const proxy = await startProxy(snapshotsDir);
+  const proxy = await startProxyProgram(snapshotsDir);
   const texts: string[] = [];
   const games = new Map<string, Json>();
   const covers = new Map<string, Json>();

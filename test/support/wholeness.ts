@@ -3,7 +3,7 @@
  * fault, and no files are left behind.
  */
 import type { ChildProcess } from 'node:child_process';
-import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
@@ -17,15 +17,11 @@ import {
 } from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
-import { end, type Finished, finish, generate, makeFolder, startProgram } from './product.ts';
+import { SITE } from '../catalogue/make-sample.ts';
+import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
+import { end, type Finished, finish, makeFolder, startProgram } from './product.ts';
 
-export const SETTINGS = {
-  SITE_URL: 'https://covers.example',
-  FILES_URL: 'https://files.covers.example',
-  PUBLIC_URL: 'https://api.covers.example',
-};
+export const SETTINGS = SITE;
 
 export const newSnapshots = () => path.join(makeFolder(), 'snapshots');
 
@@ -106,8 +102,8 @@ export function expectOneClearLine({ code, stdout, stderr }: Finished, expected 
 }
 
 /** A database in which one row can be changed, so that each run has something to publish. */
-export async function makeChanging(catalogue: Catalogue = sampleCatalogue()) {
-  return changing(await makeSqlite(catalogue));
+export async function makeChanging(catalogue?: Catalogue) {
+  return changing(await (catalogue ? makeSqlite(catalogue) : makeSampleSqlite()));
 }
 
 export type ChangingDatabase = ReturnType<typeof changing>;
@@ -127,25 +123,13 @@ function changing(url: string) {
   };
 }
 
-let published: Promise<{ url: string; snapshotsDir: string }> | undefined;
-
 /** Such a database with the sample catalogue, and a snapshots folder with one generation of it. */
 export async function makePublished(): Promise<{
   database: ChangingDatabase;
   snapshotsDir: string;
 }> {
-  // The generator runs once for each test file, and its tests get copies.
-  published ??= publishSample();
-  const { url, snapshotsDir: original } = await published;
-  const file = path.join(makeFolder(), 'catalogue.db');
-  copyFileSync(url.replace('sqlite:', ''), file);
-  const snapshotsDir = newSnapshots();
-  cpSync(original, snapshotsDir, { recursive: true, verbatimSymlinks: true });
-  return { database: changing(`sqlite:${file}`), snapshotsDir };
-}
-
-async function publishSample() {
-  const [url, snapshotsDir] = [await makeSqlite(sampleCatalogue()), newSnapshots()];
-  await generate(url, snapshotsDir);
-  return { url, snapshotsDir };
+  return {
+    database: changing(await makeSampleSqlite()),
+    snapshotsDir: await makeSampleSnapshots(),
+  };
 }

@@ -51,7 +51,7 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
     text: `The proxy serves ${id}, but ${DAMAGED} is current in SNAPSHOTS_DIR.`,
     fix: expect.any(String),
   });
-  await running.kill();
+  await running.stop();
 });
 
 test('few open files are a warning that says how many connections they leave', async () => {

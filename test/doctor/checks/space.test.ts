@@ -10,17 +10,16 @@ import {
   pointCurrentTo,
 } from '../../../store/generations/generations.ts';
 import { readManifest } from '../../../store/generations/manifest-file.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSampleSnapshots, makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { freeKilobytes, mountSmallDisk } from '../../soak/support/small-disk.ts';
 import { makeFolder } from '../../support/product.ts';
-import { freeKilobytes, mountSmallDisk } from '../../support/small-disk.ts';
 import { examine } from '../installation.ts';
 
 const DISK_KILOBYTES = 80_000;
 
 test('the rows of the database say how long a run takes, and how much space a generation', async () => {
   const found = await examine(space, {
-    DATABASE_URL: await makeSqlite(sampleCatalogue()),
+    DATABASE_URL: await makeSampleSqlite(),
     SNAPSHOTS_DIR: makeFolder(),
   });
   expect(found).toEqual([

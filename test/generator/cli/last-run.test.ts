@@ -4,8 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { encodeStatus } from '../../../format/status-file.ts';
 import { makeLastRun } from '../../../generator/cli/last-run.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { startWithAdmin } from '../../operations/monitoring/installation.ts';
 import { makeFolder, until } from '../../support/product.ts';
 
@@ -49,7 +48,7 @@ test('/readyz and the metrics know of a failed run that could not write its stat
   // A folder with content is not replaced, so this write fails, as on a full disk.
   mkdirSync(path.join(snapshotsDir, 'status.json', 'x'), { recursive: true, mode: 0o700 });
   const { admin } = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
-    ...{ DATABASE_URL: await makeSqlite(sampleCatalogue()), SNAPSHOTS_DIR: snapshotsDir },
+    ...{ DATABASE_URL: await makeSampleSqlite(), SNAPSHOTS_DIR: snapshotsDir },
     ...{ GENERATE_CRON: '* * * * * *', SCHEDULE_ADMIN_PORT: '0' },
   });
   const get = async (name: string) => (await fetch(`http://${admin}/${name}`)).text();

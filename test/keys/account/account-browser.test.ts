@@ -11,6 +11,7 @@ import { openDatabase } from '../../../database/open.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { IS_SOAK } from '../../soak/rounds.ts';
 import {
   linkOf,
   makeAccounts,
@@ -30,7 +31,6 @@ import {
 } from '../../support/browser.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
 import { type RunningProxy, until } from '../../support/product.ts';
-import { IS_SOAK } from '../../support/rounds.ts';
 import { type Mailbox, startMailbox } from '../../support/servers/mailbox.ts';
 
 const WITHIN_MS = 5_000;

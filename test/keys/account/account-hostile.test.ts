@@ -5,10 +5,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { rounds } from '../../soak/rounds.ts';
 import { linksTo, mailsIn, passMailPause, signIn, type Visitor } from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';
 import { until } from '../../support/product.ts';
-import { rounds } from '../../support/rounds.ts';
 import {
   type AccountSite,
   HOSTILE,

@@ -12,6 +12,7 @@ import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { IS_SOAK, printFigure, rounds } from '../../soak/rounds.ts';
 import {
   makeAccounts,
   makeVisitor,
@@ -23,7 +24,6 @@ import {
 } from '../../support/account.ts';
 import { type Kind, makeDatabase } from '../../support/databases.ts';
 import { makeFolder } from '../../support/product.ts';
-import { IS_SOAK, printFigure, rounds } from '../../support/rounds.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
 import { KEYS } from './account-people.ts';
 

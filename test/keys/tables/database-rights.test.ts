@@ -1,12 +1,14 @@
 /** The rights of the database user, and tables that are incomplete: errors name what is missing. */
+
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
+import { runKeys } from '../../../keys/cli/run-keys.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
-import { type Finished, ROOT, runProgram } from '../../support/product.ts';
+import { type Finished, ROOT, runCommand } from '../../support/product.ts';
 
 it.each(KINDS)('a table on %s that lacks a column is refused, naming the column', async (kind) => {
   const url = await makeDatabase(kind);
@@ -14,7 +16,7 @@ it.each(KINDS)('a table on %s that lacks a column is refused, naming the column'
   await createKeysTables(database);
   await database.run('ALTER TABLE api_keys DROP COLUMN reviewed_by');
   await database.close();
-  const { code, stdout, stderr } = await runProgram('keys/cli/main.ts', ['list'], {
+  const { code, stdout, stderr } = await runCommand(runKeys, ['list'], {
     DATABASE_URL: url,
   });
   expect([code, stdout]).toEqual([1, '']);
@@ -27,7 +29,7 @@ describe('a user of MariaDB', () => {
   let user: string;
   let userUrl: string;
   const keys = (...args: string[]): Promise<Finished> =>
-    runProgram('keys/cli/main.ts', args, { DATABASE_URL: userUrl, MAIL_FOLDER: '/nowhere' });
+    runCommand(runKeys, args, { DATABASE_URL: userUrl, MAIL_FOLDER: '/nowhere' });
   const grant = (rights: string, table: string) =>
     admin.run(`GRANT ${rights} ON ${new URL(url).pathname.slice(1)}.${table} TO ${user}`);
 

@@ -4,10 +4,9 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { makeAccounts, startPages } from '../../support/account.ts';
-import { makeFolder, startProgram, startProxy, until } from '../../support/product.ts';
+import { makeFolder, startProgram, startProxyProgram, until } from '../../support/product.ts';
 
 /** The programs with an admin address. */
 export const PROGRAMS = ['proxy', 'schedule', 'account', 'replica'] as const;
@@ -36,7 +35,7 @@ export async function startInstallation(
   const folder = makeFolder();
   const at = (name: string) => path.join(folder, name);
   for (const name of ['snapshots-store', 'keys-store']) mkdirSync(at(name), { mode: 0o700 });
-  const databaseUrl = await makeSqlite(sampleCatalogue());
+  const databaseUrl = await makeSampleSqlite();
   await makeAccounts(databaseUrl);
   const own = { KEYS_STORE: at('keys-store'), ...environment };
   const schedule = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
@@ -57,7 +56,7 @@ export async function startInstallation(
     MAIL_FOLDER: at('mail'),
     ...environment,
   });
-  const proxy = await startProxy(at('replica'), environment);
+  const proxy = await startProxyProgram(at('replica'), environment);
   await until(async () => (await proxy.readyz()).status === 200);
   const admin = {
     proxy: proxy.listening.admin ?? '',

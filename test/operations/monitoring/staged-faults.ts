@@ -2,10 +2,12 @@
  * Every fault that has an alert, staged with the real programs, besides an installation in which nothing
  * is wrong. What would take minutes or hours is set back in time: files, and rows of the outbox.
  */
+
 import { cpSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../database/open.ts';
 import {
   currentId,
@@ -15,15 +17,16 @@ import {
 import { saveReplicaState } from '../../../store/replica/state-file.ts';
 import { makeKeyPair } from '../../../store/signatures/keys.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSampleSnapshots, makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../../catalogue/snapshots.ts';
+import { freeKilobytes, mountSmallDisk } from '../../soak/support/small-disk.ts';
 import { makeAccounts, makeVisitor, startPages } from '../../support/account.ts';
 import { withOpenFiles } from '../../support/processes.ts';
 import {
   end,
   makeFolder,
-  runProgram,
+  runCommand,
   send,
-  startProxy,
+  startProxyProgram,
   testKey,
   until,
   writeKeys,
@@ -31,7 +34,6 @@ import {
 import { makeCertificate } from '../../support/servers/nginx.ts';
 import { freePort } from '../../support/servers/ports.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
-import { freeKilobytes, mountSmallDisk } from '../../support/small-disk.ts';
 import { type Installation, startInstallation, startWithAdmin } from './installation.ts';
 
 const HOUR_MS = 3_600_000;
@@ -72,9 +74,9 @@ export async function stageFaults(healthy: Installation): Promise<StagedFault[]>
 /** A proxy with too few files for its clients, many invalid keys, no limits store, and a hold. */
 async function stageCrowdedProxy(): Promise<StagedFault> {
   const dir = await makeSampleSnapshots([testKey(1)]);
-  await runProgram('commands/snapshot.ts', ['hold', '--reason', 'a test'], { SNAPSHOTS_DIR: dir });
+  await runCommand(runSnapshot, ['hold', '--reason', 'a test'], { SNAPSHOTS_DIR: dir });
   const LIMITS_URL = `redis://127.0.0.1:${await freePort()}`;
-  const proxy = await startProxy(dir, { LIMITS_URL }, withOpenFiles(150));
+  const proxy = await startProxyProgram(dir, { LIMITS_URL }, withOpenFiles(150));
   const openConnection = async () => {
     (await openSocket(proxy.port)).on('error', () => {}).unref();
   };
@@ -118,7 +120,7 @@ async function stageStaleProxy(): Promise<StagedFault> {
     },
     keys: null,
   });
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   const damaged = '000002-0123456789ab';
   cpSync(generationDir(dir, id), generationDir(dir, damaged), { recursive: true });
   truncateSync(path.join(generationDir(dir, damaged), 'manifest.json'), 100);
@@ -132,7 +134,7 @@ async function stageStaleProxy(): Promise<StagedFault> {
 }
 
 async function stageKilledProxy(): Promise<StagedFault> {
-  const proxy = await startProxy(await makeSampleSnapshots());
+  const proxy = await startProxyProgram(await makeSampleSnapshots());
   await end(proxy.child, 'SIGKILL');
   return { job: 'proxy', instance: proxy.listening.admin ?? '', alerts: ['ProxyDown'] };
 }
@@ -140,7 +142,7 @@ async function stageKilledProxy(): Promise<StagedFault> {
 /** A proxy whose keys file becomes empty, as after an export of an empty table. */
 async function stageGoneKeys(): Promise<StagedFault> {
   const dir = await makeSampleSnapshots([testKey(1)]);
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   return {
     job: 'proxy',
     instance: proxy.listening.admin ?? '',
@@ -158,7 +160,7 @@ async function stageRefusingReplica(healthy: Installation): Promise<StagedFault[
     REPLICA_ADMIN_PORT: '0',
     SNAPSHOT_PUBLIC_KEYS: makeKeyPair().publicKey,
   });
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   keepDoing(() =>
     send(`${proxy.url}/api/v1/platforms`, { headers: { 'x-api-key': testKey(1).key } }),
   );
@@ -199,7 +201,7 @@ async function stageFullDisk(): Promise<StagedFault[]> {
   if (disk === undefined) return [];
   const snapshotsDir = path.join(disk.root, 'snapshots');
   cpSync(await makeSampleSnapshots(), snapshotsDir, { recursive: true, verbatimSymlinks: true });
-  const { admin } = await startSchedule(await makeSqlite(sampleCatalogue()), snapshotsDir, 'off');
+  const { admin } = await startSchedule(await makeSampleSqlite(), snapshotsDir, 'off');
   const filler = Buffer.alloc((freeKilobytes(disk.root) - 100) * 1024);
   writeFileSync(path.join(disk.root, 'filler'), filler);
   return [{ job: 'schedule', instance: admin, alerts: ['DiskFullSoon'] }];
@@ -216,7 +218,7 @@ function startSchedule(databaseUrl: string, snapshotsDir: string, cron = '*/15 *
 
 /** Account pages whose table of keys is gone. */
 async function stageBrokenAccount(): Promise<StagedFault> {
-  const databaseUrl = await makeSqlite(sampleCatalogue());
+  const databaseUrl = await makeSampleSqlite();
   await makeAccounts(databaseUrl);
   const pages = await startPages(databaseUrl, {
     ACCOUNT_ADMIN_PORT: '0',
@@ -230,7 +232,7 @@ async function stageBrokenAccount(): Promise<StagedFault> {
 
 /** Account pages without a mail server, and an e-mail that was queued an hour ago. */
 async function stageWaitingMail(): Promise<StagedFault> {
-  const databaseUrl = await makeSqlite(sampleCatalogue());
+  const databaseUrl = await makeSampleSqlite();
   await makeAccounts(databaseUrl);
   const pages = await startPages(databaseUrl, {
     ACCOUNT_ADMIN_PORT: '0',

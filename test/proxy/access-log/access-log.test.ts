@@ -8,11 +8,11 @@ import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import {
   end,
   makeFolder,
-  type RunningProxy,
+  type ProxyProgram,
   runProgram,
   send,
   startProgram,
-  startProxy,
+  startProxyProgram,
   testKey,
   until,
 } from '../../support/product.ts';
@@ -26,13 +26,16 @@ beforeAll(async () => {
 });
 
 interface Started {
-  readonly proxy: RunningProxy;
+  readonly proxy: ProxyProgram;
   readonly file: string;
 }
 
 async function start(environment: Readonly<Record<string, string>>): Promise<Started> {
   const file = path.join(makeFolder(), 'access.log');
-  return { file, proxy: await startProxy(snapshots, { ACCESS_LOG_FILE: file, ...environment }) };
+  return {
+    file,
+    proxy: await startProxyProgram(snapshots, { ACCESS_LOG_FILE: file, ...environment }),
+  };
 }
 
 /** Every line of a log. A line that is not whole fails the test. */
@@ -47,7 +50,7 @@ function linesOf(file: string): any[] {
 }
 
 describe('with all', () => {
-  let proxy: RunningProxy;
+  let proxy: ProxyProgram;
   let file: string;
 
   beforeAll(async () => {

@@ -16,8 +16,8 @@ import {
   newDropCount,
 } from '../../../proxy/access-log/thread-lines.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { mountSmallDisk } from '../../soak/support/small-disk.ts';
 import { end, startProgram, testKey, until } from '../../support/product.ts';
-import { mountSmallDisk } from '../../support/small-disk.ts';
 
 const line = (number: number) => `{"number":${number},"text":"${'x'.repeat(100)}"}\n`;
 const numbersIn = (text: string) =>

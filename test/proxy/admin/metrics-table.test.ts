@@ -27,7 +27,7 @@ test('the table of metrics has every metric of the proxy, and no others', async 
   const own = names.filter((name) => !/^(?:process|nodejs)_/.test(name));
   expect(own.length).toBeGreaterThan(20);
   expect([...new Set(namesBehind('### Metrics of the proxy'))].sort()).toEqual(own.sort());
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('the table of refusals has every reason, and no others', () => {

@@ -58,7 +58,7 @@ test('the times of all threads are counted, by route', async () => {
   const sum = await readMetric(proxy, 'api_request_duration_seconds_sum{route="game"}');
   expect(sum).toBeGreaterThan(0);
   expect(sum).toBeLessThan(10);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('each refusal is counted by its reason', async () => {
@@ -87,7 +87,7 @@ test('each refusal is counted by its reason', async () => {
     2, 1, 1, 2, 1,
   ]);
   expect(await refusals(proxy, 'key_limit')).toBe(3);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('a request before there is a generation or a key counts as refused', async () => {
@@ -95,12 +95,12 @@ test('a request before there is a generation or a key counts as refused', async 
   const proxy = await startProxy(folder);
   expect((await proxy.get('/stats', testKey(1).key)).status).toBe(503);
   expect(await refusals(proxy, 'no_snapshot')).toBe(1);
-  await proxy.kill();
+  await proxy.stop();
 
   const snapshots = await makeSampleSnapshots();
   rmSync(path.join(snapshots, KEYS_FILE));
   const keyless = await startProxy(snapshots);
   expect((await keyless.get('/stats', testKey(1).key)).status).toBe(503);
   expect(await refusals(keyless, 'no_keys')).toBe(1);
-  await keyless.kill();
+  await keyless.stop();
 });

@@ -135,7 +135,7 @@ test('a proxy with several threads gives the same pages, and a restart changes n
     expect([status, text, headers.etag]).toEqual([200, expected.text, expected.headers.etag]);
   }
   expect(await threads.metrics()).toMatch(/^changes_joins_total\{outcome="joined"\} 1$/m);
-  await threads.kill();
+  await threads.stop();
 });
 
 test('a damaged difference is named in the log once, counted, and gets 410; others still work', async () => {
@@ -156,7 +156,7 @@ test('a damaged difference is named in the log once, counted, and gets 410; othe
     `${CHANGES}/${differenceFile(id)} cannot be used: its last line is cut`,
   );
   expect(await damaged.metrics()).toMatch(/^changes_joins_total\{outcome="refused"\} 1$/m);
-  await damaged.kill();
+  await damaged.stop();
   writeFileSync(file, good);
 });
 

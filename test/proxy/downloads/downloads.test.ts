@@ -240,7 +240,7 @@ test('SNAPSHOT_DOWNLOADS=off turns both off', async () => {
     expect([reply.status, reply.json]).toEqual([404, { error: 'Not found' }]);
   }
   expect((await proxy.get('/stats', key.key)).status).toBe(200);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('files are sent by every thread', async () => {
@@ -250,5 +250,5 @@ test('files are sent by every thread', async () => {
   );
   expect(all.every(({ bytes }) => bytes.equals(contentOf('search.json')))).toBe(true);
   await until(async () => (await proxy.metrics()).includes('route="snapshot_file"'));
-  await proxy.kill();
+  await proxy.stop();
 });

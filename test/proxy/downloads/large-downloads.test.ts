@@ -33,16 +33,16 @@ import {
 } from '../../../store/generations/generations.ts';
 import { readManifest } from '../../../store/generations/manifest-file.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { printFigure, rounds } from '../../soak/rounds.ts';
 import {
   makeFolder,
   PARSERS,
-  type RunningProxy,
-  startProxy,
+  type ProxyProgram,
+  startProxyProgram,
   type TestKey,
   testKey,
   until,
 } from '../../support/product.ts';
-import { printFigure, rounds } from '../../support/rounds.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -87,11 +87,11 @@ function blockAt(at: number): Buffer {
   return Buffer.from(cipher.update(Buffer.alloc((MEGABYTE * 3) / 4)).toString('base64'));
 }
 
-const rssOf = ({ child }: RunningProxy) =>
+const rssOf = ({ child }: ProxyProgram) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024;
 
 /** How many descriptors of the proxy refer to the large file. */
-function openDescriptors({ child }: RunningProxy): number {
+function openDescriptors({ child }: ProxyProgram): number {
   const folder = `/proc/${child.pid}/fd`;
   const targets = readdirSync(folder).map((name) => {
     try {
@@ -110,7 +110,7 @@ afterAll(() => {
 });
 
 /** Opens a connection and requests the large file. */
-async function requestLarge(proxy: RunningProxy, more = '', { key: sent } = key) {
+async function requestLarge(proxy: ProxyProgram, more = '', { key: sent } = key) {
   const socket = await openSocket(proxy.port);
   socket.on('error', () => {});
   socket.write(`GET /api/v1${LARGE} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${sent}\r\n${more}\r\n`);
@@ -120,13 +120,13 @@ async function requestLarge(proxy: RunningProxy, more = '', { key: sent } = key)
 
 describe.each(PARSERS)('over %s', { timeout: 300_000 }, (name, fields) => {
   let snapshotsDir: string;
-  let proxy: RunningProxy;
+  let proxy: ProxyProgram;
 
   beforeEach(async () => {
     snapshotsDir = await copyLargeSnapshots();
-    proxy = await startProxy(snapshotsDir);
+    proxy = await startProxyProgram(snapshotsDir);
   });
-  afterEach(() => proxy.kill());
+  afterEach(() => proxy.stop());
 
   const lines = Object.entries(fields).map(([field, value]) => `${field}: ${value}\r\n`);
   const download = (more = '', one = key) => requestLarge(proxy, lines.join('') + more, one);
@@ -308,7 +308,7 @@ test('a client that does not take a piece in time loses its connection', async (
 });
 
 test('a compressed large file is the same', async () => {
-  const proxy = await startProxy(await copyLargeSnapshots());
+  const proxy = await startProxyProgram(await copyLargeSnapshots());
   const reply = await proxy.get(LARGE, key.key, { 'accept-encoding': 'gzip' });
   const body = gunzipSync(reply.bytes);
   expect(body.length).toBe(SIZE);

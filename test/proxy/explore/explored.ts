@@ -2,16 +2,18 @@
  * An explorer to visit: the sample catalogue with drawn covers, a game whose every field is hostile, the
  * server of the images, and the proxy.
  */
+
 import path from 'node:path';
 import { drawCovers } from '../../../demo/covers/draw-covers.ts';
 import { serveImages } from '../../../demo/covers/serve-images.ts';
+import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import {
   makeFolder,
   type RunningProxy,
-  runProgram,
+  runCommand,
   startProxy,
   type TestKey,
   writeKeys,
@@ -39,7 +41,7 @@ export async function startExplorer(
   await serveImages(images, '127.0.0.1', port);
   const origin = `http://127.0.0.1:${port}`;
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
-  const { code, stderr } = await runProgram('generator/cli/main.ts', [], {
+  const { code, stderr } = await runCommand(runGenerator, [], {
     DATABASE_URL: await makeSqlite(withHostileGame(catalogue)),
     SNAPSHOTS_DIR: snapshotsDir,
     FILES_URL: origin,

@@ -4,6 +4,7 @@
  */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { IS_SOAK } from '../../soak/rounds.ts';
 import {
   type Chromium,
   layoutShift,
@@ -14,7 +15,6 @@ import {
   type Visits,
 } from '../../support/browser.ts';
 import { type RunningProxy, testKey } from '../../support/product.ts';
-import { IS_SOAK } from '../../support/rounds.ts';
 import { type Explored, HOSTILE, startAgain, startExplorer } from './explored.ts';
 
 const explorerKey = testKey(1);

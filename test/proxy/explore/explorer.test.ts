@@ -212,7 +212,7 @@ describe('the key', () => {
       const asVisitor = { headers: { 'x-api-key': visitorKey.key } };
       expect((await send(`${small.url}/explore`, asVisitor)).status).toBe(200);
     } finally {
-      await small.kill();
+      await small.stop();
     }
   });
 
@@ -229,7 +229,7 @@ describe('the key', () => {
       expect(shown.text).toContain('Super Nintendo');
       expect(shown.text).not.toContain(visitorKey.key);
     } finally {
-      await keyless.kill();
+      await keyless.stop();
     }
   });
 
@@ -251,7 +251,7 @@ describe('the key', () => {
       expect(text).toContain('The explorer is closed');
       expect((await closed.get('/stats', visitorKey.key)).status).toBe(200);
     } finally {
-      await closed.kill();
+      await closed.stop();
     }
   });
 });

@@ -8,15 +8,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { shareOut } from '../../../proxy/admin/connection-limit.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { withOpenFiles } from '../../support/processes.ts';
 import {
   generate,
   makeFolder,
-  type RunningProxy,
+  type ProxyProgram,
   send,
-  startProxy,
+  startProxyProgram,
   testKey,
   until,
   writeKeys,
@@ -32,7 +31,7 @@ let databaseUrl: string;
 let dir: string;
 
 beforeAll(async () => {
-  databaseUrl = await makeSqlite(sampleCatalogue());
+  databaseUrl = await makeSampleSqlite();
   dir = `${makeFolder()}/snapshots`;
   await generate(databaseUrl, dir);
   writeKeys(dir, [key]);
@@ -43,17 +42,17 @@ beforeAll(async () => {
  * as HTTP clients do (RFC 9112, section 9.3.1): on a busy machine, connections of the attack may reach a
  * thread between a new connection and its request.
  */
-function request(proxy: RunningProxy, target = '/stats', sent = key) {
+function request(proxy: ProxyProgram, target = '/stats', sent = key) {
   const get = () => proxy.get(target, sent.key, { connection: 'close' });
   return get().catch(get);
 }
 
-async function metric(proxy: RunningProxy, name: string): Promise<number> {
+async function metric(proxy: ProxyProgram, name: string): Promise<number> {
   const lines = (await proxy.metrics()).split('\n');
   return Number(lines.find((line) => line.startsWith(`${name} `))?.split(' ')[1]);
 }
 
-const logged = (proxy: RunningProxy, text: string) =>
+const logged = (proxy: ProxyProgram, text: string) =>
   proxy
     .log()
     .split('\n')
@@ -63,7 +62,7 @@ const logged = (proxy: RunningProxy, text: string) =>
  * Opens connections and sends the same bytes on each. A whole request is answered before the next
  * connection is opened: answered later, it would count as used later.
  */
-async function openMany(proxy: RunningProxy, count: number, first: string): Promise<Socket[]> {
+async function openMany(proxy: ProxyProgram, count: number, first: string): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
     const socket = await openSocket(proxy.port);
@@ -91,7 +90,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
   test(`${ATTACKERS} unused connections keep nobody out`, {
     timeout: 60_000,
   }, async () => {
-    const proxy = await startProxy(
+    const proxy = await startProxyProgram(
       dir,
       { PROXY_THREADS: String(threads), ADDRESS_RATE_LIMIT: '100000' },
       withOpenFiles(FILES),
@@ -161,7 +160,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
 });
 
 test('unfinished requests to the admin address keep no other request out', async () => {
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   const port = Number(new URL(proxy.adminUrl).port);
   const sockets: Socket[] = [];
   for (let i = 0; i < 40; i++) {
@@ -178,7 +177,7 @@ test('unfinished requests to the admin address keep no other request out', async
 });
 
 test('clients that use their connections keep them while unused ones are closed', async () => {
-  const proxy = await startProxy(dir, {}, withOpenFiles(FILES));
+  const proxy = await startProxyProgram(dir, {}, withOpenFiles(FILES));
   const limit = await metric(proxy, 'api_connections_limit');
   const used = await openMany(proxy, 6, '');
   let answers = 0;
@@ -201,7 +200,7 @@ test('clients that use their connections keep them while unused ones are closed'
 });
 
 test('clients that do not read are disconnected if others need their connections', async () => {
-  const proxy = await startProxy(dir, {}, withOpenFiles(FILES));
+  const proxy = await startProxyProgram(dir, {}, withOpenFiles(FILES));
   const limit = await metric(proxy, 'api_connections_limit');
   const page = stats().replace('/stats', '/search?per_page=100').repeat(200);
   const readers: Socket[] = [];
@@ -227,7 +226,7 @@ test('a request under way keeps its connection, however long it takes', async ()
   });
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   const { port } = pages.address() as AddressInfo;
-  const proxy = await startProxy(
+  const proxy = await startProxyProgram(
     dir,
     { ACCOUNT_URL: `http://127.0.0.1:${port}` },
     withOpenFiles(FILES),
@@ -262,7 +261,7 @@ describe('the limit on open files', () => {
       forwards: 4,
       isTooLow: true,
     });
-    const proxy = await startProxy(dir, {}, withOpenFiles(90));
+    const proxy = await startProxyProgram(dir, {}, withOpenFiles(90));
     await until(async () => (await request(proxy)).status === 200);
     expect(logged(proxy, 'the limit on open files is too low')).toBe(1);
     expect(await proxy.stop()).toBe(0);

@@ -22,9 +22,9 @@ import {
   end,
   generate,
   makeFolder,
+  type ProxyProgram,
   ROOT,
-  type RunningProxy,
-  startProxy,
+  startProxyProgram,
   testKey,
   until,
   writeKeys,
@@ -91,7 +91,7 @@ function truncatePacks(snapshotsDir: string): () => void {
 }
 
 describe('a read that fails', () => {
-  let proxy: RunningProxy;
+  let proxy: ProxyProgram;
   afterEach(() => end(proxy.child, 'SIGKILL'));
 
   test.each(PATHS)(
@@ -100,7 +100,7 @@ describe('a read that fails', () => {
       const copy = path.join(makeFolder(), 'snapshots');
       cpSync(dir, copy, { recursive: true, verbatimSymlinks: true });
       // It checked their sizes when it opened them.
-      proxy = await startProxy(copy);
+      proxy = await startProxyProgram(copy);
       const get = (target: string) =>
         proxy.get(target, key.key, { ...fields, 'accept-encoding': 'gzip' });
       expect((await get('/stats')).status).toBe(200);
@@ -139,7 +139,7 @@ describe('a read that fails', () => {
 
   test.each(PATHS)('because of a disk error gives 500 once, %s', async (_, fields) => {
     const log = path.join(makeFolder(), 'faults');
-    proxy = await startProxy(dir, {
+    proxy = await startProxyProgram(dir, {
       NODE_OPTIONS: `--import ${path.join(ROOT, 'test/guarantees/faulty-disk.ts')}`,
       FAULT_DIR: generationDir(dir, current),
       FAULT_LOG: log,

@@ -2,8 +2,7 @@
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { type JsonObject, readContract } from '../../support/openapi.ts';
 import {
   generate,
@@ -38,7 +37,7 @@ let snapshotsDir: string;
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  databaseUrl = await makeSqlite(sampleCatalogue());
+  databaseUrl = await makeSampleSqlite();
   snapshotsDir = path.join(makeFolder(), 'snapshots');
   await generate(databaseUrl, snapshotsDir);
   writeKeys(snapshotsDir, [key]);

@@ -12,8 +12,8 @@ import type { SiteHandler } from '../../../proxy/http/dispatch.ts';
 import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
 import { type ClientTimes, makeServer } from '../../../proxy/http/server.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { IS_SOAK } from '../../soak/rounds.ts';
 import { startProxy, testKey } from '../../support/product.ts';
-import { IS_SOAK } from '../../support/rounds.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const TIMES: ClientTimes = IS_SOAK

@@ -12,9 +12,9 @@ import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { makeContractChecker } from '../../support/openapi.ts';
 import { QUICK_POLLS, UNPRIVILEGED } from '../../support/processes.ts';
 import {
-  type RunningProxy,
+  type ProxyProgram,
   send,
-  startProxy,
+  startProxyProgram,
   testKey,
   until,
   writeKeys,
@@ -27,17 +27,17 @@ const contract = makeContractChecker();
 
 let dir: string;
 let file: string;
-let proxy: RunningProxy;
+let proxy: ProxyProgram;
 
 beforeEach(async () => {
   dir = await makeSampleSnapshots();
   file = path.join(dir, KEYS_FILE);
   rmSync(file);
-  proxy = await startProxy(dir, QUICK_POLLS, UNPRIVILEGED);
+  proxy = await startProxyProgram(dir, QUICK_POLLS, UNPRIVILEGED);
 });
 afterEach(async () => {
   chmodSync(dir, 0o700);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 const owner = `uid ${process.getuid?.()} and gid ${process.getgid?.()}`;
@@ -119,7 +119,7 @@ test('known keys stay valid if the file can no longer be read', async () => {
 });
 
 test('every serving thread gives the same error', async () => {
-  const several = await startProxy(dir, { PROXY_THREADS: '3' });
+  const several = await startProxyProgram(dir, { PROXY_THREADS: '3' });
   const texts = new Set<string>();
   await until(async () => (await several.readyz()).json.snapshot !== null);
   for (let i = 0; i < 30; i++) {
@@ -128,5 +128,5 @@ test('every serving thread gives the same error', async () => {
     );
   }
   expect([...texts]).toEqual(['{"error":"No API keys yet"}']);
-  await several.kill();
+  await several.stop();
 });

@@ -33,7 +33,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
       .map(({ headers }) => Number(headers['x-ratelimit-remaining']))
       .sort((a, b) => a - b);
     expect(remaining).toEqual(Array.from({ length: 120 }, (_, i) => i));
-    await proxy.kill();
+    await proxy.stop();
   });
 
   test('a wall clock that jumps back and forth has no effect', async () => {
@@ -53,7 +53,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
       expect(Number(headers['x-ratelimit-reset'])).toBeGreaterThan(40);
     }
     expect(statuses).toEqual(Array.from({ length: 200 }, (_, i) => (i < 120 ? 200 : 429)));
-    await proxy.kill();
+    await proxy.stop();
   });
 
   describe('requests without a valid key', () => {
@@ -77,7 +77,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
       expect((await request(inUse.key)).status).toBe(200);
       // Only a lookup can distinguish an unused key from a guess, and the address has no lookups left.
       expect((await request(unused.key)).status).toBe(429);
-      await proxy.kill();
+      await proxy.stop();
     });
 
     test('count for the forwarded address only if a trusted proxy forwards it', async () => {
@@ -96,7 +96,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
           statuses.push((await send(`${proxy.url}/api/v1/stats`, { headers })).status);
         }
         expect(statuses).toEqual(expected);
-        await proxy.kill();
+        await proxy.stop();
       }
     });
   });
@@ -116,6 +116,6 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     await until(async () => (await request()).status === 200);
     writeKeys(snapshotsDir, []);
     await until(async () => (await request()).status === 401);
-    await proxy.kill();
+    await proxy.stop();
   });
 });

@@ -13,7 +13,7 @@ import {
   RING_HEAD,
 } from '../../../proxy/limits/rolling-window.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
-import { printFigure, rounds } from '../../support/rounds.ts';
+import { printFigure, rounds } from '../../soak/rounds.ts';
 
 const SCHEDULES = rounds(1_000, 10_000);
 const MINUTE = 60_000;

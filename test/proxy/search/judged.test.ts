@@ -118,7 +118,7 @@ describe.each(JUDGED_CATALOGUES)('the product, over the %s catalogue,', (name) =
       const judgements = await judge(bothHalves(name), findInProduct(proxy.url, key.key));
       expect(qualityOf(judgements).successAt5).toBeGreaterThanOrEqual(least);
     } finally {
-      await proxy.kill();
+      await proxy.stop();
     }
   });
 });

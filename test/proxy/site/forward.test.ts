@@ -153,7 +153,7 @@ describe('the forwarded client address', () => {
       'x-forwarded-for': '10.9.9.9, 127.0.0.1',
       'x-forwarded-proto': 'https',
     });
-    await behind.kill();
+    await behind.stop();
   });
 });
 
@@ -345,7 +345,7 @@ test('a page says that the account pages are not running, and the API still work
   await until(async () => (await gone.get('/stats', key.key)).status === 200);
   expect(gone.log()).toContain('cannot forward');
   expect(gone.log()).not.toContain('of-a-link');
-  await gone.kill();
+  await gone.stop();
 });
 
 test('a truncated response of the pages is truncated for the client too', async () => {
@@ -361,5 +361,5 @@ test('without ACCOUNT_URL the paths of the account pages are 404', async () => {
   const alone = await startProxy(snapshotsDir);
   const reply = await send(`${alone.url}/account/api-keys`);
   expect([reply.status, reply.text]).toEqual([404, '{"error":"Not found"}']);
-  await alone.kill();
+  await alone.stop();
 });

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { openSite } from '../../../proxy/site/site.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { IS_SOAK } from '../../soak/rounds.ts';
 import {
   axeFaults,
   type Chromium,
@@ -23,7 +24,6 @@ import {
 } from '../../support/browser.ts';
 import { type JsonObject, readContract } from '../../support/openapi.ts';
 import { type RunningProxy, startProxy, testKey, until } from '../../support/product.ts';
-import { IS_SOAK } from '../../support/rounds.ts';
 
 const PUBLIC_URL = 'https://api.covers.example';
 /** More than this moves visibly (https://web.dev/articles/cls: good is up to 0.1). */

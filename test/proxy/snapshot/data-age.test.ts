@@ -3,6 +3,7 @@
  * any other, was last found to agree with the database. The tests move times on disk into the past, so
  * that each possible source gives another age.
  */
+
 import {
   mkdirSync,
   readFileSync,
@@ -14,6 +15,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { GAME_INDEX, STATUS_FILE } from '../../../format/layout.ts';
 import { parseStatus } from '../../../format/status-file.ts';
 import {
@@ -24,9 +26,9 @@ import {
 import {
   finish,
   generate,
-  type RunningProxy,
-  runProgram,
-  startProxy,
+  type ProxyProgram,
+  runCommand,
+  startProxyProgram,
   until,
 } from '../../support/product.ts';
 import { makeChanging, newSnapshots, startGenerator, statusOf } from '../../support/wholeness.ts';
@@ -38,7 +40,7 @@ const TOLERANCE = 600;
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 const statusFile = (dir: string) => path.join(dir, STATUS_FILE);
 const snapshot = (dir: string, ...args: string[]) =>
-  runProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir });
+  runCommand(runSnapshot, args, { SNAPSHOTS_DIR: dir });
 
 /** Sets when a generation was published, and when it was last found to agree with the database. */
 function moveTimes(dir: string, id: string, published: number, agreed: number): void {
@@ -70,7 +72,7 @@ beforeAll(async () => {
 });
 
 /** Waits until a generation is served. @returns its age in `/readyz`, compared with the metrics */
-async function ageOf(proxy: RunningProxy, id: string): Promise<number> {
+async function ageOf(proxy: ProxyProgram, id: string): Promise<number> {
   await until(async () => (await proxy.readyz()).json.snapshot === id);
   const age: number = (await proxy.readyz()).json.snapshot_age_seconds;
   const metric = Number(/^snapshot_age_seconds (\d+)$/m.exec(await proxy.metrics())?.[1]);
@@ -83,7 +85,7 @@ function expectAbout(age: number, expected: number): void {
 }
 
 test('the age is that of the current generation after a run, a rollback, a resume and a refusal', async () => {
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   expectAbout(await ageOf(proxy, newer), 2 * HOUR);
 
   // A run without changes resets the age of the generation.
@@ -114,14 +116,14 @@ test('the age is that of the current generation after a run, a rollback, a resum
   const refused = async () => (await proxy.readyz()).json.refused;
   await until(async () => (await refused())?.id === fourth);
   expectAbout(await ageOf(proxy, third), 3 * HOUR);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('without a usable status file the age is the time since the generation was published', async () => {
   pointCurrentTo(dir, older);
   utimesSync(generationDir(dir, older), ago(9 * HOUR), ago(9 * HOUR));
   const good = readFileSync(statusFile(dir), 'utf8');
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   expectAbout(await ageOf(proxy, older), 5 * HOUR);
   const { agreed: _, ...olderForm } = JSON.parse(good);
   const wrong: (() => void)[] = [
@@ -143,7 +145,7 @@ test('without a usable status file the age is the time since the generation was 
   rmSync(statusFile(dir), { recursive: true });
   writeFileSync(statusFile(dir), good);
   expectAbout(await ageOf(proxy, older), 5 * HOUR);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('a status file of an older version is read, and the next run completes it', async () => {

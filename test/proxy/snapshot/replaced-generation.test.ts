@@ -5,8 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { type OpenedFiles, openFiles } from '../../../proxy/snapshot/open-files.ts';
 import { currentId, generationDir } from '../../../store/generations/generations.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { generate } from '../../support/product.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 
@@ -23,7 +22,7 @@ function open(snapshotsDir: string, id: string, current?: OpenedFiles): OpenedFi
 }
 
 async function makeTwo(change: string) {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const dir = newSnapshots();
   await generate(url, dir);
   const before = currentId(dir) as string;

@@ -5,8 +5,8 @@ import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import { GENERATIONS, MANIFEST } from '../../../format/layout.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
-import { makeFolder, startProxy, testKey, until } from '../../support/product.ts';
-import { printFigure, rounds } from '../../support/rounds.ts';
+import { printFigure, rounds } from '../../soak/rounds.ts';
+import { makeFolder, startProxyProgram, testKey, until } from '../../support/product.ts';
 import { makeGenerations, openFilesOf, pointTo } from './marked-generations.ts';
 
 const SWAPS = rounds(10, 100);
@@ -33,7 +33,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
     // Otherwise a mixed response would not be detected.
     expect(expected.get(ids[0])?.get(target)).not.toBe(expected.get(ids[1])?.get(target));
   }
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   const pool = new Pool(proxy.url, { connections: CLIENTS + CRAWLERS });
   let isDone = false;
   let requests = 0;
@@ -105,13 +105,13 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
     `${SWAPS} swaps, ${requests} requests (${Math.round(requests / seconds)} a second), ${crawls} crawls: 0 failed, 0 mixed`,
   );
   await pool.close();
-  await proxy.kill();
+  await proxy.stop();
 });
 
 /** Reads all bodies that the clients request from a proxy that serves only this generation. */
 async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, string>> {
   pointTo(dir, id);
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   const bodies = new Map<string, string>();
   const read = async (target: string) => {
     const reply = await proxy.get(target, key.key);
@@ -135,7 +135,7 @@ async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, str
     const { data: covers } = await read(`${target}/covers`);
     await read(`/covers/${covers[0].id}`);
   }
-  await proxy.kill();
+  await proxy.stop();
   return bodies;
 }
 
@@ -143,7 +143,7 @@ test('a request that expects a replaced snapshot gets 412 from every thread, and
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older, newer] = ids as [string, string];
   pointTo(dir, older);
-  const proxy = await startProxy(dir, { PROXY_THREADS: '2' });
+  const proxy = await startProxyProgram(dir, { PROXY_THREADS: '2' });
   const request = (snapshot: string) =>
     proxy.get('/search?per_page=50', key.key, { 'x-snapshot': snapshot, connection: 'close' });
   expect((await request(older)).status).toBe(200);
@@ -157,7 +157,7 @@ test('a request that expects a replaced snapshot gets 412 from every thread, and
   const open = openFilesOf(proxy.child.pid as number, dir);
   expect(open.filter((file) => file.includes(newer))).not.toEqual([]);
   expect(open.filter((file) => file.includes(older))).toEqual([]);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('simultaneous refreshes swap only once', async () => {
@@ -173,7 +173,7 @@ test('simultaneous refreshes swap only once', async () => {
 test('a proxy that starts before the first generation answers 503, and then serves', async () => {
   const dir = path.join(makeFolder(), 'snapshots');
   const source = await makeGenerations(GAMES, ['only'], key);
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   const request = () => proxy.get('/stats', key.key);
   const early = await request();
   expect(early.status).toBe(503);
@@ -183,14 +183,14 @@ test('a proxy that starts before the first generation answers 503, and then serv
   renameSync(source.dir, dir);
   await until(async () => (await request()).status === 200);
   expect((await proxy.readyz()).status).toBe(200);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('a damaged generation is refused and named in /readyz, and the old one stays', async () => {
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older, newer] = ids as [string, string];
   pointTo(dir, older);
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   rmSync(path.join(dir, GENERATIONS, newer, MANIFEST));
   pointTo(dir, newer);
   await until(async () => (await proxy.readyz()).json.refused !== null);
@@ -200,5 +200,5 @@ test('a damaged generation is refused and named in /readyz, and the old one stay
   expect(ready.json.snapshot).toBe(older);
   expect(await proxy.metrics()).toMatch(/^snapshot_refused 1$/m);
   expect((await proxy.get('/stats', key.key)).headers['x-snapshot']).toBe(older);
-  await proxy.kill();
+  await proxy.stop();
 });

@@ -12,18 +12,18 @@ import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { printFigure, rounds } from '../../soak/rounds.ts';
 import { changeTimers } from '../../support/processes.ts';
 import {
   generate,
   makeFolder,
-  type RunningProxy,
+  type ProxyProgram,
   send,
-  startProxy,
+  startProxyProgram,
   testKey,
   until,
   writeKeys,
 } from '../../support/product.ts';
-import { printFigure, rounds } from '../../support/rounds.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const PROMISE = 'Stopping';
@@ -46,7 +46,7 @@ beforeAll(async () => {
   writeKeys(dir, [key]);
 });
 
-const isReady = async (proxy: RunningProxy) => (await proxy.readyz()).status === 200;
+const isReady = async (proxy: ProxyProgram) => (await proxy.readyz()).status === 200;
 
 describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
   test('under load first reports not ready, answers every request, and exits with 0', {
@@ -56,7 +56,7 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
     let longest = 0;
     for (let stop = 0; stop < STOPS; stop++) {
       const random = makeRandom(stop + threads * 1000);
-      const proxy = await startProxy(dir, { PROXY_THREADS: String(threads) });
+      const proxy = await startProxyProgram(dir, { PROXY_THREADS: String(threads) });
       const pool = new Pool(proxy.url, { connections: CLIENTS });
       let isDrained = false;
       const client = async (number: number) => {
@@ -107,7 +107,7 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
 test('on SIGTERM, clients that never finish are cut at the deadline, and the exit code is 0', {
   timeout: 60_000,
 }, async () => {
-  const proxy = await startProxy(dir, changeTimers({ [DEADLINE_MS]: AWAITED_MS }));
+  const proxy = await startProxyProgram(dir, changeTimers({ [DEADLINE_MS]: AWAITED_MS }));
   const answers: Promise<string>[] = [];
   const page = `GET /api/v1/search?per_page=100 HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n\r\n`;
   const sockets: Socket[] = [];
@@ -141,7 +141,7 @@ test('on SIGTERM, clients that never finish are cut at the deadline, and the exi
 });
 
 test('a second signal has no effect', async () => {
-  const proxy = await startProxy(dir);
+  const proxy = await startProxyProgram(dir);
   const ended = proxy.stop();
   proxy.child.kill('SIGINT');
   proxy.child.kill('SIGTERM');
@@ -150,7 +150,7 @@ test('a second signal has no effect', async () => {
 
 test('a proxy that starts before the first generation answers 503, and after the first 200 only 200', async () => {
   const target = path.join(makeFolder(), 'snapshots');
-  const proxy = await startProxy(target, { ADDRESS_RATE_LIMIT: '100000' });
+  const proxy = await startProxyProgram(target, { ADDRESS_RATE_LIMIT: '100000' });
   const statuses: number[] = [];
   let hasGeneration = false;
   let hasKeys = false;
@@ -205,17 +205,17 @@ test('a proxy waits while current is dangling or missing, and serves once it poi
   const [id] = readdirSync(path.join(target, GENERATIONS)) as [string];
   const [from, to] = [path.join(target, GENERATIONS, id), path.join(target, 'elsewhere')];
   renameSync(from, to);
-  const proxy = await startProxy(target);
+  const proxy = await startProxyProgram(target);
   expect((await proxy.get('/stats', key.key)).status).toBe(503);
   const { json } = await proxy.readyz();
   expect([json.ready, json.refused.id]).toEqual([false, id]);
-  await proxy.kill();
+  await proxy.stop();
 
   renameSync(to, from);
   rmSync(path.join(target, CURRENT));
-  const waiting = await startProxy(target);
+  const waiting = await startProxyProgram(target);
   expect((await waiting.get('/stats', key.key)).status).toBe(503);
   symlinkSync(path.join(GENERATIONS, id), path.join(target, CURRENT));
   await until(async () => (await waiting.get('/stats', key.key)).status === 200);
-  await waiting.kill();
+  await waiting.stop();
 });

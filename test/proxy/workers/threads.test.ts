@@ -36,7 +36,7 @@ test('all threads listen, and the metrics count the responses of all', async () 
   const text = await proxy.metrics();
   expect(text).toContain('api_requests_total{route="game",status="200"} 200');
   expect(text).toMatch(/^snapshot_swaps_total 1$/m);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('requests counted by any thread are kept when a limit is raised', async () => {
@@ -64,7 +64,7 @@ test('requests counted by any thread are kept when a limit is raised', async () 
     .map(([, , count]) => Number(count))
     .reduce((sum, count) => sum + count, 0);
   expect(admitted).toBe(100);
-  await proxy.kill();
+  await proxy.stop();
 });
 
 test('SIGTERM ends all threads with exit code 0 and loses no request under way', async () => {

@@ -2,6 +2,7 @@
  * A run writes what differs from the generation that it replaces, before the new one becomes current.
  * Whatever happens to the run, no difference says anything wrong.
  */
+
 import {
   appendFileSync,
   readdirSync,
@@ -13,8 +14,10 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
+import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { readDifference, readHead } from '../../../store/changes/read-difference.ts';
 import { prepareDifference } from '../../../store/changes/write-difference.ts';
 import {
@@ -25,7 +28,7 @@ import {
 import { openIndexOf } from '../../../store/generations/open-index.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { generate, makeFolder, runProgram } from '../../support/product.ts';
+import { generate, makeFolder, runCommand } from '../../support/product.ts';
 import { SETTINGS } from '../../support/wholeness.ts';
 
 const namesIn = (dir: string) => readdirSync(path.join(dir, CHANGES));
@@ -101,7 +104,7 @@ test('a game that takes the path of another one is an addition, and the other on
 
 test('after a change of the settings, every record with an address has changed', async () => {
   const { url, dir, publish } = await makeHistory();
-  await runProgram('generator/cli/main.ts', ['--force'], {
+  await runCommand(runGenerator, ['--force'], {
     ...SETTINGS,
     SITE_URL: 'https://other.example',
     DATABASE_URL: url,
@@ -170,7 +173,7 @@ test('if an earlier generation is published again under its id, its difference s
 test('snapshot verify names a damaged difference, and what to do', async () => {
   const { dir, publish } = await makeHistory();
   const { id } = await publish("UPDATE games SET description = 'Fast' WHERE id = 12");
-  const verify = () => runProgram('commands/snapshot.ts', ['verify'], { SNAPSHOTS_DIR: dir });
+  const verify = () => runCommand(runSnapshot, ['verify'], { SNAPSHOTS_DIR: dir });
   const good = await verify();
   expect([good.code, good.stdout]).toEqual([0, expect.stringContaining('undamaged: 1.')]);
   const file = path.join(dir, CHANGES, differenceFile(id));

@@ -1,4 +1,5 @@
 /** `cover-catalogue mirror` with a real proxy: what it fetches, what it refuses, and how it continues. */
+
 import {
   chmodSync,
   existsSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { makeKey } from '../../../format/api-key.ts';
 import { MANIFEST } from '../../../format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
@@ -19,6 +21,7 @@ import { pull } from '../../../store/pull/pull.ts';
 import { GoneError, type Source } from '../../../store/pull/source.ts';
 import { systemClock } from '../../../store/transfer/clock.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { freeKilobytes, mountSmallDisk } from '../../soak/support/small-disk.ts';
 import {
   filesOf,
   inodesOf,
@@ -27,9 +30,8 @@ import {
   startMirror,
   startOrigin,
 } from '../../support/mirrors.ts';
-import { makeFolder, runProgram } from '../../support/product.ts';
+import { makeFolder, runCommand, runProgram } from '../../support/product.ts';
 import type { Change, OriginReply } from '../../support/servers/faulty-origin.ts';
-import { freeKilobytes, mountSmallDisk } from '../../support/small-disk.ts';
 import {
   expectCurrentVerifies,
   finishInTime,
@@ -434,7 +436,7 @@ describe('an older generation', () => {
 test('a mirror that is held publishes nothing', async () => {
   const to = await madeMirror();
   const environment = { SNAPSHOTS_DIR: to };
-  expect(await runProgram('commands/snapshot.ts', ['hold'], environment)).toMatchObject({
+  expect(await runCommand(runSnapshot, ['hold'], environment)).toMatchObject({
     code: 0,
   });
   const before = currentId(to);

@@ -1,13 +1,15 @@
 /** `cover-catalogue snapshot push` and `keygen`, and the pushes of `generate` and `schedule`. */
+
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { currentId } from '../../../store/generations/generations.ts';
 import { openRemote } from '../../../store/remote/open-remote.ts';
 import type { RemoteStore } from '../../../store/remote/remote.ts';
 import { checkPointer } from '../../../store/signatures/check-pointer.ts';
 import { makeKeyPair, readVerifyingKey } from '../../../store/signatures/keys.ts';
-import { end, makeFolder, runProgram, startProgram, until } from '../../support/product.ts';
+import { end, makeFolder, runCommand, startProgram, until } from '../../support/product.ts';
 import { readGeneration, readPointer } from '../../support/remotes.ts';
 import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
 import {
@@ -44,7 +46,7 @@ beforeEach(async () => {
 afterEach(() => remote.close());
 
 const snapshot = (args: string[], environment: Readonly<Record<string, string>> = {}) =>
-  runProgram('commands/snapshot.ts', args, {
+  runCommand(runSnapshot, args, {
     SNAPSHOTS_DIR: snapshotsDir,
     ...server.environment,
     ...environment,

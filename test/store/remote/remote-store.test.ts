@@ -8,11 +8,11 @@ import { contentOf, readUpTo } from '../../../store/remote/content.ts';
 import { openRemote } from '../../../store/remote/open-remote.ts';
 import type { GetOptions, RemoteStore } from '../../../store/remote/remote.ts';
 import { TransferError } from '../../../store/transfer/try-again.ts';
+import { IS_SOAK } from '../../soak/rounds.ts';
+import { startSwift } from '../../soak/support/servers/swift.ts';
 import { makeFolder } from '../../support/product.ts';
-import { IS_SOAK } from '../../support/rounds.ts';
 import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
 import { serveFolder } from '../../support/servers/static-files.ts';
-import { startSwift } from '../../support/servers/swift.ts';
 
 const STALL = { stallSeconds: 5 };
 let store: RemoteStore;

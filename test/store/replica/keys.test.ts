@@ -12,9 +12,8 @@ import { makeKeysSender } from '../../../store/keys/send-keys.ts';
 import { openRemote } from '../../../store/remote/open-remote.ts';
 import { readReplicaState } from '../../../store/replica/state-file.ts';
 import { systemClock } from '../../../store/transfer/clock.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { newSigningKey, newStoreFolder, startReplica } from '../../fleet/make-replicas.ts';
+import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { newSigningKey, newStoreFolder, startReplica } from '../../soak/fleet/make-replicas.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 
 const signingKey = newSigningKey();
@@ -186,7 +185,7 @@ test('a forged pointer in the store does not affect the sequence', async () => {
 });
 
 test('key usage of replicas reaches the database, and damaged reports stop nothing', async () => {
-  const url = await makeSqlite(sampleCatalogue());
+  const url = await makeSampleSqlite();
   const database = await openDatabase(url);
   await createKeysTables(database);
   for (const id of [1, 2]) {
@@ -229,7 +228,7 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
 });
 
 test('counts of replicas reach the database exactly once, whoever sends and imports them again', async () => {
-  const database = await openDatabase(await makeSqlite(sampleCatalogue()));
+  const database = await openDatabase(await makeSampleSqlite());
   await createKeysTables(database);
   await database.run(
     "INSERT INTO api_keys (id, purpose, website_url, state, requested_at) VALUES (1, '', '', 'approved', '2026-01-01 00:00:00')",

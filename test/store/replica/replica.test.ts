@@ -25,7 +25,7 @@ import {
   pointerTo,
   type ReplicaOrigin,
   startReplica,
-} from '../../fleet/make-replicas.ts';
+} from '../../soak/fleet/make-replicas.ts';
 import { filesOf, inodesOf } from '../../support/mirrors.ts';
 import { expectCurrentVerifies, expectNoDebris, statusOf } from '../../support/wholeness.ts';
 

@@ -3,16 +3,14 @@
  * the process that started it, even if that process is killed.
  */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { isAlive, startTied, type TiedServer } from '../processes.ts';
-import { freePort, listens } from './ports.ts';
+import { startTiedUntil, type TiedServer } from '../processes.ts';
+import { freePort } from './ports.ts';
 
 const run = promisify(execFile);
-const START_SECONDS = 60;
 const USER = 'catalogue';
 /** Contains every character that a database address must encode. */
 const PASSWORD = 'p@ss:w/rd?#%';
@@ -90,7 +88,6 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
   const directory = await mkdtemp(join(tmpdir(), 'catalogue-mariadb-'));
   const data = join(directory, 'data');
   const socketPath = join(directory, 'server.sock');
-  const log = join(directory, 'error.log');
   const init = join(directory, 'init.sql');
   const user = userInfo().username;
   // A server that starts removes the temporary tables of all servers from its folder for them.
@@ -111,8 +108,9 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
   ]);
   const port = await freePort();
 
-  async function start(): Promise<TiedServer> {
-    const server = await startTied(
+  function start(): Promise<TiedServer> {
+    return startTiedUntil(
+      'ready for connections',
       [
         'mariadbd',
         '--no-defaults',
@@ -121,7 +119,6 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
         `--user=${user}`,
         `--socket=${socketPath}`,
         `--pid-file=${join(directory, 'server.pid')}`,
-        `--log-error=${log}`,
         `--init-file=${init}`,
         `--port=${port}`,
         '--bind-address=127.0.0.1',
@@ -138,13 +135,6 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
       ],
       { signal: 'KILL' },
     );
-    try {
-      await ready(socketPath, server.pid, log);
-      return server;
-    } catch (error) {
-      await server.stop();
-      throw error;
-    }
   }
 
   let server = await start();
@@ -164,17 +154,4 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-async function ready(socketPath: string, pid: number, log: string): Promise<void> {
-  const start = performance.now();
-  for (;;) {
-    if (await listens(socketPath)) return;
-    const isLate = performance.now() - start > START_SECONDS * 1000;
-    if (isLate || !isAlive(pid)) {
-      const text = await readFile(log, 'utf8').catch(() => '');
-      throw new Error(`MariaDB did not start:\n${text.slice(-2000)}`);
-    }
-    await sleep(50);
-  }
 }

@@ -11,8 +11,8 @@ import { request } from 'node:https';
 import path from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
-import { afterAll } from 'vitest';
-import { startTied, type TiedServer } from '../processes.ts';
+import { atEndOfFile } from '../end-of-file.ts';
+import { startTied } from '../processes.ts';
 import { makeFolder, ROOT, until } from '../product.ts';
 import { freePort, listens } from './ports.ts';
 
@@ -20,11 +20,6 @@ const run = promisify(execFile);
 /** The host name in nginx.conf and in the certificate. */
 export const SERVER_NAME = 'api.covers.example.org';
 const CERTIFICATES = `/etc/letsencrypt/live/${SERVER_NAME}`;
-
-const running: TiedServer[] = [];
-afterAll(async () => {
-  await Promise.all(running.map((server) => server.stop()));
-});
 
 export interface RunningNginx {
   readonly httpsPort: number;
@@ -113,7 +108,7 @@ export async function startNginx(
     ],
     { output: 'pipe' },
   );
-  running.push(server);
+  atEndOfFile(server.stop);
   let stderr = '';
   server.output?.setEncoding('utf8').on('data', (part) => {
     stderr += part;

@@ -5,10 +5,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { startTied, type TiedServer } from '../processes.ts';
-import { freePort, listens } from './ports.ts';
+import { startTiedUntil, type TiedServer } from '../processes.ts';
+import { freePort } from './ports.ts';
 
 /** Contains characters that an address must encode. */
 export const REDIS_PASSWORD = 'p@ss:w/rd?#%';
@@ -35,16 +34,11 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-redis-'));
   const port = await freePort();
 
-  async function start(): Promise<TiedServer> {
+  function start(): Promise<TiedServer> {
     const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
     const own = ['--save', '', '--requirepass', REDIS_PASSWORD, '--masterauth', REDIS_PASSWORD];
     const command = ['redis-server', ...place, ...own, ...options];
-    const started = await startTied(command, { signal: 'KILL' });
-    for (let tries = 0; !(await listens(port)); tries++) {
-      if (tries === 400) throw new Error(`redis-server did not start: ${command.join(' ')}`);
-      await sleep(25);
-    }
-    return started;
+    return startTiedUntil('Ready to accept connections', command, { signal: 'KILL' });
   }
 
   let server = await start();

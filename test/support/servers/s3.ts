@@ -3,18 +3,13 @@
  * in a folder, and ends with the test file.
  */
 import path from 'node:path';
-import { afterAll } from 'vitest';
-import { startTied, type TiedServer } from '../processes.ts';
+import { atEndOfFile } from '../end-of-file.ts';
+import { startTied } from '../processes.ts';
 import { makeFolder, until } from '../product.ts';
 import { freePort, listens } from './ports.ts';
 
 export const BUCKET = 'catalogue';
 const PROGRAM = path.join(import.meta.dirname, 's3-server.ts');
-
-const running: TiedServer[] = [];
-afterAll(async () => {
-  await Promise.all(running.map((server) => server.stop()));
-});
 
 export interface RunningS3 {
   /** Variables with its address and the only credentials that it knows. */
@@ -35,7 +30,7 @@ export async function startS3(folder = makeFolder(), port?: number): Promise<Run
     '--openssl-legacy-provider',
     ...[PROGRAM, folder, String(chosen), BUCKET],
   ]);
-  running.push(server);
+  atEndOfFile(server.stop);
   await until(() => listens(chosen));
   return {
     environment: {

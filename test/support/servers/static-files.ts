@@ -1,15 +1,10 @@
 /** A plain nginx on loopback that serves the files of a folder. It ends with the test file. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll } from 'vitest';
-import { startTied, type TiedServer } from '../processes.ts';
+import { atEndOfFile } from '../end-of-file.ts';
+import { startTied } from '../processes.ts';
 import { makeFolder, until } from '../product.ts';
 import { freePort, listens } from './ports.ts';
-
-const running: TiedServer[] = [];
-afterAll(async () => {
-  await Promise.all(running.map((server) => server.stop()));
-});
 
 /**
  * @param tls the files of the certificate of localhost and its key, to serve the folder over https
@@ -41,7 +36,8 @@ ${tls === undefined ? '' : `\t\tssl_certificate ${tls.certificate};\n\t\tssl_cer
 `,
   );
   const command = ['nginx', '-p', own, '-c', `${own}/nginx.conf`, '-e', `${own}/error.log`];
-  running.push(await startTied([...command, '-g', 'daemon off;'], { output: 'pipe' }));
+  const server = await startTied([...command, '-g', 'daemon off;'], { output: 'pipe' });
+  atEndOfFile(server.stop);
   await until(() => listens(port));
   return `${tls === undefined ? 'http://127.0.0.1' : 'https://localhost'}:${port}/snapshots`;
 }

@@ -7,7 +7,7 @@ import { sample } from '../../../../doctor/checks/database/sample.ts';
 import { databaseCheck, makeDatabaseAccess } from '../../../../doctor/checks/database/server.ts';
 import { loadCatalogue } from '../../../catalogue/load.ts';
 import { sampleCatalogue } from '../../../catalogue/sample.ts';
-import { makeSqlite } from '../../../catalogue/snapshots.ts';
+import { makeSampleSqlite, makeSqlite } from '../../../catalogue/snapshots.ts';
 import { makeDatabase } from '../../../support/databases.ts';
 import { examine, faultsIn } from '../../installation.ts';
 
@@ -65,7 +65,7 @@ test('types and character sets that do not fit are found, also in views', async 
 });
 
 test('games of the year 0 are a warning', async () => {
-  const sqlite = await makeSqlite(sampleCatalogue());
+  const sqlite = await makeSampleSqlite();
   const database = await openDatabase(sqlite);
   await database.run('UPDATE games SET release_year = 0 WHERE id IN (1001, 1002)');
   await database.close();

@@ -1,17 +1,18 @@
 /** The check of the tables of API keys: no fix may stop keys that clients use. */
+
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../../../database/open.ts';
 import { keys } from '../../../../doctor/checks/database/keys.ts';
 import { proxy } from '../../../../doctor/checks/running.ts';
+import { runKeys } from '../../../../keys/cli/run-keys.ts';
 import { createKeysTables } from '../../../../keys/tables/schema.ts';
-import { sampleCatalogue } from '../../../catalogue/sample.ts';
-import { makeSqlite } from '../../../catalogue/snapshots.ts';
+import { makeSampleSqlite } from '../../../catalogue/snapshots.ts';
 import { makeDatabase } from '../../../support/databases.ts';
 import {
   generate,
   makeFolder,
-  runProgram,
+  runCommand,
   startProxy,
   testKey,
   writeKeys,
@@ -25,7 +26,7 @@ const programs = ['schedule'] as const;
 
 beforeEach(async () => {
   variables = {
-    DATABASE_URL: await makeSqlite(sampleCatalogue()),
+    DATABASE_URL: await makeSampleSqlite(),
     SNAPSHOTS_DIR: makeFolder(),
   };
 });
@@ -59,7 +60,7 @@ test('tables that are gone while keys of keys.json work are an error, and nobody
 });
 
 test('a keys.json without the keys of the table is a warning', async () => {
-  const issued = await runProgram('keys/cli/main.ts', ['issue'], variables);
+  const issued = await runCommand(runKeys, ['issue'], variables);
   expect(issued.code).toBe(0);
   for (const write of [() => {}, () => writeKeys(variables.SNAPSHOTS_DIR, [])]) {
     write();
@@ -83,5 +84,5 @@ test('a proxy without any key is a warning', async () => {
   expect(faultsIn(found)).toMatchObject([
     { level: 'warning', text: expect.stringContaining('knows no keys') },
   ]);
-  await running.kill();
+  await running.stop();
 });

@@ -77,14 +77,14 @@ test('rediss:// uses TLS with a server name that its certificate must have', asy
     NODE_EXTRA_CA_CERTS: file('certificate.pem'),
   });
   await until(async () => (await proxy.readyz()).json.limits.mode === 'shared');
-  await proxy.kill();
+  await proxy.stop();
   const untrusted = await startProxy(dir, {
     LIMITS_URL: `rediss://:${encodeURIComponent(REDIS_PASSWORD)}@localhost:${port}`,
   });
   const { limits } = (await untrusted.readyz()).json;
   expect(limits).toMatchObject({ mode: 'local' });
   expect(limits.error).toMatch(/self.signed certificate/);
-  await untrusted.kill();
+  await untrusted.stop();
   await redis.stop();
 });
 
@@ -135,7 +135,7 @@ test('with Sentinel, the proxies follow a failover and keep what was admitted', 
   const statuses: number[] = [];
   for (let i = 0; i < 14; i++) statuses.push((await proxies[i % 2].get('/stats', key.key)).status);
   expect(statuses).toEqual([...Array(10).fill(200), ...Array(4).fill(429)]);
-  await Promise.all(proxies.map((proxy) => proxy.kill()));
+  await Promise.all(proxies.map((proxy) => proxy.stop()));
   await sentinel.stop();
   await replica.stop();
   await primary.stop();

@@ -5,9 +5,9 @@ import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
 import { changeTimers, PATIENT_LIMITS, QUICK_POLLS } from '../../../support/processes.ts';
 import {
   end,
-  type RunningProxy,
+  type ProxyProgram,
   send,
-  startProxy,
+  startProxyProgram,
   testKey,
   until,
   writeKeys,
@@ -33,14 +33,16 @@ async function startFleet(
   { dir, redis }: { dir: string; redis: RedisServer },
   proxies: number,
   environment: Readonly<Record<string, string>> = {},
-): Promise<RunningProxy[]> {
+): Promise<ProxyProgram[]> {
   const own = { LIMITS_URL: redis.url, ...PATIENT_LIMITS, ...environment };
-  const fleet = await Promise.all(Array.from({ length: proxies }, () => startProxy(dir, own)));
+  const fleet = await Promise.all(
+    Array.from({ length: proxies }, () => startProxyProgram(dir, own)),
+  );
   await untilMode(fleet, 'shared', proxies);
   return fleet;
 }
 
-async function untilMode(fleet: readonly RunningProxy[], mode: string, proxies?: number) {
+async function untilMode(fleet: readonly ProxyProgram[], mode: string, proxies?: number) {
   await until(async () => {
     const states = await Promise.all(fleet.map((proxy) => proxy.readyz()));
     return states.every(
@@ -52,7 +54,7 @@ async function untilMode(fleet: readonly RunningProxy[], mode: string, proxies?:
 
 /** Sends requests to all proxies in turn, all at once. */
 async function sendMany(
-  fleet: readonly RunningProxy[],
+  fleet: readonly ProxyProgram[],
   key: string | undefined,
   requests: number,
 ): Promise<number[]> {
@@ -71,7 +73,7 @@ async function sendMany(
  * @returns how many were admitted
  */
 async function admittedOf(
-  fleet: readonly RunningProxy[],
+  fleet: readonly ProxyProgram[],
   key: string,
   most: number,
 ): Promise<number> {
@@ -84,7 +86,7 @@ async function admittedOf(
   return admitted;
 }
 
-const killAll = (fleet: readonly RunningProxy[]) => Promise.all(fleet.map((proxy) => proxy.kill()));
+const killAll = (fleet: readonly ProxyProgram[]) => Promise.all(fleet.map((proxy) => proxy.stop()));
 
 describe.each([
   [2, 1],
@@ -217,7 +219,7 @@ describe('when the store is gone', () => {
     const key = testKey(1, { limit: 20 });
     writeKeys(place.dir, [key]);
     const LIMITS_URL = `redis://127.0.0.1:${await freePort()}`;
-    const proxy = await startProxy(place.dir, { LIMITS_URL });
+    const proxy = await startProxyProgram(place.dir, { LIMITS_URL });
     expect(countOf(await sendMany([proxy], key.key, 30), 200)).toBe(20);
     expect(proxy.log()).toContain('cannot ask the limits store');
     expect(await proxy.stop()).toBe(0);

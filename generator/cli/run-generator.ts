@@ -1,0 +1,241 @@
+/**
+ * `cover-catalogue generate`: publishes a generation of the catalogue of DATABASE_URL in SNAPSHOTS_DIR
+ * and exports the API keys. Progress goes to stderr, the result to stdout.
+ */
+import { readFileSync } from 'node:fs';
+import type { Database } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { readArguments } from '../../program/arguments.ts';
+import { readEnvironment } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
+import type { Invocation } from '../../program/invocation.ts';
+import { makeProgress, type Progress } from '../../program/progress.ts';
+import { currentId } from '../../store/generations/generations.ts';
+import { HeldError } from '../../store/hold.ts';
+import { LockedError } from '../../store/lock.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/push-variables.ts';
+import { startPush } from '../../store/push/start-push.ts';
+import { saveStatus } from '../../store/run-status.ts';
+import { generate } from '../generate.ts';
+import { exportKeys, hasKeys, KeysLostError } from '../keys/export-keys.ts';
+import { findLocalAddresses } from '../read/warnings.ts';
+import { warningText } from '../report/report.ts';
+import { printableJson } from '../report/shown-value.ts';
+import { RefusedError, type RunResult } from '../run/run.ts';
+import { measureStages } from './stages.ts';
+
+const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]
+
+Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
+publishes it. If the data has not changed, publishes nothing.
+
+  --full     read all rows, even if updated_at shows which of them have changed
+  --dry-run  do everything but publish, and print what would change
+  --force    publish even if too many rows break the contract, the catalogue
+             shrank by more than 20 %, or a first generation has games but no
+             covers
+  --json     print the result as one JSON object, even if the run is refused
+
+report.json in SNAPSHOTS_DIR lists the rows that were left out, and why.
+
+If SNAPSHOT_PUSH is set, the run then pushes the current generation to that
+store. If the push fails, the run warns, and the next run tries again.
+
+While publishing is held, only a dry run reads the catalogue. Any other run
+exports the keys and exits with 3, even with --force.
+
+Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
+configuration, 3 refused to publish or held, 4 another run is under way.
+`;
+
+/** @returns the exit code */
+export async function runGenerator(invocation: Invocation): Promise<number> {
+  const progress = makeProgress(invocation.stderr);
+  try {
+    await publish(invocation, progress);
+    return 0;
+  } catch (error) {
+    progress.end();
+    return reportFailure(error as Error, '', invocation.stderr);
+  }
+}
+
+async function publish(
+  { words, variables: readVariables, stdout }: Invocation,
+  progress: Progress,
+): Promise<void> {
+  const options = {
+    full: { type: 'boolean' },
+    'dry-run': { type: 'boolean' },
+    force: { type: 'boolean' },
+    json: { type: 'boolean' },
+  } as const;
+  const values = readArguments(USAGE, options, words);
+  const variables = readVariables();
+  const environment = readEnvironment(
+    [
+      ...(['DATABASE_URL', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL'] as const),
+      ...PUSH_VARIABLES,
+    ],
+    variables,
+    PUSH_CHECKS,
+  );
+  if (environment.SNAPSHOT_PUSH !== '') {
+    // The modules of the stores take 5 MB, which most runs do not need.
+    const { checkPushAddress } = await import('../../store/push/configured-push.ts');
+    checkPushAddress(environment.SNAPSHOT_PUSH);
+  }
+  const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
+  const started = performance.now();
+  const stages = measureStages(progress);
+  const times = () => ({ seconds: secondsSince(started), stages: stages.end() });
+  let result: RunResult;
+  const database = await openDatabase(environment.DATABASE_URL).catch((error: Error) => {
+    saveStatus(snapshotsDir, { outcome: 'failed', error: error.message });
+    throw error;
+  });
+  try {
+    result = await generate(
+      database,
+      {
+        snapshotsDir,
+        settings: {
+          site_url: SITE_URL,
+          site_language: environment.SITE_LANGUAGE,
+          files_url: FILES_URL,
+        },
+        warnings: findLocalAddresses({ SITE_URL, FILES_URL, PUBLIC_URL }, (name) =>
+          Boolean(variables[name]?.trim()),
+        ),
+        isFull: values.full ?? false,
+        isDryRun: values['dry-run'] ?? false,
+        isForced: values.force ?? false,
+      },
+      stages.progress,
+    );
+    const { outcome, id } = result;
+    if ((outcome === 'published' || outcome === 'unchanged') && id !== undefined) {
+      saveStatus(snapshotsDir, { outcome, id });
+    }
+    try {
+      if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
+    } catch (cause) {
+      const { message } = cause as Error;
+      if (!(cause instanceof KeysLostError)) {
+        const state = `${result.id ?? 'no generation'} is current`;
+        throw new Error(`export the keys (${state}): ${message}`, { cause });
+      }
+      // Clients keep their keys, and the schedule reports the loss until it is repaired.
+      progress.warn(`The keys stay as they were: ${message}`);
+    }
+  } catch (error) {
+    await endWithError(error as Error, database, snapshotsDir, progress);
+    // After a rollback, publishing is held, and the store must follow.
+    if (error instanceof HeldError) await pushCurrent(environment, variables, progress);
+    if (error instanceof RefusedError && values.json) {
+      stdout.write(asJson(error.result, times(), error.message));
+    }
+    throw error;
+  } finally {
+    await database.close();
+  }
+  progress.end();
+  const taken = times();
+  stdout.write(values.json ? asJson(result, taken, null) : asText(result, taken.seconds));
+  if (!values['dry-run']) await pushCurrent(environment, variables, progress);
+}
+
+/** Pushes the current generation, if there is a store. A failure is a warning: the run has published. */
+async function pushCurrent(
+  { SNAPSHOT_PUSH, SNAPSHOTS_DIR }: { SNAPSHOT_PUSH: string; SNAPSHOTS_DIR: string },
+  variables: NodeJS.ProcessEnv,
+  progress: Progress,
+): Promise<void> {
+  if (SNAPSHOT_PUSH === '' || currentId(SNAPSHOTS_DIR) === undefined) return;
+  progress.step(`pushing to ${SNAPSHOT_PUSH}`);
+  const { result, messages } = await startPush(variables).ended;
+  if (result !== undefined) return;
+  progress.warn(
+    `Warning: nothing was pushed: ${messages} The next run tries again, and so does "cover-catalogue snapshot push".`,
+  );
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1000;
+}
+
+/** Ends a run that threw an error: saves the status and, unless the run failed, exports the keys. */
+async function endWithError(
+  error: Error,
+  database: Database,
+  snapshotsDir: string,
+  progress: Progress,
+): Promise<void> {
+  // The run that holds the lock saves its own status and exports the keys.
+  if (error instanceof LockedError) return;
+  const outcome =
+    error instanceof HeldError ? 'held' : error instanceof RefusedError ? 'refused' : 'failed';
+  saveStatus(snapshotsDir, { outcome, error: error.message });
+  if (outcome === 'failed') return;
+  try {
+    // A revoked key must stop working even while no generation is published.
+    if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
+  } catch (cause) {
+    progress.warn(`The keys stay as they were: ${(cause as Error).message}`);
+  }
+}
+
+function peakMemoryMb(): number {
+  return Math.round((peakMemoryKib() * 1024) / 1e6);
+}
+
+function peakMemoryKib(): number {
+  try {
+    // Preferred to maxRSS, which includes the peak of the program that called exec to start this one.
+    const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+    if (peak !== undefined) return Number(peak);
+  } catch {
+    // Only Linux has this file.
+  }
+  return process.resourceUsage().maxRSS;
+}
+
+interface Times {
+  readonly seconds: number;
+  /** For each stage of the run, its seconds. */
+  readonly stages: Readonly<Record<string, number>>;
+}
+
+function asJson(result: RunResult, { seconds, stages }: Times, error: string | null): string {
+  const { outcome, id, counts, previousCounts, leftOut, report, readAllBecause } = result;
+  return `${printableJson({
+    outcome,
+    error,
+    id: id ?? null,
+    counts,
+    previous_counts: previousCounts ?? null,
+    left_out: leftOut,
+    warnings: report.warnings.map(warningText),
+    report,
+    read_all_because: readAllBecause,
+    seconds: Math.round(seconds * 1000) / 1000,
+    stages,
+    peak_memory_mb: peakMemoryMb(),
+  })}\n`;
+}
+
+function asText({ outcome, id, counts, previousCounts }: RunResult, seconds: number): string {
+  const change = (name: 'platforms' | 'games' | 'covers') => {
+    const before = previousCounts?.[name];
+    const difference = before === undefined ? 0 : counts[name] - before;
+    const sign = difference > 0 ? '+' : '';
+    return `${counts[name]} ${name}${difference === 0 ? '' : ` (${sign}${difference})`}`;
+  };
+  const what = {
+    published: `Published ${id}`,
+    unchanged: `The data has not changed, ${id} stays current`,
+    dry_run: 'Would publish',
+    refused: 'Refused',
+  }[outcome];
+  return `${what}: ${change('platforms')}, ${change('games')}, ${change('covers')}, ${counts.left_out} rows left out; ${seconds.toFixed(1)} s, ${peakMemoryMb()} MB at most.\n`;
+}

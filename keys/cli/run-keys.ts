@@ -1,0 +1,53 @@
+/**
+ * `cover-catalogue keys VERB …`: operators issue, review and revoke API keys in the catalogue's
+ * database, and manage accounts. Exit codes: 0 done, 1 failed or refused, 2 wrong arguments or
+ * environment.
+ */
+import { openDatabase } from '../../database/open.ts';
+import { checkTables } from '../../database/tables.ts';
+import { readEnvironment } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
+import type { Invocation } from '../../program/invocation.ts';
+import { createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
+import { readCommand } from './command-line.ts';
+
+/** @returns the exit code */
+export async function runKeys(invocation: Invocation): Promise<number> {
+  try {
+    await runVerb(invocation);
+    return 0;
+  } catch (error) {
+    return reportFailure(error as Error, '', invocation.stderr);
+  }
+}
+
+async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<void> {
+  const command = readCommand(words);
+  if (command.text !== undefined) {
+    stdout.write(command.text);
+    return;
+  }
+  const environment = readEnvironment(
+    ['DATABASE_URL', 'DEFAULT_RATE_LIMIT', 'PUBLIC_URL', 'SMTP_URL', 'MAIL_FROM', 'MAIL_FOLDER'],
+    rest.variables(),
+  );
+  const run = command.prepare({
+    defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    publicUrl: environment.PUBLIC_URL,
+    mail: {
+      smtpUrl: environment.SMTP_URL,
+      folder: environment.MAIL_FOLDER,
+      from: environment.MAIL_FROM,
+    },
+  });
+  const database = await openDatabase(environment.DATABASE_URL);
+  try {
+    await createKeysTables(database);
+    await checkTables(database, KEYS_TABLES);
+    const { data = '', message } = await run(database);
+    if (message !== undefined) stderr.write(`${message}\n`);
+    stdout.write(data);
+  } finally {
+    await database.close();
+  }
+}

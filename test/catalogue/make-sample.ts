@@ -1,0 +1,38 @@
+/** Makes the SQLite file and the generation of the sample catalogue that all tests of a run share. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openDatabase } from '../../database/open.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
+import { loadCatalogue } from './load.ts';
+import { sampleCatalogue } from './sample.ts';
+
+export async function makeSample() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-sample-'));
+  const databaseFile = path.join(folder, 'catalogue.db');
+  const snapshotsDir = path.join(folder, 'snapshots');
+  const url = `sqlite:${databaseFile}`;
+  const database = await openDatabase(url, { create: true });
+  await loadCatalogue(database, sampleCatalogue());
+  await database.close();
+  let errors = '';
+  const code = await runGenerator({
+    words: [],
+    variables: () => ({ ...SITE, DATABASE_URL: url, SNAPSHOTS_DIR: snapshotsDir }),
+    stdout: { write() {} },
+    stderr: { write: (text) => (errors += text) },
+  });
+  if (code !== 0) throw new Error(`The generator ended with ${code}:\n${errors}`);
+  return {
+    databaseFile,
+    snapshotsDir,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The variables that generations of the tests are made with. */
+export const SITE = {
+  SITE_URL: 'https://covers.example',
+  FILES_URL: 'https://files.covers.example',
+  PUBLIC_URL: 'https://api.covers.example',
+} as const;

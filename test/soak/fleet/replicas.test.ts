@@ -1,0 +1,207 @@
+/**
+ * Replicas as processes: killed at any moment, with connections that are cut and on a disk that is full,
+ * a replica has a whole generation, never goes back to an older one, and leaves nothing behind.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sequenceOf } from '../../../format/layout.ts';
+import { currentId, generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
+import { verifyGeneration } from '../../../store/generations/verify.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { filesOf } from '../../support/mirrors.ts';
+import { finish, runProgram, startProgram } from '../../support/product.ts';
+import { type FaultyFiles, serveFaulty } from '../../support/servers/faulty-files.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  finishInTime,
+  newSnapshots,
+} from '../../support/wholeness.ts';
+import { printFigure, rounds } from '../rounds.ts';
+import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
+import { makeOrigin, newSigningKey, newStoreFolder, type ReplicaOrigin } from './make-replicas.ts';
+
+const KILLS = rounds(12, 1_000);
+const CUTS = rounds(30, 200);
+const FULL_DISKS = rounds(3, 40);
+
+const key = newSigningKey();
+let origin: ReplicaOrigin;
+let server: FaultyFiles;
+
+beforeAll(async () => {
+  origin = await makeOrigin([key], seededCatalogue({ games: 2_000, seed: 9, platforms: 12 }));
+  server = await serveFaulty(origin.snapshotsDir);
+});
+afterAll(() => server.close());
+
+function startReplica(to: string, args: readonly string[] = ['--once']) {
+  return startProgram('commands/replica.ts', ['--from', server.url, '--to', to, ...args], {
+    SNAPSHOT_PUBLIC_KEYS: key.verifyingKey.text,
+    LOG_LEVEL: 'warn',
+  });
+}
+
+/** Waits for a number of requests, but no longer than the replica runs or 3 seconds. */
+async function requested(count: number, child: ChildProcess): Promise<void> {
+  const before = server.counts.requests;
+  const began = performance.now();
+  while (server.counts.requests - before < count) {
+    if (child.exitCode !== null || performance.now() - began > 3_000) return;
+    await pause(2);
+  }
+}
+
+async function expectEqualToOrigin(to: string): Promise<void> {
+  const id = currentId(origin.snapshotsDir) as string;
+  expect(await expectCurrentVerifies(to)).toBe(id);
+  expect(filesOf(to, id)).toEqual(filesOf(origin.snapshotsDir, id));
+  expect(existsSync(path.join(to, 'pull'))).toBe(false);
+  expect(idsOnDisk(to)).toHaveLength(1);
+  expectNoDebris(to);
+}
+
+test(`a replica that is killed ${KILLS} times at random moments is whole and never goes back`, {
+  timeout: 7_200_000,
+}, async () => {
+  const random = makeRandom(41);
+  server.delay = () => random.next() * 4;
+  const figures = { killed: 0, during: 0, complete: 0, fresh: 0 };
+  let to = newSnapshots();
+  while (figures.killed < KILLS) {
+    const isFresh = figures.killed === 0 || random.happens(0.25);
+    if (isFresh) to = newSnapshots();
+    else await origin.publishChange();
+    if (isFresh) figures.fresh++;
+    for (let killsInARow = 1 + random.below(4); killsInARow > 0; killsInARow--) {
+      const before = currentId(to);
+      const child = startReplica(to, random.happens(0.5) ? ['--once'] : []);
+      const ended = finish(child);
+      // Some requests into the pull, then while it reads, verifies or publishes, however slow it is.
+      await requested(1 + random.below(isFresh ? 40 : 5), child);
+      await pause(random.next() * 60);
+      child.kill('SIGKILL');
+      const { signal, code, stderr } = await ended;
+      if (signal === 'SIGKILL') figures.killed++;
+      else expect(code, stderr).toBe(0);
+      const now = currentId(to);
+      if (now === undefined) {
+        expect(before).toBeUndefined();
+        // The kill may come after the first generation got its name, and before it became current.
+        for (const id of idsOnDisk(to)) await verifyGeneration(generationDir(to, id));
+        figures.during++;
+        continue;
+      }
+      await expectCurrentVerifies(to);
+      expect(sequenceOf(now)).toBeGreaterThanOrEqual(sequenceOf(before ?? now));
+      if (now === before && now !== currentId(origin.snapshotsDir)) figures.during++;
+    }
+    const run = await finishInTime(startReplica(to));
+    expect(run.code, run.stderr).toBe(0);
+    await expectEqualToOrigin(to);
+    figures.complete++;
+  }
+  server.delay = () => 0;
+  printFigure(
+    'A replica is whole and never goes back (SIGKILL)',
+    `${figures.killed} SIGKILLs, ${figures.during} of them before the pull had ended, ${figures.fresh} new replicas; all ${figures.complete} runs that followed ended equal to the origin, 0 incomplete or older generations, 0 files left behind`,
+  );
+  expect(figures.during).toBeGreaterThan(KILLS / 4);
+});
+
+test(`a replica continues after ${CUTS} cut connections`, { timeout: 1_800_000 }, async () => {
+  const random = makeRandom(42);
+  const cutsBefore = server.counts.cuts;
+  let runs = 0;
+  while (server.counts.cuts - cutsBefore < CUTS) {
+    const to = newSnapshots();
+    // Half of all replies are cut off, somewhere in their first 60 KB.
+    server.cutAfter = () => (random.happens(0.5) ? random.below(60_000) : undefined);
+    const run = await finishInTime(startReplica(to));
+    server.cutAfter = () => undefined;
+    if (run.code !== 0) {
+      expect(run.stderr).toMatch(/tried \d+ times|no reply|was cut/);
+      expect(idsOnDisk(to)).toEqual([]);
+      expect(await finishInTime(startReplica(to))).toMatchObject({ code: 0 });
+    }
+    await expectEqualToOrigin(to);
+    runs++;
+  }
+  printFigure(
+    'A replica continues after cut connections',
+    `${server.counts.cuts - cutsBefore} cuts in ${runs} pulls, all ended equal to the origin`,
+  );
+});
+
+test('a replica on a full disk keeps what it has, and continues when there is room', {
+  timeout: 1_800_000,
+}, async (context) => {
+  const random = makeRandom(43);
+  const size = [
+    ...filesOf(origin.snapshotsDir, currentId(origin.snapshotsDir) as string).values(),
+  ].reduce((sum, file) => sum + file.length, 0);
+  const disk = await mountSmallDisk(Math.ceil((size * 6) / 1024) + 4000);
+  if (disk === undefined) return context.skip('mounting is not allowed');
+  const figures = { full: 0, enough: 0 };
+  try {
+    const to = path.join(disk.root, 'snapshots');
+    const ballast = path.join(disk.root, 'ballast');
+    const environment = { SNAPSHOT_PUBLIC_KEYS: key.verifyingKey.text };
+    const run = () =>
+      disk.run('commands/replica.ts', ['--once', '--from', server.url], environment);
+    expect(await run()).toMatchObject({ code: 0 });
+    for (let round = 0; round < FULL_DISKS; round++) {
+      const before = currentId(to) as string;
+      const { id } = await origin.publishChange();
+      const left = round === 0 ? 0 : random.below((size / 1024) * 0.6);
+      const filler = Math.max(0, freeKilobytes(disk.root) - left) * 1024;
+      try {
+        writeFileSync(ballast, Buffer.alloc(filler));
+      } catch {
+        // The disk is as full as it gets.
+      }
+      const { code, stderr } = await run();
+      figures[code === 0 ? 'enough' : 'full']++;
+      if (code !== 0) expect(stderr).toMatch(/ENOSPC|no space/i);
+      expect([before, id]).toContain(await expectCurrentVerifies(to));
+      rmSync(ballast);
+      expect(await run()).toMatchObject({ code: 0 });
+      expect(await expectCurrentVerifies(to)).toBe(id);
+      expectNoDebris(to);
+    }
+  } finally {
+    await disk.unmount();
+  }
+  expect(figures.full).toBeGreaterThan(0);
+  printFigure(
+    'A replica on a full disk',
+    `${figures.full} runs failed and kept the old generation, ${figures.enough} had enough space; all ${FULL_DISKS} runs that followed ended equal to the origin`,
+  );
+});
+
+test('a replica of a replica gets what was pushed on, with the signature of the origin', async () => {
+  const [first, second] = [newSnapshots(), newSnapshots()];
+  const between = newStoreFolder();
+  const environment = { SNAPSHOT_PUBLIC_KEYS: key.verifyingKey.text };
+  const run = (from: string, to: string, more = {}) =>
+    runProgram('commands/replica.ts', ['--once', '--from', from, '--to', to], {
+      ...environment,
+      ...more,
+    });
+  for (let round = 0; round < 2; round++) {
+    const { id, sequence } = await origin.publishChange();
+    const pushed = await run(origin.snapshotsDir, first, { SNAPSHOT_PUSH: between });
+    expect(pushed.code, pushed.stderr).toBe(0);
+    expect(JSON.parse(readFileSync(path.join(between, 'current.json'), 'utf8'))).toMatchObject({
+      id,
+      sequence,
+    });
+    const pulled = await run(between, second);
+    expect(pulled.code, pulled.stderr).toBe(0);
+    await expectEqualToOrigin(second);
+  }
+});

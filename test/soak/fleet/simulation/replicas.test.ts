@@ -1,0 +1,172 @@
+/**
+ * Replicas in a simulated world, with links that are cut, bytes that are changed, old pointers that are
+ * offered again, crashes, full disks and clocks that jump. `SIMULATION_SEED=7 npx vitest run
+ * test/fleet/simulation/replicas.test.ts` repeats one history.
+ */
+import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { currentId, idsOnDisk } from '../../../../store/generations/generations.ts';
+import { readReplicaState } from '../../../../store/replica/state-file.ts';
+import { makeRandom } from '../../../catalogue/random.ts';
+import { makeFolder } from '../../../support/product.ts';
+import { IS_SOAK, printFigure, rounds } from '../../rounds.ts';
+import { makeOrigin, newSigningKey } from '../make-replicas.ts';
+import { CALM, makeWorld, type Weather } from './replica-world.ts';
+
+const WORLDS = rounds(3, 500);
+const EDGES = 4;
+const FLEETS = IS_SOAK ? [1, 10, 100, 1_000] : [1, 10];
+/** From the end of all faults: the longest pause between two pulls, and one check. */
+const RECOVERY_MS = 70_000;
+const HOUR_MS = 3_600_000;
+const SEED = process.env.SIMULATION_SEED;
+
+const STORMS: Readonly<Record<string, Weather>> = {
+  network: { ...CALM, lost: 0.1, cut: 0.1, down: 0.01 },
+  disk: { ...CALM, crash: 0.02, full: 0.01 },
+  attack: { ...CALM, changed: 0.05, old: 0.3 },
+  everything: {
+    lost: 0.03,
+    cut: 0.03,
+    changed: 0.01,
+    old: 0.1,
+    crash: 0.005,
+    full: 0.003,
+    down: 0.005,
+    jump: 0.02,
+  },
+};
+
+const signingKey = newSigningKey();
+let origin: string;
+let ids: string[];
+
+beforeAll(async () => {
+  const made = await makeOrigin();
+  for (let i = 0; i < 4; i++) await made.publishChange();
+  origin = made.snapshotsDir;
+  ids = idsOnDisk(origin);
+}, 120_000);
+
+afterAll(() => rmSync(worldFolder(), { recursive: true, force: true }));
+
+/** Memory, if the system has such a disk: syncing would only cost time. */
+const worldFolder = () =>
+  existsSync('/dev/shm')
+    ? path.join('/dev/shm', `cover-catalogue-${process.pid}`)
+    : path.join(makeFolder(), 'world');
+
+/** One history: a storm with publications, rollbacks and revocations, then calm. */
+async function simulate(seed: number) {
+  const random = makeRandom(seed);
+  const folder = worldFolder();
+  const world = makeWorld({ origin, folder, signingKey, random, edges: EDGES });
+  await world.publish(ids[0]);
+  await world.revokeKey();
+  world.setWeather(random.pick(Object.values(STORMS)));
+  for (let event = 0; event < 6; event++) {
+    await world.runUntil(world.now() + random.next() * 20_000);
+    for (const edge of world.edges) await world.checkEdge(edge);
+    if (random.happens(0.4)) await world.revokeKey();
+    // An older generation is a rollback, which the origin pushes with a newer pointer.
+    await world.publish(random.pick(ids));
+  }
+  world.setWeather(CALM);
+  await world.runUntil(world.now() + RECOVERY_MS);
+  for (const edge of world.edges) {
+    await world.checkEdge(edge);
+    expect(currentId(edge.dir)).toBe(currentId(origin));
+    expect(world.validKeys(edge)).toHaveLength(20 - world.revoked());
+  }
+  return world.edges.map(({ counts }) => counts);
+}
+
+const seeds = SEED === undefined ? Array.from({ length: WORLDS }, (_, i) => i + 1) : [Number(SEED)];
+
+test(`in ${seeds.length} simulated histories, a replica is never torn, never older, and recovers`, {
+  timeout: 7_200_000,
+}, async () => {
+  const sum = { requests: 0, bytes: 0, published: 0, crashes: 0 };
+  for (const seed of seeds) {
+    const counts = await simulate(seed).catch((cause: Error) => {
+      throw new Error(`SIMULATION_SEED=${seed}: ${cause.message}`, { cause });
+    });
+    for (const edge of counts) {
+      for (const name of ['requests', 'bytes', 'published', 'crashes'] as const) {
+        sum[name] += edge[name];
+      }
+    }
+  }
+  expect(sum.published).toBeGreaterThan(seeds.length * EDGES);
+  printFigure(
+    'Simulated replicas',
+    `${seeds.length} histories of ${EDGES} edges: ${sum.requests} requests, ${sum.published} switches, ${sum.crashes} crashes; 0 torn, 0 older than accepted, all equal to the origin ${RECOVERY_MS / 1000} s after the last fault`,
+  );
+});
+
+test('for an hour without stores, replicas keep what they have, report its age, and then catch up', {
+  timeout: 600_000,
+}, async () => {
+  const random = makeRandom(7);
+  const world = makeWorld({ origin, folder: worldFolder(), signingKey, random, edges: EDGES });
+  await world.publish(ids[0]);
+  await world.revokeKey();
+  await world.runUntil(30_000);
+  world.setWeather({ ...CALM, lost: 1 });
+  const goneAt = world.now();
+  await world.publish(ids[1]);
+  await world.revokeKey();
+  await world.runUntil(goneAt + HOUR_MS);
+  for (const edge of world.edges) {
+    await world.checkEdge(edge);
+    expect(currentId(edge.dir)).toBe(ids[0]);
+    expect(world.validKeys(edge)).toHaveLength(19);
+    const state = readReplicaState(edge.dir);
+    for (const part of [state?.snapshot, state?.keys]) {
+      const age = world.wallTime() - Date.parse(part?.current_as_of ?? '');
+      expect(Math.abs(age - HOUR_MS)).toBeLessThan(5_000);
+      expect(part?.error).toContain('no reply');
+    }
+  }
+  world.setWeather(CALM);
+  await world.runUntil(world.now() + RECOVERY_MS);
+  for (const edge of world.edges) {
+    await world.checkEdge(edge);
+    expect(currentId(edge.dir)).toBe(ids[1]);
+    expect(world.validKeys(edge)).toHaveLength(18);
+  }
+});
+
+test.each(FLEETS)(
+  '%i edges in calm weather: requests, bytes and staleness',
+  {
+    timeout: 7_200_000,
+  },
+  async (edges) => {
+    const random = makeRandom(edges);
+    const world = makeWorld({ origin, folder: worldFolder(), signingKey, random, edges });
+    await world.publish(ids[0]);
+    await world.revokeKey();
+    await world.runUntil(30_000);
+    const sum = (name: 'requests' | 'bytes') =>
+      world.edges.reduce((all, { counts }) => all + counts[name], 0);
+    const before = { requests: sum('requests'), bytes: sum('bytes') };
+    const delays: number[] = [];
+    for (let round = 0; round < 4; round++) {
+      await world.publish(ids[1 + (round % 4)]);
+      await world.runUntil(world.now() + 30_000);
+      delays.push(...world.delays());
+    }
+    delays.sort((a, b) => a - b);
+    expect(delays.every((delay) => delay >= 0)).toBe(true);
+    const at = (share: number) => Math.round(delays[Math.floor((delays.length - 1) * share)] ?? 0);
+    const seconds = 4 * 30;
+    printFigure(
+      `${edges} simulated edges, one change every 30 s`,
+      `${((sum('requests') - before.requests) / seconds).toFixed(1)} requests a second, ${((sum('bytes') - before.bytes) / seconds / 1000).toFixed(1)} KB a second; staleness median ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms`,
+    );
+    // A check every second, and what one pull takes.
+    expect(at(1)).toBeLessThan(5_000);
+  },
+);

@@ -1,0 +1,183 @@
+/**
+ * A whole catalogue from end to end: it is loaded into a real MariaDB, generated and served, and the
+ * test reads every page of every platform and the covers of the games. It uses the real catalogue if
+ * this machine has it, and the seeded one otherwise. The short form reads the covers of a third of the games.
+ */
+import path from 'node:path';
+import { Pool } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { sharedCatalogue } from '../../catalogue/shared.ts';
+import {
+  compareTitles,
+  type ReferenceGame,
+  referenceGames,
+} from '../../proxy/search/reference/games.ts';
+import { sharedMariaDb } from '../../support/databases.ts';
+import {
+  generate,
+  makeFolder,
+  type ProxyProgram,
+  startProxyProgram,
+  testKey,
+  writeKeys,
+} from '../../support/product.ts';
+import { IS_SOAK, rounds } from '../rounds.ts';
+
+const DATABASE = 'whole_catalogue';
+const PAGE_SIZES = IS_SOAK ? [100, 50, 17] : [100, 17];
+/** The covers of one in this many games are read. */
+const STEP = rounds(3, 1);
+const CONNECTIONS = 8;
+const MOST_MEMORY_MB = 300;
+
+const key = testKey(1);
+let catalogue: Catalogue;
+let snapshotsDir: string;
+let databaseUrl: string;
+let proxy: ProxyProgram;
+let pool: Pool;
+let byPlatform: Map<string, ReferenceGame[]>;
+
+beforeAll(async () => {
+  catalogue = sharedCatalogue() ?? seededCatalogue({ games: 150_000, seed: 1 });
+  const mariaDb = await sharedMariaDb();
+  databaseUrl = await mariaDb.createDatabase(DATABASE);
+  const database = await openDatabase(databaseUrl);
+  await loadCatalogue(database, catalogue);
+  await database.close();
+  snapshotsDir = path.join(makeFolder(), 'snapshots');
+
+  byPlatform = new Map([...catalogue.platforms].map(([, slug]) => [String(slug), []]));
+  for (const game of referenceGames(catalogue)) byPlatform.get(game.platform)?.push(game);
+}, 600_000);
+
+afterAll(() => pool?.close());
+
+test('a whole catalogue is generated within 300 MB', { timeout: 600_000 }, async () => {
+  const { stdout } = await generate(databaseUrl, snapshotsDir, ['--json']);
+  const memory: number = JSON.parse(stdout).peak_memory_mb;
+  console.log(`A whole catalogue is generated with ${memory} MB`);
+  expect(memory).toBeLessThanOrEqual(MOST_MEMORY_MB);
+});
+
+describe('the proxy', () => {
+  beforeAll(async () => {
+    writeKeys(snapshotsDir, [key]);
+    proxy = await startProxyProgram(snapshotsDir);
+    pool = new Pool(proxy.url, { connections: CONNECTIONS });
+  }, 120_000);
+
+  test.each(PAGE_SIZES)(
+    'lists every game of every platform exactly once, in title order, with %i per page',
+    { timeout: 300_000 },
+    async (perPage) => {
+      await inParallel([...byPlatform], async ([platform, games]) => {
+        const found: string[] = [];
+        for (let page = 1; ; page++) {
+          const list = await get(`/platforms/${platform}/games?page=${page}&per_page=${perPage}`);
+          expect(list.total).toBe(games.length);
+          found.push(...list.data.map((game: { id: number }) => String(game.id)));
+          if (page >= list.total_pages) break;
+        }
+        // Compares only ids: a difference would be hard to find in whole pages.
+        expect(found.length, platform).toBe(games.length);
+        const wrong = games.findIndex(({ id }, index) => found[index] !== id);
+        expect(wrong, `${platform}: the index of the first wrong game`).toBe(-1);
+      });
+    },
+  );
+
+  test('serves every approved cover with its files, and no other', {
+    timeout: 600_000,
+  }, async () => {
+    const slugOf = new Map([...catalogue.games].map(([id, , slug]) => [String(id), String(slug)]));
+    const approved = new Map<string, Set<string>>();
+    const filesOf = new Map<string, number>();
+    const games = [...byPlatform.values()].flat().filter((_, index) => index % STEP === 0);
+    const read = new Set(games.map(({ id }) => id));
+    for (const [id, game, , , status] of catalogue.covers) {
+      if (status !== 'approved' || !read.has(String(game))) continue;
+      filesOf.set(String(id), 0);
+      const covers = approved.get(String(game)) ?? new Set();
+      approved.set(String(game), covers.add(String(id)));
+    }
+    for (const [, cover] of catalogue.coverFiles) {
+      const files = filesOf.get(String(cover));
+      if (files !== undefined) filesOf.set(String(cover), files + 1);
+    }
+    let covers = 0;
+    await inParallel(games, async ({ id, platform }) => {
+      const { data } = await get(`/games/${platform}/${slugOf.get(id)}/covers`);
+      const ids: string[] = data.map((cover: { id: number }) => String(cover.id));
+      const wanted = approved.get(id) ?? new Set<string>();
+      const isRight =
+        ids.length === wanted.size &&
+        ids.every((cover) => wanted.has(cover)) &&
+        data.every(
+          (cover: { id: number; files: unknown[] }) =>
+            cover.files.length === filesOf.get(String(cover.id)),
+        );
+      if (!isRight) throw new Error(`The covers of game ${id} are ${ids}, not ${[...wanted]}.`);
+      covers += ids.length;
+    });
+    expect(covers).toBe(filesOf.size);
+    const all = [...catalogue.covers].filter(([, , , , status]) => status === 'approved');
+    expect((await get('/stats')).covers).toBe(all.length);
+  });
+
+  test('does not serve pending or rejected covers', { timeout: 300_000 }, async () => {
+    const hidden = [...catalogue.covers].filter(([, , , , status]) => status !== 'approved');
+    const shown: string[] = [];
+    await inParallel(hidden, async ([id]) => {
+      const { statusCode, body } = await pool.request({
+        method: 'GET',
+        path: `/api/v1/covers/${id}`,
+        headers: { 'x-api-key': key.key },
+      });
+      await body.dump();
+      if (statusCode !== 404) shown.push(`${id}: ${statusCode}`);
+    });
+    expect(hidden.length).toBeGreaterThan(0);
+    expect(shown).toEqual([]);
+  });
+
+  test('lists all games in title order through /search', { timeout: 300_000 }, async () => {
+    const games = [...byPlatform.values()].flat().sort(compareTitles);
+    const pages = Math.ceil(games.length / 100);
+    const found: string[] = [];
+    await inParallel(
+      Array.from({ length: pages }, (_, i) => i + 1),
+      async (page) => {
+        const { data } = await get(`/search?per_page=100&page=${page}`);
+        for (const [i, game] of data.entries()) found[(page - 1) * 100 + i] = String(game.id);
+      },
+    );
+    const wrong = games.findIndex(({ id }, index) => found[index] !== id);
+    expect(wrong, 'the index of the first wrong game').toBe(-1);
+    expect(found.length).toBe(games.length);
+  });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: bodies of several shapes
+async function get(target: string): Promise<any> {
+  const { statusCode, body } = await pool.request({
+    method: 'GET',
+    path: `/api/v1${target}`,
+    headers: { 'x-api-key': key.key },
+  });
+  const text = await body.text();
+  if (statusCode !== 200) throw new Error(`${target} was answered with ${statusCode}: ${text}`);
+  return JSON.parse(text);
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) await work(items[next++]);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+}

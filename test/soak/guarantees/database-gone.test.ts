@@ -1,0 +1,182 @@
+/**
+ * The API without its database: the proxy answers every read, the last known keys stay valid, another
+ * proxy can start, and readiness and metrics report the age of data and keys.
+ */
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { makeKey } from '../../../format/api-key.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import {
+  end,
+  makeFolder,
+  type ProxyProgram,
+  runProgram,
+  startProgram,
+  startProxyProgram,
+  until,
+} from '../../support/product.ts';
+import { type MariaDb, startMariaDb } from '../../support/servers/mariadb.ts';
+import { printFigure, rounds } from '../rounds.ts';
+
+const PROMISE = 'Database gone';
+const GONE_MS = rounds(5_000, 120_000);
+const CLIENTS = 6;
+/** The seconds that may pass between a change and the moment when a test reads it. */
+const TOLERANCE = 3;
+
+let server: MariaDb;
+
+beforeAll(async () => {
+  server = await startMariaDb();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+/** The ages in readiness and in metrics, which must agree. */
+async function readAges(proxy: ProxyProgram): Promise<{ data: number; keys: number }> {
+  for (let attempt = 1; ; attempt++) {
+    const ages = await readBothAges(proxy);
+    const isSame = ages.differences.every((difference) => difference === 0 || difference === 1);
+    if (isSame) return ages;
+    // An age may have been reset between the two responses, or the machine may have paused.
+    expect(attempt, `ages differ by ${ages.differences}`).toBeLessThan(20);
+  }
+}
+
+async function readBothAges(proxy: ProxyProgram) {
+  const ready = await proxy.readyz();
+  const text = await proxy.metrics();
+  expect([ready.status, ready.json.ready]).toEqual([200, true]);
+  const inMetrics = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+  const data: number = ready.json.snapshot_age_seconds;
+  const keys: number = ready.json.keys_age_seconds;
+  const differences = [
+    inMetrics('snapshot_age_seconds') - data,
+    inMetrics('api_keys_age_seconds') - keys,
+  ];
+  return { data, keys, differences };
+}
+
+test('without the database no read fails, keys stay valid, and the ages grow until it is back', {
+  timeout: GONE_MS + 120_000,
+}, async () => {
+  const DATABASE_URL = await server.createDatabase('catalogue');
+  const database = await openDatabase(DATABASE_URL);
+  await loadCatalogue(database, sampleCatalogue());
+  await database.close();
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir };
+  const keys = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runProgram('keys/cli/main.ts', args, environment);
+    if (code !== 0) throw new Error(`keys ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout.trim();
+  };
+  const approved = await keys('issue', '--limit', '1000000');
+  const limited = await keys('issue', '--limit', '3');
+  const revoked = await keys('issue');
+  await keys('revoke', '3', '--reason', 'a test');
+  const schedule = startProgram('generator/cli/schedule.ts', [], {
+    ...environment,
+    GENERATE_CRON: '*/3 * * * * *',
+  });
+  let output = '';
+  schedule.stdout?.resume();
+  schedule.stderr?.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  const proxy = await startProxyProgram(snapshotsDir);
+  const request = (key: string, from = proxy) => from.get('/stats', key);
+  await until(async () => (await request(approved)).status === 200);
+  const { headers } = await request(approved);
+
+  const bodies = new Map<string, string>();
+  const known = async (target: string) => {
+    const reply = await proxy.get(target, approved);
+    expect([target, reply.status]).toEqual([target, 200]);
+    bodies.set(target, reply.text);
+    return reply.json;
+  };
+  for (const target of ['/stats', '/platforms', '/covers/recent', '/search?q=mario']) {
+    await known(target);
+  }
+  for (const game of (await known('/search?per_page=100')).data) {
+    const { data: covers } = await known(`/games/${game.platform.slug}/${game.slug}/covers`);
+    for (const { id } of covers) await known(`/covers/${id}`);
+  }
+  const targets = [...bodies.keys()];
+
+  await server.kill();
+  const gone = performance.now();
+  const secondsGone = () => (performance.now() - gone) / 1000;
+  const pool = new Pool(proxy.url, { connections: CLIENTS });
+  let reads = 0;
+  // Every second request has another number of them, so that most are not served from the cache.
+  const separators = (i: number) => '&'.repeat(1 + (i % 400));
+  const client = async (number: number) => {
+    for (let i = number * 17; secondsGone() * 1000 < GONE_MS; i++, reads++) {
+      const target = targets[i % targets.length] ?? '';
+      const reply = await pool.request({
+        method: 'GET',
+        path: `/api/v1${target}${i % 2 ? '' : `${target.includes('?') ? '' : '?'}${separators(i)}`}`,
+        headers: { 'x-api-key': approved },
+      });
+      const text = await reply.body.text();
+      if (reply.statusCode !== 200 || text !== bodies.get(target)) {
+        throw new Error(`${target} was answered with ${reply.statusCode}: ${text}`);
+      }
+      if (i % 50 === 0) await pause(1);
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
+  const watching = (async () => {
+    const before = await readAges(proxy);
+    while (secondsGone() * 1000 < GONE_MS) await pause(100);
+    return { before, after: await readAges(proxy) };
+  })();
+  const [{ before, after }] = await Promise.all([watching, ...clients]);
+  await pool.close();
+  const least = Math.floor(GONE_MS / 1000) - 1;
+  for (const kind of ['data', 'keys'] as const) {
+    // What was under way when the database went may still have confirmed them after the first reading.
+    expect(after[kind]).toBeGreaterThan(before[kind]);
+    expect(after[kind]).toBeGreaterThanOrEqual(least);
+  }
+  expect(after.keys).toBeLessThan(secondsGone() + 2 * TOLERANCE);
+  expect(reads).toBeGreaterThan(100);
+  expect(output).toContain('the keys file is not updated');
+
+  const expectKeysAsKnown = async (from: ProxyProgram) => {
+    expect((await request(approved, from)).status).toBe(200);
+    expect((await request(revoked, from)).status).toBe(401);
+    expect((await request(makeKey(), from)).status).toBe(401);
+    const statuses: number[] = [];
+    for (let i = 0; i < 4; i++) statuses.push((await request(limited, from)).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  };
+  await expectKeysAsKnown(proxy);
+  // A proxy that is started during the outage.
+  const second = await startProxyProgram(snapshotsDir);
+  await expectKeysAsKnown(second);
+  expect((await request(approved, second)).headers['x-snapshot']).toBe(headers['x-snapshot']);
+  expect((await readAges(second)).keys).toBeGreaterThanOrEqual(least);
+  await second.kill();
+
+  await server.restart();
+  await until(async () => {
+    const ages = await readAges(proxy);
+    return ages.data < least && ages.keys < least;
+  });
+  await keys('revoke', '1', '--reason', 'a test');
+  await until(async () => (await request(approved)).status === 401);
+  expect(await end(schedule, 'SIGTERM')).toBe(0);
+  await proxy.kill();
+  printFigure(
+    PROMISE,
+    `${Math.round(GONE_MS / 1000)} s without it: ${reads} reads, 0 failed; the data ${after.data} s old, the keys ${after.keys} s; both at most ${TOLERANCE} s old after its return`,
+  );
+});

@@ -1,0 +1,222 @@
+/**
+ * A generation is published completely or not at all. The tests make each call of a run to the file
+ * system fail, on both threads, once or from that call on, and use a disk that is really full. After
+ * each fault the current generation verifies, and the next run succeeds.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
+import { KEPT_GENERATIONS } from '../../../store/prune.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { generate, makeFolder } from '../../support/product.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  expectOneClearLine,
+  finishInTime,
+  makeChanging,
+  newSnapshots,
+  SETTINGS,
+  startGenerator,
+  statusOf,
+} from '../../support/wholeness.ts';
+import { IS_SOAK, printFigure, rounds } from '../rounds.ts';
+import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
+
+const PRELOAD = path.join(import.meta.dirname, 'faulty-disk.ts');
+const CODES = ['EIO', 'ENOSPC', 'EMFILE', 'EROFS'] as const;
+
+// Three platforms: one is empty, the others have games, covers and files.
+const smallCatalogue = () => seededCatalogue({ games: 6, seed: 8, platforms: 3 });
+
+interface Fault {
+  readonly code: string;
+  /** `once`: one call fails. `always`: every later call that writes fails too. */
+  readonly lasting: 'once' | 'always';
+}
+
+async function makeFailing(thread: string) {
+  const dir = newSnapshots();
+  const database = await makeChanging(smallCatalogue());
+  // The folder holds as many generations as are kept, so each run also removes one.
+  for (let run = 0; run < KEPT_GENERATIONS; run++) {
+    await database.change();
+    await generate(database.url, dir);
+  }
+  const log = path.join(makeFolder(), 'faults.log');
+  return {
+    dir,
+    /** @returns how the run ended, and the calls that failed: none if it made fewer calls */
+    async run(call: number, { code, lasting }: Fault) {
+      await database.change();
+      rmSync(log, { force: true });
+      const ended = await finishInTime(
+        startGenerator(database.url, dir, [], {
+          NODE_OPTIONS: `--import ${PRELOAD}`,
+          FAULT_DIR: dir,
+          FAULT_LOG: log,
+          FAULT_THREAD: thread,
+          FAULT_CALL: String(call),
+          FAULT_CODE: code,
+          FAULT_LASTING: lasting,
+        }),
+      );
+      return { ended, faults: readIfThere(log) };
+    },
+    async heal() {
+      await database.change();
+      await generate(database.url, dir);
+    },
+  };
+}
+
+function readIfThere(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').trimEnd().split('\n');
+  } catch {
+    return [];
+  }
+}
+
+describe.each([
+  ['main', 60],
+  ['second', 20],
+] as const)('on the %s thread', (thread, stride) => {
+  const which = IS_SOAK ? 'any call' : 'one of some random calls';
+  test(`the current generation is complete after ${which} fails`, {
+    timeout: 7_200_000,
+  }, async () => {
+    const random = makeRandom(4);
+    const figures = { calls: 0, runs: 0, failed: 0, published: 0 };
+    // Collected, so that a failure of this test reports all of them.
+    const wrong: string[] = [];
+
+    // Each call fails with each code; in half of the cases all later writes fail too.
+    const faultsAt = (call: number): Fault[] => {
+      const all = CODES.map(
+        (code, index): Fault => ({ code, lasting: (call + index) % 2 === 0 ? 'once' : 'always' }),
+      );
+      return IS_SOAK ? all : [random.pick(all)];
+    };
+
+    /** Makes calls fail one after another, until a run makes fewer calls. */
+    async function failInTurn(first: number, next: () => number): Promise<void> {
+      const failing = await makeFailing(thread);
+      const { dir } = failing;
+
+      /** @returns whether the run made that call */
+      async function failAt(call: number, fault: Fault): Promise<boolean> {
+        const before = currentId(dir);
+        const sequence = Number(idsOnDisk(dir).at(-1)?.split('-')[0]);
+        const { ended, faults } = await failing.run(call, fault);
+        if (faults.length === 0) return false;
+        figures.runs++;
+        try {
+          const after = await expectCurrentVerifies(dir);
+          if (ended.code === 0) {
+            figures.published++;
+            expect(after).not.toBe(before);
+          } else {
+            figures.failed++;
+            // The first call checks SNAPSHOTS_DIR. That is configuration: exit code 2, no status file.
+            const isCheck = thread === 'main' && call === 1;
+            expect(expectOneClearLine(ended, isCheck ? 2 : 1)).toContain(fault.code);
+            if (fault.lasting === 'once' && after === before && !isCheck) {
+              expect(statusOf(dir)).toMatchObject({ outcome: 'failed' });
+            }
+          }
+          // A new generation has a higher sequence than all earlier ones.
+          if (after !== before) expect(Number(after.split('-')[0])).toBe(sequence + 1);
+        } catch (error) {
+          wrong.push(
+            `${fault.code} ${fault.lasting} at call ${call}, ${faults[0]}: ${(error as Error).message}\n${ended.stderr}`,
+          );
+        }
+        return true;
+      }
+
+      for (let call = first, wasMade = true; wasMade; call += next()) {
+        for (const fault of faultsAt(call)) wasMade = (await failAt(call, fault)) && wasMade;
+        const before = currentId(dir);
+        await failing.heal();
+        const what = `after call ${call} of the ${thread} thread`;
+        expect(await expectCurrentVerifies(dir), what).not.toBe(before);
+        expectNoDebris(dir);
+        expect(idsOnDisk(dir), what).toHaveLength(KEPT_GENERATIONS);
+        if (wasMade) figures.calls++;
+      }
+    }
+
+    const step = () => 1 + random.below(2 * stride);
+    if (IS_SOAK) await Promise.all([failInTurn(1, () => 2), failInTurn(2, () => 2)]);
+    else await failInTurn(1, step);
+    expect(wrong).toEqual([]);
+    expect(figures.calls).toBeGreaterThan(rounds(1, 50));
+    printFigure(
+      `A generation is complete or absent (${thread} thread)`,
+      `${figures.calls} calls, ${figures.runs} runs with a fault: ${figures.failed} failed, ${figures.published} still published, 0 incomplete`,
+    );
+  });
+});
+
+test('on a full disk a run exits with 1 and one clear line, and the old generation stays', {
+  timeout: 1_800_000,
+}, async ({ skip }) => {
+  const disk = await mountSmallDisk(8 * 1024);
+  if (disk === undefined) return skip('this machine does not let us mount a disk');
+  try {
+    const dir = path.join(disk.root, 'snapshots');
+    const ballast = path.join(disk.root, 'ballast');
+    const database = await makeChanging(seededCatalogue({ games: 200, seed: 8, platforms: 3 }));
+    const publishes = async () => {
+      const { code, stderr } = await disk.run('generator/cli/main.ts', [], {
+        DATABASE_URL: database.url,
+        ...SETTINGS,
+      });
+      expect(code, stderr).toBe(0);
+    };
+    await publishes();
+    // Enough space for the next generation and its temporary files.
+    const size = execFileSync('du', ['-sk', dir], { encoding: 'utf8' }).split('\t')[0];
+    const enough = 2 * Number(size);
+    const random = makeRandom(9);
+    const figures = { failed: 0, published: 0 };
+    const RUNS = rounds(4, 100);
+    for (let run = 0; run < RUNS; run++) {
+      const before = currentId(dir);
+      await database.change();
+      // The free space grows from nothing to nearly enough.
+      const left = Math.floor(((run + random.next()) / RUNS) * enough);
+      writeFileSync(ballast, Buffer.alloc(Math.max(0, freeKilobytes(disk.root) - left) * 1024));
+      const ended = await disk.run('generator/cli/main.ts', [], {
+        DATABASE_URL: database.url,
+        ...SETTINGS,
+      });
+      const what = `with ${left} KiB left\n${ended.stderr}`;
+      const after = await expectCurrentVerifies(dir);
+      if (ended.code === 0) {
+        figures.published++;
+        expect(after, what).not.toBe(before);
+      } else {
+        figures.failed++;
+        expect(expectOneClearLine(ended), what).toContain('ENOSPC');
+      }
+      rmSync(ballast);
+      await database.change();
+      await publishes();
+      expect(await expectCurrentVerifies(dir), what).not.toBe(before);
+      expectNoDebris(dir);
+    }
+    expect(readdirSync(disk.root)).toEqual(['snapshots']);
+    expect(figures.failed).toBeGreaterThan(0);
+    printFigure(
+      'A generation is complete or absent (full disk)',
+      `${RUNS} runs on a disk that fills up: ${figures.failed} failed, ${figures.published} had enough space, 0 incomplete`,
+    );
+  } finally {
+    await disk.unmount();
+  }
+});

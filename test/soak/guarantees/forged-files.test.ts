@@ -1,0 +1,291 @@
+/**
+ * Forged generations with valid hashes. Opening each is either refused with an error that names a
+ * file, or the generation is served without hanging and without reading outside its files.
+ */
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { encodeHold, isReason, parseHold } from '../../../format/hold-file.ts';
+import { openRecordIndex } from '../../../format/index/record-index.ts';
+import { encodeKeyUsage, parseKeyUsage } from '../../../format/key-usage.ts';
+import { encodeKeys, isKeyEntry, parseKeys } from '../../../format/keys-file.ts';
+import { isGenerationId } from '../../../format/layout.ts';
+import { encodeStatus, parseStatus } from '../../../format/status-file.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { makeFolder, startProxyProgram, testKey, until, writeKeys } from '../../support/product.ts';
+import { printFigure, rounds } from '../rounds.ts';
+import { changedJson, type Files, forgeFullTable } from './forged-files.ts';
+import type { ForgedOrder, ForgedResult } from './forged-files-worker.ts';
+
+const FORGERIES = rounds(300, 100_000);
+const JSON_CHANGES = rounds(1_000, 20_000);
+const HANG_SECONDS = 30;
+
+let dir: string;
+let base: Files;
+let targets: string[];
+
+beforeAll(async () => {
+  const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 60, seed: 5, platforms: 5 }));
+  dir = path.join(snapshotsDir, readlinkSync(path.join(snapshotsDir, 'current')));
+  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    statSync(path.join(dir, name)).isFile(),
+  );
+  base = new Map(names.map((name) => [name, new Uint8Array(readFileSync(path.join(dir, name)))]));
+  targets = targetsOf(base);
+});
+
+const textOf = (files: Files, name: string) => Buffer.from(files.get(name) ?? []).toString();
+
+/** All requests that the worker makes: every resource, and searches of every kind. */
+function targetsOf(files: Files): string[] {
+  const platforms = JSON.parse(textOf(files, 'platforms.json')).data as { slug: string }[];
+  const records = (folder: string) =>
+    platforms.flatMap(({ slug }) => JSON.parse(textOf(files, `${folder}/${slug}.json`)));
+  const games = records('games');
+  const values = [...new Set(games.flatMap(({ title }) => title.split(' ')))] as string[];
+  const { region, type } = records('covers').find((cover) => cover.region && cover.type);
+  const genre = games.find((game) => game.genres).genres.split(', ')[0];
+  const filters = { platform: platforms[0]?.slug ?? '', region, type, genre };
+  return [
+    ...['/platforms', '/stats', '/covers/recent', '/covers/0', '/games/none/none'],
+    ...platforms.flatMap(({ slug }) => [
+      ...[`/platforms/${slug}`, `/games/${slug}/none`, `/games/${slug}/`],
+      ...[1, 7, 100].flatMap((size) =>
+        [1, 2, 99].map((page) => `/platforms/${slug}/games?per_page=${size}&page=${page}`),
+      ),
+    ]),
+    ...games.map((game) => `/games/${game.platform.slug}/${game.slug}`),
+    ...games.map((game) => `/games/${game.platform.slug}/${game.slug}/covers`),
+    ...records('covers').map(({ id }) => `/covers/${id}`),
+    ...['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'].flatMap((sort) => [
+      `/search?sort=${sort}&page=2&per_page=9`,
+      `/search?sort=${sort}&q=e&per_page=100`,
+      ...Object.entries(filters).map(
+        ([name, value]) => `/search?sort=${sort}&${new URLSearchParams({ [name]: value })}`,
+      ),
+    ]),
+    // A prefix, the word itself, and a misspelling.
+    ...values
+      .slice(0, 40)
+      .flatMap((word) =>
+        [word.slice(0, 2), word, `${word.slice(0, -1)}qq`].map(
+          (q) => `/search?${new URLSearchParams({ q })}`,
+        ),
+      ),
+    // All words, joined words, words of a platform, and a word too many.
+    ...games
+      .slice(0, 20)
+      .flatMap(({ title, platform }) =>
+        [title, title.replaceAll(' ', ''), `${title} ${platform.slug}`, `${title} qqqqq`].map(
+          (q) => `/search?sort=relevance&${new URLSearchParams({ q: q.slice(0, 100) })}`,
+        ),
+      ),
+  ];
+}
+
+/** @throws Error with the seed at which the worker hung or failed */
+function run(seeds: ForgedOrder['seeds']): Promise<ForgedResult> {
+  const at = new Int32Array(new SharedArrayBuffer(4));
+  const copy = path.join(makeFolder(), 'generation');
+  cpSync(dir, copy, { recursive: true });
+  const workerData: ForgedOrder = { dir: copy, base, targets, seeds, at };
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./forged-files-worker.ts', import.meta.url), { workerData });
+    let last = -1;
+    let seconds = 0;
+    const watch = setInterval(() => {
+      const now = Atomics.load(at, 0);
+      seconds = now === last ? seconds + 1 : 0;
+      last = now;
+      if (seconds < HANG_SECONDS) return;
+      void worker.terminate();
+      reject(new Error(`The forgery of seed ${now} hung for ${HANG_SECONDS} s.`));
+    }, 1_000);
+    worker.once('message', resolve);
+    worker.once('error', (error) =>
+      reject(new Error(`Seed ${Atomics.load(at, 0)} ended the process.`, { cause: error })),
+    );
+    worker.once('exit', () => clearInterval(watch));
+  });
+}
+
+test(`each of ${FORGERIES} forged generations is refused with the name of a file, or served safely`, {
+  timeout: rounds(120_000, 7_200_000),
+}, async () => {
+  const { refused, served, longest, faults } = await run({ from: 1, to: 1 + FORGERIES });
+  expect(faults).toEqual([]);
+  expect(refused + served).toBe(FORGERIES);
+  // Both outcomes must occur often, or the test would prove little.
+  expect(Math.min(refused, served)).toBeGreaterThan(FORGERIES / 20);
+  printFigure(
+    'A damaged generation is never served',
+    `${FORGERIES} forgeries with valid hashes: ${refused} refused with the name of a file, ${served} served within their files; the slowest took ${longest.toFixed(0)} ms`,
+  );
+});
+
+test('a lookup in a hash table without an empty slot ends', async () => {
+  const { files } = forgeFullTable(base);
+  const content = (name: string) => files.get(name) as Uint8Array;
+  const index = openRecordIndex(content);
+  expect(index.games.slots.includes(0)).toBe(false);
+  // In a worker thread that can be ended, so that the test fails instead of hanging.
+  const found = await callInWorker('../../format/index/record-index.ts', 'findGame', [
+    index,
+    0,
+    'none',
+  ]);
+  expect(found).toBe('undefined');
+});
+
+test('the proxy refuses a hash table without an empty slot and names its file', async () => {
+  const { files, id } = forgeFullTable(base);
+  const snapshotsDir = path.join(dir, '../..');
+  for (const [name, bytes] of files) {
+    const file = path.join(snapshotsDir, 'generations', id, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, bytes);
+  }
+  const key = testKey(1);
+  writeKeys(snapshotsDir, [key]);
+  const proxy = await startProxyProgram(snapshotsDir);
+  const get = (target: string) => proxy.get(target, key.key);
+  const before = readlinkSync(path.join(snapshotsDir, 'current'));
+  symlinkSync(path.join('generations', id), path.join(snapshotsDir, 'next'));
+  renameSync(path.join(snapshotsDir, 'next'), path.join(snapshotsDir, 'current'));
+  const readiness = async () => (await proxy.readyz()).json;
+  await until(async () => (await readiness()).refused !== null);
+  expect((await readiness()).refused).toEqual({
+    id,
+    error: expect.stringMatching(/^index\/paths\.bin is damaged: .* slots are taken, by 60 games/),
+  });
+  const [platform] = targets.filter((target) => /^\/games\/[^/]+\/none$/.test(target));
+  const { status, headers } = await get(platform as string);
+  expect([status, headers['x-snapshot']]).toEqual([404, undefined]);
+  expect((await get('/stats')).headers['x-snapshot']).toBe(path.basename(before));
+  await proxy.kill();
+});
+
+describe('the JSON files of a snapshots folder', () => {
+  const keys = encodeKeys([
+    { id: 1, hash: 'a'.repeat(64), state: 'approved', limit: 120 },
+    { id: 2, hash: 'b'.repeat(64), state: 'revoked', limit: 5 },
+  ]);
+  const usage = encodeKeyUsage({
+    days: new Map([[1, '2026-11-21']]),
+    counts: [
+      {
+        run: '0123456789abcdef',
+        day: '2026-11-21',
+        keys: new Map([[1, { requests: 9, notModified: 1, refused: 2, bytes: 345 }]]),
+      },
+    ],
+  });
+  const status = encodeStatus({
+    finished_at: '2026-11-21T10:00:00Z',
+    outcome: 'failed',
+    current_as_of: '2026-11-21T09:00:00Z',
+    error: 'It failed.',
+    agreed: [{ id: '000012-0123456789ab', at: '2026-11-21T09:00:00Z' }],
+  });
+  const hold = encodeHold({
+    id: '000012-0123456789ab',
+    since: '2026-11-21T10:00:00Z',
+    reason: 'The import is wrong.',
+    by: 'rollback',
+  });
+
+  test.each<[string, string, (text: string) => void]>([
+    ['keys.json', keys, (text) => expect(parseKeys(text).every(isKeyEntry)).toBe(true)],
+    [
+      'key-usage-8080.json',
+      usage,
+      (text) => {
+        const { days, counts } = parseKeyUsage(text, 'key-usage-8080.json');
+        for (const [id, day] of days) {
+          expect([Number.isSafeInteger(id), day]).toEqual([
+            true,
+            expect.stringMatching(/^[\d-]+$/),
+          ]);
+        }
+        for (const { run, day, keys } of counts) {
+          expect(`${run} ${day}`).toMatch(/^[\da-f]{16} [\d-]{10}$/);
+          const numbers = [...keys].flatMap(([id, used]) => [id, ...Object.values(used)]);
+          expect(numbers.every((each) => Number.isSafeInteger(each) && each >= 0)).toBe(true);
+        }
+      },
+    ],
+    [
+      'status.json',
+      status,
+      (text) => {
+        const { finished_at, current_as_of, agreed } = parseStatus(text);
+        for (const { id, at } of agreed) {
+          expect([isGenerationId(id), Number.isNaN(Date.parse(at))]).toEqual([true, false]);
+        }
+        expect(Date.parse(finished_at)).not.toBeNaN();
+        expect(Date.parse(current_as_of ?? finished_at)).not.toBeNaN();
+      },
+    ],
+    [
+      'hold.json',
+      hold,
+      (text) => {
+        const { id, since, reason, by } = parseHold(text);
+        expect([isGenerationId(id), Number.isNaN(Date.parse(since))]).toEqual([true, false]);
+        expect(reason === null || isReason(reason)).toBe(true);
+        expect(['hold', 'rollback']).toContain(by);
+      },
+    ],
+  ])('a changed %s is refused with its name, or gives valid values', (name, text, read) => {
+    read(text);
+    let refused = 0;
+    for (let seed = 0; seed < JSON_CHANGES; seed++) {
+      const random = makeRandom(seed);
+      const changed = random.happens(0.8)
+        ? changedJson(text, random)
+        : text.slice(0, random.below(text.length));
+      try {
+        read(changed);
+      } catch (error) {
+        refused++;
+        expect((error as Error).message, changed).toMatch(new RegExp(`^${name} (?:is|has) `));
+      }
+    }
+    expect(refused).toBeGreaterThan(JSON_CHANGES / 10);
+    expect(refused).toBeLessThan(JSON_CHANGES);
+  });
+});
+
+/** Calls a function of a module in a worker thread. @returns its result as text; rejects if it hangs */
+function callInWorker(module: string, name: string, args: readonly unknown[]): Promise<string> {
+  const script = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    import(workerData.module).then((module) => {
+      parentPort.postMessage(String(module[workerData.name](...workerData.args)));
+    });`;
+  const workerData = { module: new URL(module, import.meta.url).href, name, args };
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(script, { eval: true, workerData });
+    const timer = setTimeout(() => {
+      void worker.terminate();
+      reject(new Error(`${name} hung.`));
+    }, 10_000);
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', () => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,230 @@
+/**
+ * Forges generations. It changes files of a real generation and updates the sizes, hashes and id in
+ * the manifest, so only a check beyond the hashes can detect the change. The same seed gives the same
+ * forgery.
+ */
+import { hash } from 'node:crypto';
+import { type Column, encodeColumns, openColumns } from '../../../format/index/columns.ts';
+import { generationId, MANIFEST, PATH_INDEX } from '../../../format/layout.ts';
+import {
+  contentHash,
+  encodeManifest,
+  type Manifest,
+  makeManifest,
+  parseManifest,
+} from '../../../format/manifest.ts';
+import { makeRandom, type Random } from '../../catalogue/random.ts';
+
+/** The contents of all files, including the manifest, by path. */
+export type Files = ReadonlyMap<string, Uint8Array>;
+
+export interface Forgery {
+  readonly files: Files;
+  readonly id: string;
+  /** Describes the changes in the report of a failure. */
+  readonly changes: readonly string[];
+}
+
+type Change = (file: Uint8Array, random: Random) => Uint8Array;
+
+const aligned = (bytes: Uint8Array) => new Uint8Array(bytes);
+const encode = (columns: Record<string, Column>) =>
+  aligned(Buffer.concat([...encodeColumns(columns)]));
+
+/** A number that often causes errors, or one near the original. */
+function oddNumber(random: Random, before: number, count: number): number {
+  return random.pick([
+    0,
+    1,
+    2,
+    before - 1,
+    before + 1,
+    before * 2,
+    count - 1,
+    count,
+    count + 1,
+    random.below(count + 1),
+    2 ** 16,
+    2 ** 31,
+    2 ** 32 - 1,
+    2 ** 32,
+    2 ** 53,
+    -1,
+    0.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+  ]);
+}
+
+function changeValues(column: Column, random: Random): void {
+  const { length } = column;
+  if (length === 0) return;
+  const at = random.below(length);
+  const odd = () => oddNumber(random, column[at], length);
+  switch (random.below(7)) {
+    case 0:
+      column.fill(odd());
+      break;
+    case 1:
+      column.fill(odd(), at);
+      break;
+    case 2:
+      column.reverse();
+      break;
+    case 3:
+      column.copyWithin(at, random.below(length), length);
+      break;
+    case 4: {
+      const other = random.below(length);
+      [column[at], column[other]] = [column[other], column[at]];
+      break;
+    }
+    default:
+      for (let i = random.below(3); i >= 0; i--) column[(at + i) % length] = odd();
+  }
+}
+
+const changeColumnValues: Change = (file, random) => {
+  const columns = openColumns(file, 'columns');
+  changeValues(columns[random.pick(Object.keys(columns))], random);
+  return file;
+};
+
+/** Fills every slot of a hash table, so that a lookup of a missing path would never end. */
+const fillSlots: Change = (file, random) => {
+  const { slots } = openColumns(file, 'columns');
+  if (slots === undefined) return changeColumnValues(file, random);
+  const entry = 1 + random.below(Math.max(1, slots.length / 2));
+  for (let i = 0; i < slots.length; i++) if (slots[i] === 0) slots[i] = entry;
+  return file;
+};
+
+const changeColumnLength: Change = (file, random) => {
+  const columns = { ...openColumns(file, 'columns') };
+  const name = random.pick(Object.keys(columns));
+  const column = columns[name];
+  const length = Math.max(
+    0,
+    column.length + random.pick([-2, -1, 1, 2, -column.length, column.length]),
+  );
+  const changed = new (column.constructor as Uint32ArrayConstructor)(length);
+  changed.set(column.subarray(0, length) as Uint32Array);
+  return encode({ ...columns, [name]: changed });
+};
+
+const changeDirectory: Change = (file, random) => {
+  const bytes = Buffer.from(file);
+  const length = bytes.readUInt32LE(12);
+  const text = changedJson(bytes.toString('utf8', 16, 16 + length), random);
+  // The length stays the same, or the columns would move.
+  bytes.write(text.slice(0, length).padEnd(length), 16);
+  return aligned(bytes);
+};
+
+const flipBits: Change = (file, random) => {
+  for (let i = random.below(4); i >= 0 && file.length > 0; i--) {
+    const at = random.below(random.happens(0.5) ? Math.min(600, file.length) : file.length);
+    file[at] ^= 1 << random.below(8);
+  }
+  return file;
+};
+
+const writeWord: Change = (file, random) => {
+  if (file.length < 8) return flipBits(file, random);
+  const at = random.below(Math.floor((file.length - 4) / 4)) * 4;
+  new DataView(file.buffer).setUint32(at, oddNumber(random, 7, 300) >>> 0, true);
+  return file;
+};
+
+const cut: Change = (file, random) => file.slice(0, random.below(file.length + 1));
+
+const extend: Change = (file, random) => {
+  const longer = new Uint8Array(file.length + 1 + random.below(40));
+  longer.set(file);
+  return longer;
+};
+
+const changeJson: Change = (file, random) =>
+  aligned(Buffer.from(changedJson(Buffer.from(file).toString(), random)));
+
+/** Replaces, removes or repeats one value in a JSON text. */
+export function changedJson(text: string, random: Random): string {
+  const root = { root: JSON.parse(text) };
+  let member: { holder: Record<string, unknown>; key: string } = { holder: root, key: 'root' };
+  for (let depth = random.below(5); depth >= 0; depth--) {
+    const value = member.holder[member.key];
+    if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) break;
+    member = { holder: value as Record<string, unknown>, key: random.pick(Object.keys(value)) };
+  }
+  const { holder, key } = member;
+  const before = holder[key];
+  const number = typeof before === 'number' ? before : 3;
+  holder[key] = random.pick<unknown>([
+    ...[oddNumber(random, number, 300), oddNumber(random, number, 300), String(before), null],
+    ...[[], {}, [before], '', 'x'.repeat(5_000), '../../etc/passwd', '__proto__', 'a\r\nb: c'],
+  ]);
+  if (random.happens(0.1)) delete holder[key];
+  if (Array.isArray(holder) && random.happens(0.2)) holder.push(before);
+  return JSON.stringify(root.root) ?? '';
+}
+
+const OF_ANY: readonly Change[] = [flipBits, writeWord, cut, extend];
+const OF_COLUMNS: readonly Change[] = [
+  ...[changeColumnValues, changeColumnValues, changeColumnValues, changeColumnValues],
+  ...[changeColumnLength, changeDirectory, fillSlots],
+];
+
+/** @param base the files of a real generation */
+export function forge(base: Files, seed: number): Forgery {
+  const random = makeRandom(seed);
+  const changed = new Map<string, Uint8Array>();
+  const changes: string[] = [];
+  const names = [...base.keys()];
+  const indexes = names.filter((name) => name.startsWith('index/'));
+  for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left--) {
+    // There are many packs, but readers only copy their bytes, so indexes are changed more often.
+    const name = random.happens(0.8) ? random.pick(indexes) : random.pick(names);
+    const before = aligned(changed.get(name) ?? (base.get(name) as Uint8Array));
+    const special = name.endsWith('.bin') ? OF_COLUMNS : [changeJson];
+    const change = random.pick(random.happens(0.8) ? special : OF_ANY);
+    try {
+      changed.set(name, change(before, random));
+    } catch {
+      // An earlier change may have made the file unreadable for this one.
+      changed.set(name, flipBits(before, random));
+    }
+    changes.push(`${change.name} of ${name}`);
+  }
+  return { ...withManifest(new Map([...base, ...changed]), [...changed.keys()]), changes };
+}
+
+/** Updates the manifest, even a forged one, to match the files. @returns the files and the id */
+function withManifest(files: Map<string, Uint8Array>, changed: readonly string[]) {
+  const text = Buffer.from(files.get(MANIFEST) as Uint8Array).toString();
+  const asManifest = (manifest: Manifest) => {
+    files.set(MANIFEST, aligned(Buffer.from(encodeManifest(manifest))));
+    return { files, id: manifest.id };
+  };
+  if (!changed.includes(MANIFEST)) {
+    const manifest = parseManifest(text);
+    const entries = manifest.files.map((file) => {
+      const bytes = changed.includes(file.path) ? files.get(file.path) : undefined;
+      if (bytes === undefined) return file;
+      return { path: file.path, size: bytes.length, sha256: hash('sha256', bytes) };
+    });
+    return asManifest(makeManifest({ ...manifest, files: entries }, manifest.sequence));
+  }
+  try {
+    const manifest = JSON.parse(text) as Manifest;
+    return asManifest({ ...manifest, id: generationId(manifest.sequence, contentHash(manifest)) });
+  } catch {
+    return { files, id: '000001-000000000000' };
+  }
+}
+
+/** A generation whose hash table of games has no empty slot. */
+export function forgeFullTable(base: Files): Forgery {
+  const file = fillSlots(aligned(base.get(PATH_INDEX) as Uint8Array), makeRandom(1));
+  const files = new Map([...base, [PATH_INDEX, file]]);
+  return { ...withManifest(files, [PATH_INDEX]), changes: ['no empty slot'] };
+}

@@ -1,0 +1,285 @@
+/**
+ * Seeded hostile requests over raw sockets, directly and through the real nginx, over the fast
+ * path and Node's parser. They cause no 5xx, no crash, no wrong 200, and no growth of memory.
+ */
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openSite } from '../../../proxy/site/site.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { PARSERS, type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
+import {
+  openTls,
+  type RunningNginx,
+  SERVER_NAME,
+  startNginx,
+} from '../../support/servers/nginx.ts';
+import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+import { IS_SOAK, printFigure, rounds } from '../rounds.ts';
+import { type Hostile, makeHostile } from '../support/hostile/hostile.ts';
+import { judge, type Known } from '../support/hostile/hostile-judge.ts';
+import { exchange, type WireReply } from '../support/hostile/hostile-wire.ts';
+
+const PROMISE = 'Hostile requests';
+const REQUESTS = rounds(3_000, 100_000);
+/** Fewer than the 100 simultaneous requests that nginx allows an address. */
+const CONNECTIONS = 48;
+/**
+ * Resident memory grows until V8 collects its old generation, about every 45,000 requests, and then
+ * falls. So the test compares the maximum before this share of the requests with the maximum after it.
+ */
+const FIRST_PART = 0.6;
+const MOST_GROWTH = 0.1;
+
+const key = testKey(1);
+
+/** Whether a body is `{"error":"<text>"}` and nothing else. */
+function isErrorBody(body: string): boolean {
+  const [, text] = /^\{"error":("(?:[^"\\]|\\.)*")\}$/.exec(body) ?? [];
+  if (text === undefined) return false;
+  const { length } = JSON.parse(text) as string;
+  return length >= 3 && length <= 300;
+}
+
+/** An error page without the sentence that says what is wrong, which is plain text. */
+function withoutFault(page: string): string {
+  return page.replace(/<p class="lead">[\w ,.'’/-]{3,300}<\/p>/, '');
+}
+
+describe.each(PARSERS)('over %s', (path, fields) => {
+  let proxy: ProxyProgram;
+  let nginx: RunningNginx;
+  let known: Known;
+  let errorPages: string[];
+  let targets: string[];
+
+  beforeAll(async () => {
+    const snapshotsDir = await makeSampleSnapshots([key]);
+    proxy = await startProxyProgram(snapshotsDir, {
+      ADDRESS_RATE_LIMIT: '1000000',
+      TRUSTED_PROXIES: '127.0.0.1',
+    });
+    nginx = await startNginx(proxy.port);
+    ({ known, targets } = await readKnown());
+    const pages = [readErrorPage('GET'), readErrorPage('DELETE'), readMalformedPage()];
+    errorPages = (await Promise.all(pages)).map(withoutFault);
+  });
+
+  /** The page that browsers get for a path outside the base, which contains nothing of the request. */
+  async function readErrorPage(method: string): Promise<string> {
+    const headers = { accept: 'text/html' };
+    const response = await fetch(`${proxy.url}/no-such-page`, { method, headers });
+    expect(response.status).toBe(method === 'GET' ? 404 : 405);
+    return response.text();
+  }
+
+  /** The page that browsers get for a malformed request: this one has no Host. */
+  async function readMalformedPage(): Promise<string> {
+    const socket = await openSocket(proxy.port);
+    socket.write('GET / HTTP/1.1\r\nAccept: text/html\r\n\r\n');
+    const received = Buffer.from(await readToEnd(socket), 'latin1').toString();
+    expect(received).toMatch(/^HTTP\/1\.1 400 /);
+    return received.slice(received.indexOf('\r\n\r\n') + 4);
+  }
+
+  afterAll(() => nginx.stop());
+
+  async function readKnown(): Promise<{ known: Known; targets: string[] }> {
+    const bodies = new Map<string, string>();
+    const games = new Map<string, string[]>();
+    const request = async (path: string) => {
+      const reply = await proxy.get(path, key.key);
+      expect([path, reply.status]).toEqual([path, 200]);
+      return reply;
+    };
+    const read = async (path: string) => {
+      const reply = await request(path);
+      bodies.set(path, reply.text);
+      return reply.json;
+    };
+    const list = async (path: string) => {
+      const records: string[] = [];
+      for (let page = 1, pages = 1; page <= pages; page++) {
+        const { data, total_pages } = (await request(`${path}?per_page=100&page=${page}`)).json;
+        records.push(...data.map((game: unknown) => JSON.stringify(game)));
+        pages = total_pages;
+      }
+      games.set(path, records);
+      return records;
+    };
+    const { data: platforms } = await read('/platforms');
+    await read('/stats');
+    await read('/covers/recent');
+    for (const { slug } of platforms) {
+      await read(`/platforms/${slug}`);
+      await list(`/platforms/${slug}/games`);
+    }
+    for (const game of await list('/search')) {
+      const { slug, platform } = JSON.parse(game);
+      await read(`/games/${platform.slug}/${slug}`);
+      const { data } = await read(`/games/${platform.slug}/${slug}/covers`);
+      for (const { id } of data) await read(`/covers/${id}`);
+    }
+    const snapshot = (await request('/stats')).headers['x-snapshot'];
+    const pages = new Set(
+      openSite({ publicUrl: 'https://api.covers.example', defaultLimit: 120 }).keys(),
+    );
+    return {
+      known: { key: key.key, snapshot, bodies, games, pages },
+      targets: [
+        ...[...bodies.keys(), ...games.keys()].map((path) => `/api/v1${path}`),
+        // Repeated to be picked as often as all games together, because these accept parameters.
+        ...Array.from({ length: 300 }, () => '/api/v1/search'),
+        ...Array.from({ length: 100 }, () => '/api/v1/platforms/snes/games'),
+        ...pages,
+      ],
+    };
+  }
+
+  /** Why the replies are wrong; undefined if they are right. */
+  function faultOf(
+    { bytes, isClean, isWhole }: Hostile,
+    replies: readonly WireReply[],
+    rest: string,
+    isFront: boolean,
+  ): string | undefined {
+    // nginx answers HTTP/0.9, which has no response head. Without a key it must not contain data.
+    const isOld =
+      isFront && /^(?:\{"error"|<!doctype html>)/.test(rest) && !rest.includes('"data"');
+    if (rest !== '' && !isOld) return 'bytes that are not a response';
+    const verdicts = judge(bytes, known, isFront);
+    for (const [index, { status, headers, body }] of replies.entries()) {
+      if (status >= 500 || status < 200) return `status ${status}`;
+      if (isClean && status !== 200) return `status ${status} to a valid request`;
+      if (isWhole && status === 408) return 'a timeout';
+      const isHead = body.length === 0 && bytes.includes('HEAD ');
+      if (headers.has('x-injected')) return 'a header field that the client injected';
+      if (status >= 400) {
+        const isPage = headers.get('content-type') === 'text/html; charset=utf-8';
+        const isJson = headers.get('content-type') === 'application/json; charset=utf-8';
+        const isError =
+          isHead ||
+          (isPage ? errorPages.includes(withoutFault(`${body}`)) : isErrorBody(`${body}`));
+        if (!(isJson || (isPage && bytes.includes('text/html'))) || !isError)
+          return `an error of another shape: ${body}`;
+        if (`${body}`.includes(key.key)) return 'the key in an error';
+      }
+      if (status !== 200) continue;
+      const verdict = verdicts[index];
+      if (verdict?.faultOf === undefined) return 'a 200 to a request that must be refused';
+      if (isHead && verdict.method === 'HEAD') continue;
+      const fault = verdict.faultOf(decode(body, headers.get('content-encoding')).toString());
+      if (fault !== undefined) return `a wrong 200: ${fault}`;
+    }
+    return isClean && replies.length !== 1 ? `${replies.length} responses` : undefined;
+  }
+
+  function decode(body: Buffer, coding: string | undefined): Buffer {
+    if (coding === 'gzip') return gunzipSync(body);
+    return coding === 'br' ? brotliDecompressSync(body) : body;
+  }
+
+  function residentMegabytes(): number {
+    const status = readFileSync(`/proc/${proxy.child.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  }
+
+  /** Opens a connection. Once Node's parser has read a request, it reads the rest of the connection. */
+  async function openDirectly(): Promise<Socket> {
+    const socket = await openSocket(proxy.port);
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+    if (lines.length === 0) return socket;
+    const first = `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n`;
+    const { replies } = await exchange(socket, first, ['GET'], true);
+    expect(replies.map(({ status }) => status)).toEqual([401]);
+    return socket;
+  }
+
+  // nginx decides how it connects to the proxy, so one of the two is enough.
+  const ways: [string, boolean][] = [['directly', false]];
+  if (path === 'the fast path') ways.push(['through nginx', true]);
+  describe.each(ways)('%s', (way, isFront) => {
+    const open = (): Promise<Socket> => (isFront ? openTls(nginx) : openDirectly());
+
+    test(`${REQUESTS} hostile requests get only permitted responses, and memory does not grow`, {
+      timeout: rounds(120_000, 3_600_000),
+    }, async () => {
+      const parts = { key: key.key, host: SERVER_NAME, targets, snapshot: known.snapshot };
+      const statuses = new Map<number | 'none', number>();
+      const memory: number[] = [];
+      const sampleEvery = Math.ceil(REQUESTS / 200);
+      let sent = 0;
+      const client = async () => {
+        let kept: Socket | undefined;
+        let earlier = '';
+        while (sent < REQUESTS) {
+          const seed = sent++;
+          if (seed % sampleEvery === 0) memory.push(residentMegabytes());
+          const random = makeRandom();
+          random.start(isFront ? 2 : 1, 0, seed);
+          const hostile = makeHostile(random, parts)();
+          if (kept?.destroyed !== false || !hostile.isWhole) {
+            kept?.destroy();
+            kept = await open();
+            kept.on('error', () => {});
+            earlier = '';
+          }
+          // A malformed request that begins with HEAD may get a response without a body.
+          const unclear = hostile.bytes.includes('HEAD ') ? 'HEAD' : '';
+          const judged = judge(hostile.bytes, known, isFront).map(
+            ({ method }) => method || unclear,
+          );
+          const methods = judged.length > 0 ? judged : [unclear];
+          const { replies, rest, isClosed } = await exchange(
+            kept,
+            hostile.bytes,
+            methods,
+            hostile.isWhole,
+          ).catch((cause: Error) => {
+            const before = `after ${JSON.stringify(earlier)} on its connection`;
+            throw new Error(`Request ${seed}, ${before}: ${cause.message}`, { cause });
+          });
+          const fault = faultOf(hostile, replies, rest, isFront);
+          if (fault !== undefined) {
+            const answers = replies
+              .map(({ status, body }) => `${status} ${`${body}`.slice(0, 300)}`)
+              .join('\n');
+            throw new Error(
+              `Request ${seed} got ${fault}:\n${JSON.stringify(hostile.bytes)} after ${JSON.stringify(earlier)}\n${answers}${rest}`,
+            );
+          }
+          earlier = hostile.bytes;
+          if (isClosed || !hostile.isWhole) kept.destroy();
+          for (const { status } of replies) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          if (replies.length === 0) statuses.set('none', (statuses.get('none') ?? 0) + 1);
+        }
+        kept?.destroy();
+      };
+      const started = performance.now();
+      await Promise.all(Array.from({ length: CONNECTIONS }, client));
+      const seconds = (performance.now() - started) / 1000;
+      const split = Math.floor(memory.length * FIRST_PART);
+      const [before, after] = [
+        Math.max(...memory.slice(0, split)),
+        Math.max(...memory.slice(split)),
+      ];
+      const counts = [...statuses].toSorted().map(([status, count]) => `${status}: ${count}`);
+      printFigure(
+        PROMISE,
+        `${path}, ${way}, ${REQUESTS} in ${seconds.toFixed(0)} s, ${counts.join(', ')}; memory at most ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
+      );
+      // Few hostile requests name an older snapshot and are right otherwise.
+      for (const status of [200, 304, 400, 401, 404, 405, ...(IS_SOAK ? [412] : [])]) {
+        expect(statuses.get(status), `${status}`).toBeGreaterThan(0);
+      }
+      // A short run ends before the caches are full.
+      if (IS_SOAK) expect(after / before - 1).toBeLessThanOrEqual(MOST_GROWTH);
+      expect(proxy.child.exitCode).toBeNull();
+      expect(proxy.log()).not.toContain('a request failed');
+      const healthy = await proxy.get('/stats', key.key);
+      expect(healthy.status).toBe(200);
+    });
+  });
+});

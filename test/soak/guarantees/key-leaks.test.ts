@@ -1,0 +1,304 @@
+/**
+ * Keys leak nowhere. The test sends canary keys in the right and in many wrong parts of requests, and
+ * then finds no trace of them in any log, metric, response, snapshot file or database dump.
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { hashKey, makeKey } from '../../../format/api-key.ts';
+import { CURRENT } from '../../../format/layout.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { KINDS, makeDatabase, sharedMariaDb } from '../../support/databases.ts';
+import { makeTraceFinder } from '../../support/key-traces.ts';
+import {
+  end,
+  makeFolder,
+  runProgram,
+  send,
+  startProgram,
+  startProxyProgram,
+  until,
+} from '../../support/product.ts';
+import { openTls, SERVER_NAME, startNginx } from '../../support/servers/nginx.ts';
+import { openSocket } from '../../support/servers/sockets.ts';
+import { printFigure, rounds } from '../rounds.ts';
+import { makeHostile } from '../support/hostile/hostile.ts';
+import { exchange } from '../support/hostile/hostile-wire.ts';
+
+const PROMISE = 'Keys leak nowhere';
+const FUZZED = rounds(400, 20_000);
+const AT_ONCE = 24;
+
+function percentEncode(text: string): string {
+  return text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+}
+
+/** Requests with a key in every part where a confused or hostile client may put it. */
+function misplace(key: string): string[] {
+  const request = (target: string, fields: string, method = 'GET') =>
+    `${method} ${target} HTTP/1.1\r\nHost: ${SERVER_NAME}\r\nConnection: close\r\n${fields}\r\n`;
+  const stats = '/api/v1/stats';
+  const keyed = `X-Api-Key: ${key}\r\n`;
+  const basic = Buffer.from(`user:${key}`).toString('base64');
+  const targets = [
+    `${stats}?key=${key}`,
+    `${stats}?api_key=${key}&X-Api-Key=${key}`,
+    `/api/v1/search?api_key=${key}&per_page=1`,
+    `/api/v1/search?sort=${key}`,
+    `/api/v1/search?page=${key}`,
+    `/api/v1/search?per_page=${key}&page=${key}`,
+    `/api/v1/search?q=${key}${key}${key}`,
+    `/api/v1/${key}`,
+    `/api/v1/platforms/${key}`,
+    `/api/v1/games/snes/${key}`,
+    `/api/v1/covers/${key}`,
+    `/${key}`,
+    `/docs?${key}`,
+    `/api/v1/%63${key.slice(1)}`,
+    `/api/v1/games/snes/${percentEncode(key)}`,
+    `/api/v1/search?page=${percentEncode(percentEncode(key))}`,
+    `/api/v1/search?page=${key.slice(4)}`,
+    `/api/v1/search?${key}=1&cck=${key.slice(4)}&api-key=${percentEncode(key)}`,
+    `http://user:${key}@${SERVER_NAME}${stats}`,
+    `//${key}@x/`,
+    key,
+    `/api/v1/stats#${key}`,
+  ];
+  return [
+    ...targets.map((target) => request(target, keyed)),
+    ...targets.map((target) => request(target, '')),
+    request(stats, `Authorization: Bearer ${key}\r\n`),
+    request(stats, `Authorization: Basic ${basic}\r\n`),
+    request(stats, `Authorization: ${key}\r\n`),
+    request(stats, `Authorization: Digest username="${key}"\r\n`),
+    request(stats, `${keyed}Authorization: Bearer ${key}\r\n`),
+    request(stats, keyed.repeat(2)),
+    request(stats, `X-Api-Key: ${key}, ${key}\r\n`),
+    request(stats, `X-Api-Key: ${key}${'z'.repeat(20_000)}\r\n`),
+    request(stats, `${keyed}X-Snapshot: ${key}\r\n`),
+    request(stats, `${keyed}If-None-Match: "${key}"\r\n`),
+    request(stats, `${keyed}Accept-Encoding: ${key}\r\n`),
+    request(stats, `${keyed}X-Forwarded-For: ${key}\r\n`),
+    request(stats, `${keyed}X-Request-Id: ${key}\r\n`),
+    request(stats, `${keyed}X-Request-Id: ${key.slice(4)}\r\n`),
+    request(
+      stats,
+      `${keyed}Cookie: key=${key}\r\nReferer: https://x/?${key}\r\nUser-Agent: ${key}\r\n`,
+    ),
+    request(stats, `${keyed}${key}: x\r\n`),
+    request(stats, `${keyed}X ${key}\r\n`),
+    request(stats, `${keyed}X-\0${key}: x\r\n`),
+    request(stats, `${keyed}Content-Length: 45\r\n`, 'POST') + key,
+    request(stats, `${keyed}Transfer-Encoding: chunked\r\n`, 'POST') + key,
+    request(stats, `${keyed}Content-Length: ${key}\r\n`),
+    request(stats, `${keyed}Expect: ${key}\r\n`),
+    request(stats, keyed, 'OPTIONS'),
+    request(stats, keyed, 'DELETE'),
+    request(stats, keyed, key),
+    request(stats, keyed, 'HEAD'),
+    `GET ${stats} ${key}\r\n\r\n`,
+    `${key}\r\n\r\n`,
+    `GET ${stats} HTTP/1.1\r\nHost: ${key}\r\n${keyed}\r\n`,
+    `GET ${stats} HTTP/1.1\r\n${keyed}`,
+    `\x16\x03\x01${key}`,
+  ];
+}
+
+/** Starts a program of the product and keeps all its output. */
+function startAndListen(program: string, environment: Readonly<Record<string, string>>) {
+  const child = startProgram(program, [], environment);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text) => {
+      output += text;
+    });
+  }
+  return { output: () => output, stop: () => end(child, 'SIGTERM') };
+}
+
+/** The contents of every file under a folder, by path. */
+function readFolder(folder: string): [string, Buffer][] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join(folder, name))
+    .filter((file) => statSync(file).isFile())
+    .map((file) => [file, readFileSync(file)]);
+}
+
+test('proxy, nginx, schedule, command line and database leave no trace of a key', {
+  timeout: rounds(120_000, 1_800_000),
+}, async () => {
+  const database = `test_leaks_${process.pid}`;
+  const DATABASE_URL = await (await sharedMariaDb()).createDatabase(database);
+  const opened = await openDatabase(DATABASE_URL);
+  await loadCatalogue(opened, sampleCatalogue());
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL: 'debug' };
+  /** Everything that the programs wrote, by name. */
+  const outputs: [string, Buffer | string][] = [];
+  const keys = async (...args: string[]) => {
+    const finished = await runProgram('keys/cli/main.ts', args, environment);
+    expect([args, finished.code]).toEqual([args, 0]);
+    return finished;
+  };
+  const issue = async () => {
+    const { stdout, stderr } = await keys('issue', '--limit', '1000000');
+    outputs.push(['stderr of issue', stderr]);
+    // The key is printed only here, and the finder detects it.
+    expect(makeTraceFinder(stdout.trim())(stdout)).toBeDefined();
+    return stdout.trim();
+  };
+  const approved = await issue();
+  const revoked = await issue();
+  const unknown = makeKey();
+  const malformed = `${makeKey().slice(0, -1)}~`;
+  const canaries = [approved, revoked, unknown, malformed];
+  const finders = canaries.map(makeTraceFinder);
+  const expectNoTrace = (name: string, bytes: Buffer | string) => {
+    for (const [index, find] of finders.entries()) {
+      const form = find(bytes);
+      if (form !== undefined) throw new Error(`Key ${index} is in ${name} (${form}).`);
+    }
+  };
+
+  const schedule = startAndListen('generator/cli/schedule.ts', {
+    ...environment,
+    GENERATE_CRON: '*/5 * * * * *',
+  });
+  await keys('revoke', '2', '--reason', 'a test');
+  await until(
+    () => statSync(path.join(snapshotsDir, CURRENT), { throwIfNoEntry: false }) !== undefined,
+  );
+  const accessLog = path.join(makeFolder(), 'access.log');
+  const proxy = await startProxyProgram(snapshotsDir, {
+    LOG_LEVEL: 'debug',
+    ACCESS_LOG: 'all',
+    ACCESS_LOG_FILE: accessLog,
+    PROXY_THREADS: '2',
+    ADDRESS_RATE_LIMIT: '100000',
+    TRUSTED_PROXIES: '127.0.0.1',
+  });
+  const stats = (key: string) => proxy.get('/stats', key);
+  await until(async () => (await stats(approved)).status === 200);
+  await until(async () => (await stats(revoked)).status === 401);
+  const nginx = await startNginx(proxy.port);
+  const ways: (() => Promise<Socket>)[] = [() => openTls(nginx), () => openSocket(proxy.port)];
+
+  const statuses = new Map<number, number>();
+  let sent = 0;
+  const sendAll = async (makeBytes: readonly (() => string)[]) => {
+    const waiting = ways.flatMap((open) => makeBytes.map((make) => [open, make] as const));
+    const client = async () => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        const [open, make] = next;
+        const bytes = make();
+        const socket = (await open()).on('error', () => {});
+        const { replies, rest } = await exchange(
+          socket,
+          bytes,
+          [bytes.split(' ', 1)[0] ?? ''],
+          false,
+        );
+        socket.destroy();
+        sent++;
+        expectNoTrace('bytes after the last response', rest);
+        for (const { status, headers, body } of replies) {
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          expectNoTrace(`a body of ${status}`, body);
+          for (const [name, value] of headers) expectNoTrace(`${name} of ${status}`, value);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, client));
+  };
+
+  await sendAll(canaries.flatMap(misplace).map((bytes) => () => bytes));
+  const random = makeRandom(11);
+  const targets = ['/api/v1/stats', '/api/v1/search', '/api/v1/games/snes/chrono-trigger', '/docs'];
+  const fuzzers = canaries.map((key) =>
+    makeHostile(random, { key, host: SERVER_NAME, targets, snapshot: '000001-0123456789ab' }),
+  );
+  await sendAll(
+    Array.from({ length: FUZZED / 2 }, (_, i) => () => fuzzers[i % fuzzers.length]?.().bytes ?? ''),
+  );
+  // Causes an error inside the proxy by damaging its files while it serves them.
+  const packs = path.join(snapshotsDir, CURRENT, 'games');
+  for (const pack of readdirSync(packs)) truncateSync(path.join(packs, pack), 1);
+  await sendAll([
+    () =>
+      `GET /api/v1/search?q=m&include=cover&prefer=${approved} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Api-Key: ${approved}\r\n\r\n`,
+  ]);
+  for (const status of [200, 204, 400, 401, 404, 405, 431, 500]) {
+    expect(statuses.get(status), `${status}`).toBeGreaterThan(0);
+  }
+  expect(proxy.log()).toContain('a request failed');
+
+  for (const name of ['metrics', 'readyz', 'healthz', approved]) {
+    const { text, status } = await send(`${proxy.adminUrl}/${name}`);
+    outputs.push([`${name} (${status})`, text]);
+  }
+  const { stdout: table } = await keys('list');
+  const { stdout: json } = await keys('list', '--json');
+  // The list shows the first characters of each key.
+  expect(json).toContain(approved.slice(0, 8));
+  outputs.push(['list', table], ['list --json', json]);
+  expect(await proxy.stop()).toBe(0);
+  expect(await schedule.stop()).toBe(0);
+  await nginx.stop();
+  const accesses = readFileSync(accessLog, 'utf8');
+  expect(accesses.split('\n').length).toBeGreaterThan(500);
+  outputs.push(['the access log', accesses]);
+  outputs.push(['the proxy', proxy.log()], ['the schedule', schedule.output()]);
+  for (const [name, text] of Object.entries(nginx.logs())) outputs.push([`nginx ${name}`, text]);
+  const files = readFolder(snapshotsDir);
+  expect(files.length).toBeGreaterThan(10);
+  const keysFile = files.find(([name]) => name.endsWith('keys.json'))?.[1].toString() ?? '';
+  expect(keysFile).toContain(hashKey(approved));
+  const [command, args] = (await sharedMariaDb()).dumpCommand(database);
+  const { stdout: dump } = await promisify(execFile)(command, args, { maxBuffer: 2 ** 28 });
+  expect(dump).toContain(hashKey(approved));
+  outputs.push(...files, ['the dump', dump]);
+  for (const [name, bytes] of outputs) expectNoTrace(name, bytes);
+  await opened.run(`DROP DATABASE ${database}`);
+  await opened.close();
+
+  const bytes = outputs.reduce((sum, [, text]) => sum + text.length, 0);
+  printFigure(
+    PROMISE,
+    `${canaries.length} canaries in ${sent} requests, ${outputs.length} files, logs and dumps (${(bytes / 2 ** 20).toFixed(1)} MiB): 0 found`,
+  );
+});
+
+describe.each(KINDS)('on %s', (kind) => {
+  test('the commands for keys neither print a key again nor store it', async () => {
+    const DATABASE_URL = await makeDatabase(kind);
+    const keys = (...args: string[]) => runProgram('keys/cli/main.ts', args, { DATABASE_URL });
+    const key = (await keys('issue', '--note', 'a test')).stdout.trim();
+    const find = makeTraceFinder(key);
+    expect(find(key)).toBeDefined();
+    for (const args of [
+      ['limit', '1', '7'],
+      ['revoke', '1', '--reason', 'a test'],
+      ['revoke', '1', '--reason', 'again'],
+      ['list'],
+    ]) {
+      const { stdout, stderr } = await keys(...args);
+      expect(find(stdout + stderr)).toBeUndefined();
+    }
+    const database = await openDatabase(DATABASE_URL);
+    const rows = await database.rows('SELECT * FROM api_keys');
+    await database.close();
+    expect(rows).toHaveLength(1);
+    expect(find(JSON.stringify(rows))).toBeUndefined();
+    if (kind === 'sqlite') {
+      for (const [, bytes] of readFolder(path.dirname(DATABASE_URL.slice('sqlite:'.length)))) {
+        expect(find(bytes)).toBeUndefined();
+      }
+    }
+  });
+});

@@ -1,0 +1,232 @@
+/**
+ * Slow clients: thousands send a request head byte by byte, hundreds never read the responses. Both
+ * kinds are disconnected in time, and a normal client is served as fast as by a proxy without them.
+ */
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { Pool } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { median } from '../../bench/part.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { changeTimers } from '../../support/processes.ts';
+import { type ProxyProgram, startProxyProgram, testKey, until } from '../../support/product.ts';
+import { printFigure, rounds } from '../rounds.ts';
+import type { Attack, Opened } from './slow-attackers.ts';
+
+const PROMISE = 'Slow clients';
+const SENDERS = rounds(400, 2_000);
+const READERS = rounds(100, 500);
+/** The normal client's requests per second to each proxy, and how long they are measured. */
+const RATE = 400;
+const TIMED_MS = rounds(3_000, 8_000);
+/** The number of intervals that are compared. */
+const INTERVALS = 10;
+/** How long sending a response may take. In the short form the proxy's timer for it is shortened. */
+const DRAIN_MS = rounds(2_000, 30_000);
+/** A head may take 10 s and is checked every 2 s. The rest allows for other work on the machine. */
+const SENDERS_GONE_MS = 20_000;
+/** Bytes that are unsent at one check must be sent at the next. */
+const READERS_GONE_MS = 2 * DRAIN_MS + 20_000;
+const LONGEST_MS = 120_000;
+
+/** The durations of the normal client's requests in milliseconds, in the order of sending. */
+interface Times {
+  /** At the attacked proxy. */
+  readonly attacked: number[];
+  /** At a second proxy that is not attacked, which shows the effect of other work on the machine. */
+  readonly control: number[];
+}
+
+const key = testKey(1);
+const keyed = { 'x-api-key': key.key };
+const LARGE = '/api/v1/search?per_page=100';
+let proxy: ProxyProgram;
+let control: ProxyProgram;
+let pools: Readonly<Record<keyof Times, Pool>>;
+
+beforeAll(async () => {
+  const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 5 }), [key]);
+  const environment = changeTimers({ 30000: DRAIN_MS });
+  proxy = await startProxyProgram(snapshotsDir, environment);
+  control = await startProxyProgram(snapshotsDir, environment);
+  pools = {
+    attacked: new Pool(proxy.url, { connections: 4 }),
+    control: new Pool(control.url, { connections: 4 }),
+  };
+});
+
+afterAll(() => Promise.all([pools.attacked.close(), pools.control.close()]));
+
+/** A normal client sends requests to both proxies alternately, at a constant rate. */
+async function timeNormalClient(): Promise<Times> {
+  const times: Times = { attacked: [], control: [] };
+  const pending: Promise<void>[] = [];
+  const request = async (which: keyof Times, i: number) => {
+    const started = performance.now();
+    const { statusCode, body } = await pools[which].request({
+      method: 'GET',
+      path: '/api/v1/platforms',
+      headers: keyed,
+    });
+    await body.dump();
+    expect(statusCode).toBe(200);
+    times[which][i] = performance.now() - started;
+  };
+  const start = performance.now();
+  for (let i = 0; i < (TIMED_MS / 1000) * RATE; i++) {
+    for (const [turn, which] of (['attacked', 'control'] as const).entries()) {
+      const wait = start + ((i + turn / 2) * 1000) / RATE - performance.now();
+      if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+      pending.push(request(which, i));
+    }
+  }
+  await Promise.all(pending);
+  return times;
+}
+
+function p99(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)];
+}
+
+/**
+ * The ratio of the normal client's 99th percentiles: attacked proxy to control. It is the median of the
+ * ratios in the intervals, because other work on the machine affects both proxies equally.
+ */
+function slowdown({ attacked, control }: Times): number {
+  const length = attacked.length / INTERVALS;
+  const of = (times: readonly number[], i: number) =>
+    p99(times.slice(i * length, (i + 1) * length));
+  return median(Array.from({ length: INTERVALS }, (_, i) => of(attacked, i) / of(control, i)));
+}
+
+/** The remote ports of the proxy's open connections, according to the kernel. */
+function heldPorts(): Set<number> {
+  const ESTABLISHED = '01';
+  const own = `:${proxy.port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const held = new Set<number>();
+  for (const line of readFileSync('/proc/net/tcp', 'latin1').split('\n').slice(1)) {
+    const [, local = '', remote = '', state] = line.trim().split(/\s+/);
+    if (!local.endsWith(own) || state !== ESTABLISHED) continue;
+    held.add(Number.parseInt(remote.slice(remote.indexOf(':') + 1), 16));
+  }
+  return held;
+}
+
+/** Waits until none of the ports is held. @returns the milliseconds since `started` */
+async function waitUntilDropped(ports: readonly number[], started: number): Promise<number> {
+  for (;;) {
+    const held = heldPorts();
+    const elapsed = performance.now() - started;
+    if (!ports.some((port) => held.has(port))) return elapsed;
+    if (elapsed > LONGEST_MS) throw new Error(`Still held after ${Math.round(elapsed)} ms.`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+test(`${SENDERS} slow senders and ${READERS} slow readers do not slow down a normal client and are disconnected`, {
+  timeout: 600_000,
+}, async () => {
+  // Warms up client and proxies.
+  await timeNormalClient();
+  const before = await timeNormalClient();
+  const workerData: Attack = {
+    port: proxy.port,
+    senders: SENDERS,
+    readers: READERS,
+    requests: line('GET', LARGE).repeat(150),
+  };
+  const started = performance.now();
+  const worker = new Worker(new URL('./slow-attackers.ts', import.meta.url), { workerData });
+  const opened = await new Promise<Opened>((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+  const openedAt = performance.now() - started;
+  const held = heldPorts();
+  const areHeld = (ports: readonly number[]) => ports.filter((port) => held.has(port)).length;
+  expect(areHeld(opened.readers)).toBe(READERS);
+  // On a busy machine the first senders may time out before the last ones connect.
+  expect(areHeld(opened.senders)).toBeGreaterThan(SENDERS * 0.9);
+  // First the proxy sends as much as the kernel buffers for the readers, which takes a moment.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const during = await timeNormalClient();
+  const sendersGone = await waitUntilDropped(opened.senders, started);
+  const readersGone = await waitUntilDropped(opened.readers, started);
+  await worker.terminate();
+  const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(0);
+  printFigure(
+    PROMISE,
+    `${SENDERS} senders gone after ${seconds(sendersGone)} s, ${READERS} readers after ${seconds(readersGone)} s; p99 of a normal client ${p99(before.attacked).toFixed(1)} ms before, ${p99(during.attacked).toFixed(1)} ms during the attack, ${p99(during.control).toFixed(1)} ms at a proxy without slow clients (median ratio ${slowdown(during).toFixed(2)}, before ${slowdown(before).toFixed(2)})`,
+  );
+  expect(sendersGone - openedAt).toBeLessThan(SENDERS_GONE_MS);
+  expect(readersGone - openedAt).toBeLessThan(READERS_GONE_MS);
+  expect(slowdown(during)).toBeLessThan(2);
+});
+
+function line(method: string, target: string, fields = ''): string {
+  return `${method} ${target} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${fields}\r\n`;
+}
+
+/** Bytes for one connection on loopback. The kernel's buffers grow while the client reads. */
+const MORE_THAN_THE_KERNEL_BUFFERS = { atFirst: 12_000_000, later: 60_000_000 };
+
+describe('a client that stops reading is disconnected', () => {
+  const many = (
+    request: string,
+    answerBytes: number,
+    bytes = MORE_THAN_THE_KERNEL_BUFFERS.atFirst,
+  ) => request.repeat(bytes / answerBytes);
+
+  // A concurrent test needs its own `expect`, or vitest does not count its assertions.
+  test.concurrent.for<[string, number, () => string]>([
+    ['during the first responses', 0, () => many(line('GET', LARGE), 50_000)],
+    [
+      'after it has read some responses',
+      3_000_000,
+      () => many(line('GET', LARGE), 50_000, MORE_THAN_THE_KERNEL_BUFFERS.later),
+    ],
+    ['if the responses are 304', 0, () => many(line('GET', LARGE, 'If-None-Match: *\r\n'), 500)],
+    ['if it sends preflights, which need no key', 0, () => many(line('OPTIONS', LARGE), 500)],
+    ['if the responses are errors', 0, () => many(line('GET', '/api/v1/nothing'), 500)],
+  ])('%s', { timeout: 150_000 }, async ([, toRead, bytes], { expect }) => {
+    const socket = connect(proxy.port, '127.0.0.1').on('error', () => {});
+    await new Promise((resolve) => socket.once('connect', resolve));
+    let received = 0;
+    socket.on('data', (part) => {
+      received += part.length;
+      if (received >= toRead) socket.pause();
+    });
+    if (toRead === 0) socket.pause();
+    const started = performance.now();
+    socket.write(bytes());
+    await until(() => received >= toRead);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(heldPorts()).toContain(socket.localPort);
+    const gone = await waitUntilDropped([socket.localPort ?? 0], started);
+    expect(gone).toBeLessThan(READERS_GONE_MS);
+    socket.destroy();
+  });
+
+  test.concurrent('if it has also sent half a request head', {
+    timeout: 180_000,
+  }, async ({ expect }) => {
+    // It is unknown how many responses the kernel buffers. One of these counts just exceeds it.
+    const counts = Array.from({ length: 110 }, (_, i) => 40 + i);
+    const ports: number[] = [];
+    const sockets = [];
+    for (const count of counts) {
+      const socket = connect(proxy.port, '127.0.0.1')
+        .on('error', () => {})
+        .pause();
+      await new Promise((resolve) => socket.once('connect', resolve));
+      socket.write(`${line('GET', LARGE).repeat(count)}GET /docs HTTP/1.1\r\nX-`);
+      ports.push(socket.localPort ?? 0);
+      sockets.push(socket);
+    }
+    const gone = await waitUntilDropped(ports, performance.now());
+    expect(gone).toBeLessThan(READERS_GONE_MS + SENDERS_GONE_MS);
+    for (const socket of sockets) socket.destroy();
+  });
+});

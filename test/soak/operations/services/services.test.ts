@@ -1,0 +1,234 @@
+/**
+ * The services of operations/systemd/ under a real systemd, installed with the commands of "Installing as
+ * services" in OPERATIONS.md: what they can do, and what their sandboxes prevent.
+ */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../../database/open.ts';
+import { loadCatalogue } from '../../../catalogue/load.ts';
+import { sampleCatalogue } from '../../../catalogue/sample.ts';
+import { commandsFrom } from '../../../operations/services/document-commands.ts';
+import { type Booted, bootSystemd, canBoot } from '../../../operations/services/systemd.ts';
+import { makeDatabase } from '../../../support/databases.ts';
+import { type Reply, send, until } from '../../../support/product.ts';
+import { freePort } from '../../../support/servers/ports.ts';
+
+const SCHEDULE = 'cover-catalogue-schedule';
+const ACCOUNT = 'cover-catalogue-account';
+const PROXY = 'cover-catalogue-proxy@0';
+const SNAPSHOTS = '/srv/covers/snapshots';
+
+describe.skipIf(!canBoot())('the services', () => {
+  let systemd: Booted;
+  let key: string;
+  let ports: { api: number; second: number; account: number; replicaAdmin: number };
+
+  beforeAll(async () => {
+    const url = await makeDatabase('mysql');
+    const database = await openDatabase(url);
+    await loadCatalogue(database, sampleCatalogue());
+    await database.close();
+    const [api, admin, second, secondAdmin, account, scheduleAdmin, accountAdmin, replicaAdmin] =
+      await Promise.all(Array.from({ length: 8 }, freePort));
+    ports = { api, second, account, replicaAdmin } as typeof ports;
+    systemd = await bootSystemd();
+    await systemd.get(commandsFrom('cd /opt/cover-catalogue/operations/systemd'));
+    const set = (file: string, ...lines: string[]) =>
+      systemd.get(`cat >>/etc/cover-catalogue/${file} <<'END'\n${lines.join('\n')}\nEND`);
+    await set(
+      'generator.env',
+      `DATABASE_URL=${url}`,
+      `SCHEDULE_ADMIN_PORT=${scheduleAdmin}`,
+      // A run at a quarter of an hour would find the hold of a test, and log a warning.
+      'GENERATE_CRON=0 0 1 1 *',
+    );
+    await set(
+      'account.env',
+      `DATABASE_URL=${url}`,
+      'SMTP_URL=',
+      `ACCOUNT_PORT=${account}`,
+      `ACCOUNT_ADMIN_PORT=${accountAdmin}`,
+    );
+    await set('proxy-0.env', 'ACCESS_LOG=all', `PORT=${api}`, `ADMIN_PORT=${admin}`);
+    await set('proxy-2.env', `PORT=${second}`, `ADMIN_PORT=${secondAdmin}`);
+    const output = await systemd.get(commandsFrom('systemctl enable --now'));
+    key = /cck_\w+/.exec(output)?.[0] ?? '';
+  });
+
+  const get = (port = ports.api): Promise<Reply> =>
+    send(`http://127.0.0.1:${port}/api/v1/games/snes/chrono-trigger`, {
+      headers: { 'x-api-key': key },
+    });
+  const answers = (port?: number) =>
+    get(port).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  const show = (unit: string, property: string) =>
+    systemd.get(`systemctl show --value --property=${property} ${unit}`);
+
+  /** Runs a command as a service sees the machine: as its user, and in its mount namespace. */
+  async function runIn(unit: string, command: string) {
+    const [pid, user] = [await show(unit, 'MainPID'), await show(unit, 'User')];
+    const as = `setpriv --reuid=${user} --regid=${user} --init-groups`;
+    return systemd.run(`nsenter -t ${pid} -m ${as} sh -c '${command}'`);
+  }
+
+  test('start, and serve the catalogue and the account pages to a new key', async () => {
+    expect(key).not.toBe('');
+    await until(() => answers());
+    await until(() => answers(ports.second));
+    expect((await get()).json.title).toBe('Chrono Trigger');
+    const page = await send(`http://127.0.0.1:${ports.account}/account/sign-in`);
+    expect(page.status).toBe(200);
+    expect(await systemd.get(`systemctl is-enabled ${SCHEDULE} ${ACCOUNT} ${PROXY}`)).toBe(
+      'enabled\nenabled\nenabled',
+    );
+  });
+
+  test.each([
+    [SCHEDULE, 'covers-generator', 'covers-generator covers'],
+    [PROXY, 'covers-proxy', 'covers-proxy covers'],
+    [ACCOUNT, 'covers-account', 'covers-account'],
+  ])(
+    '%s runs as %s, without capabilities and with a filter of system calls',
+    async (unit, user, groups) => {
+      const pid = await show(unit, 'MainPID');
+      const status = await systemd.get(`cat /proc/${pid}/status; ps -o user= -p ${pid}`);
+      expect(status).toMatch(/^CapPrm:\t0+\nCapEff:\t0+\nCapBnd:\t0+\nCapAmb:\t0+$/m);
+      expect(status).toMatch(/^NoNewPrivs:\t1\nSeccomp:\t2$/m);
+      const ids = await systemd.get(`id -Gn ${user}; id -u ${user}`);
+      expect(ids.split('\n')[0]?.split(' ').toSorted()).toEqual(groups.split(' ').toSorted());
+      expect(status).toMatch(new RegExp(`^Uid:(\t${ids.split('\n')[1]}){4}$`, 'm'));
+    },
+  );
+
+  test.each([
+    [
+      SCHEDULE,
+      [SNAPSHOTS],
+      [`${SNAPSHOTS}/proxy`, '/srv/covers', '/var/lib', '/etc', '/opt/cover-catalogue'],
+    ],
+    [
+      PROXY,
+      [`${SNAPSHOTS}/proxy`, '/var/log/cover-catalogue'],
+      [SNAPSHOTS, '/srv/covers', '/var/lib', '/etc', '/opt/cover-catalogue'],
+    ],
+    [ACCOUNT, ['/var/lib/cover-catalogue-account'], ['/srv/covers', '/var/lib', '/etc']],
+  ])('%s can write only to its own folder', async (unit, own, others) => {
+    for (const folder of own) {
+      expect((await runIn(unit, `touch ${folder}/x && rm ${folder}/x`)).stderr).toBe('');
+    }
+    for (const folder of others) {
+      expect((await runIn(unit, `touch ${folder}/x`)).stderr).toMatch(
+        /Permission denied|Read-only/,
+      );
+    }
+  });
+
+  test('only the generator and the proxy can read the snapshots, and no service the settings of others', async () => {
+    const canRead = async (unit: string, file: string) =>
+      (await runIn(unit, `cat ${file}`)).code === 0;
+    expect(await canRead(PROXY, `${SNAPSHOTS}/keys.json`)).toBe(true);
+    expect(await canRead(ACCOUNT, `${SNAPSHOTS}/keys.json`)).toBe(false);
+    for (const unit of [SCHEDULE, PROXY, ACCOUNT]) {
+      expect(await canRead(unit, '/etc/cover-catalogue/generator.env')).toBe(false);
+      expect(await canRead(unit, '/etc/cover-catalogue/account.env')).toBe(false);
+    }
+    const pid = await show(PROXY, 'MainPID');
+    expect(await systemd.get(`tr "\\0" "\\n" </proc/${pid}/environ`)).not.toContain('DATABASE_URL');
+  });
+
+  test('a restarted proxy is ready when systemctl returns, and a reload keeps the process', async () => {
+    await systemd.get(`systemctl restart ${PROXY}`);
+    // Ready means that it answers at once.
+    const after = await get();
+    expect(after.status).toBe(200);
+    const pid = await show(PROXY, 'MainPID');
+    await systemd.get(`systemctl reload ${PROXY}`);
+    expect((await get()).status).toBe(200);
+    expect(await show(PROXY, 'MainPID')).toBe(pid);
+  });
+
+  test('root runs commands as the user of the generator, from any folder', async () => {
+    const list = 'cover-catalogue snapshot list';
+    expect(await systemd.get(`cd /root; ${list}`)).toContain('000001-');
+    await systemd.get(`cd ${SNAPSHOTS}; cover-catalogue snapshot hold --reason trial`);
+    expect(await systemd.get(`stat -c %U ${SNAPSHOTS}/hold.json`)).toBe('covers-generator');
+    await systemd.get('cover-catalogue snapshot resume');
+    expect((await systemd.run('cover-catalogue snapshot show /no-such-path')).code).toBe(1);
+    const denied = await systemd.run(`setpriv --reuid=covers-proxy --clear-groups ${list}`);
+    expect([denied.code, denied.stderr]).toEqual([2, expect.stringContaining('as root')]);
+  });
+
+  test('logrotate moves an access log away, and the proxy continues in a new one', async () => {
+    const log = '/var/log/cover-catalogue/access-8080.log';
+    const linesOf = async (file: string) =>
+      (await systemd.run(`grep -c '"status":200' ${file}`)).stdout;
+    const { headers } = await get();
+    // A line may be written 0.2 seconds after its response, and after those of all earlier requests.
+    const ofThis = `grep -q '"id":"${headers['x-request-id']}"' ${log}`;
+    await until(async () => (await systemd.run(ofThis)).code === 0);
+    const [pid, before] = [await show(PROXY, 'MainPID'), await linesOf(log)];
+    const { stderr } = await systemd.run('logrotate --force /etc/logrotate.d/cover-catalogue');
+    expect(stderr).toBe('');
+    expect(await linesOf(`${log}.1`)).toBe(before);
+    await until(async () => {
+      await get();
+      return (await linesOf(log)) !== '';
+    });
+    expect(await systemd.get(`stat -c '%U %a' ${log}`)).toBe('covers-proxy 640');
+    expect(await show(PROXY, 'MainPID')).toBe(pid);
+    // With a proxy that does not run.
+    await systemd.get('systemctl stop cover-catalogue-proxy@2');
+    await systemd.get('logrotate --force /etc/logrotate.d/cover-catalogue');
+  });
+
+  test('are restarted when they hang, and not before', async () => {
+    await systemd.get(`mkdir -p /run/systemd/system/${PROXY}.service.d
+      printf '[Service]\\nWatchdogSec=2\\n' >/run/systemd/system/${PROXY}.service.d/watchdog.conf
+      systemctl daemon-reload; systemctl restart ${PROXY}`);
+    const healthy = await show(PROXY, 'MainPID');
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    expect(await show(PROXY, 'MainPID')).toBe(healthy);
+    await systemd.get(`kill -STOP ${healthy}`);
+    await until(async () => (await show(PROXY, 'NRestarts')) === '1');
+    await until(() => answers());
+    expect(await show(PROXY, 'MainPID')).not.toBe(healthy);
+  });
+
+  test('are not restarted if the configuration is wrong', async () => {
+    const restart = (settings: string) =>
+      systemd.run(`${settings} /etc/cover-catalogue/account.env; systemctl restart ${ACCOUNT}`);
+    expect((await restart("sed -i '$a PUBLIC_URL=wrong'")).code).not.toBe(0);
+    expect(await show(ACCOUNT, 'ExecMainStatus')).toBe('2');
+    expect(await show(ACCOUNT, 'ActiveState')).toBe('failed');
+    expect(await systemd.get(`journalctl -o cat -u ${ACCOUNT} | tail -n 20`)).toContain(
+      'PUBLIC_URL',
+    );
+    expect((await restart("sed -i '$d'")).code).toBe(0);
+  });
+
+  test('end cleanly, and a replica takes the place of the generator', async () => {
+    await systemd.get(`install -d -o covers-generator -g covers -m 2750 /srv/store
+      cover-catalogue snapshot push --to /srv/store`);
+    await systemd.get(`systemctl stop 'cover-catalogue-*'`);
+    for (const service of [SCHEDULE, ACCOUNT, PROXY]) {
+      expect([service, await show(service, 'Result')]).toEqual([service, 'success']);
+      expect([service, await show(service, 'ExecMainStatus')]).toEqual([service, '0']);
+    }
+    await systemd.get(`cd /opt/cover-catalogue/operations/systemd
+      install -m 600 -t /etc/cover-catalogue ../environment/replica.env
+      printf 'REPLICA_FROM=/srv/store\\nKEYS_STORE=\\nREPLICA_ADMIN_PORT=${ports.replicaAdmin}\\n' >>/etc/cover-catalogue/replica.env
+      cd ${SNAPSHOTS}; mv keys.json /tmp; rm -r current generations; mv /tmp/keys.json .
+      systemctl start cover-catalogue-replica ${PROXY}`);
+    await until(() => answers());
+    await systemd.get(`systemctl stop cover-catalogue-replica`);
+    expect(await show('cover-catalogue-replica', 'ExecMainStatus')).toBe('0');
+  });
+
+  test('log no warning while all is well', async () => {
+    const log = await systemd.get(`journalctl -o cat -u 'cover-catalogue-*'`);
+    expect(log).toContain('"msg":"serving a generation"');
+    expect(log.split('\n').filter((line) => /"level":[456]0/.test(line))).toEqual([]);
+  });
+});

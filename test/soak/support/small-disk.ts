@@ -1,0 +1,59 @@
+/** A disk of a few megabytes that a test can fill. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { statfsSync } from 'node:fs';
+import path from 'node:path';
+import { COMPILE_CACHE } from '../../support/processes.ts';
+import { end, type Finished, makeFolder, ROOT } from '../../support/product.ts';
+import { finishInTime } from '../../support/wholeness.ts';
+
+/**
+ * Mounts a small file system in memory, in the mount namespace of a separate process, with which it
+ * disappears.
+ * @returns undefined if mounting is not allowed
+ */
+export async function mountSmallDisk(kilobytes: number) {
+  const folder = makeFolder();
+  const script = `mount -t tmpfs -o size=${kilobytes}k tmpfs "$0" && echo mounted && cat`;
+  const holder: ChildProcess = spawn('unshare', ['-rm', 'sh', '-c', script, folder], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const isMounted = await new Promise<boolean>((resolve) => {
+    holder.stdout?.once('data', () => resolve(true));
+    holder.once('error', () => resolve(false));
+    holder.once('exit', () => resolve(false));
+  });
+  if (!isMounted) return undefined;
+  return {
+    /** The path of the disk for this process. SQLite cannot use it: its lock files would be elsewhere. */
+    root: `/proc/${holder.pid}/root${folder}`,
+    /** The path of the disk for programs that `run` starts. */
+    folder,
+    /** Runs a program of the product that sees the disk at `folder`, with its snapshots on it. */
+    run(
+      program: string,
+      args: readonly string[],
+      environment: Readonly<Record<string, string>> = {},
+    ): Promise<Finished> {
+      const target = ['-U', '-m', '--preserve-credentials', '-t', String(holder.pid)];
+      const command = [process.execPath, path.join(ROOT, program), ...args];
+      return finishInTime(
+        spawn('nsenter', [...target, ...command], {
+          cwd: folder,
+          env: {
+            PATH: process.env.PATH ?? '',
+            ...COMPILE_CACHE,
+            SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
+            ...environment,
+          },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        }),
+      );
+    },
+    unmount: () => end(holder, 'SIGKILL'),
+  };
+}
+
+export function freeKilobytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return (bavail * bsize) / 1024;
+}
