@@ -3,7 +3,7 @@
  *
  *     npm test            all but test/soak
  *     npm run test:quick  neither test/soak nor test/system, and no MariaDB: nothing needs a Debian package
- *     npm run soak        test/soak, one file at a time
+ *     npm run soak        test/soak, one file at a time; with `-- --quick` in short
  */
 import './program/environment/node-version.ts';
 import { defineConfig } from 'vitest/config';
@@ -21,12 +21,15 @@ export default defineConfig({
     ],
     pool: 'forks',
     // Each process loads the product once, instead of once for each file: a third of the processor time.
-    isolate: false,
+    // The soak measures memory and delays, so each of its files has a process of its own.
+    isolate: IS_SOAK,
+    // More than the two cores of the smallest machine: tests wait for browsers, databases and programs.
+    maxWorkers: 4,
     fileParallelism: !IS_SOAK,
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/end-of-file.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: IS_SOAK ? 7_200_000 : 60_000,
+    hookTimeout: IS_SOAK ? 600_000 : 120_000,
     // A test that asserts nothing fails.
     expect: { requireAssertions: true },
   },

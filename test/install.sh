@@ -13,9 +13,6 @@ install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-
   curl:curl python3:python3 redis-server:redis-server promtool:prometheus systemd-analyze:systemd systemd-nspawn:systemd-container \
   dbus-daemon:dbus logrotate:logrotate \
   prometheus-blackbox-exporter:prometheus-blackbox-exporter
-# For the soak only: OpenStack Swift with the API of S3, and containers.
-[ "${SOAK-}" = 1 ] || exit 0
-install_debian_packages memcached:memcached swift-proxy-server:swift-proxy \
-  swift-account-server:swift-account swift-container-server:swift-container \
-  swift-object-server:swift-object podman:podman podman-compose:podman-compose \
-  debootstrap:debootstrap
+# For the full soak only: containers.
+[ "${SOAK-}" = full ] || exit 0
+install_debian_packages podman:podman podman-compose:podman-compose debootstrap:debootstrap

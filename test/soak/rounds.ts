@@ -1,14 +1,16 @@
 /**
- * Selects the form of the tests that prove a guarantee (test/RELIABILITY.md): `npm test` runs the
- * short form, `npm run soak` the full form. The soak runs only the files that import this one.
+ * How long the soak is (`npm run soak`, or with `--quick` a few minutes), and what it prints. ROUNDS multiplies
+ * the rounds: `ROUNDS=5 npm run soak -- test/soak/fleet/replicas.test.ts`.
  */
 
 /** Whether this is the full form. */
-export const IS_SOAK = process.env.SOAK === '1';
+export const IS_FULL = process.env.SOAK === 'full';
+/** @deprecated */
+export const IS_SOAK = IS_FULL;
 
-/** Chooses between the two forms, for example between numbers of rounds. */
-export function rounds(short: number, full: number): number {
-  return IS_SOAK ? full : short;
+/** The number of rounds in each form. */
+export function rounds(quick: number, full: number): number {
+  return Math.ceil((IS_FULL ? full : quick) * Number(process.env.ROUNDS ?? 1));
 }
 
 /** Prints a figure of the run, for `test/RELIABILITY.md`. */

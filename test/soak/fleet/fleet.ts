@@ -18,12 +18,12 @@ import {
   runProgram,
   startProgram,
   startProxyProgram,
-  until,
 } from '../../support/product.ts';
 import { type RunningNginx, startNginx } from '../../support/servers/nginx.ts';
 import { freePort } from '../../support/servers/ports.ts';
 import { type RedisServer, startRedis } from '../../support/servers/redis.ts';
 import { BUCKET, type RunningS3 } from '../../support/servers/s3.ts';
+import { until } from '../support/until.ts';
 
 export interface Edge {
   readonly snapshotsDir: string;

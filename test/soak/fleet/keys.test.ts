@@ -8,15 +8,10 @@ import { openDatabase } from '../../../database/open.ts';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { makeKeyPair, readSigningKey } from '../../../store/signatures/keys.ts';
-import {
-  end,
-  type ProxyProgram,
-  startProgram,
-  startProxyProgram,
-  until,
-} from '../../support/product.ts';
+import { end, type ProxyProgram, startProgram, startProxyProgram } from '../../support/product.ts';
 import { newSnapshots, SETTINGS } from '../../support/wholeness.ts';
 import { IS_SOAK, printFigure, rounds } from '../rounds.ts';
+import { until } from '../support/until.ts';
 import { makeOrigin, newStoreFolder, type ReplicaOrigin } from './make-replicas.ts';
 
 const REVOCATIONS = rounds(2, 50);

@@ -6,9 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type ProxyProgram, startProxyProgram, testKey, until } from '../../support/product.ts';
+import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
 import { type RedisServer, startRedis } from '../../support/servers/redis.ts';
 import { printFigure, rounds } from '../rounds.ts';
+import { until } from '../support/until.ts';
 import { mostInAMinute, type Sent } from './admitted.ts';
 
 const LIMIT = 120;

@@ -7,9 +7,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { end, until } from '../../support/product.ts';
+import { end } from '../../support/product.ts';
 import { startFrontClients } from '../../support/servers/front-clients.ts';
 import { printFigure, rounds } from '../rounds.ts';
+import { until } from '../support/until.ts';
 import { type Edge, type Fleet, hasKeys, startFleet } from './fleet.ts';
 
 const PROMISE = 'Fleet without its origin, stores and Redis';

@@ -4,12 +4,12 @@
  */
 import { beforeAll, expect, test } from 'vitest';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { until } from '../../support/product.ts';
 import { startFrontClients } from '../../support/servers/front-clients.ts';
 import { sendHttp1 } from '../../support/servers/nginx.ts';
 import { startS3 } from '../../support/servers/s3.ts';
 import { IS_SOAK, printFigure, rounds } from '../rounds.ts';
 import { startSwift } from '../support/servers/swift.ts';
+import { until } from '../support/until.ts';
 import { mostInAMinute, type Sent } from './admitted.ts';
 import { type Fleet, hasKeys, startFleet, storesInS3 } from './fleet.ts';
 

@@ -25,11 +25,11 @@ import {
   runProgram,
   startProgram,
   startProxyProgram,
-  until,
 } from '../../support/product.ts';
 import { type MariaDb, type MariaDbAddress, startMariaDb } from '../../support/servers/mariadb.ts';
 import { newSnapshots, SETTINGS } from '../../support/wholeness.ts';
 import { IS_SOAK, printFigure, rounds } from '../rounds.ts';
+import { until } from '../support/until.ts';
 
 const TAKEDOWNS = rounds(6, 100);
 /** Times are only compared in the full form, which needs a machine that is not too busy. */

@@ -17,10 +17,10 @@ import {
   runProgram,
   startProgram,
   startProxyProgram,
-  until,
 } from '../../support/product.ts';
 import { type MariaDb, startMariaDb } from '../../support/servers/mariadb.ts';
 import { printFigure, rounds } from '../rounds.ts';
+import { until } from '../support/until.ts';
 
 const PROMISE = 'Database gone';
 const GONE_MS = rounds(5_000, 120_000);

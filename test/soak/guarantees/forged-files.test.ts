@@ -25,8 +25,9 @@ import { encodeStatus, parseStatus } from '../../../format/status-file.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
-import { makeFolder, startProxyProgram, testKey, until, writeKeys } from '../../support/product.ts';
+import { makeFolder, startProxyProgram, testKey, writeKeys } from '../../support/product.ts';
 import { printFigure, rounds } from '../rounds.ts';
+import { until } from '../support/until.ts';
 import { changedJson, type Files, forgeFullTable } from './forged-files.ts';
 import type { ForgedOrder, ForgedResult } from './forged-files-worker.ts';
 

@@ -23,13 +23,13 @@ import {
   send,
   startProgram,
   startProxyProgram,
-  until,
 } from '../../support/product.ts';
 import { openTls, SERVER_NAME, startNginx } from '../../support/servers/nginx.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
 import { printFigure, rounds } from '../rounds.ts';
 import { makeHostile } from '../support/hostile/hostile.ts';
 import { exchange } from '../support/hostile/hostile-wire.ts';
+import { until } from '../support/until.ts';
 
 const PROMISE = 'Keys leak nowhere';
 const FUZZED = rounds(400, 20_000);

@@ -16,7 +16,6 @@ import {
   type ProxyProgram,
   startProxyProgram,
   testKey,
-  until,
 } from '../../support/product.ts';
 import {
   type FrontClientRequest,
@@ -31,6 +30,7 @@ import {
 } from '../../support/servers/nginx.ts';
 import { freePort } from '../../support/servers/ports.ts';
 import { IS_SOAK, printFigure, rounds } from '../rounds.ts';
+import { until } from '../support/until.ts';
 
 const PROMISE = 'Two proxies';
 const RESTARTS = rounds(1, 20);

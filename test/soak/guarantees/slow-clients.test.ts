@@ -11,8 +11,9 @@ import { median } from '../../bench/part.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { changeTimers } from '../../support/processes.ts';
-import { type ProxyProgram, startProxyProgram, testKey, until } from '../../support/product.ts';
+import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
 import { printFigure, rounds } from '../rounds.ts';
+import { until } from '../support/until.ts';
 import type { Attack, Opened } from './slow-attackers.ts';
 
 const PROMISE = 'Slow clients';

@@ -9,8 +9,9 @@ import { sampleCatalogue } from '../../../catalogue/sample.ts';
 import { commandsFrom } from '../../../operations/services/document-commands.ts';
 import { type Booted, bootSystemd, canBoot } from '../../../operations/services/systemd.ts';
 import { makeDatabase } from '../../../support/databases.ts';
-import { type Reply, send, until } from '../../../support/product.ts';
+import { type Reply, send } from '../../../support/product.ts';
 import { freePort } from '../../../support/servers/ports.ts';
+import { until } from '../../support/until.ts';
 
 const SCHEDULE = 'cover-catalogue-schedule';
 const ACCOUNT = 'cover-catalogue-account';

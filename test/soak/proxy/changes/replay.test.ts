@@ -21,9 +21,9 @@ import {
   runProgram,
   startProxyProgram,
   testKey,
-  until,
 } from '../../../support/product.ts';
 import { printFigure, rounds } from '../../rounds.ts';
+import { until } from '../../support/until.ts';
 
 const RUNS = rounds(15, 200);
 /** How many earlier generations a client has whose copy it brings up to date after each run. */

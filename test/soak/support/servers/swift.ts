@@ -9,9 +9,10 @@ import path from 'node:path';
 import { AwsV4Signer } from 'aws4fetch';
 import { atEndOfFile } from '../../../support/end-of-file.ts';
 import { startTied, type TiedServer } from '../../../support/processes.ts';
-import { makeFolder, send, until } from '../../../support/product.ts';
+import { makeFolder, send } from '../../../support/product.ts';
 import { freePort, listens } from '../../../support/servers/ports.ts';
 import { BUCKET, type RunningS3 } from '../../../support/servers/s3.ts';
+import { until } from '../until.ts';
 
 const KINDS = ['account', 'container', 'object'] as const;
 const USER = 'test:tester';
