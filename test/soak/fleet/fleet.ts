@@ -1,168 +1,130 @@
 /**
- * A whole fleet on loopback, as OPERATIONS.md describes it: an origin with a real database that pushes
- * to a store, edges that each run a replica and a proxy, Redis for the limits of all, and nginx, which
+ * A whole fleet on loopback, as OPERATIONS.md describes it: an origin with a database and `schedule`, which
+ * pushes to stores; edges that each run a replica and a proxy; Redis for the limits of all; and nginx, which
  * balances the load over the proxies. Everything ends with the test file.
  */
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
+import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
 import {
   end,
+  generatorVariables,
   makeFolder,
   type ProxyProgram,
-  runProgram,
+  runCommand,
+  runKeys,
   startProgram,
   startProxyProgram,
 } from '../../support/product.ts';
-import { type RunningNginx, startNginx } from '../../support/servers/nginx.ts';
+import { startNginx } from '../../support/servers/nginx.ts';
 import { freePort } from '../../support/servers/ports.ts';
-import { type RedisServer, startRedis } from '../../support/servers/redis.ts';
-import { BUCKET, type RunningS3 } from '../../support/servers/s3.ts';
+import { startRedis } from '../../support/servers/redis.ts';
+import { newSnapshots } from '../../support/wholeness.ts';
 import { until } from '../support/until.ts';
 
 export interface Edge {
-  readonly snapshotsDir: string;
   proxy: ProxyProgram;
-  replica: ChildProcess;
   /** Restarts the replica and the proxy, as an upgrade does. Resolves when the proxy is ready. */
   restart(): Promise<void>;
 }
 
-/** Where the origin pushes to: the addresses of both stores, and the variables that they need. */
-export interface Stores {
-  readonly snapshots: string;
-  readonly keys: string;
-  readonly environment: Readonly<Record<string, string>>;
-}
-
-/** Stores in new folders. */
-export function storesInFolders(): Stores {
-  const [snapshots, keys] = [path.join(makeFolder(), 'store'), path.join(makeFolder(), 'keys')];
-  mkdirSync(snapshots);
-  mkdirSync(keys);
-  return { snapshots, keys, environment: {} };
-}
-
-export function storesInS3({ environment }: RunningS3): Stores {
-  return { snapshots: `s3://${BUCKET}/public`, keys: `s3://${BUCKET}/private`, environment };
-}
-
-export interface Fleet {
-  readonly databaseUrl: string;
-  readonly edges: readonly Edge[];
-  readonly redis: RedisServer;
-  readonly nginx: RunningNginx;
-  readonly stores: Stores;
-  /** Generates from the database and pushes. @returns the id of the generation */
-  publish(): Promise<string>;
-  /** Runs a verb of `cover-catalogue keys`. @returns its output */
-  keys(...args: string[]): Promise<string>;
-  startSchedule(): ChildProcess;
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
 /** Starts a fleet with two edges, the number of proxies in the shipped nginx configuration. */
-export async function startFleet(catalogue: Catalogue, stores = storesInFolders()): Promise<Fleet> {
+export async function startFleet() {
   const redis = await startRedis();
-  const databaseUrl = await makeSqlite(catalogue);
-  const database = await openDatabase(databaseUrl);
-  await createKeysTables(database);
-  await database.close();
+  atEndOfFile(redis.stop);
+  const databaseUrl = await makeSqlite(seededCatalogue({ games: 2_000, seed: 6 }));
+  const inDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
+    const database = await openDatabase(databaseUrl);
+    return work(database).finally(database.close);
+  };
+  await inDatabase(createKeysTables);
+  const [snapshots, keys] = [newStore(), newStore()];
   const origin = {
-    DATABASE_URL: databaseUrl,
-    SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
-    SNAPSHOT_PUSH: stores.snapshots,
-    KEYS_STORE: stores.keys,
-    ...stores.environment,
-    SITE_URL: 'https://covers.example',
-    FILES_URL: 'https://files.covers.example',
-    PUBLIC_URL: 'https://api.covers.example',
+    ...generatorVariables(databaseUrl, newSnapshots()),
+    SNAPSHOT_PUSH: snapshots,
+    KEYS_STORE: keys,
     GENERATE_CRON: 'off',
   };
-
-  async function run(program: string, args: readonly string[]): Promise<string> {
-    const { code, stdout, stderr } = await runProgram(program, args, origin);
-    if (code === 0) return stdout.trim();
-    throw new Error(`${program} ${args.join(' ')} ended with ${code}:\n${stderr}`);
-  }
-  const publish = async () =>
-    (JSON.parse(await run('generator/cli/main.ts', ['--json'])) as { id: string }).id;
+  const publish = async (): Promise<string> => {
+    const { stdout, stderr } = await runCommand(runGenerator, ['--json'], origin);
+    if (stdout === '') throw new Error(stderr);
+    return JSON.parse(stdout).id;
+  };
   await publish();
-
-  const edges = [await startEdge(stores, redis.url), await startEdge(stores, redis.url)];
-  const [first, second] = edges as [Edge, Edge];
+  const edges = [
+    await startEdge(snapshots, keys, redis.url),
+    await startEdge(snapshots, keys, redis.url),
+  ] as const;
   // The line that OPERATIONS.md adds to nginx's upstream when limits are shared.
-  const serverLine = ({ proxy }: Edge) =>
-    `server 127.0.0.1:${proxy.port} max_fails=3 fail_timeout=1s;`;
-  const nginx = await startNginx(
-    first.proxy.port,
-    [[serverLine(first), `${serverLine(first)}\n${serverLine(second)}`]],
-    { backupPort: second.proxy.port },
+  const [first, second] = edges.map(
+    ({ proxy }) => `server 127.0.0.1:${proxy.port} max_fails=3 fail_timeout=1s;`,
   );
-  const fleet = {
-    databaseUrl,
+  const nginx = await startNginx(edges[0].proxy.port, [[`${first}`, `${first}\n${second}`]], {
+    backupPort: edges[1].proxy.port,
+  });
+  atEndOfFile(nginx.stop);
+  let issued = 0;
+  return {
+    inDatabase,
     edges,
     redis,
     nginx,
-    stores,
+    /** The folders to which the origin pushes. */
+    stores: [snapshots, keys],
+    /** Generates from the database and pushes. @returns the id of the generation */
     publish,
-    keys: (...args: string[]) => run('keys/cli/main.ts', args),
+    /** Issues a key, and waits until all proxies have it. */
+    async issue(limit = 1_000_000): Promise<string> {
+      const { stdout } = await runKeys(databaseUrl, ['issue', '--limit', `${limit}`]);
+      issued++;
+      // A request with a key that is not known yet would count as a guess.
+      for (const { proxy } of edges) {
+        await until(async () => (await proxy.readyz()).json.keys === issued);
+      }
+      return stdout.trim();
+    },
     startSchedule: () => startQuietly('generator/cli/schedule.ts', [], origin),
   };
-  afterAll(async () => {
-    await nginx.stop();
-    await Promise.all(
-      edges.flatMap(({ proxy, replica }) => [proxy.stop(), end(replica, 'SIGTERM')]),
-    );
-    await redis.stop();
-  });
-  return fleet;
 }
 
-async function startEdge(stores: Stores, limitsUrl: string): Promise<Edge> {
-  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+type Database = Awaited<ReturnType<typeof openDatabase>>;
+
+function newStore(): string {
+  const folder = path.join(makeFolder(), 'store');
+  mkdirSync(folder, { mode: 0o700 });
+  return folder;
+}
+
+async function startEdge(snapshots: string, keys: string, limitsUrl: string): Promise<Edge> {
   const environment = {
-    SNAPSHOTS_DIR: snapshotsDir,
-    KEYS_STORE: stores.keys,
+    SNAPSHOTS_DIR: newSnapshots(),
+    KEYS_STORE: keys,
     LIMITS_URL: limitsUrl,
     PORT: String(await freePort()),
     ADMIN_PORT: String(await freePort()),
     TRUSTED_PROXIES: '127.0.0.1',
   };
   const startReplica = () =>
-    startQuietly('commands/replica.ts', ['--from', stores.snapshots], {
-      ...environment,
-      ...stores.environment,
-    });
+    startQuietly('commands/replica.ts', ['--from', snapshots], environment);
+  let replica = startReplica();
   const edge = {
-    snapshotsDir,
-    replica: startReplica(),
-    proxy: await startProxyProgram(snapshotsDir, environment),
+    proxy: await startProxyProgram(environment.SNAPSHOTS_DIR, environment),
     async restart() {
-      await Promise.all([end(edge.replica, 'SIGTERM'), edge.proxy.stop()]);
-      edge.replica = startReplica();
-      edge.proxy = await startProxyProgram(snapshotsDir, environment);
-      await isReady(edge.proxy);
+      await Promise.all([end(replica, 'SIGTERM'), edge.proxy.stop()]);
+      replica = startReplica();
+      edge.proxy = await startProxyProgram(environment.SNAPSHOTS_DIR, environment);
+      await until(async () => (await edge.proxy.readyz()).status === 200);
     },
   };
   return edge;
-}
-
-function isReady(proxy: ProxyProgram): Promise<void> {
-  return until(async () => (await proxy.readyz()).status === 200);
-}
-
-/**
- * Waits until a proxy is ready and has this many keys. It sends no requests with keys: too many with
- * unknown ones would reach the limit of their address.
- */
-export async function hasKeys(proxy: ProxyProgram, count: number): Promise<void> {
-  await isReady(proxy);
-  await until(async () => (await proxy.readyz()).json.keys === count);
 }
 
 function startQuietly(

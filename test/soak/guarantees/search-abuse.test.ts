@@ -4,12 +4,12 @@
  */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { median } from '../../bench/part.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
 import { printFigure, rounds } from '../rounds.ts';
+import { median } from '../support/measure.ts';
 
 const PROMISE = 'Search cannot be abused';
 const GAMES = rounds(50_000, 150_000);

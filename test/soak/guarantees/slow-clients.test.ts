@@ -7,12 +7,12 @@ import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { median } from '../../bench/part.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { changeTimers } from '../../support/processes.ts';
 import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
 import { printFigure, rounds } from '../rounds.ts';
+import { median } from '../support/measure.ts';
 import { until } from '../support/until.ts';
 import type { Attack, Opened } from './slow-attackers.ts';
 

@@ -1,0 +1,158 @@
+/**
+ * A fleet behind the real nginx: its edges are restarted one after the other, keys are revoked and used, and
+ * everything behind the edges goes away. Clients notice nothing, and limits stay exact.
+ */
+import { renameSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { end } from '../../support/product.ts';
+import { startFrontClients } from '../../support/servers/front-clients.ts';
+import { sendHttp1 } from '../../support/servers/nginx.ts';
+import { IS_FULL, printFigure, rounds } from '../rounds.ts';
+import { median } from '../support/measure.ts';
+import { until } from '../support/until.ts';
+import { mostInAMinute, type Sent } from './admitted.ts';
+import { type Edge, type Fleet, startFleet } from './fleet.ts';
+
+const RESTARTS = rounds(1, 10);
+const REVOCATIONS = rounds(2, 30);
+/** The rest of the machine is busy with the quick form. */
+const REVOKED_WITHIN_MS = IS_FULL ? 5_000 : 15_000;
+const GONE_MS = IS_FULL ? 120_000 : 6_000;
+const LIMIT = 30;
+
+let fleet: Fleet;
+let schedule: ReturnType<Fleet['startSchedule']>;
+
+beforeAll(async () => {
+  fleet = await startFleet();
+  schedule = fleet.startSchedule();
+});
+
+const stateOf = async ({ proxy }: Edge) => (await proxy.readyz()).json;
+
+/** Clients that compare all responses during some work. @returns how many there were */
+async function underLoad(work: () => Promise<unknown>): Promise<number> {
+  const headers = { 'x-api-key': await fleet.issue() };
+  const clients = await startFrontClients(
+    fleet.nginx,
+    [
+      { method: 'GET', path: '/api/v1/stats', headers },
+      { method: 'GET', path: '/api/v1/search?per_page=100', headers },
+      { method: 'HEAD', path: '/api/v1/platforms', headers },
+    ],
+    { connections: 10, streams: 5 },
+  );
+  await work();
+  await clients.stop();
+  expect(clients.faults().slice(0, 20)).toEqual([]);
+  return clients.count();
+}
+
+test('a rolling restart of the fleet loses no request and resets no limit', async () => {
+  const headers = { 'x-api-key': await fleet.issue(LIMIT) };
+  const sent: Sent[] = [];
+  const spend = async (times: number) => {
+    for (; times > 0; times--) {
+      const from = performance.now();
+      const { status } = await sendHttp1(fleet.nginx, '/api/v1/stats', { headers });
+      sent.push({ status, from, to: performance.now() });
+    }
+  };
+  const requests = await underLoad(async () => {
+    await spend(LIMIT - 5);
+    for (let i = 0; i < RESTARTS; i++) {
+      for (const edge of fleet.edges) {
+        await edge.restart();
+        await spend(10);
+      }
+    }
+  });
+  expect(mostInAMinute(sent)).toBeLessThanOrEqual(LIMIT);
+  expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  printFigure('Rolling restarts of a fleet', `${RESTARTS} with ${requests} requests: 0 lost`);
+});
+
+test('a key that is revoked in the database is refused at all edges within seconds', async () => {
+  const times: number[] = [];
+  for (let round = 0; round < REVOCATIONS; round++) {
+    const key = await fleet.issue();
+    // The moment differs from round to round in relation to all intervals.
+    await pause((round * 377) % 2000);
+    await fleet.inDatabase((database) =>
+      database.run(
+        "UPDATE api_keys SET state = 'revoked' WHERE id = (SELECT MAX(id) FROM api_keys)",
+      ),
+    );
+    const revoked = performance.now();
+    for (const { proxy } of fleet.edges) {
+      await until(async () => (await proxy.get('/stats', key)).status === 401);
+    }
+    times.push(performance.now() - revoked);
+  }
+  const most = Math.max(...times);
+  printFigure(
+    'A revoked key is refused by all proxies of a fleet',
+    `${REVOCATIONS} revocations, median ${median(times).toFixed(0)} ms, at most ${most.toFixed(0)} ms`,
+  );
+  expect(most).toBeLessThan(REVOKED_WITHIN_MS);
+});
+
+test('the use of a key at all edges reaches the database, and each request counts once', async () => {
+  const key = await fleet.issue();
+  const counted = () =>
+    fleet.inDatabase(async (database) => {
+      const [[sum] = []] = await database.rows(
+        'SELECT SUM(requests) FROM key_usage WHERE key_id = (SELECT MAX(id) FROM api_keys)',
+      );
+      return Number(sum ?? 0);
+    });
+  for (const total of [2, 4]) {
+    for (const edge of fleet.edges) {
+      expect((await edge.proxy.get('/stats', key)).status).toBe(200);
+      // A proxy reports at its end; otherwise once a minute.
+      await edge.restart();
+    }
+    await until(async () => (await counted()) === total);
+  }
+});
+
+test('without origin, stores and Redis no read fails, ages grow, and everything recovers', async () => {
+  const { edges, stores } = fleet;
+  for (const edge of edges) {
+    await until(async () => (await stateOf(edge)).limits.mode === 'shared');
+  }
+  const requests = await underLoad(async () => {
+    await end(schedule, 'SIGKILL');
+    await fleet.redis.kill();
+    for (const folder of stores) renameSync(folder, `${folder}-gone`);
+    await pause(GONE_MS);
+    const least = expect.toSatisfy((seconds: number) => seconds >= GONE_MS / 1000 - 2);
+    for (const edge of edges) {
+      expect(await stateOf(edge)).toMatchObject({
+        ready: true,
+        limits: { mode: 'local' },
+        snapshot_age_seconds: least,
+        keys_age_seconds: least,
+        replica: { keys: { error: expect.stringContaining('does not exist') } },
+      });
+    }
+    for (const folder of stores) renameSync(`${folder}-gone`, folder);
+    await fleet.redis.restart();
+    schedule = fleet.startSchedule();
+  });
+  await fleet.inDatabase((database) =>
+    database.run("UPDATE games SET title = 'After the outage' WHERE id = 1"),
+  );
+  const id = await fleet.publish();
+  for (const edge of edges) {
+    await until(async () => {
+      const { snapshot, limits, keys_age_seconds } = await stateOf(edge);
+      return snapshot === id && limits.mode === 'shared' && keys_age_seconds < 15;
+    });
+  }
+  printFigure(
+    'A fleet without its origin, stores and Redis',
+    `${GONE_MS / 1000} s, ${requests} reads: 0 failed`,
+  );
+});
