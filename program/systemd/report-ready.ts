@@ -17,10 +17,13 @@ const ALIVE = 'WATCHDOG=1\n';
 const MESSAGES_PER_PERIOD = 3;
 
 /** Call it once the program does its work. */
-export function reportReady(log: Logger): void {
-  const { NOTIFY_SOCKET, WATCHDOG_PID, WATCHDOG_USEC } = process.env;
+export function reportReady(log: Logger, environment: NodeJS.ProcessEnv = process.env): void {
+  const { NOTIFY_SOCKET, WATCHDOG_PID, WATCHDOG_USEC } = environment;
   if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return;
-  const shell = spawn('sh', ['-c', PASS_ON], { stdio: ['pipe', 'ignore', 'pipe'] });
+  const shell = spawn('sh', ['-c', PASS_ON], {
+    env: environment,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
   let errors = '';
   shell.stderr.setEncoding('utf8').on('data', (text) => {
     errors += text;

@@ -3,19 +3,22 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { linksTo, makeAccounts, PEOPLE, startPages, tokenOf } from '../../support/account.ts';
 import { makeDatabase } from '../../support/databases.ts';
-import { makeFolder, until } from '../../support/product.ts';
+import { makeFolder } from '../../support/product.ts';
 import {
   type FrontReply,
-  openHttp2,
   type RunningNginx,
   SERVER_NAME,
   sendHttp1,
-  sendHttp2,
+  sendHttp2Once,
   startNginx,
 } from '../../support/servers/nginx.ts';
 import { freePort } from '../../support/servers/ports.ts';
 
 const LARGEST = 64 * 1024;
+
+/** The change of nginx.conf for account pages on another port. */
+const pagesAt = (port: number) =>
+  [['server 127.0.0.1:8081;', `server 127.0.0.1:${port};`]] as const;
 
 let pages: Server;
 let nginx: RunningNginx;
@@ -30,9 +33,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   const { port } = pages.address() as { port: number };
   // The API is not running here.
-  nginx = await startNginx(await freePort(), [
-    ['server 127.0.0.1:8081;', `server 127.0.0.1:${port};`],
-  ]);
+  nginx = await startNginx(await freePort(), pagesAt(port));
 });
 
 afterAll(async () => {
@@ -41,18 +42,16 @@ afterAll(async () => {
 });
 
 test('the account pages get requests without the proxy, with the true address, over HTTP/1.1 and HTTP/2', async () => {
-  const session = await openHttp2(nginx);
   for (const path of ['/account', '/account/api-keys?a=%2e', '/moderation/api-keys/7']) {
     received = [];
     const headers = { 'x-forwarded-for': '10.9.9.9', forwarded: 'for=10.9.9.9' };
     expect((await sendHttp1(nginx, path, { headers, from: '127.0.0.3' })).text).toBe('the pages');
-    expect((await sendHttp2(session, path)).text).toBe('the pages');
+    expect((await sendHttp2Once(nginx, path)).text).toBe('the pages');
     expect(received.map(({ url }) => url)).toEqual([path, path]);
     expect(received[0]?.headers['x-forwarded-for']).toBe('127.0.0.3');
     expect(received[0]?.headers['x-forwarded-proto']).toBe('https');
     expect(received[0]?.headers.forwarded).toBeUndefined();
   }
-  session.destroy();
 });
 
 test('the account pages accept forms of up to 64 KiB', async () => {
@@ -86,15 +85,12 @@ test('a user can sign in and request a key over HTTP/2, with cookies for TLS onl
   const mailFolder = makeFolder();
   const origin = `https://${SERVER_NAME}`;
   const real = await startPages(databaseUrl, { MAIL_FOLDER: mailFolder, PUBLIC_URL: origin });
-  const front = await startNginx(await freePort(), [
-    ['server 127.0.0.1:8081;', `server ${new URL(real.url).host};`],
-  ]);
-  const session = await openHttp2(front);
+  const front = await startNginx(await freePort(), pagesAt(Number(new URL(real.url).port)));
   const cookies = new Map<string, string>([['of_the_site', '1']]);
   let token = '';
   async function visit(path: string, fields?: Record<string, string>): Promise<FrontReply> {
     const body = fields && new URLSearchParams({ token, ...fields }).toString();
-    const reply = await sendHttp2(session, path, {
+    const reply = await sendHttp2Once(front, path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         // Over HTTP/2, browsers send each cookie in a separate field.
@@ -118,7 +114,7 @@ test('a user can sign in and request a key over HTTP/2, with cookies for TLS onl
   }
   await visit('/account/sign-in');
   expect((await visit('/account/sign-in', { email: PEOPLE.owner.email })).status).toBe(200);
-  await until(() => linksTo(PEOPLE.owner.email, mailFolder).length === 1);
+  await real.logged('mails are sent');
   const [link] = linksTo(PEOPLE.owner.email, mailFolder) as [string];
   await visit(link);
   expect((await visit('/account/sign-in/link', { link: tokenOf(link) })).status).toBe(303);
@@ -131,15 +127,12 @@ test('a user can sign in and request a key over HTTP/2, with cookies for TLS onl
   ]);
   expect((await visit('/account/account.css')).headers['content-type']).toContain('text/css');
   expect((await visit('/account/api-keys')).text).toContain('Waiting for review');
-  session.destroy();
   await front.stop();
   await real.stop();
 });
 
 test('nginx answers 502 when the account pages do not run', async () => {
-  const alone = await startNginx(await freePort(), [
-    ['server 127.0.0.1:8081;', `server 127.0.0.1:${await freePort()};`],
-  ]);
+  const alone = await startNginx(await freePort(), pagesAt(await freePort()));
   const reply = await sendHttp1(alone, '/account/api-keys');
   expect([reply.status, reply.text]).toEqual([502, '{"error":"Bad gateway"}']);
   await alone.stop();

@@ -3,7 +3,7 @@
  * and every host name belongs to the API. It has the same text as the files in operations/nginx/.
  */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeFolder, ROOT } from '../../support/product.ts';
@@ -113,22 +113,15 @@ test('connections use TLS 1.2 or 1.3, no older version', async () => {
   await expect(old).rejects.toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
 });
 
-test('a client that takes more than ten seconds for its request head is disconnected', async () => {
-  const start = performance.now();
-  const closing = async (socket: Socket) => {
-    const received = await readToEnd(socket);
-    return { received, seconds: (performance.now() - start) / 1000 };
-  };
-  const dripping = await openTls(nginx);
-  dripping.write(`${HEAD}X-Slow: `);
-  const drip = setInterval(() => dripping.write('a'), 500);
-  const mute = connect(nginx.httpsPort, '127.0.0.1');
-  const muteInTls = await openTls(nginx);
-  const ends = await Promise.all([dripping, mute, muteInTls].map(closing));
-  clearInterval(drip);
-  for (const { received, seconds } of ends) {
-    expect(received).toBe('');
-    expect(seconds).toBeGreaterThan(8);
-    expect(seconds).toBeLessThan(20);
-  }
+test('a client that sends no complete request head in time is disconnected', async () => {
+  // Otherwise the test would wait for ten seconds.
+  const front = await startNginx(await freePort(), [
+    ['client_header_timeout 10s;', 'client_header_timeout 1s;'],
+  ]);
+  const begun = await openTls(front);
+  begun.write(`${HEAD}X-Slow: `);
+  const mute = connect(front.httpsPort, '127.0.0.1');
+  const muteInTls = await openTls(front);
+  expect(await Promise.all([begun, mute, muteInTls].map(readToEnd))).toEqual(['', '', '']);
+  await front.stop();
 });

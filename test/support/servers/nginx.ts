@@ -1,20 +1,20 @@
 /**
- * A real nginx on loopback that runs the project's own configuration, either the complete nginx.conf or
- * the files for an nginx with other sites. Only addresses and paths are replaced, and each replacement
- * must occur exactly as often as expected. nginx ends with the test file, or with the process that
- * started it.
+ * A real nginx on loopback that runs the project's own nginx.conf. Only addresses and paths are replaced,
+ * and each replacement must occur exactly as often as expected. nginx ends with the test file, or with
+ * the process that started it.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { request } from 'node:https';
 import path from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { atEndOfFile } from '../end-of-file.ts';
+import { makeLog } from '../log.ts';
 import { startTied } from '../processes.ts';
-import { makeFolder, ROOT, until } from '../product.ts';
-import { freePort, listens } from './ports.ts';
+import { makeFolder, ROOT } from '../product.ts';
+import { freePort } from './ports.ts';
 
 const run = promisify(execFile);
 /** The host name in nginx.conf and in the certificate. */
@@ -35,29 +35,6 @@ export interface RunningNginx {
 /** A text of the configuration, its replacement, and how often it occurs (by default once). */
 export type Change = readonly [from: string, to: string, times?: number];
 
-/** The ports and the folder of a test's nginx. */
-export interface NginxSetup {
-  readonly httpsPort: number;
-  readonly httpPort: number;
-  /** The absolute path of a file in nginx's folder. */
-  readonly inFolder: (name: string) => string;
-}
-
-/** The files of a configuration by their names in nginx's folder; "nginx.conf" is the main one. */
-export type NginxForm = (setup: NginxSetup) => Readonly<Record<string, string>>;
-
-/** The complete nginx.conf, without other configuration. */
-const COMPLETE: NginxForm = () => ({
-  'nginx.conf': readFileSync(path.join(ROOT, 'nginx.conf'), 'utf8'),
-});
-
-let form = COMPLETE;
-
-/** Chooses the form of the configuration for the rest of this test file. */
-export function useNginxForm(chosen: NginxForm): void {
-  form = chosen;
-}
-
 /**
  * Starts nginx and waits until it listens.
  * @param upstreamPort the port of the first proxy on 127.0.0.1
@@ -74,7 +51,7 @@ export async function startNginx(
   await makeCertificate(SERVER_NAME, inFolder('fullchain.pem'), inFolder('privkey.pem'));
   const ca = readFileSync(inFolder('fullchain.pem'), 'utf8');
   const [httpsPort, httpPort, unusedPort] = await Promise.all([freePort(), freePort(), freePort()]);
-  const texts = replaceIn(form({ httpsPort, httpPort, inFolder }), [
+  const text = replaceIn(readFileSync(path.join(ROOT, 'nginx.conf'), 'utf8'), [
     ['\tlisten 443 ', `\tlisten 127.0.0.1:${httpsPort} `],
     // Not every machine has IPv6, so a second IPv4 address replaces it.
     ['\tlisten [::]:443 ', `\tlisten 127.0.0.2:${httpsPort} `],
@@ -87,60 +64,53 @@ export async function startNginx(
     ['pid /run/nginx.pid;', `pid ${inFolder('nginx.pid')};`],
     ['/var/log/nginx/cover-catalogue-access.log', inFolder('access.log')],
     ['/var/log/nginx/error.log', inFolder('error.log')],
-    // Debian's folders for these belong to root.
-    [
-      '\nhttp {\n',
-      `\nhttp {\n${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-        .map((kind) => `\t${kind}_temp_path ${inFolder(kind)};\n`)
-        .join('')}`,
-    ],
     ...changes,
   ]);
-  for (const [name, text] of Object.entries(texts)) {
-    mkdirSync(path.dirname(inFolder(name)), { recursive: true });
-    writeFileSync(inFolder(name), text);
-  }
-
-  const server = await startTied(
-    [
-      ...['nginx', '-p', folder, '-c', inFolder('nginx.conf'), '-e', inFolder('start.log')],
-      ...['-g', 'daemon off;'],
-    ],
-    { output: 'pipe' },
-  );
-  atEndOfFile(server.stop);
-  let stderr = '';
-  server.output?.setEncoding('utf8').on('data', (part) => {
-    stderr += part;
-  });
+  const { stop, stderr } = await runNginx(folder, text);
   const logs = () => {
     const files = readdirSync(folder).filter((name) => name.endsWith('.log'));
     return {
       ...Object.fromEntries(files.map((name) => [name, readFileSync(inFolder(name), 'utf8')])),
-      stderr,
+      stderr: stderr(),
     };
   };
-  try {
-    await until(() => listens(httpsPort));
-  } catch (error) {
-    throw new Error(`nginx did not start:\n${JSON.stringify(logs())}`, { cause: error });
-  }
-  return { httpsPort, httpPort, ca, stop: server.stop, logs };
+  return { httpsPort, httpPort, ca, stop, logs };
 }
 
-function replaceIn(
-  texts: Readonly<Record<string, string>>,
-  changes: readonly Change[],
-): Record<string, string> {
-  const changed = { ...texts };
+/**
+ * Runs nginx on a folder and waits until it listens.
+ * @param configuration without the folders for temporary files: Debian's belong to root
+ */
+export async function runNginx(
+  folder: string,
+  configuration: string,
+): Promise<{ stop(): Promise<void>; stderr(): string }> {
+  const file = path.join(folder, 'nginx.conf');
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((kind) => `\t${kind}_temp_path ${path.join(folder, kind)};\n`)
+    .join('');
+  writeFileSync(file, replaceIn(configuration, [['\nhttp {\n', `\nhttp {\n${temporary}`]]));
+  // On stderr, it reports its start, too.
+  const options = ['-e', 'stderr', '-g', 'daemon off; error_log stderr notice;'];
+  const command = ['nginx', '-p', folder, '-c', file, ...options];
+  const server = await startTied(command, { output: 'pipe' });
+  atEndOfFile(server.stop);
+  const log = makeLog();
+  server.output?.setEncoding('utf8').on('data', log.write);
+  server.output?.once('close', () => log.end('nginx ended'));
+  // It listens before it starts them.
+  await log.logged('start worker processes');
+  return { stop: server.stop, stderr: log.text };
+}
+
+/** @throws unless each text occurs as often as its change says */
+function replaceIn(text: string, changes: readonly Change[]): string {
+  let changed = text;
   for (const [from, to, expected = 1] of changes) {
-    let times = 0;
-    for (const [name, text] of Object.entries(changed)) {
-      const parts = text.split(from);
-      times += parts.length - 1;
-      changed[name] = parts.join(to);
-    }
+    const parts = changed.split(from);
+    const times = parts.length - 1;
     if (times !== expected) throw new Error(`The configuration has "${from}" ${times} times`);
+    changed = parts.join(to);
   }
   return changed;
 }
@@ -260,6 +230,22 @@ export function sendHttp2(
     stream.once('end', () => resolve(replyOf(status, fields, Buffer.concat(parts))));
     if (body !== undefined) stream.end(body);
   });
+}
+
+/** Sends one request over HTTP/2, on a connection of its own. */
+export async function sendHttp2Once(
+  nginx: RunningNginx,
+  target: string,
+  options: FrontRequest = {},
+): Promise<FrontReply> {
+  const session = await openHttp2(nginx, {}, options.from);
+  // The request fails as well.
+  session.on('error', () => {});
+  try {
+    return await sendHttp2(session, target, options);
+  } finally {
+    session.destroy();
+  }
 }
 
 /** Opens a TLS connection and waits for its handshake. */

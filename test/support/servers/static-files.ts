@@ -1,10 +1,7 @@
 /** A plain nginx on loopback that serves the files of a folder. It ends with the test file. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { atEndOfFile } from '../end-of-file.ts';
-import { startTied } from '../processes.ts';
-import { makeFolder, until } from '../product.ts';
-import { freePort, listens } from './ports.ts';
+import { makeFolder } from '../product.ts';
+import { runNginx } from './nginx.ts';
+import { freePort } from './ports.ts';
 
 /**
  * @param tls the files of the certificate of localhost and its key, to serve the folder over https
@@ -16,16 +13,13 @@ export async function serveFolder(
 ): Promise<string> {
   const own = makeFolder();
   const port = await freePort();
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  mkdirSync(path.join(own, 'logs'));
-  writeFileSync(
-    path.join(own, 'nginx.conf'),
+  await runNginx(
+    own,
     `worker_processes 1;
 pid ${own}/nginx.pid;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 events {}
 http {
-${temporary.map((kind) => `\t${kind}_temp_path ${own}/${kind};`).join('\n')}
 \taccess_log ${own}/access.log;
 \tserver {
 \t\tlisten 127.0.0.1:${port}${tls === undefined ? '' : ' ssl'};
@@ -35,9 +29,5 @@ ${tls === undefined ? '' : `\t\tssl_certificate ${tls.certificate};\n\t\tssl_cer
 }
 `,
   );
-  const command = ['nginx', '-p', own, '-c', `${own}/nginx.conf`, '-e', `${own}/error.log`];
-  const server = await startTied([...command, '-g', 'daemon off;'], { output: 'pipe' });
-  atEndOfFile(server.stop);
-  await until(() => listens(port));
   return `${tls === undefined ? 'http://127.0.0.1' : 'https://localhost'}:${port}/snapshots`;
 }

@@ -2,12 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { currentId } from '../../../store/generations/generations.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { filesOf, type Origin, startOrigin } from '../../support/mirrors.ts';
-import { makeFolder, startProgram } from '../../support/product.ts';
-import { type RunningNginx, startNginx } from '../../support/servers/nginx.ts';
-import { expectCurrentVerifies, finishInTime, newSnapshots } from '../../support/wholeness.ts';
+import { currentId } from '../../../../store/generations/generations.ts';
+import { seededCatalogue } from '../../../catalogue/seeded.ts';
+import { filesOf, type Origin, startOrigin } from '../../../support/mirrors.ts';
+import { makeFolder, startProgram } from '../../../support/product.ts';
+import { type RunningNginx, startNginx } from '../../../support/servers/nginx.ts';
+import { expectCurrentVerifies, finishInTime, newSnapshots } from '../../../support/wholeness.ts';
 
 let origin: Origin;
 let nginx: RunningNginx;
