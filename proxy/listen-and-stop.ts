@@ -1,5 +1,6 @@
 /** Makes an assembled proxy listen, and stops it without losing a request. */
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { listenAll } from '../program/listen.ts';
 import type { ProxyEnvironment, ProxyParts } from './assemble.ts';
 
@@ -35,13 +36,18 @@ export async function listen(
 /**
  * Lets the requests under way finish, and ends all threads.
  * @param noticeMs how long the proxy still listens
+ * @param pause waits for so many milliseconds
  */
-export async function stop(proxy: ProxyParts, noticeMs: number): Promise<void> {
+export async function stop(
+  proxy: ProxyParts,
+  noticeMs: number,
+  pause: (milliseconds: number) => Promise<unknown> = sleep,
+): Promise<void> {
   const { admin, serving, workers, snapshots, changes, accessLog, polling, state } = proxy;
   state.isStopping = true;
   serving.announceEnd();
   workers.announceEnd();
-  await new Promise((resolve) => setTimeout(resolve, noticeMs));
+  await pause(noticeMs);
   polling.stop();
   await Promise.all([serving.close(), workers.close()]);
   changes.close();

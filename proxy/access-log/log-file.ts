@@ -3,14 +3,14 @@
  * so lines are never mixed. Invariant: whatever happens to the file, every batch is done with after a
  * while, and what could not be written is counted.
  */
-import { closeSync, constants, fstatSync, openSync, write } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, write as writeToDescriptor } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 import type { Batch, HandOn } from './thread-lines.ts';
 
-const writeAsync = promisify(write);
+const writeAsync = promisify(writeToDescriptor);
 const STDOUT = 1;
 const LINE_FEED = 10;
 // Without O_NONBLOCK, opening a named pipe would wait for a reader.
@@ -23,6 +23,9 @@ const PAUSE_MS = 100;
 const REPORT_MS = 60_000;
 /** When the proxy stops, it waits this long for the last lines. */
 const LAST_LINES_MS = 1_000;
+
+/** Writes some of the bytes, at least one. */
+type Write = (descriptor: number, bytes: Buffer) => Promise<{ readonly bytesWritten: number }>;
 
 export interface LogFile {
   readonly handOn: HandOn;
@@ -41,7 +44,12 @@ export interface LogFile {
  * @param droppedByThreads how many lines the threads have dropped because this writer was too slow
  * @throws Error of the system if the file cannot be opened
  */
-export function openLogFile(file: string, droppedByThreads: () => number, log: Logger): LogFile {
+export function openLogFile(
+  file: string,
+  droppedByThreads: () => number,
+  log: Logger,
+  write: Write = writeAsync,
+): LogFile {
   const name = file === '' ? 'stdout' : path.resolve(file);
   let descriptor = file === '' ? STDOUT : openToAppend(file);
   const queue: { readonly batch: Batch; readonly done: () => void }[] = [];
@@ -90,7 +98,7 @@ export function openLogFile(file: string, droppedByThreads: () => number, log: L
   async function writeSome(bytes: Buffer): Promise<number> {
     for (;;) {
       try {
-        return (await writeAsync(descriptor, bytes)).bytesWritten;
+        return (await write(descriptor, bytes)).bytesWritten;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
         await sleep(PAUSE_MS, undefined, { ref: false });

@@ -43,6 +43,8 @@ export interface ServerOptions {
   readonly times?: ClientTimes;
   /** The limits and counts of the server's connections, from `newConnectionCells`. */
   readonly connections?: Float64Array;
+  /** A monotonic clock in milliseconds, for connections whose clients do not read. */
+  readonly now?: () => number;
 }
 
 export interface ApiServer {
@@ -60,7 +62,7 @@ export function makeServer(
   log: Logger,
   options: ServerOptions = {},
 ): ApiServer {
-  const { times = CLIENT_TIMES } = options;
+  const { times = CLIENT_TIMES, now = () => performance.now() } = options;
   let isEnding = false;
   const server = makeNodeServer(times, onRequest);
   const fastPath = makeFastPath({
@@ -76,7 +78,7 @@ export function makeServer(
     options.connections ?? newConnectionCells(),
     // A connection with a response that was written but not yet read by the client is not busy.
     (socket) => fastPath.isAnswering(socket) || isResponding(socket),
-    () => performance.now(),
+    now,
   );
   server.on('connection', (socket) => {
     const noteUse = connections.take(socket);

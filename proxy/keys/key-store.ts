@@ -30,20 +30,21 @@ export interface KeyStore extends Omit<KeyTable, 'replace'> {
 }
 
 /**
- * @param announce called with all keys whenever one changed, to send them to the other serving threads
+ * @param announce called with all keys whenever one changed, to send them to the other serving threads;
+ * may return a promise that they know the keys, for which `refresh` waits
  * @param now the clock of the windows
  * @param threads how many serving threads count requests
  */
 export function makeKeyStore(
   snapshotsDir: string,
-  announce: (keys: readonly SharedKey[]) => void,
+  announce: (keys: readonly SharedKey[]) => Promise<void> | void,
   now: () => number,
   threads = 1,
 ): KeyStore {
   const table = makeKeyTable();
   let usesById = new Map<number, SharedArrayBuffer>();
 
-  function take(text: string): void {
+  async function take(text: string): Promise<void> {
     const keys = parseKeys(text).map((entry): SharedKey => {
       const key = { ...entry, uses: usesById.get(entry.id) ?? newUseCounts(threads) };
       const known = table.byHash(entry.hash);
@@ -54,8 +55,9 @@ export function makeKeyStore(
       return { ...key, window: makeRollingWindow(key.limit, window?.times(now())).memory };
     });
     usesById = new Map(keys.map(({ id, uses }) => [id, uses]));
-    announce(keys);
+    const isAnnounced = announce(keys);
     table.replace(keys);
+    await isAnnounced;
   }
 
   return {
@@ -65,10 +67,10 @@ export function makeKeyStore(
   };
 }
 
-/** Reads the file when it has changed. @param take gets its content, and throws if it is damaged */
+/** Reads the file when it has changed. @param take gets its content, and rejects if it is damaged */
 function makeFileReader(
   file: string,
-  take: (text: string) => void,
+  take: (text: string) => Promise<void>,
 ): Pick<KeyStore, 'refresh' | 'fault' | 'confirmedAt'> {
   let content: Buffer | undefined;
   let confirmedAt: number | undefined;
@@ -81,7 +83,7 @@ function makeFileReader(
     const found = await readBoundedFile(file, LARGEST_KEYS_FILE);
     const isNew = content === undefined || !found.equals(content);
     if (isNew) {
-      take(found.toString('utf8'));
+      await take(found.toString('utf8'));
       content = found;
     }
     confirmedAt = mtimeMs;

@@ -38,7 +38,7 @@ export type ToWorker =
   | { readonly type: 'changes'; readonly number: number; readonly reply: PageReply };
 
 export type FromWorker =
-  | { readonly type: 'listening' | 'closed' }
+  | { readonly type: 'listening' | 'keys known' | 'closed' }
   /** Lines for the access log. The next ones are sent after the answer 'lines done'. */
   | { readonly type: 'log lines'; readonly batch: Batch }
   /** The worker serves the generation, and no longer uses the memory of the one before. */

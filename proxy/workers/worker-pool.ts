@@ -14,7 +14,8 @@ import type { Snapshots } from '../snapshot/snapshots.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 
 export interface WorkerPool {
-  announceKeys(keys: readonly SharedKey[]): void;
+  /** Resolves when all workers know the keys. */
+  announceKeys(keys: readonly SharedKey[]): Promise<void>;
   /** Resolves when all workers listen on the first thread's port. */
   listen(port: number, host: string): Promise<void>;
   announceEnd(): void;
@@ -61,14 +62,17 @@ export function startWorkers(
   };
 
   /** Sends a message to all workers; resolves when each has replied with a message of type `answer`. */
-  async function request(message: ToWorker, answer: 'listening' | 'closed'): Promise<void> {
+  async function request(
+    message: ToWorker,
+    answer: 'listening' | 'keys known' | 'closed',
+  ): Promise<void> {
     const answers = workers.map((worker) => untilMessage(worker, answer));
     sendAll(message);
     await Promise.all(answers);
   }
 
   return {
-    announceKeys: (keys) => sendAll({ type: 'keys', keys }),
+    announceKeys: (keys) => request({ type: 'keys', keys }, 'keys known'),
     listen: (port, host) => request({ type: 'listen', port, host }, 'listening'),
     announceEnd: () => sendAll({ type: 'announce end' }),
     async close() {

@@ -57,6 +57,7 @@ main.on('message', async (message: ToWorker) => {
     }
     case 'keys':
       keys.replace(message.keys);
+      send({ type: 'keys known' });
       break;
     case 'serve':
       await snapshots.serve(message.files);

@@ -16,24 +16,22 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { MANIFEST, MINISEARCH } from '../../../format/layout.ts';
-import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
-import { writePieces } from '../../../proxy/http/message/write-pieces.ts';
-import { hashOfFile } from '../../../store/files/checked-files.ts';
+import { MANIFEST, MINISEARCH } from '../../../../format/layout.ts';
+import { encodeManifest, makeManifest } from '../../../../format/manifest.ts';
+import { hashOfFile } from '../../../../store/files/checked-files.ts';
 import {
   currentId,
   generationDir,
   pointCurrentTo,
-} from '../../../store/generations/generations.ts';
-import { readManifest } from '../../../store/generations/manifest-file.ts';
-import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { printFigure, rounds } from '../../soak/rounds.ts';
+} from '../../../../store/generations/generations.ts';
+import { readManifest } from '../../../../store/generations/manifest-file.ts';
+import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
 import {
   makeFolder,
   PARSERS,
@@ -41,9 +39,10 @@ import {
   startProxyProgram,
   type TestKey,
   testKey,
-  until,
-} from '../../support/product.ts';
-import { openSocket } from '../../support/servers/sockets.ts';
+} from '../../../support/product.ts';
+import { openSocket } from '../../../support/servers/sockets.ts';
+import { printFigure, rounds } from '../../rounds.ts';
+import { until } from '../../support/until.ts';
 
 const MEGABYTE = 1024 * 1024;
 const SIZE = rounds(48, 256) * MEGABYTE;
@@ -274,37 +273,6 @@ describe.each(PARSERS)('over %s', { timeout: 300_000 }, (name, fields) => {
     printFigure(`A cached game during downloads (${name})`, figure);
     expect(during, figure).toBeLessThan(alone * 2 + 2);
   });
-});
-
-test('a client that does not take a piece in time loses its connection', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
-  const client = await openSocket((server.address() as AddressInfo).port);
-  client.on('error', () => {}).pause();
-  const socket = await accepted;
-  let made = 0;
-  let isEnded = false;
-  async function* pieces(): AsyncGenerator<Buffer> {
-    try {
-      for (;;) {
-        made++;
-        yield Buffer.alloc(MEGABYTE);
-      }
-    } finally {
-      isEnded = true;
-    }
-  }
-  const began = performance.now();
-  const write = (piece: Buffer, onTaken: () => void) => socket.write(piece, onTaken);
-  expect(await writePieces(pieces(), { socket, write, longestMs: 300 })).toBe(false);
-  expect(performance.now() - began).toBeGreaterThan(290);
-  expect(socket.destroyed).toBe(true);
-  expect(isEnded).toBe(true);
-  // Only what the kernel has taken, and one piece.
-  expect(made).toBeLessThan(20);
-  client.destroy();
-  server.close();
 });
 
 test('a compressed large file is the same', async () => {

@@ -1,0 +1,232 @@
+/**
+ * More connections than the process may have open files. Unused connections are closed to make room
+ * for others, and no other work of the proxy fails for lack of descriptors.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../../database/open.ts';
+import { makeSampleSqlite } from '../../../catalogue/snapshots.ts';
+import { withOpenFiles } from '../../../support/processes.ts';
+import {
+  generate,
+  makeFolder,
+  type ProxyProgram,
+  send,
+  startProxyProgram,
+  testKey,
+  writeKeys,
+} from '../../../support/product.ts';
+import { openSocket } from '../../../support/servers/sockets.ts';
+import { until } from '../../support/until.ts';
+
+const FILES = 150;
+const ATTACKERS = 400;
+const DROPPED = 'api_connections_dropped_total{which="unused"}';
+
+const key = testKey(1);
+let databaseUrl: string;
+let dir: string;
+
+beforeAll(async () => {
+  databaseUrl = await makeSampleSqlite();
+  dir = `${makeFolder()}/snapshots`;
+  await generate(databaseUrl, dir);
+  writeKeys(dir, [key]);
+});
+
+/**
+ * Sends a request on a new connection, and once more on another one if that is closed without a response,
+ * as HTTP clients do (RFC 9112, section 9.3.1): on a busy machine, connections of the attack may reach a
+ * thread between a new connection and its request.
+ */
+function request(proxy: ProxyProgram, target = '/stats', sent = key) {
+  const get = () => proxy.get(target, sent.key, { connection: 'close' });
+  return get().catch(get);
+}
+
+async function metric(proxy: ProxyProgram, name: string): Promise<number> {
+  const lines = (await proxy.metrics()).split('\n');
+  return Number(lines.find((line) => line.startsWith(`${name} `))?.split(' ')[1]);
+}
+
+const logged = (proxy: ProxyProgram, text: string) =>
+  proxy
+    .log()
+    .split('\n')
+    .filter((line) => line.includes(text)).length;
+
+/**
+ * Opens connections and sends the same bytes on each. A whole request is answered before the next
+ * connection is opened: answered later, it would count as used later.
+ */
+async function openMany(proxy: ProxyProgram, count: number, first: string): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = await openSocket(proxy.port);
+    socket.on('error', () => {}).resume();
+    sockets.push(socket);
+    if (first === '') continue;
+    const answered = new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
+    socket.write(first);
+    if (first.endsWith('\r\n\r\n')) await answered;
+  }
+  return sockets;
+}
+
+const stats = (fields = '') =>
+  `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${fields}\r\n`;
+
+const ATTACKS: readonly (readonly [string, string])[] = [
+  ['send nothing', ''],
+  ['stay after a response', stats()],
+  ['stay after a response through Node’s parser', stats('TE: x\r\n')],
+  ['send half a head', stats().slice(0, 40)],
+];
+
+describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (threads) => {
+  test(`${ATTACKERS} unused connections keep nobody out`, {
+    timeout: 60_000,
+  }, async () => {
+    const proxy = await startProxyProgram(
+      dir,
+      { PROXY_THREADS: String(threads), ADDRESS_RATE_LIMIT: '100000' },
+      withOpenFiles(FILES),
+    );
+    await until(async () => (await request(proxy)).status === 200);
+    const limit = await metric(proxy, 'api_connections_limit');
+    expect(limit).toBeGreaterThanOrEqual(16);
+    expect(limit).toBeLessThan(FILES - 50);
+    const sockets: Socket[] = [];
+    // The kernel accepts connections before a thread does. If a thread accepted these after that of the
+    // next request, it could close that one before the request arrives.
+    const attack = async (count: number, first: string) => {
+      sockets.push(...(await openMany(proxy, count, first)));
+      await until(async () => {
+        const accepted = await metric(proxy, 'api_connections');
+        return accepted >= sockets.filter(({ destroyed }) => !destroyed).length;
+      });
+    };
+    for (const [, first] of ATTACKS) {
+      await attack(ATTACKERS / ATTACKS.length, first);
+      expect((await request(proxy)).status).toBe(200);
+      expect((await proxy.readyz()).status).toBe(200);
+    }
+    expect(await metric(proxy, DROPPED)).toBeGreaterThan(ATTACKERS - (FILES - 50));
+    // The limit follows the number of open descriptors, and the connections follow it within a second.
+    await until(async () => {
+      const held = await metric(proxy, 'api_connections');
+      return held <= (await metric(proxy, 'api_connections_limit'));
+    });
+
+    // Work that needs files continues: a new generation, whose packs stay open, and new keys.
+    const before = (await request(proxy)).headers['x-snapshot'];
+    const database = await openDatabase(databaseUrl);
+    await database.run('UPDATE games SET title = ? WHERE id = (SELECT MIN(id) FROM games)', [
+      `Title ${threads}`,
+    ]);
+    await database.close();
+    let isGenerating = true;
+    // The episode of too many connections goes on, however long the run takes.
+    const keepAttacking = async () => {
+      for (; isGenerating; await pause(500)) await attack(1, '');
+    };
+    const generated = generate(databaseUrl, dir).finally(() => {
+      isGenerating = false;
+    });
+    await Promise.all([generated, keepAttacking()]);
+    const another = testKey(2);
+    writeKeys(dir, [key, another]);
+    await until(async () => {
+      await attack(10, '');
+      const { status, headers } = await request(proxy, '/stats', another);
+      return status === 200 && headers['x-snapshot'] !== before;
+    });
+
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await metric(proxy, 'api_connections')) < 5);
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => request(proxy, '/platforms')),
+    );
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+    // Closed connections are counted once a second, and an episode ends five seconds after the last.
+    await until(() => logged(proxy, 'connections are within the limit again') === 1);
+    expect(logged(proxy, 'too many connections')).toBe(1);
+    expect(logged(proxy, 'EMFILE')).toBe(0);
+    expect(await proxy.stop()).toBe(0);
+  });
+});
+
+test('clients that use their connections keep them while unused ones are closed', async () => {
+  const proxy = await startProxyProgram(dir, {}, withOpenFiles(FILES));
+  const limit = await metric(proxy, 'api_connections_limit');
+  const used = await openMany(proxy, 6, '');
+  let answers = 0;
+  for (const socket of used) {
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      answers += text.split('HTTP/1.1 200 OK').length - 1;
+    });
+  }
+  const unused: Socket[] = [];
+  for (let round = 1; unused.length < limit * 4; round++) {
+    // Half of the requests go through Node's parser.
+    for (const [index, socket] of used.entries()) socket.write(stats(index % 2 ? 'TE: x\r\n' : ''));
+    await until(() => answers === used.length * round);
+    unused.push(...(await openMany(proxy, Math.floor(limit / 4), stats())));
+  }
+  expect(used.filter((socket) => socket.closed)).toEqual([]);
+  expect(await metric(proxy, DROPPED)).toBeGreaterThan(limit * 2);
+  for (const socket of [...used, ...unused]) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+});
+
+test('clients that do not read are disconnected if others need their connections', async () => {
+  const proxy = await startProxyProgram(dir, {}, withOpenFiles(FILES));
+  const limit = await metric(proxy, 'api_connections_limit');
+  const page = stats().replace('/stats', '/search?per_page=100').repeat(200);
+  const readers: Socket[] = [];
+  for (let i = 0; i < limit; i++) {
+    const socket = await openSocket(proxy.port);
+    socket.on('error', () => {}).pause();
+    socket.write(page);
+    readers.push(socket);
+  }
+  await until(async () => {
+    const reply = await request(proxy).catch(() => undefined);
+    return reply?.status === 200;
+  });
+  expect((await proxy.readyz()).status).toBe(200);
+  for (const socket of readers) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+});
+
+test('a request under way keeps its connection, however long it takes', async () => {
+  let answer: (() => void) | undefined;
+  const pages = createServer((_, response) => {
+    answer = () => response.end('the page');
+  });
+  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
+  const { port } = pages.address() as AddressInfo;
+  const proxy = await startProxyProgram(
+    dir,
+    { ACCOUNT_URL: `http://127.0.0.1:${port}` },
+    withOpenFiles(FILES),
+  );
+  const limit = await metric(proxy, 'api_connections_limit');
+  const page = send(`${proxy.url}/account`);
+  await until(() => answer !== undefined);
+  const unused = await openMany(proxy, limit * 2, '');
+  answer?.();
+  expect(await page).toMatchObject({ status: 200, text: 'the page' });
+  for (const socket of unused) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+  pages.close();
+});
+
+test('a limit that is too low still allows some connections, and a warning is logged', async () => {
+  const proxy = await startProxyProgram(dir, {}, withOpenFiles(90));
+  await until(async () => (await request(proxy)).status === 200);
+  expect(logged(proxy, 'the limit on open files is too low')).toBe(1);
+  expect(await proxy.stop()).toBe(0);
+});
