@@ -2,22 +2,11 @@
  * Forged generations with valid hashes. Opening each is either refused with an error that names a
  * file, or the generation is served without hanging and without reading outside its files.
  */
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { encodeHold, isReason, parseHold } from '../../../format/hold-file.ts';
-import { openRecordIndex } from '../../../format/index/record-index.ts';
 import { encodeKeyUsage, parseKeyUsage } from '../../../format/key-usage.ts';
 import { encodeKeys, isKeyEntry, parseKeys } from '../../../format/keys-file.ts';
 import { isGenerationId } from '../../../format/layout.ts';
@@ -25,14 +14,13 @@ import { encodeStatus, parseStatus } from '../../../format/status-file.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
-import { makeFolder, startProxyProgram, testKey, writeKeys } from '../../support/product.ts';
+import { makeFolder } from '../../support/product.ts';
 import { printFigure, rounds } from '../rounds.ts';
-import { until } from '../support/until.ts';
-import { changedJson, type Files, forgeFullTable } from './forged-files.ts';
+import { changedJson, type Files } from './forged-files.ts';
 import type { ForgedOrder, ForgedResult } from './forged-files-worker.ts';
 
-const FORGERIES = rounds(300, 100_000);
-const JSON_CHANGES = rounds(1_000, 20_000);
+const FORGERIES = rounds(200, 10_000);
+const JSON_CHANGES = rounds(1_000, 10_000);
 const HANG_SECONDS = 30;
 
 let dir: string;
@@ -124,9 +112,7 @@ function run(seeds: ForgedOrder['seeds']): Promise<ForgedResult> {
   });
 }
 
-test(`each of ${FORGERIES} forged generations is refused with the name of a file, or served safely`, {
-  timeout: rounds(120_000, 7_200_000),
-}, async () => {
+test(`each of ${FORGERIES} forged generations is refused with the name of a file, or served safely`, async () => {
   const { refused, served, longest, faults } = await run({ from: 1, to: 1 + FORGERIES });
   expect(faults).toEqual([]);
   expect(refused + served).toBe(FORGERIES);
@@ -136,48 +122,6 @@ test(`each of ${FORGERIES} forged generations is refused with the name of a file
     'A damaged generation is never served',
     `${FORGERIES} forgeries with valid hashes: ${refused} refused with the name of a file, ${served} served within their files; the slowest took ${longest.toFixed(0)} ms`,
   );
-});
-
-test('a lookup in a hash table without an empty slot ends', async () => {
-  const { files } = forgeFullTable(base);
-  const content = (name: string) => files.get(name) as Uint8Array;
-  const index = openRecordIndex(content);
-  expect(index.games.slots.includes(0)).toBe(false);
-  // In a worker thread that can be ended, so that the test fails instead of hanging.
-  const found = await callInWorker('../../format/index/record-index.ts', 'findGame', [
-    index,
-    0,
-    'none',
-  ]);
-  expect(found).toBe('undefined');
-});
-
-test('the proxy refuses a hash table without an empty slot and names its file', async () => {
-  const { files, id } = forgeFullTable(base);
-  const snapshotsDir = path.join(dir, '../..');
-  for (const [name, bytes] of files) {
-    const file = path.join(snapshotsDir, 'generations', id, name);
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, bytes);
-  }
-  const key = testKey(1);
-  writeKeys(snapshotsDir, [key]);
-  const proxy = await startProxyProgram(snapshotsDir);
-  const get = (target: string) => proxy.get(target, key.key);
-  const before = readlinkSync(path.join(snapshotsDir, 'current'));
-  symlinkSync(path.join('generations', id), path.join(snapshotsDir, 'next'));
-  renameSync(path.join(snapshotsDir, 'next'), path.join(snapshotsDir, 'current'));
-  const readiness = async () => (await proxy.readyz()).json;
-  await until(async () => (await readiness()).refused !== null);
-  expect((await readiness()).refused).toEqual({
-    id,
-    error: expect.stringMatching(/^index\/paths\.bin is damaged: .* slots are taken, by 60 games/),
-  });
-  const [platform] = targets.filter((target) => /^\/games\/[^/]+\/none$/.test(target));
-  const { status, headers } = await get(platform as string);
-  expect([status, headers['x-snapshot']]).toEqual([404, undefined]);
-  expect((await get('/stats')).headers['x-snapshot']).toBe(path.basename(before));
-  await proxy.kill();
 });
 
 describe('the JSON files of a snapshots folder', () => {
@@ -270,23 +214,3 @@ describe('the JSON files of a snapshots folder', () => {
     expect(refused).toBeLessThan(JSON_CHANGES);
   });
 });
-
-/** Calls a function of a module in a worker thread. @returns its result as text; rejects if it hangs */
-function callInWorker(module: string, name: string, args: readonly unknown[]): Promise<string> {
-  const script = `
-    const { parentPort, workerData } = require('node:worker_threads');
-    import(workerData.module).then((module) => {
-      parentPort.postMessage(String(module[workerData.name](...workerData.args)));
-    });`;
-  const workerData = { module: new URL(module, import.meta.url).href, name, args };
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(script, { eval: true, workerData });
-    const timer = setTimeout(() => {
-      void worker.terminate();
-      reject(new Error(`${name} hung.`));
-    }, 10_000);
-    worker.once('message', resolve);
-    worker.once('error', reject);
-    worker.once('exit', () => clearTimeout(timer));
-  });
-}

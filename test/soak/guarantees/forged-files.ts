@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { type Column, encodeColumns, openColumns } from '../../../format/index/columns.ts';
-import { generationId, MANIFEST, PATH_INDEX } from '../../../format/layout.ts';
+import { generationId, MANIFEST } from '../../../format/layout.ts';
 import {
   contentHash,
   encodeManifest,
@@ -220,11 +220,4 @@ function withManifest(files: Map<string, Uint8Array>, changed: readonly string[]
   } catch {
     return { files, id: '000001-000000000000' };
   }
-}
-
-/** A generation whose hash table of games has no empty slot. */
-export function forgeFullTable(base: Files): Forgery {
-  const file = fillSlots(aligned(base.get(PATH_INDEX) as Uint8Array), makeRandom(1));
-  const files = new Map([...base, [PATH_INDEX, file]]);
-  return { ...withManifest(files, [PATH_INDEX]), changes: ['no empty slot'] };
 }

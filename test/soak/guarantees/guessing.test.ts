@@ -4,19 +4,19 @@
  * work.
  */
 import { Pool } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { send, startProxyProgram, testKey } from '../../support/product.ts';
 import { SERVER_NAME, startNginx } from '../../support/servers/nginx.ts';
-import { printFigure, rounds } from '../rounds.ts';
+import { IS_FULL, printFigure } from '../rounds.ts';
 
 const PROMISE = 'Guessing is slow';
 /** How many guesses are looked up in any minute. */
 const LIMIT = 60;
 const WINDOW_MS = 60_000;
-const GUESSING_MS = rounds(2_000, 150_000);
+const GUESSING_MS = IS_FULL ? 130_000 : 2_000;
 const GUESSERS = 8;
 /** Without pauses the test would only measure how fast the proxy can refuse. */
 const PAUSE_MS = 4;
@@ -88,9 +88,6 @@ test.concurrent.for([
   ['through nginx', '127.0.0.1', true],
 ] as const)(
   `at most ${LIMIT} guesses per minute are looked up %s`,
-  {
-    timeout: GUESSING_MS + 60_000,
-  },
   // A concurrent test needs its own `expect`, or vitest does not count its assertions.
   async ([name, trusted, isFront], { expect }) => {
     const { pool, adminUrl, headers } = await openAccess(trusted, isFront);
@@ -158,26 +155,3 @@ test.concurrent.for([
     );
   },
 );
-
-test('behind a trusted proxy each client has its own limit and cannot use up that of another', async () => {
-  const proxy = await startProxyProgram(snapshotsDir, {
-    TRUSTED_PROXIES: '127.0.0.1',
-    ADDRESS_RATE_LIMIT: '3',
-  });
-  const guess = async (forwardedFor: string) => {
-    const headers = { 'x-api-key': makeKey(), 'x-forwarded-for': forwardedFor };
-    return (await send(`${proxy.url}/api/v1/stats`, { headers })).status;
-  };
-  // The trusted proxy appended the last address; the addresses before it are the client's claims.
-  const statuses: number[] = [];
-  for (let i = 0; i < 5; i++) statuses.push(await guess(`203.0.113.${i}, 198.51.100.1`));
-  expect(statuses).toEqual([401, 401, 401, 429, 429]);
-  expect(await guess('198.51.100.2')).toBe(401);
-  expect(await guess('203.0.113.0')).toBe(401);
-  // A client may use every address of its /64.
-  const many: number[] = [];
-  for (let i = 0; i < 5; i++) many.push(await guess(`2001:db8:1:2:${i}::${i}`));
-  expect(many).toEqual([401, 401, 401, 429, 429]);
-  expect(await guess('2001:db8:1:3::1')).toBe(401);
-  await proxy.kill();
-});

@@ -7,14 +7,14 @@ import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
 import { CURRENT } from '../../../format/layout.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { KINDS, makeDatabase, sharedMariaDb } from '../../support/databases.ts';
+import { sharedMariaDb } from '../../support/databases.ts';
 import { makeTraceFinder } from '../../support/key-traces.ts';
 import {
   end,
@@ -32,7 +32,7 @@ import { exchange } from '../support/hostile/hostile-wire.ts';
 import { until } from '../support/until.ts';
 
 const PROMISE = 'Keys leak nowhere';
-const FUZZED = rounds(400, 20_000);
+const FUZZED = rounds(400, 10_000);
 const AT_ONCE = 24;
 
 function percentEncode(text: string): string {
@@ -130,9 +130,7 @@ function readFolder(folder: string): [string, Buffer][] {
     .map((file) => [file, readFileSync(file)]);
 }
 
-test('proxy, nginx, schedule, command line and database leave no trace of a key', {
-  timeout: rounds(120_000, 1_800_000),
-}, async () => {
+test('proxy, nginx, schedule, command line and database leave no trace of a key', async () => {
   const database = `test_leaks_${process.pid}`;
   const DATABASE_URL = await (await sharedMariaDb()).createDatabase(database);
   const opened = await openDatabase(DATABASE_URL);
@@ -272,33 +270,4 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
     PROMISE,
     `${canaries.length} canaries in ${sent} requests, ${outputs.length} files, logs and dumps (${(bytes / 2 ** 20).toFixed(1)} MiB): 0 found`,
   );
-});
-
-describe.each(KINDS)('on %s', (kind) => {
-  test('the commands for keys neither print a key again nor store it', async () => {
-    const DATABASE_URL = await makeDatabase(kind);
-    const keys = (...args: string[]) => runProgram('keys/cli/main.ts', args, { DATABASE_URL });
-    const key = (await keys('issue', '--note', 'a test')).stdout.trim();
-    const find = makeTraceFinder(key);
-    expect(find(key)).toBeDefined();
-    for (const args of [
-      ['limit', '1', '7'],
-      ['revoke', '1', '--reason', 'a test'],
-      ['revoke', '1', '--reason', 'again'],
-      ['list'],
-    ]) {
-      const { stdout, stderr } = await keys(...args);
-      expect(find(stdout + stderr)).toBeUndefined();
-    }
-    const database = await openDatabase(DATABASE_URL);
-    const rows = await database.rows('SELECT * FROM api_keys');
-    await database.close();
-    expect(rows).toHaveLength(1);
-    expect(find(JSON.stringify(rows))).toBeUndefined();
-    if (kind === 'sqlite') {
-      for (const [, bytes] of readFolder(path.dirname(DATABASE_URL.slice('sqlite:'.length)))) {
-        expect(find(bytes)).toBeUndefined();
-      }
-    }
-  });
 });

@@ -8,14 +8,14 @@ import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
-import { printFigure, rounds } from '../rounds.ts';
+import { IS_FULL, printFigure } from '../rounds.ts';
 import { median } from '../support/measure.ts';
 
 const PROMISE = 'Search cannot be abused';
-const GAMES = rounds(50_000, 150_000);
-const ROUNDS = rounds(5, 9);
+const GAMES = IS_FULL ? 150_000 : 50_000;
+const ROUNDS = IS_FULL ? 9 : 5;
 /** Queries of each kind in each round. */
-const QUERIES = rounds(15, 40);
+const QUERIES = IS_FULL ? 40 : 15;
 /** The resolution of the event-loop delay in the metrics: shorter delays are not measured. */
 const RESOLUTION_MS = 10;
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const snapshotsDir = await makeSnapshots(catalogue, [key]);
   proxy = await startProxyProgram(snapshotsDir);
   pool = new Pool(proxy.url, { connections: 1 });
-}, 600_000);
+});
 
 afterAll(() => pool.close());
 
@@ -138,9 +138,7 @@ function scan(word: string): { cpu: number; delay: number } {
 const quantile = (numbers: readonly number[], share: number) =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)];
 
-test(`none of ${Object.keys(KINDS).length} kinds of expensive queries blocks the event loop longer than a scan of the titles`, {
-  timeout: rounds(120_000, 900_000),
-}, async () => {
+test(`none of ${Object.keys(KINDS).length} kinds of expensive queries blocks the event loop longer than a scan of the titles`, async () => {
   const costs = new Map<string, { cpu: number; delay: number }[]>();
   const scans: { cpu: number; delay: number }[] = [];
   for (const makeQuery of Object.values(KINDS)) await measure(makeQuery);
@@ -174,12 +172,5 @@ test(`none of ${Object.keys(KINDS).length} kinds of expensive queries blocks the
   for (const { kind, cpu, delay } of found) {
     expect(cpu, kind).toBeLessThan(plainScan.cpu);
     expect(delay, kind).toBeLessThan(2 * plainScan.delay + RESOLUTION_MS / 10);
-  }
-});
-
-test('a query that is too long is refused without a search', async () => {
-  for (const query of [`q=${'a'.repeat(101)}`, `q=${'%F0%A0%AE%B7'.repeat(101)}`, 'q=a&q=b']) {
-    const { status } = await proxy.get(`/search?${query}`, key.key);
-    expect([query, status]).toEqual([query, 400]);
   }
 });

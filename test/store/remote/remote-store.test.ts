@@ -8,8 +8,6 @@ import { contentOf, readUpTo } from '../../../store/remote/content.ts';
 import { openRemote } from '../../../store/remote/open-remote.ts';
 import type { GetOptions, RemoteStore } from '../../../store/remote/remote.ts';
 import { TransferError } from '../../../store/transfer/try-again.ts';
-import { IS_SOAK } from '../../soak/rounds.ts';
-import { startSwift } from '../../soak/support/servers/swift.ts';
 import { makeFolder } from '../../support/product.ts';
 import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
 import { serveFolder } from '../../support/servers/static-files.ts';
@@ -17,20 +15,17 @@ import { serveFolder } from '../../support/servers/static-files.ts';
 const STALL = { stallSeconds: 5 };
 let store: RemoteStore;
 let server: RunningS3 | undefined;
-let swift: RunningS3 | undefined;
 let opened = 0;
 
 afterEach(() => store.close());
 
-/** Swift is a server of another kind that speaks the protocol of S3. */
-const KINDS = ['folder', 's3', ...(IS_SOAK ? (['swift'] as const) : [])] as const;
+const KINDS = ['folder', 's3'] as const;
 
 /** Opens a new store. Those in S3 share a bucket and have different prefixes. */
 async function openEmpty(kind: (typeof KINDS)[number]): Promise<RemoteStore> {
   if (kind === 'folder') return openRemote(makeFolder(), STALL);
-  if (kind === 'swift') swift ??= await startSwift();
-  else server ??= await startS3();
-  const { environment = {} } = (kind === 'swift' ? swift : server) ?? {};
+  server ??= await startS3();
+  const { environment } = server;
   return openRemote(`s3://${BUCKET}/prefix/${++opened}`, { ...STALL, environment });
 }
 

@@ -70,8 +70,6 @@ export interface Edge {
   replica: Replica;
   /** When it acts next, in milliseconds of simulated time. */
   at: number;
-  /** When it first served the newest generation; undefined while it does not. */
-  caughtUpAt: number | undefined;
   /** What must never go back: the pointer to what is served, and the keys that are valid. */
   readonly seen: { sequence: number; validKeys: number };
   readonly counts: { requests: number; bytes: number; published: number; crashes: number };
@@ -90,7 +88,6 @@ export interface WorldOptions {
 export function makeWorld({ origin, folder, signingKey, random, edges: count }: WorldOptions) {
   let weather = CALM;
   let time = 0;
-  let publishedAt = 0;
   const wallTime = () => Math.floor(FIRST_TIME + time);
   const store = makeMemoryStore('s3://simulated/snapshots');
   const keysStore = makeMemoryStore('s3://simulated/keys');
@@ -109,7 +106,6 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
     const edge: Edge = {
       dir,
       at: random.next() * INTERVAL_MS,
-      caughtUpAt: undefined,
       replica: undefined as unknown as Replica,
       seen: { sequence: 0, validKeys: Number.POSITIVE_INFINITY },
       counts: { requests: 0, bytes: 0, published: 0, crashes: 0 },
@@ -189,8 +185,6 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
     await push(store, { ...options, isForced: false, parallel: 1, graceMs: 0, report });
     history.ids.add(id);
     history.pointers.push(store.objects.get(POINTER) as Buffer);
-    publishedAt = time;
-    for (const edge of edges) edge.caughtUpAt = undefined;
   }
 
   /** Revokes one more key. All keys with lower numbers stay revoked for ever. */
@@ -227,7 +221,6 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
       start(edge, 0);
     }
     if (currentId(edge.dir) !== before) edge.counts.published++;
-    if (currentId(edge.dir) === currentId(origin)) edge.caughtUpAt ??= time;
     checkStep(edge, isEqual);
     edge.at = time + INTERVAL_MS;
     // Another edge may have been due while this one was busy.
@@ -291,8 +284,6 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
     now: () => time,
     wallTime,
     revoked: () => revoked,
-    /** For each edge, how long it took until it served the newest generation. */
-    delays: () => edges.map(({ caughtUpAt }) => (caughtUpAt ?? Number.NaN) - publishedAt),
   };
 }
 

@@ -10,13 +10,12 @@ import { currentId, idsOnDisk } from '../../../../store/generations/generations.
 import { readReplicaState } from '../../../../store/replica/state-file.ts';
 import { makeRandom } from '../../../catalogue/random.ts';
 import { makeFolder } from '../../../support/product.ts';
-import { IS_SOAK, printFigure, rounds } from '../../rounds.ts';
+import { printFigure, rounds } from '../../rounds.ts';
 import { makeOrigin, newSigningKey } from '../make-replicas.ts';
 import { CALM, makeWorld, type Weather } from './replica-world.ts';
 
-const WORLDS = rounds(3, 500);
+const WORLDS = rounds(2, 50);
 const EDGES = 4;
-const FLEETS = IS_SOAK ? [1, 10, 100, 1_000] : [1, 10];
 /** From the end of all faults: the longest pause between two pulls, and one check. */
 const RECOVERY_MS = 70_000;
 const HOUR_MS = 3_600_000;
@@ -47,7 +46,7 @@ beforeAll(async () => {
   for (let i = 0; i < 4; i++) await made.publishChange();
   origin = made.snapshotsDir;
   ids = idsOnDisk(origin);
-}, 120_000);
+});
 
 afterAll(() => rmSync(worldFolder(), { recursive: true, force: true }));
 
@@ -84,9 +83,7 @@ async function simulate(seed: number) {
 
 const seeds = SEED === undefined ? Array.from({ length: WORLDS }, (_, i) => i + 1) : [Number(SEED)];
 
-test(`in ${seeds.length} simulated histories, a replica is never torn, never older, and recovers`, {
-  timeout: 7_200_000,
-}, async () => {
+test(`in ${seeds.length} simulated histories, a replica is never torn, never older, and recovers`, async () => {
   const sum = { requests: 0, bytes: 0, published: 0, crashes: 0 };
   for (const seed of seeds) {
     const counts = await simulate(seed).catch((cause: Error) => {
@@ -105,9 +102,7 @@ test(`in ${seeds.length} simulated histories, a replica is never torn, never old
   );
 });
 
-test('for an hour without stores, replicas keep what they have, report its age, and then catch up', {
-  timeout: 600_000,
-}, async () => {
+test('for an hour without stores, replicas keep what they have, report its age, and then catch up', async () => {
   const random = makeRandom(7);
   const world = makeWorld({ origin, folder: worldFolder(), signingKey, random, edges: EDGES });
   await world.publish(ids[0]);
@@ -137,36 +132,3 @@ test('for an hour without stores, replicas keep what they have, report its age, 
     expect(world.validKeys(edge)).toHaveLength(18);
   }
 });
-
-test.each(FLEETS)(
-  '%i edges in calm weather: requests, bytes and staleness',
-  {
-    timeout: 7_200_000,
-  },
-  async (edges) => {
-    const random = makeRandom(edges);
-    const world = makeWorld({ origin, folder: worldFolder(), signingKey, random, edges });
-    await world.publish(ids[0]);
-    await world.revokeKey();
-    await world.runUntil(30_000);
-    const sum = (name: 'requests' | 'bytes') =>
-      world.edges.reduce((all, { counts }) => all + counts[name], 0);
-    const before = { requests: sum('requests'), bytes: sum('bytes') };
-    const delays: number[] = [];
-    for (let round = 0; round < 4; round++) {
-      await world.publish(ids[1 + (round % 4)]);
-      await world.runUntil(world.now() + 30_000);
-      delays.push(...world.delays());
-    }
-    delays.sort((a, b) => a - b);
-    expect(delays.every((delay) => delay >= 0)).toBe(true);
-    const at = (share: number) => Math.round(delays[Math.floor((delays.length - 1) * share)] ?? 0);
-    const seconds = 4 * 30;
-    printFigure(
-      `${edges} simulated edges, one change every 30 s`,
-      `${((sum('requests') - before.requests) / seconds).toFixed(1)} requests a second, ${((sum('bytes') - before.bytes) / seconds / 1000).toFixed(1)} KB a second; staleness median ${at(0.5)} ms, p99 ${at(0.99)} ms, at most ${at(1)} ms`,
-    );
-    // A check every second, and what one pull takes.
-    expect(at(1)).toBeLessThan(5_000);
-  },
-);

@@ -43,16 +43,12 @@ export interface Network {
   /** Replaces the server by one with an earlier state of its memory. The old one may live on. */
   failOver(memory: StoreMemory, offset: number, isPartitioned: boolean): void;
   snapshot(): StoreMemory;
-  /** All commands so far, and the characters of their arguments and replies. */
-  traffic(): { readonly commands: number; readonly characters: number };
 }
 
 export function makeNetwork(scheduler: Scheduler, random: Random): Network {
   const { now, after } = scheduler;
   let servers = 0;
   let processedAt = 0;
-  let commands = 0;
-  let characters = 0;
   let primary = newServer(emptyMemory(), (random.next() - 0.5) * 1e7);
   const drops = new Map<Server, Set<() => void>>();
 
@@ -119,8 +115,6 @@ export function makeNetwork(scheduler: Scheduler, random: Random): Network {
             const reply = isReadOnly
               ? undefined
               : runModel(target.memory, script, keys, args, timeOf(target));
-            commands++;
-            characters += [...keys, ...args, ...(reply ?? [])].join(' ').length;
             lastDelivery = Math.max(lastDelivery, at + delay());
             after(lastDelivery - at, () => {
               if (link.state !== 'up' || !pending.has(reject)) return;
@@ -167,6 +161,5 @@ export function makeNetwork(scheduler: Scheduler, random: Random): Network {
       dropAll(old);
     },
     snapshot: () => copyMemory(primary.memory),
-    traffic: () => ({ commands, characters }),
   };
 }
