@@ -1,9 +1,10 @@
-/** Runs `cover-catalogue doctor` as an operator does, or single checks in this process. */
+/** Runs `cover-catalogue doctor`, or one of its checks, in this process. */
 import { readConfiguration } from '../../doctor/checks/configuration.ts';
 import { makeDatabaseAccess } from '../../doctor/checks/database/server.ts';
 import type { Check, Finding, Program } from '../../doctor/findings/check.ts';
 import { runChecks } from '../../doctor/findings/run-checks.ts';
-import { type Finished, runProgram } from '../support/product.ts';
+import { runDoctor } from '../../doctor/run-doctor.ts';
+import { type Finished, runCommand } from '../support/product.ts';
 
 export interface Found {
   readonly level: 'ok' | 'warning' | 'error' | 'skipped';
@@ -19,17 +20,13 @@ export interface Diagnosis extends Finished {
   of(check: string, all?: 'all'): Found[];
   /** The names of the checks, in order. */
   readonly names: readonly string[];
-  readonly seconds: number;
 }
 
 export async function diagnose(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
-  launcher: readonly string[] = [],
 ): Promise<Diagnosis> {
-  const started = performance.now();
-  const finished = await runProgram('doctor/main.ts', ['--json', ...args], environment, launcher);
-  const seconds = (performance.now() - started) / 1000;
+  const finished = await runCommand(runDoctor, ['--json', ...args], environment);
   if (finished.stdout === '') throw new Error(`The doctor printed nothing: ${finished.stderr}`);
   const { worst, checks } = JSON.parse(finished.stdout) as {
     worst: string;
@@ -38,7 +35,6 @@ export async function diagnose(
   return {
     ...finished,
     worst,
-    seconds,
     names: checks.map(({ name }) => name),
     of(name, all) {
       const check = checks.find((candidate) => candidate.name === name);
@@ -49,7 +45,7 @@ export async function diagnose(
 }
 
 /**
- * Runs one check in this process, which is quicker than {@link diagnose}.
+ * Runs one check.
  * @returns its findings, those that are "ok" included
  */
 export async function examine(

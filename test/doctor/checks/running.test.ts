@@ -10,14 +10,14 @@ import {
 } from '../../../store/generations/generations.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { withOpenFiles } from '../../support/processes.ts';
-import { makeFolder, startProxy, testKey, until } from '../../support/product.ts';
-import { diagnose, examine, faultsIn } from '../installation.ts';
+import { makeFolder, NEVER, runProgram, startProxy, testKey } from '../../support/product.ts';
+import { examine, faultsIn } from '../installation.ts';
 
 const DAMAGED = '000002-0123456789ab';
 
 test('a proxy that refuses the generation and keeps old keys says so', async () => {
   const snapshotsDir = await makeSampleSnapshots([testKey(1)]);
-  const running = await startProxy(snapshotsDir);
+  const running = await startProxy(snapshotsDir, {}, NEVER);
   const variables = {
     SNAPSHOTS_DIR: snapshotsDir,
     ADMIN_PORT: new URL(running.adminUrl).port,
@@ -31,10 +31,7 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
   truncateSync(path.join(generationDir(snapshotsDir, DAMAGED), 'manifest.json'), 100);
   pointCurrentTo(snapshotsDir, DAMAGED);
   rmSync(path.join(snapshotsDir, 'keys.json'));
-  await until(async () => {
-    const { refused, keys_error } = (await running.readyz()).json;
-    return refused !== null && keys_error !== null;
-  });
+  await running.refresh();
   const found = await faults();
   expect(found).toContainEqual({
     level: 'error',
@@ -55,12 +52,17 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
 });
 
 test('few open files are a warning that says how many connections they leave', async () => {
-  const found = await diagnose(
-    { SNAPSHOTS_DIR: makeFolder(), PUBLIC_URL: 'http://localhost:8080' },
-    ['--for', 'proxy'],
+  // The limit is that of a process. So this is also the test of the program.
+  const { code, stdout } = await runProgram(
+    'doctor/main.ts',
+    ['--for', 'proxy', '--json'],
+    { SNAPSHOTS_DIR: makeFolder(), PUBLIC_URL: 'http://localhost:8080', LOG_LEVELS: 'debug' },
     withOpenFiles(150),
   );
-  expect(found.of('open files')).toEqual([
+  expect(code).toBe(0);
+  const { checks } = JSON.parse(stdout) as { checks: { name: string; findings: unknown }[] };
+  const findingsOf = (name: string) => checks.find((check) => check.name === name)?.findings;
+  expect(findingsOf('open files')).toEqual([
     {
       level: 'warning',
       text: expect.stringMatching(
@@ -69,4 +71,7 @@ test('few open files are a warning that says how many connections they leave', a
       fix: expect.stringContaining('LimitNOFILE'),
     },
   ]);
+  expect(findingsOf('configuration')).toContainEqual(
+    expect.objectContaining({ text: expect.stringMatching(/^LOG_LEVELS /) }),
+  );
 });
