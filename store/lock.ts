@@ -8,7 +8,7 @@
 import { closeSync, existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
@@ -25,11 +25,18 @@ export class LockedError extends Error implements ErrorWithExitCode {
   readonly exitCode = 4;
 }
 
+type Pause = (milliseconds: number) => Promise<unknown>;
+
 /**
  * Holds the lock while `work` runs.
+ * @param pause waits before the id of the other process is read again
  * @throws LockedError at once if another process holds the lock
  */
-export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(
+  snapshotsDir: string,
+  work: () => Promise<T>,
+  pause: Pause = setTimeout,
+): Promise<T> {
   makeSnapshotsFolder(snapshotsDir);
   const file = path.join(snapshotsDir, LOCK_FILE);
   const holderFile = `${file}.holder`;
@@ -42,7 +49,7 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
     } catch (cause) {
       if (!/locked|busy/i.test((cause as Error).message)) throw lockError(file, cause);
       throw new LockedError(
-        `Another run (process ${await readHolder(holderFile)}) is writing to ${snapshotsDir}. Wait for it to end.`,
+        `Another run (process ${await readHolder(holderFile, pause)}) is writing to ${snapshotsDir}. Wait for it to end.`,
         { cause },
       );
     }
@@ -70,7 +77,7 @@ export async function waitForLock<T>(
     } catch (error) {
       if (!(error instanceof LockedError)) throw error;
       if (isFirst) onWait(error);
-      await pause(WAITING_MS);
+      await setTimeout(WAITING_MS);
     }
   }
 }
@@ -110,7 +117,7 @@ function lockError(file: string, cause: unknown): Error {
  * A holder takes the lock first and writes its process id then, so this reads again for a moment if the
  * file has none yet.
  */
-async function readHolder(file: string): Promise<string> {
+async function readHolder(file: string, pause: Pause): Promise<string> {
   for (let attempt = 0; attempt < HOLDER_ATTEMPTS; attempt++) {
     if (attempt > 0) await pause(HOLDER_PAUSE_MS);
     const id = readHolderOnce(file);

@@ -2,10 +2,10 @@
  * Pulls from the API of another installation: `GET /snapshot` and `GET /snapshot/files/{path}`, with an
  * API key. Requests wait while the key is over its limit.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { LARGEST_MANIFEST, type ManifestFile } from '../../format/manifest.ts';
 import { readUpTo } from '../remote/content.ts';
+import { type Clock, systemClock } from '../transfer/clock.ts';
 import { type HttpReply, makeHttpClient } from '../transfer/http-client.ts';
 import { TransferError } from '../transfer/try-again.ts';
 import { decode } from './decode.ts';
@@ -19,9 +19,15 @@ export interface ApiSourceOptions {
   readonly key: string;
   /** A transfer fails after this time without progress. */
   readonly stallSeconds: number;
+  readonly clock?: Clock;
 }
 
-export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Source {
+export function openApiSource({
+  url,
+  key,
+  stallSeconds,
+  clock = systemClock,
+}: ApiSourceOptions): Source {
   const client = makeHttpClient(url.startsWith('https:'), stallSeconds);
   let waitsUntil = 0;
   let isClosed = false;
@@ -36,8 +42,8 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
   }
 
   async function waitForLimit(): Promise<void> {
-    for (let rest = waitsUntil - Date.now(); rest > 0; rest = waitsUntil - Date.now()) {
-      await pause(rest);
+    for (let rest = waitsUntil - clock.now(); rest > 0; rest = waitsUntil - clock.now()) {
+      await clock.pause(rest);
     }
   }
 
@@ -50,7 +56,7 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
       if (Number.isNaN(seconds)) return new TransferError(answer);
       const error = new TransferError(answer, { waitMs: seconds * 1000 });
       // All transfers have the same key, so the others would also be refused.
-      if (status === 429) waitsUntil = Math.max(waitsUntil, Date.now() + (error.waitMs ?? 0));
+      if (status === 429) waitsUntil = Math.max(waitsUntil, clock.now() + (error.waitMs ?? 0));
       return error;
     }
     if (status === 401) return new Error(`${answer}. Check the API key.`);

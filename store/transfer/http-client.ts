@@ -50,8 +50,20 @@ export interface HttpClient {
   close(): void;
 }
 
+/** Calls `tick` at intervals. @returns a function that ends this */
+export type Repeat = (tick: () => void, milliseconds: number) => () => void;
+
+const repeatWithTimer: Repeat = (tick, milliseconds) => {
+  const timer = setInterval(tick, milliseconds);
+  return () => clearInterval(timer);
+};
+
 /** @param stallSeconds a transfer fails after this time without progress */
-export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient {
+export function makeHttpClient(
+  isTls: boolean,
+  stallSeconds: number,
+  repeat: Repeat = repeatWithTimer,
+): HttpClient {
   const settings = { keepAlive: true, maxFreeSockets: 16 };
   const agent = isTls ? new HttpsAgent(settings) : new HttpAgent(settings);
   const request = isTls ? requestHttps : requestHttp;
@@ -103,7 +115,7 @@ export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient
       counts.requests++;
       return new Promise((resolve, reject) => {
         const outgoing = request(url, { agent, headers, method, ...(signal ? { signal } : {}) });
-        const watch = watchForStalls(stallSeconds, () => outgoing.destroy());
+        const watch = watchForStalls(stallSeconds, repeat, () => outgoing.destroy());
         outgoing.once('response', (response) => {
           resolve({
             status: response.statusCode ?? 0,
@@ -173,10 +185,10 @@ interface StallWatch {
   stop(): void;
 }
 
-function watchForStalls(seconds: number, onStall: () => void): StallWatch {
+function watchForStalls(seconds: number, repeat: Repeat, onStall: () => void): StallWatch {
   let sinceTick = 0;
   let stalled: string | undefined;
-  const timer = setInterval(() => {
+  const stop = repeat(() => {
     if (sinceTick < LEAST_PER_SECOND * seconds) {
       stalled = `only ${sinceTick} bytes in ${seconds} s were transferred`;
       onStall();
@@ -188,6 +200,6 @@ function watchForStalls(seconds: number, onStall: () => void): StallWatch {
       sinceTick += bytes;
     },
     stalled: () => stalled,
-    stop: () => clearInterval(timer),
+    stop,
   };
 }

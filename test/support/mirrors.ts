@@ -1,27 +1,31 @@
 /** A catalogue that changes, a proxy that offers it, and mirrors of it. */
 import { linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { runMirror as runMirrorCommand } from '../../commands/run-mirror.ts';
 import { openDatabase } from '../../database/open.ts';
+import type { Invocation } from '../../program/invocation.ts';
 import { currentId, generationDir } from '../../store/generations/generations.ts';
+import type { Clock } from '../../store/transfer/clock.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import { changeTimers, QUICK_RETRIES } from './processes.ts';
+import { QUICK_RETRIES } from './processes.ts';
 import {
   type Finished,
   generate,
   makeFolder,
-  type RunningProxy,
+  NEVER,
+  type OwnProxy,
+  runCommand,
   startProgram,
   startProxy,
   testKey,
-  until,
   writeKeys,
 } from './product.ts';
 import { type FaultyOrigin, startFaultyOrigin } from './servers/faulty-origin.ts';
-import { finishInTime, makeChanging, newSnapshots } from './wholeness.ts';
+import { makeChanging, makePublished, newSnapshots } from './wholeness.ts';
 
 export interface Origin {
   readonly snapshotsDir: string;
-  readonly proxy: RunningProxy;
+  readonly proxy: OwnProxy;
   /** Stands between the mirrors and the proxy. */
   readonly faulty: FaultyOrigin;
   readonly key: string;
@@ -31,28 +35,23 @@ export interface Origin {
   publishChange(): Promise<string>;
   /** Changes the catalogue and publishes. @returns the id that the proxy now serves */
   publish(sql: string): Promise<string>;
-  /** Waits until the proxy serves the current generation. */
+  /** Lets the proxy read its folder. @returns the id of the current generation, which it now serves */
   settle(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** @param limit of the key, in requests per minute */
-export async function startOrigin(catalogue?: Catalogue, limit = 1_000_000): Promise<Origin> {
-  const database = await makeChanging(catalogue);
-  const snapshotsDir = newSnapshots();
-  await generate(database.url, snapshotsDir);
-  const key = testKey(1, { limit });
+/** @param catalogue the sample by default */
+export async function startOrigin(catalogue?: Catalogue): Promise<Origin> {
+  const { database, snapshotsDir } = await (catalogue ? publish(catalogue) : makePublished());
+  const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
-  // Otherwise mirrors of a proxy that is slow, on a busy machine, would get whole files after 5 s.
-  const proxy = await startProxy(snapshotsDir, changeTimers({ 5000: 20_000 }));
+  const proxy = await startProxy(snapshotsDir, {}, NEVER);
   const faulty = await startFaultyOrigin(proxy.url);
   const keyFile = path.join(makeFolder(), 'key');
   writeFileSync(keyFile, `${key.key}\n`, { mode: 0o600 });
   const settle = async () => {
-    const id = currentId(snapshotsDir) ?? '';
-    await until(async () => (await proxy.readyz()).json.snapshot === id);
-    await until(async () => (await proxy.get('/stats', key.key)).status === 200);
-    return id;
+    await proxy.refresh();
+    return currentId(snapshotsDir) ?? '';
   };
   const publishAll = async () => {
     await generate(database.url, snapshotsDir);
@@ -84,18 +83,46 @@ export async function startOrigin(catalogue?: Catalogue, limit = 1_000_000): Pro
   };
 }
 
-/** Starts a run of `cover-catalogue mirror`. */
-export function startMirror({ faulty, keyFile }: Origin, to: string, args: readonly string[] = []) {
-  const all = ['--from', faulty.url, '--key-file', keyFile, '--to', to, ...args];
-  return startProgram('commands/mirror.ts', all, QUICK_RETRIES);
+async function publish(catalogue: Catalogue) {
+  const database = await makeChanging(catalogue);
+  const snapshotsDir = newSnapshots();
+  await generate(database.url, snapshotsDir);
+  return { database, snapshotsDir };
 }
 
+const mirrorWords = ({ faulty, keyFile }: Origin, to: string, args: readonly string[]) => [
+  ...['--from', faulty.url, '--key-file', keyFile, '--to', to],
+  ...args,
+];
+
+/** Starts `cover-catalogue mirror` as a program, for tests that end it. */
+export function startMirror(origin: Origin, to: string, args: readonly string[] = []) {
+  return startProgram('commands/mirror.ts', mirrorWords(origin, to, args), QUICK_RETRIES);
+}
+
+/** Runs `cover-catalogue mirror` in this process. It does not wait between its tries. */
 export function runMirror(
   origin: Origin,
   to: string,
   args: readonly string[] = [],
+  clock = makePatientClock(),
 ): Promise<Finished> {
-  return finishInTime(startMirror(origin, to, args));
+  const run = (invocation: Invocation) => runMirrorCommand(invocation, clock);
+  return runCommand(run, mirrorWords(origin, to, args), {});
+}
+
+/** A clock that stands still, except for pauses, which take no time. */
+export function makePatientClock(): Clock & { readonly pauses: number[] } {
+  let time = Date.now();
+  const pauses: number[] = [];
+  return {
+    pauses,
+    now: () => time,
+    async pause(milliseconds) {
+      pauses.push(milliseconds);
+      time += milliseconds;
+    },
+  };
 }
 
 /** The content of each file of a generation, by path. */

@@ -2,12 +2,12 @@
  * Checks of a snapshots folder after a fault: the current generation verifies, the run reported the
  * fault, and no files are left behind.
  */
-import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { CHANGES, idOfDifference } from '../../format/layout.ts';
+import { runGenerator as runGeneratorCommand } from '../../generator/cli/run-generator.ts';
 import { verifyDifferences } from '../../store/changes/verify-differences.ts';
 import {
   currentId,
@@ -19,7 +19,14 @@ import { verifyGeneration } from '../../store/generations/verify.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { SITE } from '../catalogue/make-sample.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
-import { end, type Finished, finish, makeFolder, startProgram } from './product.ts';
+import {
+  type Finished,
+  finish,
+  generatorVariables,
+  makeFolder,
+  runCommand,
+  startProgram,
+} from './product.ts';
 
 export const SETTINGS = SITE;
 
@@ -31,32 +38,25 @@ export function startGenerator(
   snapshotsDir: string,
   args: readonly string[] = [],
   environment: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ) {
-  return startProgram('generator/cli/main.ts', args, {
-    DATABASE_URL: databaseUrl,
-    SNAPSHOTS_DIR: snapshotsDir,
-    ...SETTINGS,
-    ...environment,
-  });
+  const variables = { ...generatorVariables(databaseUrl, snapshotsDir), ...environment };
+  return startProgram('generator/cli/main.ts', args, variables, wrapper);
 }
 
-const LONGEST_RUN_SECONDS = 60;
-
-/** Like `finish`, for a program that must not hang. */
-export async function finishInTime(child: ChildProcess): Promise<Finished> {
-  let isLate = false;
-  let seconds = 0;
-  // Seconds are counted, because the clock continues while a machine sleeps.
-  const timer = setInterval(() => {
-    if (++seconds < LONGEST_RUN_SECONDS) return;
-    isLate = true;
-    void end(child, 'SIGKILL');
-  }, 1000);
-  const ended = await finish(child);
-  clearInterval(timer);
-  if (isLate) throw new Error(`The run hung for ${LONGEST_RUN_SECONDS} s:\n${ended.stderr}`);
-  return ended;
+/** Runs the generator in this process, also if it is to fail. */
+export function runGenerator(
+  databaseUrl: string,
+  snapshotsDir: string,
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
+  const variables = { ...generatorVariables(databaseUrl, snapshotsDir), ...environment };
+  return runCommand(runGeneratorCommand, args, variables);
 }
+
+/** Waits for the end of a program. */
+export const finishInTime = finish;
 
 export function statusOf(snapshotsDir: string) {
   return JSON.parse(readFileSync(path.join(snapshotsDir, 'status.json'), 'utf8'));

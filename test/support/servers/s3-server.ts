@@ -7,7 +7,7 @@ interface S3rver {
   new (
     options: object,
   ): {
-    run(): Promise<unknown>;
+    run(): Promise<{ readonly port: number }>;
     readonly store: { putContent(file: string, content: unknown): Promise<unknown> };
   };
 }
@@ -32,4 +32,5 @@ store.putContent = async (file, content) => {
   await rename(next, file);
   return result;
 };
-await server.run();
+const { port: listening } = await server.run();
+process.stderr.write(`listening on ${listening}\n`);

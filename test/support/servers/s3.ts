@@ -4,9 +4,9 @@
  */
 import path from 'node:path';
 import { atEndOfFile } from '../end-of-file.ts';
+import { makeLog } from '../log.ts';
 import { startTied } from '../processes.ts';
-import { makeFolder, until } from '../product.ts';
-import { freePort, listens } from './ports.ts';
+import { makeFolder } from '../product.ts';
 
 export const BUCKET = 'catalogue';
 const PROGRAM = path.join(import.meta.dirname, 's3-server.ts');
@@ -21,17 +21,24 @@ export interface RunningS3 {
 /**
  * Starts a server with one bucket, {@link BUCKET}.
  * @param folder with its objects, which another server may have left there
+ * @param port of a server before it; any free one by default
  */
-export async function startS3(folder = makeFolder(), port?: number): Promise<RunningS3> {
-  const chosen = port ?? (await freePort());
-  const server = await startTied([
-    process.execPath,
-    // Its continuation tokens are encrypted with an algorithm that OpenSSL 3 has only with this flag.
-    '--openssl-legacy-provider',
-    ...[PROGRAM, folder, String(chosen), BUCKET],
-  ]);
+export async function startS3(folder = makeFolder(), port = 0): Promise<RunningS3> {
+  const server = await startTied(
+    [
+      process.execPath,
+      // Its continuation tokens are encrypted with an algorithm that OpenSSL 3 has only with this flag.
+      '--openssl-legacy-provider',
+      ...[PROGRAM, folder, String(port), BUCKET],
+    ],
+    { output: 'pipe' },
+  );
   atEndOfFile(server.stop);
-  await until(() => listens(chosen));
+  const log = makeLog();
+  server.output?.setEncoding('utf8').on('data', log.write);
+  server.output?.once('close', () => log.end('The S3 server ended'));
+  const line = await log.logged('listening on ');
+  const chosen = Number(line.split(' ').at(-1));
   return {
     environment: {
       AWS_ACCESS_KEY_ID: 'S3RVER',
