@@ -145,6 +145,8 @@ export function pollKeys(options: KeysPollOptions) {
   }
 
   return {
+    /** Exports and imports now. Resolves when that is done. */
+    now: exporting.now,
     async stop() {
       const stopped = Promise.all([exporting.stop(), remote?.stop()]).then(closeDatabase);
       // Does not wait longer for a database or a store that does not answer.

@@ -35,8 +35,8 @@ export interface ChangePollOptions {
   readonly log: Logger;
   /** @param isUrgent whether the run must not wait */
   readonly request: (isUrgent: boolean) => void;
-  /** In milliseconds; by default {@link LONGEST_TRUST_MS}. */
-  readonly longestTrust?: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number;
 }
 
 /** Starts to poll, unless the database cannot show what has changed. */
@@ -46,19 +46,19 @@ export function pollChanges({
   tasks,
   log,
   request,
-  longestTrust = LONGEST_TRUST_MS,
+  now = () => performance.now(),
 }: ChangePollOptions) {
   let database: Database | undefined;
   let isTimed: boolean | undefined;
   let before: TableState | undefined;
   /** Whether the next run must not wait, because an urgent one has failed. */
   let isRetryUrgent = false;
-  const newReader = () => makeStateReader(longestTrust);
+  const newReader = () => makeStateReader(now);
   let readState = newReader();
   /** Whether there was a commit since the last request that did not change the state. */
   let isInDoubt = false;
   let requestedAt = Number.NEGATIVE_INFINITY;
-  const share = makeTimeShare(() => performance.now());
+  const share = makeTimeShare(now);
   let wasSlow = false;
   let hasMark = true;
 
@@ -84,10 +84,10 @@ export function pollChanges({
     try {
       const opened = await open();
       if (!isTimed) return await close();
-      const started = performance.now();
+      const started = now();
       const { state, mark, hasCommit } = await readState(opened);
       hasMark = mark !== undefined;
-      const taken = performance.now() - started;
+      const taken = now() - started;
       share.use(taken);
       if (taken > SLOW_POLL && !wasSlow) {
         wasSlow = true;
@@ -101,7 +101,7 @@ export function pollChanges({
           before === undefined ? isRetryUrgent : await isTakedown(opened, before, state);
         before = state;
         requestRun(isUrgent);
-      } else if (isInDoubt && performance.now() >= requestedAt + longestTrust) {
+      } else if (isInDoubt && now() >= requestedAt + LONGEST_TRUST_MS) {
         requestRun(false);
       }
     } catch (error) {
@@ -113,7 +113,7 @@ export function pollChanges({
   function requestRun(isUrgent: boolean): void {
     isInDoubt = false;
     isRetryUrgent = false;
-    requestedAt = performance.now();
+    requestedAt = now();
     request(isUrgent);
   }
 
@@ -132,6 +132,8 @@ export function pollChanges({
   void polling.start();
 
   return {
+    /** Polls now. Resolves when the poll has ended. */
+    now: polling.now,
     /**
      * Requests a run at the next poll, even if nothing has changed until then.
      * @param isUrgent whether that run must not wait
@@ -156,21 +158,21 @@ interface PollResult {
   readonly hasCommit: boolean;
 }
 
-/** @param longestTrust how long an unchanged mark is trusted, in milliseconds */
-function makeStateReader(longestTrust: number): (database: Database) => Promise<PollResult> {
+/** @param now a monotonic clock in milliseconds */
+function makeStateReader(now: () => number): (database: Database) => Promise<PollResult> {
   let lastMark: string | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   return async (database) => {
     // Read first: a change after it gives another mark, and so the next call reads the tables again.
     const mark = await database.changeMark(POLLED_TABLES);
     const isSame = mark !== undefined && mark === lastMark;
-    if (isSame && performance.now() < readAt + longestTrust) {
+    if (isSame && now() < readAt + LONGEST_TRUST_MS) {
       return { state: undefined, mark, hasCommit: false };
     }
     const hasCommit = mark !== undefined && lastMark !== undefined && !isSame;
     const state = await readTableState(database);
     lastMark = mark;
-    readAt = performance.now();
+    readAt = now();
     return { state, mark, hasCommit };
   };
 }

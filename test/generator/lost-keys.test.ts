@@ -1,15 +1,12 @@
 /** Keys that are lost with the database keep working, until an operator restores or removes them. */
 
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { encodeKeys, type KeyEntry } from '../../format/keys-file.ts';
 import { refuseLoss, writeKeys } from '../../generator/keys/export-keys.ts';
-import { runKeys } from '../../keys/cli/run-keys.ts';
-import { makeSampleSqlite } from '../catalogue/snapshots.ts';
-import { end, makeFolder, runCommand, startProgram, until } from '../support/product.ts';
+import { makeFolder } from '../support/product.ts';
 
 const entry = (id: number): KeyEntry => ({
   ...{ id, hash: hashKey(makeKey()), state: 'approved', limit: 120 },
@@ -53,30 +50,4 @@ test.each([
   writeKeys(encodeKeys(before), snapshotsDir);
   writeKeys(encodeKeys(after), snapshotsDir);
   expect(readFileSync(file, 'utf8')).toBe(encodeKeys(after));
-});
-
-test('the schedule says that the keys are lost, and keeps those that clients use', async () => {
-  const variables = { DATABASE_URL: await makeSampleSqlite(), GENERATE_CRON: 'off' };
-  const environment = { ...variables, SNAPSHOTS_DIR: snapshotsDir };
-  const issued = await runCommand(runKeys, ['issue', '--note', 'A client'], variables);
-  expect(issued.code, issued.stderr).toBe(0);
-  const schedule = startProgram('generator/cli/schedule.ts', [], environment);
-  let log = '';
-  schedule.stderr?.setEncoding('utf8').on('data', (text) => {
-    log += text;
-  });
-  try {
-    await until(async () => existsSync(file));
-    const before = readFileSync(file, 'utf8');
-    const database = await openDatabase(variables.DATABASE_URL);
-    await database.run('DROP TABLE api_keys', []);
-    await database.close();
-    await until(async () => log.includes('none of the 1 keys'));
-    const listed = await runCommand(runKeys, ['list'], variables);
-    expect(listed.code, listed.stderr).toBe(0);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    expect(readFileSync(file, 'utf8')).toBe(before);
-  } finally {
-    await end(schedule, 'SIGTERM');
-  }
 });

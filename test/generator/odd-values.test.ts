@@ -10,8 +10,8 @@ import type { Catalogue } from '../catalogue/catalogue.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { cover, game, plainCatalogue } from '../catalogue/plain.ts';
 import { KINDS, type Kind, makeDatabase } from '../support/databases.ts';
-import { finish, generate } from '../support/product.ts';
-import { newSnapshots, startGenerator } from '../support/wholeness.ts';
+import { generate } from '../support/product.ts';
+import { newSnapshots, runGenerator } from '../support/wholeness.ts';
 
 /** @param changes statements to run on the database. @returns the DATABASE_URL */
 async function makeCatalogue(kind: Kind, catalogue: Catalogue, ...changes: string[]) {
@@ -29,7 +29,6 @@ const withStatus = (status: string) => [
   `CREATE VIEW covers AS SELECT id, game_id, region, type, ${status} AS status, approved_at FROM stored_covers`,
 ];
 
-const run = (url: string, dir: string, ...args: string[]) => finish(startGenerator(url, dir, args));
 const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
 const reportOf = (dir: string) => json(path.join(dir, 'report.json'));
 const published = (dir: string, name: string) => json(path.join(dir, 'current', name));
@@ -40,7 +39,7 @@ describe.each(KINDS)('from %s', (kind) => {
       "CASE WHEN id <= 30 THEN 'ok' WHEN id <= 45 THEN 'Approved' WHEN id = 46 THEN NULL WHEN id = 47 THEN '' WHEN id = 48 THEN 'pending' WHEN id = 49 THEN 'rejected' ELSE 'approved' END";
     const url = await makeCatalogue(kind, plainCatalogue(100), ...withStatus(status));
     const dir = newSnapshots();
-    expect((await run(url, dir)).code).toBe(0);
+    expect((await runGenerator(url, dir)).code).toBe(0);
     expect(published(dir, 'manifest.json').counts.covers).toBe(51);
     const { tables, warnings } = reportOf(dir);
     expect(tables.covers).toEqual({ rows: 100, left_out: 0, reasons: {} });

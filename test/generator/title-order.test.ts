@@ -7,7 +7,6 @@ import { makeCollator, orderTitles } from '../../generator/order/title-order.ts'
 import { makeRandom } from '../catalogue/random.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
-import { sharedCatalogue } from '../catalogue/shared.ts';
 
 const collator = makeCollator();
 const byPosition = (a: number, b: number) => a - b;
@@ -94,21 +93,16 @@ describe('random titles are in the order of the collator', () => {
   };
   test.each(Object.entries(alphabets))('%s', (_, alphabet) => {
     const random = makeRandom(20_261_121);
-    const titles = Array.from({ length: 20_000 }, () =>
+    const titles = Array.from({ length: 1_000 }, () =>
       Array.from({ length: 1 + random.below(9) }, () => random.pick(alphabet)).join(''),
     );
     // Plain titles are mixed in, so that both ways of sorting are needed and merged.
-    expectCollated([...titles, ...titles.slice(0, 500).map((title) => `${title}é`)]);
+    expectCollated([...titles, ...titles.slice(0, 100).map((title) => `${title}é`)]);
   });
 });
 
 test('the titles of the sample and the seeded catalogue are in the order of the collator', () => {
-  for (const { games } of [sampleCatalogue(), seededCatalogue({ games: 30_000, seed: 7 })]) {
+  for (const { games } of [sampleCatalogue(), seededCatalogue({ games: 500, seed: 7 })]) {
     expectCollated([...games].map((row) => String(row[3])));
   }
-});
-
-test('the titles of a whole catalogue are in the order of the collator', () => {
-  const { games } = sharedCatalogue() ?? seededCatalogue({ games: 150_000, seed: 1 });
-  expectCollated([...games].map((row) => String(row[3])));
 });

@@ -15,8 +15,7 @@ import {
 import { currentId } from '../../store/generations/generations.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
-import { finish } from '../support/product.ts';
-import { newSnapshots, startGenerator } from '../support/wholeness.ts';
+import { newSnapshots, runGenerator } from '../support/wholeness.ts';
 
 /** Games with these genres, as the reader returns them. */
 function gamesWith(genres: readonly (string | null)[]) {
@@ -128,7 +127,7 @@ describe('a run', () => {
 
   /** @returns the stderr and stdout of a run, and its report */
   async function look(url: string, dir: string, environment: Record<string, string>) {
-    const ended = await finish(startGenerator(url, dir, ['--json'], environment));
+    const ended = await runGenerator(url, dir, ['--json'], environment);
     expect(ended.code).toBe(0);
     const json = (name: string) => JSON.parse(readFileSync(path.join(dir, name), 'utf8'));
     const reasons = (warnings: { reason: string }[] = []) => warnings.map(({ reason }) => reason);

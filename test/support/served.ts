@@ -7,7 +7,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { makeContractChecker } from './openapi.ts';
-import { end, send, startProxyProgram, testKey, writeKeys } from './product.ts';
+import { send, startProxy, testKey, writeKeys } from './product.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape
 type Json = any;
@@ -36,7 +36,7 @@ function parseExactly(text: string): Json {
 
 export async function crawl(snapshotsDir: string): Promise<Served> {
   writeKeys(snapshotsDir, [key]);
-  const proxy = await startProxyProgram(snapshotsDir);
+  const proxy = await startProxy(snapshotsDir);
   const texts: string[] = [];
   const games = new Map<string, Json>();
   const covers = new Map<string, Json>();
@@ -106,8 +106,7 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
     });
     return { games, covers, files, text: texts.join('\n'), resources: texts.length };
   } finally {
-    // No request is under way, so there is no need to wait for idle connections.
-    await end(proxy.child, 'SIGKILL');
+    await proxy.stop();
     rmSync(path.join(snapshotsDir, KEYS_FILE));
   }
 }

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { encodeStatus } from '../../../format/status-file.ts';
 import { makeLastRun } from '../../../generator/cli/last-run.ts';
 import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { startWithAdmin } from '../../operations/monitoring/installation.ts';
-import { makeFolder, until } from '../../support/product.ts';
+import { makeFolder } from '../../support/product.ts';
+import { startSchedule } from '../schedule/start-schedule.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -47,14 +47,16 @@ test('/readyz and the metrics know of a failed run that could not write its stat
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   // A folder with content is not replaced, so this write fails, as on a full disk.
   mkdirSync(path.join(snapshotsDir, 'status.json', 'x'), { recursive: true, mode: 0o700 });
-  const { admin } = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
-    ...{ DATABASE_URL: await makeSampleSqlite(), SNAPSHOTS_DIR: snapshotsDir },
-    ...{ GENERATE_CRON: '* * * * * *', SCHEDULE_ADMIN_PORT: '0' },
+  const schedule = startSchedule(await makeSampleSqlite(), snapshotsDir, {
+    SCHEDULE_ADMIN_PORT: '0',
   });
+  const { admin } = JSON.parse(await schedule.logged('"scheduled"'));
   const get = async (name: string) => (await fetch(`http://${admin}/${name}`)).text();
-  await until(async () => (await get('metrics')).includes('{outcome="failed"} 1\n'));
+  await schedule.logged('the generator failed: ');
+  expect(await get('metrics')).toContain('{outcome="failed"} 1\n');
   expect(await get('metrics')).toContain('schedule_last_run_outcome{outcome="failed"} 1\n');
   const { last_run: lastRun } = JSON.parse(await get('readyz'));
   expect(lastRun).toMatchObject({ outcome: 'failed', current_as_of: null });
   expect(lastRun.error).toContain('write status.json');
+  expect(await schedule.stop()).toBe(0);
 });

@@ -1,5 +1,5 @@
 /** The metrics about rows, from reports of runs that ended in different ways. */
-import { writeFileSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
@@ -10,12 +10,14 @@ import { makeFolder } from '../../support/product.ts';
 test('the rows left out are those of the last run that published or found nothing new', async () => {
   const dir = makeFolder();
   const registry = new Registry();
+  let reports = 0;
   addScheduleMetrics(registry, dir, makeLastRun(dir));
   const read = async (outcome: string, rows: number, leftOut: number) => {
     const tables = { covers: { rows, left_out: leftOut, reasons: {} } };
+    const file = path.join(dir, 'report.json');
+    writeFileSync(file, JSON.stringify({ outcome, tables }));
     // Each report has another modification time.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    writeFileSync(path.join(dir, 'report.json'), JSON.stringify({ outcome, tables }));
+    utimesSync(file, ++reports, reports);
     const metrics = await registry.metrics();
     return ['schedule_rows', 'schedule_rows_left_out'].map(
       (name) => new RegExp(`^${name}\\{table="covers"\\} (\\d+)$`, 'm').exec(metrics)?.[1],

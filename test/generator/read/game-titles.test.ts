@@ -21,8 +21,8 @@ import { loadCatalogue } from '../../catalogue/load.ts';
 import { game, plainCatalogue } from '../../catalogue/plain.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { KINDS, type Kind, makeDatabase } from '../../support/databases.ts';
-import { finish, generate, makeFolder } from '../../support/product.ts';
-import { newSnapshots, startGenerator } from '../../support/wholeness.ts';
+import { generate, makeFolder } from '../../support/product.ts';
+import { newSnapshots, runGenerator } from '../../support/wholeness.ts';
 
 const HUGE = '9223372036854775807';
 /** The columns of the table as a site may have them: without keys, and open to any value. */
@@ -98,7 +98,7 @@ function filesOf(dir: string): Map<string, string> {
   return new Map(files.map((name) => [name, readFileSync(path.join(current, name), 'latin1')]));
 }
 
-const run = (url: string, dir: string, ...args: string[]) => finish(startGenerator(url, dir, args));
+const run = (url: string, dir: string, ...args: string[]) => runGenerator(url, dir, args);
 const reportOf = (dir: string) => JSON.parse(readFileSync(path.join(dir, 'report.json'), 'utf8'));
 const hashOf = (dir: string) => currentId(dir)?.split('-')[1];
 const alter = async (url: string, ...statements: string[]) => {
@@ -356,7 +356,7 @@ test('whatever stands in the rows, each is read or reported', async () => {
       '\ud800',
       '\ufeff',
     ],
-    ...[0, -1, 1, 1.5, 2 ** 53, 1e300, 'x'.repeat(100_000), '😀'.repeat(30_000), '\u202e', '"\\'],
+    ...[0, -1, 1, 1.5, 2 ** 53, 1e300, 'x'.repeat(10_000), '😀'.repeat(3_000), '\u202e', '"\\'],
   ];
   const rows = odd.flatMap((id) => odd.map((title): Row => [id, title]));
   const read = await readTitles(await makeLoose('sqlite', rows));
@@ -375,16 +375,14 @@ describe('a run', () => {
   ];
 
   test('says how far it is, in a dry run too, and publishes only when a title has changed', async () => {
-    const url = await makeCatalogue('sqlite', titlesOf(5000, 0));
+    const url = await makeCatalogue('sqlite', titlesOf(60, 0));
     const dir = newSnapshots();
     const dry = await run(url, dir, '--dry-run');
     expect([dry.code, currentId(dir)]).toEqual([0, undefined]);
     for (const { stderr } of [dry, await generate(url, dir)]) {
-      expect(stderr).toContain(
-        'reading covers: 40\nreading game_titles: 5000\nreading cover_files',
-      );
+      expect(stderr).toContain('reading covers: 40\nreading game_titles: 60\nreading cover_files');
     }
-    expect(reportOf(dir).tables.game_titles).toEqual({ rows: 5000, left_out: 0, reasons: {} });
+    expect(reportOf(dir).tables.game_titles).toEqual({ rows: 60, left_out: 0, reasons: {} });
     expect((await generate(url, dir)).stdout).toContain('The data has not changed');
     for (const [change, published] of [
       ["INSERT INTO game_titles VALUES (1, 'Another')", 'Published 000002'],

@@ -73,7 +73,7 @@ function watched(database: Database) {
 }
 
 test('only the tables that may have changed have fingerprints computed', async () => {
-  const site = watched(await makeTimed('mysql', 60));
+  const site = watched(await makeTimed('mysql', 12));
   const dir = newSnapshots();
   for (const table of ['games', 'covers', 'cover_files']) site.commit(table, '10:00:00', 3600);
   await run(site.database, dir);
@@ -94,7 +94,7 @@ test('only the tables that may have changed have fingerprints computed', async (
 });
 
 test('without a record of commits, all tables have fingerprints computed', async () => {
-  const site = watched(await makeTimed('sqlite', 60));
+  const site = watched(await makeTimed('sqlite', 12));
   const dir = newSnapshots();
   await run(site.database, dir);
   expect(await site.run(dir)).toEqual({

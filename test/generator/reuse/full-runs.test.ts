@@ -34,7 +34,7 @@ describe('all rows are read', () => {
     changes: Partial<RunOptions> = {},
     kind: Kind = 'sqlite',
   ) {
-    const database = await makeTimed(kind, 60);
+    const database = await makeTimed(kind, 12);
     const dir = newSnapshots();
     await run(database, dir);
     const { change } = makeChanges(makeRandom(5));
@@ -58,7 +58,6 @@ describe('all rows are read', () => {
     expect(why).toContain('the row cache is damaged');
   });
 
-  // Queries of a server are under way when the damage is found.
   test.each(KINDS)('if one bit of the cache is wrong, on %s', async (kind) => {
     const flipBit = async (dir: string, database: Database) => {
       for (const table of ['games', 'covers', 'cover_files']) {
@@ -82,7 +81,7 @@ describe('all rows are read', () => {
 
   test('if the cache is of another database', async () => {
     const why = await reasonAfter(async (dir) => {
-      const other = await makeTimed('sqlite', 60);
+      const other = await makeTimed('sqlite', 12);
       const otherDir = newSnapshots();
       await run(other, otherDir);
       await other.close();
@@ -154,7 +153,7 @@ test.each([
 ])(
   'a change that does not change updated_at, %s, is found by the daily full run',
   async (_, time) => {
-    const database = await makeTimed('sqlite', 20);
+    const database = await makeTimed('sqlite', 12);
     const dir = newSnapshots();
     await run(database, dir);
     const [[id = null] = []] = await database.rows('SELECT MIN(id) FROM games');
@@ -181,7 +180,7 @@ test.each([
 );
 
 test('without updated_at in every table, all rows are read and nothing is cached', async () => {
-  const database = await makeTimed('sqlite', 20);
+  const database = await makeTimed('sqlite', 12);
   await database.run('ALTER TABLE covers DROP COLUMN updated_at');
   const dir = newSnapshots();
   await run(database, dir);
@@ -193,7 +192,7 @@ test('without updated_at in every table, all rows are read and nothing is cached
 });
 
 test('only the owner may read the cache, even in a shared folder', async () => {
-  const database = await makeTimed('sqlite', 20);
+  const database = await makeTimed('sqlite', 12);
   const dir = newSnapshots();
   mkdirSync(dir);
   chmodSync(dir, 0o2750);

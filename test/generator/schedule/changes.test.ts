@@ -2,8 +2,7 @@
  * The schedule publishes changes in the database: soon, rarely enough, and what was taken down at once.
  * Without `updated_at`, it says that it does not.
  */
-import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../../database/database.ts';
@@ -12,12 +11,11 @@ import { paceRuns } from '../../../generator/schedule/pace-runs.ts';
 import { pollChanges } from '../../../generator/schedule/poll-changes.ts';
 import { isTakedown, readTableState } from '../../../generator/schedule/table-state.ts';
 import { makeTasks } from '../../../program/admin/tasks.ts';
-import { makeLog } from '../../../program/log.ts';
-import { currentId } from '../../../store/generations/generations.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { KINDS, type Kind, makeDatabase } from '../../support/databases.ts';
-import { end, makeFolder, startProgram, until } from '../../support/product.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
+import { makeLog } from '../../support/log.ts';
 import { addTimes } from '../reuse/random-changes.ts';
 
 async function makeSite(kind: Kind, isTimed = true) {
@@ -28,22 +26,36 @@ async function makeSite(kind: Kind, isTimed = true) {
   return { url, database };
 }
 
-function startSchedule(url: string, environment: Readonly<Record<string, string>> = {}) {
-  const dir = path.join(makeFolder(), 'snapshots');
-  const child = startProgram('generator/cli/schedule.ts', [], {
-    DATABASE_URL: url,
-    SNAPSHOTS_DIR: dir,
-    GENERATE_CRON: '0 0 1 1 *',
-    ...environment,
+/** Polls for changes when a test says so. */
+function startPolling(databaseUrl: string) {
+  /** Whether each requested run is urgent. */
+  const requests: boolean[] = [];
+  const log = makeLog();
+  let time = 0;
+  const changes = pollChanges({
+    databaseUrl,
+    seconds: HOUR,
+    tasks: makeTasks(new Registry()),
+    log: pino({}, log),
+    request: (isUrgent) => requests.push(isUrgent),
+    now: () => time,
   });
-  let log = '';
-  child.stdout?.resume();
-  child.stderr?.setEncoding('utf8').on('data', (text) => {
-    log += text;
-  });
-  return { dir, log: () => log, stop: () => end(child, 'SIGTERM') };
+  atEndOfFile(changes.stop);
+  return {
+    log: log.text,
+    forget: changes.forget,
+    pass: (seconds: number) => {
+      time += seconds * 1000;
+    },
+    /** Polls once. @returns what was requested since the last call */
+    async poll() {
+      await changes.now();
+      return requests.splice(0);
+    },
+  };
 }
 
+const HOUR = 3_600;
 const NOW = 'updated_at = CURRENT_TIMESTAMP';
 const APPROVED =
   "(SELECT id FROM (SELECT MIN(id) AS id FROM covers WHERE status = 'approved') AS a)";
@@ -55,51 +67,55 @@ const reject = (database: Database) =>
 const describeGame = (database: Database) =>
   database.run(`UPDATE games SET description = 'New', ${NOW} WHERE id = 1001`);
 
+test('requests a run for each change, which is urgent after a takedown', async () => {
+  const { url, database } = await makeSite('sqlite');
+  const { poll, log, forget } = startPolling(url);
+  // The first poll does not know what has been published.
+  expect(await poll()).toEqual([false]);
+  expect(log()).toContain('changes in the database are published at once');
+  expect(await poll()).toEqual([]);
+  await describeGame(database);
+  expect(await poll()).toEqual([false]);
+  await reject(database);
+  expect(await poll()).toEqual([true]);
+  expect(await poll()).toEqual([]);
+  for (const isUrgent of [true, false]) {
+    forget(isUrgent);
+    expect(await poll()).toEqual([isUrgent]);
+  }
+  await database.close();
+});
+
+test('requests a run for a commit that changes neither numbers nor latest times, after a minute', async () => {
+  const { url, database } = await makeSite('sqlite');
+  await database.run("UPDATE games SET updated_at = '2036-01-01 00:00:00' WHERE id = 1002");
+  const { poll, pass } = startPolling(url);
+  expect(await poll()).toEqual([false]);
+  await describeGame(database);
+  expect(await poll()).toEqual([]);
+  pass(59);
+  expect(await poll()).toEqual([]);
+  pass(1);
+  expect(await poll()).toEqual([false]);
+  pass(61);
+  expect(await poll()).toEqual([]);
+  await database.close();
+});
+
+test('while the database cannot be read, requests nothing; then what has changed', async () => {
+  const { url, database } = await makeSite('sqlite');
+  const { poll, log } = startPolling(url);
+  expect(await poll()).toEqual([false]);
+  await database.run('ALTER TABLE covers RENAME TO elsewhere');
+  expect(await poll()).toEqual([]);
+  expect(log()).toContain('the database cannot be asked for changes: ');
+  await database.run('ALTER TABLE elsewhere RENAME TO covers');
+  await reject(database);
+  expect(await poll()).toEqual([true]);
+  await database.close();
+});
+
 describe.each(KINDS)('on %s', (kind) => {
-  test('publishes a takedown without waiting for PUBLISH_AT_MOST_EVERY', async () => {
-    const { url, database } = await makeSite(kind);
-    const schedule = startSchedule(url, {
-      CHANGE_POLL_SECONDS: '1',
-      PUBLISH_AT_MOST_EVERY: '3600',
-    });
-    // The first poll requests a run, because it does not know what has been published.
-    await until(() => schedule.log().includes('"outcome":"unchanged"'));
-    expect(schedule.log()).toContain('changes in the database are published at once');
-    const first = currentId(schedule.dir);
-    await describeGame(database);
-    await pause(2_500);
-    expect(currentId(schedule.dir)).toBe(first);
-    await reject(database);
-    await until(() => currentId(schedule.dir) !== first);
-    const ofTakedown = new RegExp(`"id":"${currentId(schedule.dir)}".*"read_all_because":null`);
-    await until(() => ofTakedown.test(schedule.log()));
-    expect(await schedule.stop()).toBe(0);
-    await database.close();
-  });
-
-  test('requests a run for a commit that changes neither numbers nor latest times', async () => {
-    const { url, database } = await makeSite(kind);
-    await database.run("UPDATE games SET updated_at = '2036-01-01 00:00:00' WHERE id = 1002");
-    const requests: boolean[] = [];
-    const changes = pollChanges({
-      databaseUrl: url,
-      seconds: 0.2,
-      tasks: makeTasks(new Registry()),
-      log: makeLog('silent'),
-      request: (isUrgent) => requests.push(isUrgent),
-      longestTrust: 3_000,
-    });
-    await until(() => requests.length > 0);
-    // InnoDB's time of the commits above counts as recent for two seconds.
-    await pause(3_500);
-    const before = requests.length;
-    await describeGame(database);
-    await until(() => requests.length > before);
-    expect(requests).not.toContain(true);
-    await changes.stop();
-    await database.close();
-  });
-
   test('tells a takedown from other changes, also beside an approval', async () => {
     const { database } = await makeSite(kind);
     // Later than all rows, as the time of a real change is.
@@ -151,11 +167,9 @@ describe.each(KINDS)('on %s', (kind) => {
 test('without updated_at, says that it publishes at the times of GENERATE_CRON only', async () => {
   const { url, database } = await makeSite('sqlite', false);
   await database.close();
-  const schedule = startSchedule(url);
-  await until(() =>
-    schedule.log().includes('the database does not have games.updated_at, covers.updated_at'),
-  );
-  expect(await schedule.stop()).toBe(0);
+  const { poll, log } = startPolling(url);
+  expect(await poll()).toEqual([]);
+  expect(log()).toContain('the database does not have games.updated_at, covers.updated_at');
 });
 
 describe('runs', () => {
