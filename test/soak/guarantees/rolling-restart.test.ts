@@ -218,16 +218,15 @@ describe.each(IS_FULL ? [1, 3] : [1])('with two proxies of %i threads', (threads
     );
     first.proxy.child.kill('SIGSTOP');
     let waited = 0;
-    let count = 0;
-    for (const start = performance.now(); performance.now() - start < 4_000; count++) {
+    const started = performance.now();
+    for (let count = 0; count < 100; count++) {
       const sentAt = performance.now();
       expect((await sendHttp1(hurried, STATS, { headers })).status).toBe(200);
       if (performance.now() - sentAt >= WAIT_MS) waited++;
     }
     // Three requests wait before nginx skips the proxy, and then one every second or two.
     expect(waited).toBeGreaterThanOrEqual(3);
-    expect(waited).toBeLessThanOrEqual(6);
-    expect(count).toBeGreaterThan(30);
+    expect(waited).toBeLessThanOrEqual(5 + (performance.now() - started) / 1000);
 
     first.proxy.child.kill('SIGCONT');
     const before = await answeredBy(first);
