@@ -13,16 +13,18 @@ import { addCounter, addGauge, addGauges } from '../../program/admin/readings.ts
 import { readBacklog } from '../mail/outbox.ts';
 import type { MailWorker } from './mail/start-mail-worker.ts';
 
-/** How long a scrape waits for the database. */
-const LONGEST_WAIT_MS = 2_000;
 /** A scrape must not read whole tables. */
 const MOST_COUNTED = 10_000;
 
-/** The pages are ready while the database can be read. */
+/**
+ * The pages are ready while the database can be read.
+ * @param longestWaitMs how long a scrape waits for the database
+ */
 export function makeAccountAdmin(
   settings: { readonly ADMIN_HOST: string; readonly ACCOUNT_ADMIN_PORT: number | null },
   database: Database,
   mailCounts: MailWorker['counts'],
+  longestWaitMs: number,
 ): ProgramAdmin {
   const admin = makeProgramAdmin({
     host: settings.ADMIN_HOST,
@@ -31,7 +33,7 @@ export function makeAccountAdmin(
     refresh: () => metrics.refresh(),
     readiness: () => ({ ready: metrics.isUp(), database: metrics.isUp() }),
   });
-  const metrics = addDatabaseMetrics(admin.registry, database);
+  const metrics = addDatabaseMetrics(admin.registry, database, longestWaitMs);
   addMailMetrics(admin.registry, mailCounts);
   return admin;
 }
@@ -63,7 +65,11 @@ interface DatabaseMetrics {
   isUp(): boolean;
 }
 
-function addDatabaseMetrics(registry: Registry, database: Database): DatabaseMetrics {
+function addDatabaseMetrics(
+  registry: Registry,
+  database: Database,
+  longestWaitMs: number,
+): DatabaseMetrics {
   let readings: DatabaseReadings | undefined;
   let underWay: Promise<void> | undefined;
   const ageOf = (time: Date | undefined) =>
@@ -101,7 +107,7 @@ function addDatabaseMetrics(registry: Registry, database: Database): DatabaseMet
       });
       const isDone = await Promise.race([
         underWay.then(() => true),
-        pause(LONGEST_WAIT_MS, false, { ref: false }),
+        pause(longestWaitMs, false, { ref: false }),
       ]);
       if (!isDone) readings = undefined;
     },

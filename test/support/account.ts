@@ -2,25 +2,28 @@
  * Starts the account pages and visits them like a browser without scripts: a visitor keeps cookies
  * and submits the forms of the pages. A page with broken markup fails any test that visits it.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, watch } from 'node:fs';
 import path from 'node:path';
+import { pino } from 'pino';
 import type { Writer } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
-import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
-import { faultOfMarkup } from './markup.ts';
 import {
-  end,
-  makeFolder,
-  type RunningProxy,
-  type RunningServer,
-  startProgram,
-  startProxy,
-  startServing,
-  until,
-} from './product.ts';
+  assemble,
+  listen,
+  type Surroundings,
+  stop,
+  VARIABLES,
+} from '../../keys/account/assemble.ts';
+import { type MailLoops, startMailLoops } from '../../keys/account/mail/mail-loops.ts';
+import { MAIL_CHECKS, makeMailer } from '../../keys/mail/mailer.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
+import { readEnvironment } from '../../program/environment/environment.ts';
+import { atEndOfFile } from './end-of-file.ts';
+import { type Log, makeLog } from './log.ts';
+import { faultOfMarkup } from './markup.ts';
+import { type RunningServer, startServing } from './product.ts';
 import { readMail } from './servers/mail-server.ts';
-import { freePort } from './servers/ports.ts';
 
 /** Rows of `accounts`. */
 export const PEOPLE = {
@@ -61,48 +64,87 @@ export async function startPages(
   return { ...server, url: `http://${server.listening.account}` };
 }
 
-export interface RunningSite {
-  readonly snapshotsDir: string;
-  /** Browsers reach the pages through it. */
-  readonly proxy: RunningProxy;
-  readonly pages: RunningPages;
+/** Account pages in this process. */
+export interface OwnPages {
+  /** Without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  /** Undefined unless ACCOUNT_ADMIN_PORT is set. */
+  readonly adminUrl: string | undefined;
+  log(): string;
+  readonly logged: Log['logged'];
+  /** Creates the sign-in links that were requested and sends the e-mails that are due. */
+  sendMails(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts what a site with accounts runs: the schedule, a proxy, and the account pages behind it.
- * @param variables of the account pages
- */
-export async function startSite(
+/** Starts the account pages in this process. A request for a sign-in link is worked on at once. */
+export async function openPages(
   databaseUrl: string,
-  variables: Readonly<Record<string, string>>,
-): Promise<RunningSite> {
-  const snapshotsDir = path.join(makeFolder(), 'snapshots');
-  const environment = { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
-  const schedule = startProgram('generator/cli/schedule.ts', [], environment);
-  schedule.stdout?.resume();
-  schedule.stderr?.resume();
-  const port = String(await freePort());
-  const proxy = await startProxy(snapshotsDir, {
-    ACCOUNT_URL: `http://127.0.0.1:${port}`,
-    // The tests poll with keys that do not work yet, or no longer.
-    ADDRESS_RATE_LIMIT: '100000',
-  });
-  const pages = await startPages(databaseUrl, {
-    ACCOUNT_PORT: port,
-    PUBLIC_URL: proxy.url,
-    ...variables,
-  });
-  await until(async () => (await proxy.readyz()).status === 200);
+  environment: Readonly<Record<string, string>> = {},
+  surroundings: Surroundings = {},
+): Promise<OwnPages> {
+  const settings = readEnvironment(
+    VARIABLES,
+    { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment },
+    MAIL_CHECKS,
+  );
+  const log = makeLog();
+  const logger = pino({ level: settings.LOG_LEVEL }, log);
+  let loops: MailLoops | undefined;
+  let working = Promise.resolve();
+  const sendMails = () => {
+    working = working.then(() => loops?.now());
+    return working;
+  };
+  const startMails: Surroundings['startMails'] = async ({ mail, publicUrl }) => {
+    const counts = { links: 0, sent: 0, failed: 0 };
+    const database = await (surroundings.openDatabase ?? openDatabase)(databaseUrl);
+    const work = {
+      database,
+      mailer: makeMailer(mail),
+      publicUrl,
+      log: logger,
+      onRequestDone: () => counts.links--,
+      onRound({ sent, failed }: { sent: number; failed: number }) {
+        counts.sent += sent;
+        counts.failed += failed;
+      },
+    };
+    const own = startMailLoops(work, { work: 1e9, cleaning: 1e9 });
+    loops = own;
+    return {
+      requestLink(email) {
+        counts.links++;
+        own.requestLink(email);
+        void sendMails();
+        return true;
+      },
+      counts: () => counts,
+      async stop() {
+        await working;
+        await own.stop();
+        await database.close();
+        return true;
+      },
+    };
+  };
+  const parts = await assemble(settings, logger, { startMails, ...surroundings });
+  let stopping: Promise<void> | undefined;
+  const stopOnce = () => {
+    stopping ??= stop(parts, 0);
+    return stopping;
+  };
+  atEndOfFile(stopOnce);
+  const { account, admin } = await listen(parts, settings);
   return {
-    snapshotsDir,
-    proxy,
-    pages,
-    async stop() {
-      await pages.stop();
-      await proxy.stop();
-      await end(schedule, 'SIGTERM');
-    },
+    url: `http://${account}`,
+    port: Number(account.split(':').at(-1)),
+    adminUrl: admin && `http://${admin}`,
+    log: log.text,
+    logged: log.logged,
+    sendMails,
+    stop: stopOnce,
   };
 }
 
@@ -183,14 +225,42 @@ export async function passMailPause(database: Writer): Promise<void> {
 
 /** Signs a visitor in with an e-mailed link, through the forms. */
 export async function signIn(visitor: Visitor, email: string, mailFolder: string): Promise<void> {
-  const before = linksTo(email, mailFolder).length;
-  await visitor.get('/account/sign-in');
-  await visitor.post('/account/sign-in', { email });
-  await until(() => linksTo(email, mailFolder).length > before);
-  const link = linksTo(email, mailFolder).at(-1) as string;
+  const link = await requestLink(visitor, email, mailFolder);
   await visitor.get(link);
   const reply = await visitor.post('/account/sign-in/link', { link: tokenOf(link) });
   if (reply.status !== 303) throw new Error(`Signing in was answered with ${reply.status}.`);
+}
+
+/** Requests a sign-in link for an address that has an account. @returns its path and query */
+export async function requestLink(
+  visitor: Visitor,
+  email: string,
+  mailFolder: string,
+): Promise<string> {
+  const before = linksTo(email, mailFolder).length;
+  await visitor.get('/account/sign-in');
+  await visitor.post('/account/sign-in', { email });
+  return mailedLink(email, mailFolder, before + 1);
+}
+
+/**
+ * Waits until so many links were sent to an address.
+ * @returns the path and query of the last one
+ */
+export async function mailedLink(email: string, mailFolder: string, count = 1): Promise<string> {
+  mkdirSync(mailFolder, { recursive: true });
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const check = () => {
+    try {
+      const link = linksTo(email, mailFolder)[count - 1];
+      if (link !== undefined) resolve(link);
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const watcher = watch(mailFolder, check);
+  check();
+  return promise.finally(() => watcher.close());
 }
 
 /** The paths and queries of the links that were sent to an address, oldest first. */

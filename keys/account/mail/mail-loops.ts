@@ -11,14 +11,16 @@ import type { Mailer } from '../../mail/mailer.ts';
 import { removeOldMails, sendDueMails } from '../../mail/outbox.ts';
 import { endOfLink } from '../../tables/sign-in-links.ts';
 
-const POLL_MS = 1_000;
-const CLEANING_MS = 3_600_000;
+/** In milliseconds: how often links are created and mails are sent, and how often old mails are removed. */
+const INTERVALS = { work: 1_000, cleaning: 3_600_000 };
 /** How many links are created at the same time. */
 const CONCURRENCY = 8;
 
 export interface MailLoops {
   /** Mails a link to an address within seconds, if the address belongs to an account. */
   requestLink(email: string): void;
+  /** Creates the links that were requested and sends the mails that are due. */
+  now(): Promise<void>;
   /** Creates the links that were requested, and resolves when all work has ended. */
   stop(): Promise<void>;
 }
@@ -35,18 +37,21 @@ export interface MailWork {
   readonly onRound: (round: { readonly sent: number; readonly failed: number }) => void;
 }
 
-export function startMailLoops(work: MailWork): MailLoops {
+export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops {
   const requests = makeLinkRequests(work);
   const every = (step: () => Promise<void>, interval: number) =>
     poll(step, interval, (error) => work.log.error({ err: error }, 'the mail worker failed'));
-  const loops = [
-    every(requests.createLinks, POLL_MS),
-    every(makeMailRound(work), POLL_MS),
-    every(() => removeOldMails(work.database, new Date()), CLEANING_MS),
-  ];
+  const links = every(requests.createLinks, intervals.work);
+  const mails = every(makeMailRound(work), intervals.work);
+  const cleaning = every(() => removeOldMails(work.database, new Date()), intervals.cleaning);
+  const loops = [links, mails, cleaning];
   for (const loop of loops) void loop.start();
   return {
     requestLink: requests.add,
+    async now() {
+      await links.now();
+      await mails.now();
+    },
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));
       await requests.createLinks();

@@ -6,6 +6,7 @@ import type { Account } from '../../tables/accounts.ts';
 import type { Viewer } from '../pages/layout.ts';
 import type { LinkLimits } from '../visitors/link-limits.ts';
 import type { Identity } from '../visitors/visitors.ts';
+import type { ApiWaits } from './new-key-reply.ts';
 
 /** What all requests to the pages share. */
 export interface Site extends Identity {
@@ -18,6 +19,7 @@ export interface Site extends Identity {
   /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: BlockList;
   readonly linkLimits: LinkLimits;
+  readonly apiWaits: ApiWaits;
   /**
    * Mails a sign-in link to an address, if the address belongs to an account. Returns at once.
    * @returns false if too many requests for links are waiting

@@ -9,10 +9,10 @@ import {
   type Answer,
   makeAccounts,
   makeVisitor,
+  type OwnPages,
+  openPages,
   PEOPLE,
-  type RunningPages,
   signIn,
-  startPages,
   type Visitor,
 } from '../../support/account.ts';
 import { type Kind, makeDatabase } from '../../support/databases.ts';
@@ -25,7 +25,7 @@ export const RAW_KEY = /cck_[0-9A-Za-z]{38}/;
 export const HOSTILE = `</textarea><script>alert(1)</script><img src=x onerror="alert(2)">' "&`;
 
 export interface AccountSite {
-  readonly pages: RunningPages;
+  readonly pages: OwnPages;
   readonly mailFolder: string;
   readonly databaseUrl: string;
   readonly people: Readonly<Record<keyof typeof PEOPLE, Visitor>>;
@@ -43,11 +43,11 @@ export interface AccountSite {
   query(sql: string, values?: readonly Value[]): Promise<Row[]>;
 }
 
-export async function openAccountSite(kind: Kind): Promise<AccountSite> {
+export async function openAccountSite(kind: Kind = 'sqlite'): Promise<AccountSite> {
   const databaseUrl = await makeDatabase(kind);
   const mailFolder = path.join(makeFolder(), 'mail');
   await makeAccounts(databaseUrl);
-  const pages = await startPages(databaseUrl, { MAIL_FOLDER: mailFolder });
+  const pages = await openPages(databaseUrl, { MAIL_FOLDER: mailFolder });
   const visitors: Visitor[] = [];
   const visit = () => {
     const visitor = makeVisitor(pages.url);

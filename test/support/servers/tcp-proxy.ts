@@ -26,9 +26,12 @@ interface Side {
   readonly waiting: Buffer[];
 }
 
-/** @param limit the number of bytes to pass before holding */
+/**
+ * @param serverPort may be a function, for a server that is started later
+ * @param limit the number of bytes to pass before holding
+ */
 export async function startTcpProxy(
-  serverPort: number,
+  serverPort: number | (() => number),
   limit = Number.POSITIVE_INFINITY,
 ): Promise<TcpProxy> {
   const sides = new Set<Side>();
@@ -85,7 +88,10 @@ export async function startTcpProxy(
       if (later !== 'silence') client.destroy();
       return;
     }
-    const upstream = connect(serverPort, '127.0.0.1');
+    const upstream = connect(
+      typeof serverPort === 'number' ? serverPort : serverPort(),
+      '127.0.0.1',
+    );
     for (const socket of [client, upstream]) socket.setNoDelay(true);
     join(client, upstream);
     join(upstream, client);

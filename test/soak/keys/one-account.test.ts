@@ -12,20 +12,13 @@ import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { IS_SOAK, printFigure, rounds } from '../../soak/rounds.ts';
-import {
-  makeAccounts,
-  makeVisitor,
-  PEOPLE,
-  type RunningSite,
-  signIn,
-  startSite,
-  type Visitor,
-} from '../../support/account.ts';
+import { KEYS } from '../../keys/account/account-people.ts';
+import { makeAccounts, makeVisitor, PEOPLE, signIn, type Visitor } from '../../support/account.ts';
 import { type Kind, makeDatabase } from '../../support/databases.ts';
 import { makeFolder } from '../../support/product.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
-import { KEYS } from './account-people.ts';
+import { IS_FULL, printFigure, rounds } from '../rounds.ts';
+import { type RunningSite, startSite } from './start-site.ts';
 
 const PENDING = rounds(200, 20_000);
 const CHANGES = rounds(30, 1_000);
@@ -45,7 +38,7 @@ const LARGEST_PAGE = 100_000;
 const PURPOSE = 'x'.repeat(1_000);
 
 // The full form is that of a production server.
-const kind: Kind = IS_SOAK ? 'mysql' : 'sqlite';
+const kind: Kind = IS_FULL ? 'mysql' : 'sqlite';
 let database: Database;
 let site: RunningSite;
 let visitor: Visitor;
@@ -115,7 +108,7 @@ async function besideStranger(name: string, work: () => Promise<unknown>): Promi
     'One account keeps nobody from the pages',
     `${name}: a stranger loaded a page ${loads} times and waited at most ${longest.toFixed(0)} ms; the pages took at most ${megabytes.toFixed(0)} MB`,
   );
-  if (!IS_SOAK) return;
+  if (!IS_FULL) return;
   expect(longest).toBeLessThanOrEqual(LONGEST_WAIT_MS);
   expect(megabytes).toBeLessThanOrEqual(MOST_MEGABYTES);
 }

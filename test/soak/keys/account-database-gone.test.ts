@@ -2,8 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { linksTo, makeAccounts, makeVisitor, PEOPLE, startPages } from '../../support/account.ts';
-import { makeFolder, until } from '../../support/product.ts';
+import { makeFolder } from '../../support/product.ts';
 import { type MariaDb, startMariaDb } from '../../support/servers/mariadb.ts';
+import { until } from '../support/until.ts';
 
 const GONE_MS = 4_000;
 let server: MariaDb;

@@ -15,7 +15,8 @@ import {
   type Visitor,
 } from '../../support/account.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
-import { makeFolder, until } from '../../support/product.ts';
+import { makeFolder } from '../../support/product.ts';
+import { until } from '../support/until.ts';
 
 const BURSTS = 40;
 const FLOOD_ACCOUNTS = 40;

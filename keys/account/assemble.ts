@@ -1,0 +1,164 @@
+/**
+ * Creates the parts of the account pages from their environment and connects them: the server of the pages,
+ * what creates sign-in links and sends e-mails, and the admin address. Nothing listens yet.
+ */
+import type { Server } from 'node:http';
+import type { BlockList } from 'node:net';
+import type { Logger } from 'pino';
+import { type Database, MOST_CONNECTIONS } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { checkTables } from '../../database/tables.ts';
+import type { ProgramAdmin } from '../../program/admin/program-admin.ts';
+import { closeServer } from '../../program/close-server.ts';
+import {
+  type ConnectionLimit,
+  type Descriptors,
+  makeConnectionLimit,
+  SHORT_LIVED,
+  type Shares,
+  shareOutConnections,
+} from '../../program/connection-limit.ts';
+import { newConnectionCells } from '../../program/connections.ts';
+import type { Environment } from '../../program/environment/environment.ts';
+import { addressOf, listenAll } from '../../program/listen.ts';
+import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
+import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
+import { makeApp } from './app.ts';
+import { type MailWorker, startMailWorker } from './mail/start-mail-worker.ts';
+import { API_WAITS, type ApiWaits } from './routes/new-key-reply.ts';
+import { makeAccountServer } from './server.ts';
+import { makeAssertionCheck } from './visitors/assertion.ts';
+import { makeCookies } from './visitors/cookies.ts';
+import { makeLinkLimits } from './visitors/link-limits.ts';
+
+export const VARIABLES = [
+  'DATABASE_URL',
+  'ACCOUNT_HOST',
+  'ACCOUNT_PORT',
+  'ADMIN_HOST',
+  'ACCOUNT_ADMIN_PORT',
+  'PUBLIC_URL',
+  'SITE_URL',
+  'SITE_JWT_SECRET',
+  'SITE_JWKS',
+  'TRUSTED_PROXIES',
+  'SMTP_URL',
+  'MAIL_FROM',
+  'MAIL_FOLDER',
+  'DEFAULT_RATE_LIMIT',
+  'LOG_LEVEL',
+] as const;
+
+export type AccountEnvironment = Environment<(typeof VARIABLES)[number]>;
+
+/** Both threads have a pool of connections to the database. One more connection is for mail. */
+const TO_DATABASE_AND_MAIL = 2 * MOST_CONNECTIONS + 1;
+/** How long a scrape of the metrics waits for the database. */
+const LONGEST_SCRAPE_MS = 2_000;
+
+export interface AccountParts {
+  readonly server: Server;
+  readonly admin: ProgramAdmin;
+  readonly mails: MailWorker;
+  readonly database: Database;
+  readonly connectionLimit: ConnectionLimit;
+  readonly log: Logger;
+}
+
+/** What tests replace. */
+export interface Surroundings {
+  readonly openDatabase?: (url: string) => Promise<Database>;
+  readonly startMails?: typeof startMailWorker;
+  readonly longestScrapeMs?: number;
+  readonly apiWaits?: ApiWaits;
+}
+
+export async function assemble(
+  environment: AccountEnvironment,
+  log: Logger,
+  surroundings: Surroundings = {},
+): Promise<AccountParts> {
+  const { DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl } = environment;
+  const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks } = environment;
+  const siteKeys = secret === '' ? jwks : { secret };
+  const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
+  const database = await (surroundings.openDatabase ?? openDatabase)(databaseUrl);
+  await createKeysTables(database);
+  await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
+
+  const mail = {
+    smtpUrl: environment.SMTP_URL,
+    folder: environment.MAIL_FOLDER,
+    from: environment.MAIL_FROM,
+  };
+  const mails = await (surroundings.startMails ?? startMailWorker)(
+    { databaseUrl, mail, publicUrl, logLevel: environment.LOG_LEVEL },
+    (error) => {
+      log.fatal({ err: error }, 'the mail worker failed');
+      process.exit(1);
+    },
+  );
+  const { longestScrapeMs = LONGEST_SCRAPE_MS } = surroundings;
+  const admin = makeAccountAdmin(environment, database, mails.counts, longestScrapeMs);
+  const site = {
+    database,
+    publicUrl,
+    siteUrl: environment.SITE_URL,
+    defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    cookies: makeCookies(publicUrl.startsWith('https:')),
+    checkAssertion,
+    requestLink: mails.requestLink,
+    trustedProxies: trustLoopback(environment.TRUSTED_PROXIES),
+    linkLimits: makeLinkLimits(),
+    countSignIn: addSignInMetrics(admin.registry),
+    apiWaits: surroundings.apiWaits ?? API_WAITS,
+  };
+  const cells = newConnectionCells();
+  const connectionLimit = makeConnectionLimit([cells], shareOut, log);
+  const server = makeAccountServer(makeApp(site, log), cells);
+  addServerMetrics(admin.registry, server, cells, connectionLimit.connections);
+  connectionLimit.start();
+  return { server, admin, mails, database, connectionLimit, log };
+}
+
+/** @returns the addresses on which the pages listen, for the log */
+export async function listen(
+  { server, admin }: AccountParts,
+  { ACCOUNT_HOST: host, ACCOUNT_PORT: port }: AccountEnvironment,
+): Promise<{ readonly account: string; readonly admin: string | undefined }> {
+  const adminAddress = await admin.listen();
+  await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
+  return { account: addressOf(server), admin: adminAddress };
+}
+
+/**
+ * Lets requests and e-mails that are under way end.
+ * @param deadlineMs after this time, they are cut off
+ */
+export async function stop(
+  { server, admin, mails, database, connectionLimit, log }: AccountParts,
+  deadlineMs: number,
+): Promise<void> {
+  // While the server closes, each response tells its client that the connection ends too.
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive = false;
+  });
+  await closeServer(server, deadlineMs);
+  if (!(await mails.stop(deadlineMs))) {
+    log.warn('the mail worker was cut off; an e-mail that it was sending may be sent again later');
+  }
+  connectionLimit.stop();
+  await database.close();
+  admin.close();
+}
+
+function shareOut({ limit, inUse }: Descriptors): Shares {
+  return shareOutConnections(limit - inUse - TO_DATABASE_AND_MAIL - SHORT_LIVED);
+}
+
+/** Trusts this machine as well: its nginx or proxy, in front of these pages, names the client. */
+function trustLoopback(proxies: BlockList): BlockList {
+  proxies.addSubnet('127.0.0.0', 8);
+  proxies.addAddress('::1', 'ipv6');
+  return proxies;
+}
