@@ -9,13 +9,13 @@ import { filesOf } from '../../support/mirrors.ts';
 import { makeContractChecker } from '../../support/openapi.ts';
 import {
   generate,
+  NEVER,
   PARSERS,
   type Reply,
   type RunningProxy,
   send,
   startProxy,
   testKey,
-  until,
   writeKeys,
 } from '../../support/product.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   id = currentId(snapshotsDir) as string;
   files = filesOf(snapshotsDir, id);
   writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir);
+  proxy = await startProxy(snapshotsDir, {}, NEVER);
 });
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
@@ -234,21 +234,11 @@ describe.each(PARSERS)('over %s', (_, fields) => {
 });
 
 test('SNAPSHOT_DOWNLOADS=off turns both off', async () => {
-  const proxy = await startProxy(snapshotsDir, { SNAPSHOT_DOWNLOADS: 'off' });
+  const proxy = await startProxy(snapshotsDir, { SNAPSHOT_DOWNLOADS: 'off' }, NEVER);
   for (const target of ['/snapshot', '/snapshot/files/stats.json']) {
     const reply = await proxy.get(target, key.key);
     expect([reply.status, reply.json]).toEqual([404, { error: 'Not found' }]);
   }
   expect((await proxy.get('/stats', key.key)).status).toBe(200);
-  await proxy.stop();
-});
-
-test('files are sent by every thread', async () => {
-  const proxy = await startProxy(snapshotsDir, { PROXY_THREADS: '3' });
-  const all = await Promise.all(
-    Array.from({ length: 12 }, () => proxy.get('/snapshot/files/search.json', key.key)),
-  );
-  expect(all.every(({ bytes }) => bytes.equals(contentOf('search.json')))).toBe(true);
-  await until(async () => (await proxy.metrics()).includes('route="snapshot_file"'));
   await proxy.stop();
 });
