@@ -1,14 +1,10 @@
 /**
- * Attacks on the account pages, on both databases: forged forms, markup in every text, keys of other
- * accounts, floods, and programs that open every link. The full form sends a larger flood.
+ * Attacks on the account pages: forged forms, markup in every text, keys of other accounts, and programs
+ * that open every link.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
-import { rounds } from '../../soak/rounds.ts';
-import { linksTo, mailsIn, passMailPause, signIn, type Visitor } from '../../support/account.ts';
-import { KINDS } from '../../support/databases.ts';
-import { until } from '../../support/product.ts';
+import { mailsIn, requestLink, signIn, type Visitor } from '../../support/account.ts';
 import {
   type AccountSite,
   HOSTILE,
@@ -18,240 +14,209 @@ import {
   RAW_KEY,
 } from './account-people.ts';
 
-const FLOOD = rounds(300, 10_000);
-const AT_ONCE = 20;
+let site: AccountSite;
+let people: AccountSite['people'];
 
-describe.each(KINDS)('on %s', (kind) => {
-  let site: AccountSite;
-  let people: AccountSite['people'];
+beforeAll(async () => {
+  site = await openAccountSite();
+  people = site.people;
+});
 
-  beforeAll(async () => {
-    site = await openAccountSite(kind);
-    people = site.people;
-  });
+/** All rows of all tables, once no e-mail is waiting to be sent. */
+async function state(): Promise<unknown> {
+  await site.sendAllMails();
+  const tables = Object.keys(KEYS_TABLES).map((table) =>
+    site.query(`SELECT * FROM ${table} ORDER BY 1`),
+  );
+  return Promise.all(tables);
+}
 
-  /** All rows of all tables, once no e-mail is waiting to be sent. */
-  async function state(): Promise<unknown> {
-    const database = await openDatabase(site.databaseUrl);
-    await until(async () => {
-      await passMailPause(database);
-      const due = 'SELECT COUNT(*) FROM mail_outbox WHERE next_attempt_at IS NOT NULL';
-      return Number((await site.query(due))[0]?.[0]) === 0;
-    });
-    await passMailPause(database);
-    await database.close();
-    const tables = Object.keys(KEYS_TABLES).map((table) =>
-      site.query(`SELECT * FROM ${table} ORDER BY 1`),
-    );
-    return Promise.all(tables);
-  }
+describe('a form', () => {
+  const sent = (visitor: Visitor, target: string, fields = {}, headers = {}) =>
+    visitor.post(target, fields, headers).then(({ status }) => status);
 
-  describe('a form', () => {
-    const sent = (visitor: Visitor, target: string, fields = {}, headers = {}) =>
-      visitor.post(target, fields, headers).then(({ status }) => status);
-
-    test('without its visitor’s token changes nothing, on any page', async () => {
-      const { id } = await site.revealed(people.owner);
-      const pending = await site.request(people.owner);
-      const before = await state();
-      await people.other.get(KEYS);
-      const { owner, moderator, other } = people;
-      const targets: [Visitor, string][] = [
-        [owner, '/account/sign-out'],
-        [owner, KEYS],
-        ...['reveal', 'rotate', 'revoke'].map((action): [Visitor, string] => [
-          ...([owner, `${KEYS}/${id}/${action}`] as const),
-        ]),
-        ...['approve', 'reject'].map((action): [Visitor, string] => [
-          ...([moderator, `${MODERATION}/${pending}/${action}`] as const),
-        ]),
-        ...['revoke', 'limit'].map((action): [Visitor, string] => [
-          ...([moderator, `${MODERATION}/${id}/${action}`] as const),
-        ]),
-        [site.visit(), '/account/sign-in'],
-        [site.visit(), '/account/sign-in/link'],
-      ];
-      const fields = { limit: '60', reason: 'x', purpose: 'x', website_url: 'https://a.example' };
-      for (const [visitor, target] of targets) {
-        for (const token of ['', 'x', 'a'.repeat(43), other.token()]) {
-          expect([target, await sent(visitor, target, { ...fields, token })]).toEqual([
-            target,
-            403,
-          ]);
-        }
-      }
-      expect(await state()).toEqual(before);
-      await site.decide(pending, 'reject', { reason: 'no' });
-    });
-
-    test('from another origin changes nothing, even with a valid token', async () => {
-      const { id } = await site.revealed(people.owner);
-      const target = `${KEYS}/${id}/revoke`;
-      await people.owner.get(KEYS);
-      const before = await state();
-      for (const headers of [
-        { origin: 'https://evil.example' },
-        { origin: 'http://localhost:8080.evil.example' },
-        { origin: 'null' },
-        { 'sec-fetch-site': 'cross-site' },
-        { 'sec-fetch-site': 'same-site' },
-      ]) {
-        expect([headers, await sent(people.owner, target, {}, headers)]).toEqual([headers, 403]);
-      }
-      const json = { 'content-type': 'application/json' };
-      expect(await sent(people.owner, target, {}, json)).toBe(415);
-      expect(await sent(people.owner, target, { purpose: 'x'.repeat(70_000) })).toBe(413);
-      expect(await state()).toEqual(before);
-      await people.owner.get(KEYS);
-      const own = { origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' };
-      expect(await sent(people.owner, target, {}, own)).toBe(303);
-      expect(await site.stateOf(id)).toBe('revoked');
-    });
-  });
-
-  test('markup in a text of a stranger is shown as text on every page', async () => {
-    const email = 'evil@covers.example';
-    await site.query("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, 'user')", [
-      ...[66, email, `<b id=name>${HOSTILE}`],
-    ]);
-    const visitor = site.visit();
-    await signIn(visitor, email, site.mailFolder);
-    const website_url = 'https://a.example/"onmouseover="alert(3)';
-    const name = HOSTILE.slice(0, 60);
-    const id = await site.request(visitor, { purpose: HOSTILE, website_url, name });
-    const shown = [await visitor.get(KEYS), await people.moderator.get(MODERATION)];
-    await site.decide(id, 'reject', { reason: HOSTILE });
-    shown.push(
-      await visitor.get(KEYS),
-      await people.moderator.get(`${MODERATION}/${id}`),
-      await people.moderator.get(`${MODERATION}?text=${encodeURIComponent(HOSTILE)}&state=<b>`),
-      await visitor.post(KEYS, { purpose: HOSTILE, website_url: `x:${HOSTILE}` }),
-    );
-    for (const { text } of shown) {
-      expect(text).toContain('&lt;script&gt;alert(1)');
-      expect(text).not.toMatch(/<script>|<img(?! src="\/account\/icon\.svg")|<b id|"onmouseover="/);
-      expect(text.match(/<textarea/g)?.length).toBe(text.match(/<\/textarea/g)?.length);
-    }
-    // A row that was not written by these pages may hold such an address.
-    const script = 'javascript:alert(1)';
-    await site.query('UPDATE api_keys SET website_url = ? WHERE id = ?', [script, id]);
-    for (const { text } of [
-      await visitor.get(KEYS),
-      await people.moderator.get(`${MODERATION}/${id}`),
-    ]) {
-      expect(text).toContain(script);
-      expect(text).not.toContain(`href="${script}`);
-    }
-  });
-
-  test('the key of another account cannot be seen or changed', async () => {
-    const { id, key } = await site.revealed(people.owner);
-    const approved = await site.request(people.owner, { purpose: 'Nobody else reads this' });
-    await site.decide(approved, 'approve', { limit: '60' });
+  test('without its visitor’s token changes nothing, on any page', async () => {
+    const { id } = await site.revealed(people.owner);
+    const pending = await site.request(people.owner);
     const before = await state();
-    const page = await people.other.get(KEYS);
-    for (const text of [key.slice(0, 8), 'Nobody else reads this', `/${id}/`]) {
-      expect(page.text).not.toContain(text);
-    }
-    for (const [target, action] of [
-      [approved, 'reveal'],
-      ...['rotate', 'rename', 'withdraw', 'revoke'].map((action) => [id, action] as const),
-    ] as const) {
-      const text = { purpose: 'x', website_url: 'https://x.example', name: 'x' };
-      const own = { prefix: key.slice(0, 8), ...text };
-      const reply = await people.other.post(`${KEYS}/${target}/${action}`, own);
-      const absent = await people.other.post(`${KEYS}/999999/${action}`, own);
-      expect([action, reply.status]).toEqual([action, 404]);
-      // The response is the same as for a key that does not exist.
-      expect(reply.text).toBe(absent.text.replaceAll('999999', String(target)));
-    }
-    expect(await state()).toEqual(before);
-  });
-
-  test('only moderators can see and use the pages for moderators', async () => {
-    const id = await site.request(people.owner);
-    const before = await state();
-    for (const target of [MODERATION, `${MODERATION}/${id}`]) {
-      const reply = await people.owner.get(target);
-      expect([target, reply.status]).toEqual([target, 403]);
-      expect(reply.text).not.toContain('@covers.example');
-    }
-    await people.owner.get(KEYS);
-    for (const action of ['approve', 'reject', 'revoke', 'limit']) {
-      const fields = { limit: '60', reason: 'x' };
-      const reply = await people.owner.post(`${MODERATION}/${id}/${action}`, fields);
-      expect([action, reply.status]).toEqual([action, 403]);
-    }
-    expect(await state()).toEqual(before);
-    await site.decide(id, 'reject', { reason: 'no' });
-  });
-
-  test('opening every link in mails and pages changes nothing', async () => {
-    const approved = await site.request(people.owner);
-    await site.decide(approved, 'approve', { limit: '60' });
-    await people.owner.post('/account/sign-out');
-    const visitor = site.visit();
-    await visitor.get('/account/sign-in');
-    const mailed = () => linksTo('owner@covers.example', site.mailFolder).length;
-    const mailedBefore = mailed();
-    await visitor.post('/account/sign-in', { email: 'owner@covers.example' });
-    // The response to the form is sent before the link is created.
-    await until(() => mailed() > mailedBefore);
-    const before = await state();
-    const links = mailsIn(site.mailFolder)
-      .flatMap((mail) => [...mail.matchAll(/https?:\/\/[^\s>]+/g)])
-      .map(([link]) => link.replace(/^https?:\/\/[^/]+/, ''));
-    expect(links.some((link) => link.includes('sign-in/link?token='))).toBe(true);
-    expect(links).toContain(KEYS);
-    const scanner = site.visit();
-    const prefetch = { 'sec-purpose': 'prefetch;prerender', purpose: 'prefetch' };
-    const open = async (who: Visitor, link: string) => {
-      await who.get(link);
-      await who.get(link, prefetch);
-      await fetch(site.pages.url + link, { method: 'HEAD' });
-    };
-    for (const link of links) await open(scanner, link);
-    // Also for a signed-in visitor whose browser prefetches links and the targets of forms.
-    for (const start of [KEYS, MODERATION]) {
-      const { text } = await people.moderator.get(start);
-      const found = [
-        ...text.matchAll(/(?:href|action|formaction)="(\/(?:account|moderation)[^"]*)"/g),
-      ];
-      expect(found.length).toBeGreaterThan(3);
-      for (const [, link] of found) await open(people.moderator, link as string);
-    }
-    expect(await state()).toEqual(before);
-    await signIn(people.owner, 'owner@covers.example', site.mailFolder);
-    await people.owner.get(KEYS);
-    const reply = await people.owner.post(`${KEYS}/${approved}/reveal`);
-    expect([reply.status, RAW_KEY.test(reply.text)]).toEqual([200, true]);
-  });
-
-  test('a flood of requests from one account leaves only five under review', {
-    timeout: 300_000,
-  }, async () => {
     await people.other.get(KEYS);
-    const statuses = new Map<number, number>();
-    const fields = { purpose: 'One of many', website_url: 'https://a.example' };
-    let left = FLOOD;
-    await Promise.all(
-      Array.from({ length: AT_ONCE }, async () => {
-        while (left-- > 0) {
-          const { status } = await people.other.post(KEYS, {
-            ...fields,
-            token: people.other.token(),
-          });
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        }
-      }),
-    );
-    expect(Object.fromEntries(statuses)).toEqual({ 303: 5, 409: FLOOD - 5 });
-    const pending = "SELECT COUNT(*) FROM api_keys WHERE state = 'pending' AND account_id = 8";
-    expect(Number((await site.query(pending))[0]?.[0])).toBe(5);
-    expect((await people.other.get(KEYS)).text).not.toContain('name="purpose"');
+    const { owner, moderator, other } = people;
+    const targets: [Visitor, string][] = [
+      [owner, '/account/sign-out'],
+      [owner, KEYS],
+      ...['reveal', 'rotate', 'revoke'].map((action): [Visitor, string] => [
+        ...([owner, `${KEYS}/${id}/${action}`] as const),
+      ]),
+      ...['approve', 'reject'].map((action): [Visitor, string] => [
+        ...([moderator, `${MODERATION}/${pending}/${action}`] as const),
+      ]),
+      ...['revoke', 'limit'].map((action): [Visitor, string] => [
+        ...([moderator, `${MODERATION}/${id}/${action}`] as const),
+      ]),
+      [site.visit(), '/account/sign-in'],
+      [site.visit(), '/account/sign-in/link'],
+    ];
+    const fields = { limit: '60', reason: 'x', purpose: 'x', website_url: 'https://a.example' };
+    for (const [visitor, target] of targets) {
+      for (const token of ['', 'x', 'a'.repeat(43), other.token()]) {
+        expect([target, await sent(visitor, target, { ...fields, token })]).toEqual([target, 403]);
+      }
+    }
+    expect(await state()).toEqual(before);
+    await site.decide(pending, 'reject', { reason: 'no' });
   });
 
-  test('none of these attacks caused an error in the log', () => {
-    expect(site.pages.log()).not.toMatch(/"level":[56]0/);
+  test('from another origin changes nothing, even with a valid token', async () => {
+    const { id } = await site.revealed(people.owner);
+    const target = `${KEYS}/${id}/revoke`;
+    await people.owner.get(KEYS);
+    const before = await state();
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'http://localhost:8080.evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ]) {
+      expect([headers, await sent(people.owner, target, {}, headers)]).toEqual([headers, 403]);
+    }
+    const json = { 'content-type': 'application/json' };
+    expect(await sent(people.owner, target, {}, json)).toBe(415);
+    expect(await sent(people.owner, target, { purpose: 'x'.repeat(70_000) })).toBe(413);
+    expect(await state()).toEqual(before);
+    await people.owner.get(KEYS);
+    const own = { origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' };
+    expect(await sent(people.owner, target, {}, own)).toBe(303);
+    expect(await site.stateOf(id)).toBe('revoked');
   });
+});
+
+test('markup in a text of a stranger is shown as text on every page', async () => {
+  const email = 'evil@covers.example';
+  await site.query("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, 'user')", [
+    ...[66, email, `<b id=name>${HOSTILE}`],
+  ]);
+  const visitor = site.visit();
+  await signIn(visitor, email, site.mailFolder);
+  const website_url = 'https://a.example/"onmouseover="alert(3)';
+  const name = HOSTILE.slice(0, 60);
+  const id = await site.request(visitor, { purpose: HOSTILE, website_url, name });
+  const shown = [await visitor.get(KEYS), await people.moderator.get(MODERATION)];
+  await site.decide(id, 'reject', { reason: HOSTILE });
+  shown.push(
+    await visitor.get(KEYS),
+    await people.moderator.get(`${MODERATION}/${id}`),
+    await people.moderator.get(`${MODERATION}?text=${encodeURIComponent(HOSTILE)}&state=<b>`),
+    await visitor.post(KEYS, { purpose: HOSTILE, website_url: `x:${HOSTILE}` }),
+  );
+  for (const { text } of shown) {
+    expect(text).toContain('&lt;script&gt;alert(1)');
+    expect(text).not.toMatch(/<script>|<img(?! src="\/account\/icon\.svg")|<b id|"onmouseover="/);
+    expect(text.match(/<textarea/g)?.length).toBe(text.match(/<\/textarea/g)?.length);
+  }
+  // A row that was not written by these pages may hold such an address.
+  const script = 'javascript:alert(1)';
+  await site.query('UPDATE api_keys SET website_url = ? WHERE id = ?', [script, id]);
+  for (const { text } of [
+    await visitor.get(KEYS),
+    await people.moderator.get(`${MODERATION}/${id}`),
+  ]) {
+    expect(text).toContain(script);
+    expect(text).not.toContain(`href="${script}`);
+  }
+});
+
+test('the key of another account cannot be seen or changed', async () => {
+  const { id, key } = await site.revealed(people.owner);
+  const approved = await site.request(people.owner, { purpose: 'Nobody else reads this' });
+  await site.decide(approved, 'approve', { limit: '60' });
+  const before = await state();
+  const page = await people.other.get(KEYS);
+  for (const text of [key.slice(0, 8), 'Nobody else reads this', `/${id}/`]) {
+    expect(page.text).not.toContain(text);
+  }
+  for (const [target, action] of [
+    [approved, 'reveal'],
+    ...['rotate', 'rename', 'withdraw', 'revoke'].map((action) => [id, action] as const),
+  ] as const) {
+    const text = { purpose: 'x', website_url: 'https://x.example', name: 'x' };
+    const own = { prefix: key.slice(0, 8), ...text };
+    const reply = await people.other.post(`${KEYS}/${target}/${action}`, own);
+    const absent = await people.other.post(`${KEYS}/999999/${action}`, own);
+    expect([action, reply.status]).toEqual([action, 404]);
+    // The response is the same as for a key that does not exist.
+    expect(reply.text).toBe(absent.text.replaceAll('999999', String(target)));
+  }
+  expect(await state()).toEqual(before);
+});
+
+test('only moderators can see and use the pages for moderators', async () => {
+  const id = await site.request(people.owner);
+  const before = await state();
+  for (const target of [MODERATION, `${MODERATION}/${id}`]) {
+    const reply = await people.owner.get(target);
+    expect([target, reply.status]).toEqual([target, 403]);
+    expect(reply.text).not.toContain('@covers.example');
+  }
+  await people.owner.get(KEYS);
+  for (const action of ['approve', 'reject', 'revoke', 'limit']) {
+    const fields = { limit: '60', reason: 'x' };
+    const reply = await people.owner.post(`${MODERATION}/${id}/${action}`, fields);
+    expect([action, reply.status]).toEqual([action, 403]);
+  }
+  expect(await state()).toEqual(before);
+  await site.decide(id, 'reject', { reason: 'no' });
+});
+
+test('opening every link in mails and pages changes nothing', async () => {
+  const approved = await site.request(people.owner);
+  await site.decide(approved, 'approve', { limit: '60' });
+  await people.owner.post('/account/sign-out');
+  const visitor = site.visit();
+  await requestLink(visitor, 'owner@covers.example', site.mailFolder);
+  const before = await state();
+  const links = mailsIn(site.mailFolder)
+    .flatMap((mail) => [...mail.matchAll(/https?:\/\/[^\s>]+/g)])
+    .map(([link]) => link.replace(/^https?:\/\/[^/]+/, ''));
+  expect(links.some((link) => link.includes('sign-in/link?token='))).toBe(true);
+  expect(links).toContain(KEYS);
+  const scanner = site.visit();
+  const prefetch = { 'sec-purpose': 'prefetch;prerender', purpose: 'prefetch' };
+  const open = async (who: Visitor, link: string) => {
+    await who.get(link);
+    await who.get(link, prefetch);
+    await fetch(site.pages.url + link, { method: 'HEAD' });
+  };
+  for (const link of links) await open(scanner, link);
+  // Also for a signed-in visitor whose browser prefetches links and the targets of forms.
+  for (const start of [KEYS, MODERATION]) {
+    const { text } = await people.moderator.get(start);
+    const found = [
+      ...text.matchAll(/(?:href|action|formaction)="(\/(?:account|moderation)[^"]*)"/g),
+    ];
+    expect(found.length).toBeGreaterThan(3);
+    for (const [, link] of found) await open(people.moderator, link as string);
+  }
+  expect(await state()).toEqual(before);
+  await signIn(people.owner, 'owner@covers.example', site.mailFolder);
+  await people.owner.get(KEYS);
+  const reply = await people.owner.post(`${KEYS}/${approved}/reveal`);
+  expect([reply.status, RAW_KEY.test(reply.text)]).toEqual([200, true]);
+});
+
+test('of seven simultaneous requests from one account, five are under review', async () => {
+  await people.other.get(KEYS);
+  const fields = { purpose: 'One of many', website_url: 'https://a.example' };
+  const replies = await Promise.all(
+    Array.from({ length: 7 }, () => people.other.post(KEYS, fields)),
+  );
+  const statuses = replies.map(({ status }) => status).toSorted();
+  expect(statuses).toEqual([303, 303, 303, 303, 303, 409, 409]);
+  const pending = "SELECT COUNT(*) FROM api_keys WHERE state = 'pending' AND account_id = 8";
+  expect(await site.query(pending)).toEqual([[5]]);
+  expect((await people.other.get(KEYS)).text).not.toContain('name="purpose"');
+});
+
+test('none of these attacks caused an error in the log', () => {
+  expect(site.pages.log()).not.toMatch(/"level":[56]0/);
 });

@@ -1,10 +1,9 @@
-/** How owners and moderators use the account pages, over HTTP and on both databases. */
+/** How owners and moderators use the account pages, over HTTP. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { changeLimit, issueKey } from '../../../keys/lifecycle/reviews.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { linkOf, mailsIn, PEOPLE, signIn, tokenOf } from '../../support/account.ts';
-import { KINDS } from '../../support/databases.ts';
 import {
   type AccountSite,
   HOSTILE,
@@ -19,389 +18,384 @@ const { other, moderator } = PEOPLE;
 const [LATE, lateEmail] = [20, 'late@covers.example'];
 const [BUSY, busyEmail] = [21, 'busy@covers.example'];
 
-describe.each(KINDS)('on %s', (kind) => {
-  let site: AccountSite;
+let site: AccountSite;
 
-  beforeAll(async () => {
-    site = await openAccountSite(kind);
-    const database = await openDatabase(site.databaseUrl);
-    for (const [id, email] of [
-      [LATE, lateEmail],
-      [BUSY, busyEmail],
-    ]) {
-      await database.run(
-        "INSERT INTO accounts (id, email, name, role) VALUES (?, ?, 'A', 'user')",
-        [...[id as number, email as string]],
-      );
-    }
-    await database.close();
-  });
-
-  /** Issues a key as the command line does. */
-  async function issue(purpose: string, limit = 60): Promise<number> {
-    const database = await openDatabase(site.databaseUrl);
-    const { id } = await issueKey(database, { limit, purpose, at: new Date() });
-    await database.close();
-    return id;
-  }
-
-  test('every page has the security headers and is not cached', async () => {
-    for (const [visitor, target] of [
-      [site.people.owner, KEYS],
-      [site.people.moderator, MODERATION],
-      [site.visit(), '/account/sign-in'],
-      [site.people.owner, '/account/nothing'],
-    ] as const) {
-      const { headers, text } = await visitor.get(target);
-      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; /);
-      expect(headers.get('content-security-policy')).not.toMatch(/unsafe|http|\*/);
-      expect(headers.get('cache-control')).toBe('no-store');
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-      expect(headers.get('referrer-policy')).toBe('same-origin');
-      expect(headers.get('access-control-allow-origin')).toBe(null);
-      // A link for people, which loads nothing.
-      const rest = text.replace('<a href="http://localhost:8080">', '<a>');
-      expect(rest).not.toMatch(
-        /<style|<script>|\sstyle=|\son\w+=|(?:href|src|action)="(?!\/(?!\/)|#)/i,
-      );
-    }
-  });
-
-  describe('a request', () => {
-    test('is approved, revealed once, rotated and revoked', async () => {
-      const id = await site.request(site.people.owner);
-      expect((await site.people.owner.get(KEYS)).text).toContain('Waiting for review');
-      expect((await site.people.owner.post(`${KEYS}/${id}/reveal`)).status).toBe(409);
-      expect((await site.decide(id, 'approve', { limit: '600' })).status).toBe(303);
-      const approved = await site.people.owner.get(KEYS);
-      expect(approved.text).toContain('600 requests per minute');
-      expect(approved.text).not.toMatch(RAW_KEY);
-
-      for (const method of ['GET', 'HEAD']) {
-        const headers = {
-          cookie: `catalogue_session=${site.people.owner.cookies.get('catalogue_session')}`,
-        };
-        const target = `${site.pages.url}${KEYS}/${id}/reveal`;
-        const seen = await fetch(target, { method, headers: { ...headers, purpose: 'prefetch' } });
-        expect([seen.status, seen.headers.get('allow')]).toEqual([405, 'POST']);
-      }
-      await site.people.owner.get(KEYS);
-      const ten = await Promise.all(
-        Array.from({ length: 10 }, () => site.people.owner.post(`${KEYS}/${id}/reveal`)),
-      );
-      const refusals = Array.from({ length: 9 }, () => 409);
-      expect(ten.map(({ status }) => status).toSorted()).toEqual([200, ...refusals]);
-      const shown = ten.find(({ status }) => status === 200)?.text ?? '';
-      // No proxy is running, so the page cannot find out whether the API accepts the key.
-      expect(shown).toContain('It works within a few seconds.');
-      const key = RAW_KEY.exec(shown)?.[0] as string;
-      expect(shown).toContain(
-        `curl -H &#39;Authorization: Bearer ${key}&#39; http://localhost:8080/api/v1/stats`,
-      );
-      const again = await site.people.owner.post(`${KEYS}/${id}/reveal`);
-      expect(again.status).toBe(409);
-      for (const { text } of [again, await site.people.owner.get(KEYS)])
-        expect(text).not.toMatch(RAW_KEY);
-
-      await site.people.owner.get(KEYS);
-      const rotated = await site.people.owner.post(`${KEYS}/${id}/rotate`, {
-        prefix: key.slice(0, 8),
-      });
-      const second = RAW_KEY.exec(rotated.text)?.[0] as string;
-      expect(second).not.toBe(key);
-      const repeated = await site.people.owner.post(`${KEYS}/${id}/rotate`, {
-        prefix: key.slice(0, 8),
-      });
-      expect(repeated.status).toBe(409);
-      expect(repeated.text).not.toMatch(RAW_KEY);
-      expect((await site.people.owner.get(KEYS)).text).toContain(second.slice(0, 8));
-      await site.query('UPDATE api_keys SET last_used_on = ? WHERE id = ?', ['2026-02-28', id]);
-      expect((await site.people.owner.get(KEYS)).text).toMatch(
-        /<dt>Last used<\/dt><dd><time datetime="2026-02-28">28 Feb 2026<\/time>/,
-      );
-      expect((await site.people.owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
-      expect(await site.stateOf(id)).toBe('revoked');
-      expect((await site.people.owner.post(`${KEYS}/${id}/rotate`)).status).toBe(409);
-
-      const { text } = await site.people.moderator.get(`${MODERATION}/${id}`);
-      for (const action of ['Requested', 'Approved', 'Revealed', 'Rotated', 'Revoked']) {
-        expect(text).toContain(`<strong>${action}</strong>`);
-      }
-      expect(text).toContain(`by ${moderator.name}`);
-      const kept = [site.pages.log(), ...mailsIn(site.mailFolder)];
-      for (const table of Object.keys(KEYS_TABLES)) {
-        kept.push(JSON.stringify(await site.query(`SELECT * FROM ${table}`)));
-      }
-      for (const raw of [key, second]) {
-        expect(kept.join().includes(raw)).toBe(false);
-        expect(site.answers().filter((answer) => answer.includes(raw)).length).toBe(1);
-      }
-    });
-
-    test('is rejected with a reason that its owner sees', async () => {
-      const id = await site.request(site.people.owner);
-      expect((await site.decide(id, 'reject', { reason: '  ' })).status).toBe(422);
-      expect((await site.decide(id, 'approve', { limit: '0' })).status).toBe(422);
-      expect((await site.decide(id, 'approve', { limit: 'many' })).status).toBe(422);
-      expect(await site.stateOf(id)).toBe('pending');
-      expect((await site.decide(id, 'reject', { reason: `Not yet: ${HOSTILE}` })).status).toBe(303);
-      const { text } = await site.people.owner.get(KEYS);
-      expect(text).toContain('Not yet: &lt;/textarea&gt;');
-    });
-
-    test('that was decided stays decided, and a second moderator gets a message', async () => {
-      const id = await site.request(site.people.owner);
-      expect((await site.decide(id, 'approve', { limit: '60' })).status).toBe(303);
-      const late = await site.decide(id, 'reject', { reason: 'no' });
-      expect(late.status).toBe(409);
-      expect(late.text).toMatch(/role="alert">[^<]*approved/);
-      expect(await site.stateOf(id)).toBe('approved');
-      expect((await site.decide(id, 'limit', { limit: '90' })).status).toBe(303);
-      expect((await site.people.owner.get(KEYS)).text).toContain('90 requests per minute');
-      expect((await site.decide(id, 'revoke', { reason: 'abuse' })).status).toBe(303);
-      expect((await site.decide(id, 'revoke', { reason: 'abuse' })).status).toBe(409);
-      expect((await site.decide(999_999, 'revoke', { reason: 'abuse' })).status).toBe(404);
-    });
-
-    test('that is not valid is refused, and the form keeps the typed text', async () => {
-      const before = await site.query('SELECT COUNT(*) FROM api_keys');
-      for (const [purpose, website_url] of [
-        ['', 'https://a.example'],
-        ['x', ''],
-        ['x', 'javascript:alert(1)'],
-        ['x', 'data:text/html,x'],
-        ['x', 'https://user:pw@a.example'],
-        ['x', `https://a.example/${'x'.repeat(2000)}`],
-        ['x'.repeat(5001), 'https://a.example'],
-      ] as const) {
-        await site.people.owner.get(KEYS);
-        const reply = await site.people.owner.post(KEYS, { purpose, website_url });
-        expect([website_url, reply.status]).toEqual([website_url, 422]);
-        expect(reply.text).toMatch(/role="alert"/);
-        expect(reply.text).toContain(`value="${website_url}"`);
-        expect(reply.text).not.toMatch(/href="(javascript|data)/);
-      }
-      expect(await site.query('SELECT COUNT(*) FROM api_keys')).toEqual(before);
-    });
-  });
-
-  test('the page of a key shows its limit and its history', async () => {
-    const id = await issue('Our own', 70);
-    const pageOf = async (key: number) =>
-      (await site.people.moderator.get(`${MODERATION}/${key}`)).text;
-    expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>70 requests per minute</dd>');
-    expect(await pageOf((await site.revealed(site.people.owner)).id)).toContain('<h1>Key ');
-    await site.decide(id, 'limit', { limit: '80' });
-    await site.decide(id, 'revoke', { reason: 'Not ours' });
-    const rejected = await site.request(site.people.owner);
-    expect(await pageOf(rejected)).toContain(`<h1>Request ${rejected}</h1>`);
-    expect(await pageOf(rejected)).not.toContain('<dt>Limit</dt>');
-    await site.decide(rejected, 'reject', { reason: 'no' });
-    const done = (text: string) =>
-      [...text.matchAll(/<strong>(.*?)<\/strong>/g)].map(([, it]) => it);
-    expect(done(await pageOf(id)).toSorted()).toEqual(['Issued', 'Limit changed', 'Revoked']);
-    expect(done(await pageOf(rejected)).toSorted()).toEqual(['Rejected', 'Requested']);
-    expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>80 requests per minute</dd>');
-  });
-
-  test('the pages of the owner and of moderators show what a key has used, the latter alone those of others', async () => {
-    const { id } = await site.revealed(site.people.owner);
-    const { people } = site;
-    const pages = async () => [
-      (await people.owner.get(KEYS)).text,
-      (await people.moderator.get(`${MODERATION}/${id}`)).text,
-    ];
-    const chart = `<figcaption id="usage-${id}">`;
-    for (const page of await pages()) expect(page).not.toContain(chart);
-    const today = new Date().toISOString().slice(0, 10);
-    const before = new Date(Date.now() - 29 * 24 * 3600 * 1000).toISOString().slice(0, 10);
-    const database = await openDatabase(site.databaseUrl);
-    for (const [day, run, requests, refused] of [
-      [today, 'a', 1_200, 30],
-      [today, 'b', 34, 0],
-      [before, 'a', 1, 0],
-    ] as const) {
-      await database.run('INSERT INTO key_usage VALUES (?, ?, ?, ?, 5, ?, 98765)', [
-        ...[id, day, run, requests, refused],
-      ]);
-    }
-    await database.close();
-    for (const page of await pages()) {
-      expect(page).toContain(`${chart}1,235 requests in the last 30 days, and 30 over the limit`);
-      expect(page).toMatch(
-        new RegExp(`<svg viewBox="0 0 298 61" role="img" aria-labelledby="usage-${id}">`),
-      );
-      expect(page).toContain(`<title>${today}: 1,234 requests, 30 over the limit</title>`);
-      expect(page).toContain(`<title>${before}: 1 request, 0 over the limit</title>`);
-      // The bars of today: the refused requests on top of the others.
-      expect(page).toMatch(
-        /class="requests" x="290" y="1\.42" width="8" height="58\.58"><\/rect><rect class="refused" x="290" y="0\.00" width="8" height="1\.42">/,
-      );
-      expect(page.replace(/<\/?time[^>]*>/g, '')).toMatch(
-        /<th scope="row">[^<]+<\/th><td>1,234<\/td><td>10<\/td><td>30<\/td><td>197,530<\/td>/,
-      );
-    }
-    expect((await people.other.get(KEYS)).text).not.toContain('1,234');
-  });
-
-  test('an unknown action is 404, even if its name begins like a known one', async () => {
-    const id = await site.request(site.people.owner);
-    for (const action of ['approved', 'approve/', 'delete']) {
-      expect([action, (await site.decide(id, action, { limit: '60' })).status]).toEqual([
-        action,
-        404,
-      ]);
-    }
-    expect(await site.stateOf(id)).toBe('pending');
-    await site.decide(id, 'reject', { reason: 'no' });
-  });
-
-  describe('the list for moderators', () => {
-    test('is filtered by state and by text', async () => {
-      const rows = async (search: string) => {
-        const { text } = await site.people.moderator.get(`${MODERATION}?${search}`);
-        return [...text.matchAll(/<li>\s*<p><a href="\/moderation\/api-keys\/(\d+)"/g)].length;
-      };
-      const [[all]] = (await site.query('SELECT COUNT(*) FROM api_keys')) as [[number]];
-      expect(await rows('')).toBe(all);
-      const [[rejected]] = (await site.query(
-        "SELECT COUNT(*) FROM api_keys WHERE state = 'rejected'",
-      )) as [[number]];
-      expect(await rows('state=rejected')).toBe(rejected);
-      await site.request(site.people.other, { purpose: 'Sought for' });
-      expect(await rows(`text=${encodeURIComponent(other.email)}`)).toBe(1);
-      expect(await rows('text=SOUGHT%20for&state=pending')).toBe(1);
-      expect(await rows('text=sought&state=approved')).toBe(0);
-      expect(await rows('text=%25%25')).toBe(0);
-      expect(await rows('page=2')).toBe(0);
-      expect(await rows('page=-1&state=nonsense')).toBe(all + 1);
-    });
-
-    test('shows the first 120 characters of a longer purpose', async () => {
-      await issue(`${'𠮷'.repeat(120)}end`);
-      const { text } = await site.people.moderator.get(`${MODERATION}?text=𠮷`);
-      expect(text).toContain(`>${'𠮷'.repeat(120)}…<`);
-    });
-
-    test('has fifty keys per page, with links to the next and previous pages', async () => {
-      for (let i = 0; i < 51; i++) await issue('One of many');
-      const look = async (search: string) => {
-        const { text } = await site.people.moderator.get(`${MODERATION}?text=one+of+many${search}`);
-        const rows = text.match(/<p><a href="\/moderation\/api-keys\/\d+">/g)?.length;
-        const links = [...text.matchAll(/<a href="[^"]*\?([^"]*)#all">([^<]*)/g)];
-        return [rows, ...links.map(([, query, name]) => `${name}: ${query}`)];
-      };
-      expect(await look('')).toEqual([50, 'Older keys: page=2&amp;text=one+of+many']);
-      expect(await look('&page=2')).toEqual([1, 'Newer keys: page=1&amp;text=one+of+many']);
-      expect(await look('&state=approved&page=1')).toEqual([
-        50,
-        'Older keys: page=2&amp;state=approved&amp;text=one+of+many',
-      ]);
-      expect((await site.people.moderator.get(`${MODERATION}?text=sought`)).text).not.toContain(
-        '#all',
-      );
-    });
-  });
-
-  describe('with many keys', () => {
-    // Each quote and ampersand takes five characters in the markup.
-    const LONGEST_PURPOSE = `One of very many ${'"'.repeat(4_900)}`;
-    const LONGEST_ADDRESS = `https://a.example/?${'&'.repeat(1_900)}`;
-    /** Adds rows as transitions write them. */
-    async function addKeys(accountId: number, state: string, count: number): Promise<void> {
-      const database = await openDatabase(site.databaseUrl);
-      for (let i = 0; i < count; i++) {
-        await database.run(
-          `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
-           VALUES (?, ?, ?, ?, '2026-03-04 05:06:07')`,
-          [accountId, LONGEST_PURPOSE, LONGEST_ADDRESS, state],
-        );
-      }
-      await database.close();
-    }
-    const cardsIn = (text: string) => text.match(/<li class="card"/g)?.length ?? 0;
-    const linksIn = (text: string) =>
-      [...text.matchAll(/<a href="[^"]*\?([^"#]*)#[\w-]+">([^<]*)/g)].map(([, ...parts]) => parts);
-
-    test('the page of an owner shows twenty, first those in use, with links to the others', async () => {
-      const visitor = site.visit();
-      await signIn(visitor, lateEmail, site.mailFolder);
-      await addKeys(LATE, 'approved', 2);
-      await addKeys(LATE, 'withdrawn', 45);
-      const first = (await visitor.get(KEYS)).text;
-      expect(cardsIn(first)).toBe(20);
-      expect(first.length).toBeLessThan(1_000_000);
-      expect(first.match(/Ready to reveal/g)).toHaveLength(2);
-      expect(linksIn(first)).toEqual([['page=2', 'More keys']]);
-      const second = (await visitor.get(`${KEYS}?page=2`)).text;
-      expect(cardsIn(second)).toBe(20);
-      expect(linksIn(second)).toEqual([
-        ['page=1', 'Previous keys'],
-        ['page=3', 'More keys'],
-      ]);
-      expect(cardsIn((await visitor.get(`${KEYS}?page=3`)).text)).toBe(7);
-      expect(cardsIn((await visitor.get(`${KEYS}?page=-1`)).text)).toBe(20);
-    });
-
-    test('the page of moderators shows fifty requests that wait, with links to the others', async () => {
-      await addKeys(LATE, 'pending', 60);
-      const first = (await site.people.moderator.get(MODERATION)).text;
-      expect(cardsIn(first)).toBe(50);
-      expect(first.length).toBeLessThan(1_000_000);
-      // A request of which the page shows only a part has a link to the whole.
-      expect(first.match(/>Read all of request \d+</g)?.length).toBeGreaterThan(40);
-      expect(linksIn(first)).toContainEqual(['waiting=2', 'Newer requests']);
-      const second = (await site.people.moderator.get(`${MODERATION}?waiting=2&text=one`)).text;
-      expect(cardsIn(second)).toBeGreaterThanOrEqual(10);
-      expect(cardsIn(second)).toBeLessThan(50);
-      expect(linksIn(second)).toContainEqual(['waiting=1&amp;text=one', 'Older requests']);
-    });
-
-    test('the page of a key shows its last hundred events', async () => {
-      const id = await issue('Its limit changes often');
-      const database = await openDatabase(site.databaseUrl);
-      const review = { by: null, at: new Date() };
-      for (let limit = 1; limit <= 120; limit++) {
-        await changeLimit(database, id, { limit, ...review });
-      }
-      await database.close();
-      const { text } = await site.people.moderator.get(`${MODERATION}/${id}`);
-      expect(text.match(/<strong>Limit changed<\/strong>/g)).toHaveLength(100);
-      expect(text).toContain('<p>120 requests per minute</p>');
-      expect(text).toContain(`<code>cover-catalogue keys history ${id}</code>`);
-    });
-  });
-
-  test('the twenty-first change of an account in an hour gets 429, and keeps what was typed', async () => {
-    const visitor = site.visit();
-    await signIn(visitor, busyEmail, site.mailFolder);
-    for (let i = 0; i < 10; i++) {
-      const id = await site.request(visitor);
-      expect((await visitor.post(`${KEYS}/${id}/withdraw`)).status).toBe(303);
-    }
-    const reply = await visitor.post(KEYS, {
-      purpose: 'Once more',
-      website_url: 'https://a.example',
-    });
-    expect(reply.status).toBe(429);
-    const seconds = Number(reply.headers.get('retry-after'));
-    expect(seconds).toBeGreaterThan(3_000);
-    expect(seconds).toBeLessThanOrEqual(3_600);
-    expect(reply.text).toMatch(
-      /role="alert">You have made 20 changes in an hour\. The next one is/,
-    );
-    expect(reply.text).toContain('Once more</textarea>');
-    expect(await site.query('SELECT COUNT(*) FROM api_keys WHERE account_id = ?', [BUSY])).toEqual([
-      [10],
+beforeAll(async () => {
+  site = await openAccountSite();
+  const database = await openDatabase(site.databaseUrl);
+  for (const [id, email] of [
+    [LATE, lateEmail],
+    [BUSY, busyEmail],
+  ]) {
+    await database.run("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, 'A', 'user')", [
+      ...[id as number, email as string],
     ]);
+  }
+  await database.close();
+});
+
+/** Issues a key as the command line does. */
+async function issue(purpose: string, limit = 60): Promise<number> {
+  const database = await openDatabase(site.databaseUrl);
+  const { id } = await issueKey(database, { limit, purpose, at: new Date() });
+  await database.close();
+  return id;
+}
+
+test('every page has the security headers and is not cached', async () => {
+  for (const [visitor, target] of [
+    [site.people.owner, KEYS],
+    [site.people.moderator, MODERATION],
+    [site.visit(), '/account/sign-in'],
+    [site.people.owner, '/account/nothing'],
+  ] as const) {
+    const { headers, text } = await visitor.get(target);
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; /);
+    expect(headers.get('content-security-policy')).not.toMatch(/unsafe|http|\*/);
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('same-origin');
+    expect(headers.get('access-control-allow-origin')).toBe(null);
+    // A link for people, which loads nothing.
+    const rest = text.replace('<a href="http://localhost:8080">', '<a>');
+    expect(rest).not.toMatch(
+      /<style|<script>|\sstyle=|\son\w+=|(?:href|src|action)="(?!\/(?!\/)|#)/i,
+    );
+  }
+});
+
+describe('a request', () => {
+  test('is approved, revealed once, rotated and revoked', async () => {
+    const id = await site.request(site.people.owner);
+    expect((await site.people.owner.get(KEYS)).text).toContain('Waiting for review');
+    expect((await site.people.owner.post(`${KEYS}/${id}/reveal`)).status).toBe(409);
+    expect((await site.decide(id, 'approve', { limit: '600' })).status).toBe(303);
+    const approved = await site.people.owner.get(KEYS);
+    expect(approved.text).toContain('600 requests per minute');
+    expect(approved.text).not.toMatch(RAW_KEY);
+
+    for (const method of ['GET', 'HEAD']) {
+      const headers = {
+        cookie: `catalogue_session=${site.people.owner.cookies.get('catalogue_session')}`,
+      };
+      const target = `${site.pages.url}${KEYS}/${id}/reveal`;
+      const seen = await fetch(target, { method, headers: { ...headers, purpose: 'prefetch' } });
+      expect([seen.status, seen.headers.get('allow')]).toEqual([405, 'POST']);
+    }
+    await site.people.owner.get(KEYS);
+    const ten = await Promise.all(
+      Array.from({ length: 10 }, () => site.people.owner.post(`${KEYS}/${id}/reveal`)),
+    );
+    const refusals = Array.from({ length: 9 }, () => 409);
+    expect(ten.map(({ status }) => status).toSorted()).toEqual([200, ...refusals]);
+    const shown = ten.find(({ status }) => status === 200)?.text ?? '';
+    // No proxy is running, so the page cannot find out whether the API accepts the key.
+    expect(shown).toContain('It works within a few seconds.');
+    const key = RAW_KEY.exec(shown)?.[0] as string;
+    expect(shown).toContain(
+      `curl -H &#39;Authorization: Bearer ${key}&#39; http://localhost:8080/api/v1/stats`,
+    );
+    const again = await site.people.owner.post(`${KEYS}/${id}/reveal`);
+    expect(again.status).toBe(409);
+    for (const { text } of [again, await site.people.owner.get(KEYS)])
+      expect(text).not.toMatch(RAW_KEY);
+
+    await site.people.owner.get(KEYS);
+    const rotated = await site.people.owner.post(`${KEYS}/${id}/rotate`, {
+      prefix: key.slice(0, 8),
+    });
+    const second = RAW_KEY.exec(rotated.text)?.[0] as string;
+    expect(second).not.toBe(key);
+    const repeated = await site.people.owner.post(`${KEYS}/${id}/rotate`, {
+      prefix: key.slice(0, 8),
+    });
+    expect(repeated.status).toBe(409);
+    expect(repeated.text).not.toMatch(RAW_KEY);
+    expect((await site.people.owner.get(KEYS)).text).toContain(second.slice(0, 8));
+    await site.query('UPDATE api_keys SET last_used_on = ? WHERE id = ?', ['2026-02-28', id]);
+    expect((await site.people.owner.get(KEYS)).text).toMatch(
+      /<dt>Last used<\/dt><dd><time datetime="2026-02-28">28 Feb 2026<\/time>/,
+    );
+    expect((await site.people.owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
+    expect(await site.stateOf(id)).toBe('revoked');
+    expect((await site.people.owner.post(`${KEYS}/${id}/rotate`)).status).toBe(409);
+
+    const { text } = await site.people.moderator.get(`${MODERATION}/${id}`);
+    for (const action of ['Requested', 'Approved', 'Revealed', 'Rotated', 'Revoked']) {
+      expect(text).toContain(`<strong>${action}</strong>`);
+    }
+    expect(text).toContain(`by ${moderator.name}`);
+    const kept = [site.pages.log(), ...mailsIn(site.mailFolder)];
+    for (const table of Object.keys(KEYS_TABLES)) {
+      kept.push(JSON.stringify(await site.query(`SELECT * FROM ${table}`)));
+    }
+    for (const raw of [key, second]) {
+      expect(kept.join().includes(raw)).toBe(false);
+      expect(site.answers().filter((answer) => answer.includes(raw)).length).toBe(1);
+    }
   });
 
-  test('refusals cause no lines in the log, and SIGTERM ends the pages with 0', async () => {
-    expect(site.pages.log()).not.toContain('failed');
-    for (const mail of mailsIn(site.mailFolder)) {
-      if (mail.includes('sign-in/link'))
-        expect(site.pages.log()).not.toContain(tokenOf(linkOf(mail)));
-    }
-    expect(await site.pages.stop()).toBe(0);
+  test('is rejected with a reason that its owner sees', async () => {
+    const id = await site.request(site.people.owner);
+    expect((await site.decide(id, 'reject', { reason: '  ' })).status).toBe(422);
+    expect((await site.decide(id, 'approve', { limit: '0' })).status).toBe(422);
+    expect((await site.decide(id, 'approve', { limit: 'many' })).status).toBe(422);
+    expect(await site.stateOf(id)).toBe('pending');
+    expect((await site.decide(id, 'reject', { reason: `Not yet: ${HOSTILE}` })).status).toBe(303);
+    const { text } = await site.people.owner.get(KEYS);
+    expect(text).toContain('Not yet: &lt;/textarea&gt;');
   });
+
+  test('that was decided stays decided, and a second moderator gets a message', async () => {
+    const id = await site.request(site.people.owner);
+    expect((await site.decide(id, 'approve', { limit: '60' })).status).toBe(303);
+    const late = await site.decide(id, 'reject', { reason: 'no' });
+    expect(late.status).toBe(409);
+    expect(late.text).toMatch(/role="alert">[^<]*approved/);
+    expect(await site.stateOf(id)).toBe('approved');
+    expect((await site.decide(id, 'limit', { limit: '90' })).status).toBe(303);
+    expect((await site.people.owner.get(KEYS)).text).toContain('90 requests per minute');
+    expect((await site.decide(id, 'revoke', { reason: 'abuse' })).status).toBe(303);
+    expect((await site.decide(id, 'revoke', { reason: 'abuse' })).status).toBe(409);
+    expect((await site.decide(999_999, 'revoke', { reason: 'abuse' })).status).toBe(404);
+  });
+
+  test('that is not valid is refused, and the form keeps the typed text', async () => {
+    const before = await site.query('SELECT COUNT(*) FROM api_keys');
+    for (const [purpose, website_url] of [
+      ['', 'https://a.example'],
+      ['x', ''],
+      ['x', 'javascript:alert(1)'],
+      ['x', 'data:text/html,x'],
+      ['x', 'https://user:pw@a.example'],
+      ['x', `https://a.example/${'x'.repeat(2000)}`],
+      ['x'.repeat(5001), 'https://a.example'],
+    ] as const) {
+      await site.people.owner.get(KEYS);
+      const reply = await site.people.owner.post(KEYS, { purpose, website_url });
+      expect([website_url, reply.status]).toEqual([website_url, 422]);
+      expect(reply.text).toMatch(/role="alert"/);
+      expect(reply.text).toContain(`value="${website_url}"`);
+      expect(reply.text).not.toMatch(/href="(javascript|data)/);
+    }
+    expect(await site.query('SELECT COUNT(*) FROM api_keys')).toEqual(before);
+  });
+});
+
+test('the page of a key shows its limit and its history', async () => {
+  const id = await issue('Our own', 70);
+  const pageOf = async (key: number) =>
+    (await site.people.moderator.get(`${MODERATION}/${key}`)).text;
+  expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>70 requests per minute</dd>');
+  expect(await pageOf((await site.revealed(site.people.owner)).id)).toContain('<h1>Key ');
+  await site.decide(id, 'limit', { limit: '80' });
+  await site.decide(id, 'revoke', { reason: 'Not ours' });
+  const rejected = await site.request(site.people.owner);
+  expect(await pageOf(rejected)).toContain(`<h1>Request ${rejected}</h1>`);
+  expect(await pageOf(rejected)).not.toContain('<dt>Limit</dt>');
+  await site.decide(rejected, 'reject', { reason: 'no' });
+  const done = (text: string) => [...text.matchAll(/<strong>(.*?)<\/strong>/g)].map(([, it]) => it);
+  expect(done(await pageOf(id)).toSorted()).toEqual(['Issued', 'Limit changed', 'Revoked']);
+  expect(done(await pageOf(rejected)).toSorted()).toEqual(['Rejected', 'Requested']);
+  expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>80 requests per minute</dd>');
+});
+
+test('the pages of the owner and of moderators show what a key has used, the latter alone those of others', async () => {
+  const { id } = await site.revealed(site.people.owner);
+  const { people } = site;
+  const pages = async () => [
+    (await people.owner.get(KEYS)).text,
+    (await people.moderator.get(`${MODERATION}/${id}`)).text,
+  ];
+  const chart = `<figcaption id="usage-${id}">`;
+  for (const page of await pages()) expect(page).not.toContain(chart);
+  const today = new Date().toISOString().slice(0, 10);
+  const before = new Date(Date.now() - 29 * 24 * 3600 * 1000).toISOString().slice(0, 10);
+  const database = await openDatabase(site.databaseUrl);
+  for (const [day, run, requests, refused] of [
+    [today, 'a', 1_200, 30],
+    [today, 'b', 34, 0],
+    [before, 'a', 1, 0],
+  ] as const) {
+    await database.run('INSERT INTO key_usage VALUES (?, ?, ?, ?, 5, ?, 98765)', [
+      ...[id, day, run, requests, refused],
+    ]);
+  }
+  await database.close();
+  for (const page of await pages()) {
+    expect(page).toContain(`${chart}1,235 requests in the last 30 days, and 30 over the limit`);
+    expect(page).toMatch(
+      new RegExp(`<svg viewBox="0 0 298 61" role="img" aria-labelledby="usage-${id}">`),
+    );
+    expect(page).toContain(`<title>${today}: 1,234 requests, 30 over the limit</title>`);
+    expect(page).toContain(`<title>${before}: 1 request, 0 over the limit</title>`);
+    // The bars of today: the refused requests on top of the others.
+    expect(page).toMatch(
+      /class="requests" x="290" y="1\.42" width="8" height="58\.58"><\/rect><rect class="refused" x="290" y="0\.00" width="8" height="1\.42">/,
+    );
+    expect(page.replace(/<\/?time[^>]*>/g, '')).toMatch(
+      /<th scope="row">[^<]+<\/th><td>1,234<\/td><td>10<\/td><td>30<\/td><td>197,530<\/td>/,
+    );
+  }
+  expect((await people.other.get(KEYS)).text).not.toContain('1,234');
+});
+
+test('an unknown action is 404, even if its name begins like a known one', async () => {
+  const id = await site.request(site.people.owner);
+  for (const action of ['approved', 'approve/', 'delete']) {
+    expect([action, (await site.decide(id, action, { limit: '60' })).status]).toEqual([
+      action,
+      404,
+    ]);
+  }
+  expect(await site.stateOf(id)).toBe('pending');
+  await site.decide(id, 'reject', { reason: 'no' });
+});
+
+describe('the list for moderators', () => {
+  test('is filtered by state and by text', async () => {
+    const rows = async (search: string) => {
+      const { text } = await site.people.moderator.get(`${MODERATION}?${search}`);
+      return [...text.matchAll(/<li>\s*<p><a href="\/moderation\/api-keys\/(\d+)"/g)].length;
+    };
+    const [[all]] = (await site.query('SELECT COUNT(*) FROM api_keys')) as [[number]];
+    expect(await rows('')).toBe(all);
+    const [[rejected]] = (await site.query(
+      "SELECT COUNT(*) FROM api_keys WHERE state = 'rejected'",
+    )) as [[number]];
+    expect(await rows('state=rejected')).toBe(rejected);
+    await site.request(site.people.other, { purpose: 'Sought for' });
+    expect(await rows(`text=${encodeURIComponent(other.email)}`)).toBe(1);
+    expect(await rows('text=SOUGHT%20for&state=pending')).toBe(1);
+    expect(await rows('text=sought&state=approved')).toBe(0);
+    expect(await rows('text=%25%25')).toBe(0);
+    expect(await rows('page=2')).toBe(0);
+    expect(await rows('page=-1&state=nonsense')).toBe(all + 1);
+  });
+
+  test('shows the first 120 characters of a longer purpose', async () => {
+    await issue(`${'𠮷'.repeat(120)}end`);
+    const { text } = await site.people.moderator.get(`${MODERATION}?text=𠮷`);
+    expect(text).toContain(`>${'𠮷'.repeat(120)}…<`);
+  });
+
+  test('has fifty keys per page, with links to the next and previous pages', async () => {
+    for (let i = 0; i < 51; i++) await issue('One of many');
+    const look = async (search: string) => {
+      const { text } = await site.people.moderator.get(`${MODERATION}?text=one+of+many${search}`);
+      const rows = text.match(/<p><a href="\/moderation\/api-keys\/\d+">/g)?.length;
+      const links = [...text.matchAll(/<a href="[^"]*\?([^"]*)#all">([^<]*)/g)];
+      return [rows, ...links.map(([, query, name]) => `${name}: ${query}`)];
+    };
+    expect(await look('')).toEqual([50, 'Older keys: page=2&amp;text=one+of+many']);
+    expect(await look('&page=2')).toEqual([1, 'Newer keys: page=1&amp;text=one+of+many']);
+    expect(await look('&state=approved&page=1')).toEqual([
+      50,
+      'Older keys: page=2&amp;state=approved&amp;text=one+of+many',
+    ]);
+    expect((await site.people.moderator.get(`${MODERATION}?text=sought`)).text).not.toContain(
+      '#all',
+    );
+  });
+});
+
+describe('with many keys', () => {
+  // Each quote and ampersand takes five characters in the markup.
+  const LONGEST_PURPOSE = `One of very many ${'"'.repeat(4_900)}`;
+  const LONGEST_ADDRESS = `https://a.example/?${'&'.repeat(1_900)}`;
+  /** Adds rows as transitions write them. */
+  async function addKeys(accountId: number, state: string, count: number): Promise<void> {
+    const database = await openDatabase(site.databaseUrl);
+    for (let i = 0; i < count; i++) {
+      await database.run(
+        `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
+           VALUES (?, ?, ?, ?, '2026-03-04 05:06:07')`,
+        [accountId, LONGEST_PURPOSE, LONGEST_ADDRESS, state],
+      );
+    }
+    await database.close();
+  }
+  const cardsIn = (text: string) => text.match(/<li class="card"/g)?.length ?? 0;
+  const linksIn = (text: string) =>
+    [...text.matchAll(/<a href="[^"]*\?([^"#]*)#[\w-]+">([^<]*)/g)].map(([, ...parts]) => parts);
+
+  test('the page of an owner shows twenty, first those in use, with links to the others', async () => {
+    const visitor = site.visit();
+    await signIn(visitor, lateEmail, site.mailFolder);
+    await addKeys(LATE, 'approved', 2);
+    await addKeys(LATE, 'withdrawn', 45);
+    const first = (await visitor.get(KEYS)).text;
+    expect(cardsIn(first)).toBe(20);
+    expect(first.length).toBeLessThan(1_000_000);
+    expect(first.match(/Ready to reveal/g)).toHaveLength(2);
+    expect(linksIn(first)).toEqual([['page=2', 'More keys']]);
+    const second = (await visitor.get(`${KEYS}?page=2`)).text;
+    expect(cardsIn(second)).toBe(20);
+    expect(linksIn(second)).toEqual([
+      ['page=1', 'Previous keys'],
+      ['page=3', 'More keys'],
+    ]);
+    expect(cardsIn((await visitor.get(`${KEYS}?page=3`)).text)).toBe(7);
+    expect(cardsIn((await visitor.get(`${KEYS}?page=-1`)).text)).toBe(20);
+  });
+
+  test('the page of moderators shows fifty requests that wait, with links to the others', async () => {
+    await addKeys(LATE, 'pending', 60);
+    const first = (await site.people.moderator.get(MODERATION)).text;
+    expect(cardsIn(first)).toBe(50);
+    expect(first.length).toBeLessThan(1_000_000);
+    // A request of which the page shows only a part has a link to the whole.
+    expect(first.match(/>Read all of request \d+</g)?.length).toBeGreaterThan(40);
+    expect(linksIn(first)).toContainEqual(['waiting=2', 'Newer requests']);
+    const second = (await site.people.moderator.get(`${MODERATION}?waiting=2&text=one`)).text;
+    expect(cardsIn(second)).toBeGreaterThanOrEqual(10);
+    expect(cardsIn(second)).toBeLessThan(50);
+    expect(linksIn(second)).toContainEqual(['waiting=1&amp;text=one', 'Older requests']);
+  });
+
+  test('the page of a key shows its last hundred events', async () => {
+    const id = await issue('Its limit changes often');
+    const database = await openDatabase(site.databaseUrl);
+    const review = { by: null, at: new Date() };
+    for (let limit = 1; limit <= 120; limit++) {
+      await changeLimit(database, id, { limit, ...review });
+    }
+    await database.close();
+    const { text } = await site.people.moderator.get(`${MODERATION}/${id}`);
+    expect(text.match(/<strong>Limit changed<\/strong>/g)).toHaveLength(100);
+    expect(text).toContain('<p>120 requests per minute</p>');
+    expect(text).toContain(`<code>cover-catalogue keys history ${id}</code>`);
+  });
+});
+
+test('the twenty-first change of an account in an hour gets 429, and keeps what was typed', async () => {
+  const visitor = site.visit();
+  await signIn(visitor, busyEmail, site.mailFolder);
+  for (let i = 0; i < 10; i++) {
+    const id = await site.request(visitor);
+    expect((await visitor.post(`${KEYS}/${id}/withdraw`)).status).toBe(303);
+  }
+  const reply = await visitor.post(KEYS, {
+    purpose: 'Once more',
+    website_url: 'https://a.example',
+  });
+  expect(reply.status).toBe(429);
+  const seconds = Number(reply.headers.get('retry-after'));
+  expect(seconds).toBeGreaterThan(3_000);
+  expect(seconds).toBeLessThanOrEqual(3_600);
+  expect(reply.text).toMatch(/role="alert">You have made 20 changes in an hour\. The next one is/);
+  expect(reply.text).toContain('Once more</textarea>');
+  expect(await site.query('SELECT COUNT(*) FROM api_keys WHERE account_id = ?', [BUSY])).toEqual([
+    [10],
+  ]);
+});
+
+test('refusals cause no lines in the log, and the pages end', async () => {
+  expect(site.pages.log()).not.toContain('failed');
+  for (const mail of mailsIn(site.mailFolder)) {
+    if (mail.includes('sign-in/link'))
+      expect(site.pages.log()).not.toContain(tokenOf(linkOf(mail)));
+  }
+  await site.pages.stop();
+  expect(site.pages.log()).not.toContain('"level":50');
 });

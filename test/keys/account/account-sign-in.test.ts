@@ -1,16 +1,16 @@
-/** Signing in to the account pages by mailed links, on both databases. */
+/** Signing in to the account pages by mailed links. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   type Answer,
   linkOf,
   linksTo,
+  mailedLink,
   mailsIn,
   PEOPLE,
+  requestLink,
   signIn,
   tokenOf,
 } from '../../support/account.ts';
-import { KINDS } from '../../support/databases.ts';
-import { until } from '../../support/product.ts';
 import { type AccountSite, KEYS, MODERATION, openAccountSite } from './account-people.ts';
 
 const { owner, other, moderator } = PEOPLE;
@@ -24,148 +24,138 @@ function hiddenFields({ text }: Answer): Record<string, string> {
   );
 }
 
-describe.each(KINDS)('on %s', (kind) => {
-  let site: AccountSite;
+let site: AccountSite;
 
-  beforeAll(async () => {
-    site = await openAccountSite(kind);
+beforeAll(async () => {
+  site = await openAccountSite();
+});
+
+describe('signing in', () => {
+  test('is required: other visitors are redirected to it', async () => {
+    const visitor = site.visit();
+    for (const target of ['/account', KEYS, MODERATION, `${MODERATION}/1`]) {
+      const { status, headers } = await visitor.get(target);
+      expect([status, headers.get('location')]).toEqual([
+        303,
+        target === '/account' ? KEYS : '/account/sign-in',
+      ]);
+    }
+    expect((await visitor.post(`${KEYS}/1/reveal`)).status).toBe(401);
   });
 
-  describe('signing in', () => {
-    test('is required: other visitors are redirected to it', async () => {
-      const visitor = site.visit();
-      for (const target of ['/account', KEYS, MODERATION, `${MODERATION}/1`]) {
-        const { status, headers } = await visitor.get(target);
-        expect([status, headers.get('location')]).toEqual([
-          303,
-          target === '/account' ? KEYS : '/account/sign-in',
-        ]);
-      }
-      expect((await visitor.post(`${KEYS}/1/reveal`)).status).toBe(401);
-    });
-
-    test('gives the same response for every address, and sends mail only to those of accounts', async () => {
-      const visitor = site.visit();
-      const requestLink = async (email: string) => {
-        await visitor.get('/account/sign-in');
-        return visitor.post('/account/sign-in', { email });
-      };
-      const before = linksTo(other.email, site.mailFolder).length;
-      const mails = mailsIn(site.mailFolder).length;
-      const unknown = await requestLink('nobody@covers.example');
-      const known = await requestLink(other.email);
-      expect([unknown.status, unknown.text]).toEqual([known.status, known.text]);
-      await until(() => linksTo(other.email, site.mailFolder).length > before);
-      expect(mailsIn(site.mailFolder).length).toBe(mails + 1);
-      for (const email of ['', 'x', 'a@b\r\nBcc: c@d', 'a b@c']) {
-        expect((await requestLink(email)).status).toBe(422);
-      }
-    });
-
-    test('needs the button on the page of the link, which works once; opening the link changes nothing', async () => {
-      const visitor = site.visit();
-      const before = linksTo(other.email, site.mailFolder).length;
+  test('gives the same response for every address, and sends mail only to those of accounts', async () => {
+    const visitor = site.visit();
+    const ask = async (email: string) => {
       await visitor.get('/account/sign-in');
-      await visitor.post('/account/sign-in', { email: other.email });
-      await until(() => linksTo(other.email, site.mailFolder).length > before);
-      const link = linksTo(other.email, site.mailFolder).at(-1) as string;
-      for (let times = 0; times < 3; times++) {
-        const scanner = site.visit();
-        expect((await scanner.get(link, { 'sec-purpose': 'prefetch' })).status).toBe(200);
-        await fetch(site.pages.url + link, { method: 'HEAD' });
-        expect((await scanner.get(KEYS)).status).toBe(303);
-      }
-      await visitor.get(link);
-      const press = () => visitor.post('/account/sign-in/link', { link: tokenOf(link) });
-      const reply = await press();
-      expect(reply.status).toBe(303);
-      expect(reply.headers.getSetCookie()[0]).toMatch(
-        /^catalogue_session=[\w-]{20,}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/,
-      );
-      const late = site.visit();
-      await late.get(link);
-      expect((await late.post('/account/sign-in/link', { link: tokenOf(link) })).status).toBe(410);
-      expect((await late.get(KEYS)).status).toBe(303);
-    });
+      return visitor.post('/account/sign-in', { email });
+    };
+    const before = linksTo(other.email, site.mailFolder).length;
+    const mails = mailsIn(site.mailFolder).length;
+    const unknown = await ask('nobody@covers.example');
+    const known = await ask(other.email);
+    expect([unknown.status, unknown.text]).toEqual([known.status, known.text]);
+    await mailedLink(other.email, site.mailFolder, before + 1);
+    expect(mailsIn(site.mailFolder).length).toBe(mails + 1);
+    for (const email of ['', 'x', 'a@b\r\nBcc: c@d', 'a b@c']) {
+      expect((await ask(email)).status).toBe(422);
+    }
+  });
 
-    test('by a link of which a part is missing is refused with the reason', async () => {
-      for (const cut of ['', '?token=', `?token=${'a'.repeat(42)}`, '?token=%00<b>']) {
-        const { status, text } = await site.visit().get(`/account/sign-in/link${cut}`);
-        expect([cut, status]).toEqual([cut, 400]);
-        expect(text).toContain('This link is not complete.');
-        expect(text).toContain('E-mail me a link');
-      }
-    });
+  test('needs the button on the page of the link, which works once; opening the link changes nothing', async () => {
+    const visitor = site.visit();
+    const link = await requestLink(visitor, other.email, site.mailFolder);
+    for (let times = 0; times < 3; times++) {
+      const scanner = site.visit();
+      expect((await scanner.get(link, { 'sec-purpose': 'prefetch' })).status).toBe(200);
+      await fetch(site.pages.url + link, { method: 'HEAD' });
+      expect((await scanner.get(KEYS)).status).toBe(303);
+    }
+    await visitor.get(link);
+    const press = () => visitor.post('/account/sign-in/link', { link: tokenOf(link) });
+    const reply = await press();
+    expect(reply.status).toBe(303);
+    expect(reply.headers.getSetCookie()[0]).toMatch(
+      /^catalogue_session=[\w-]{20,}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+    const late = site.visit();
+    await late.get(link);
+    expect((await late.post('/account/sign-in/link', { link: tokenOf(link) })).status).toBe(410);
+    expect((await late.get(KEYS)).status).toBe(303);
+  });
 
-    test('replaces and ends a session that an attacker planted', async () => {
-      const attacker = site.visit();
-      await signIn(attacker, other.email, site.mailFolder);
-      const theirs = attacker.cookies.get('catalogue_session') as string;
-      for (const planted of [theirs, 'planted-and-unknown']) {
-        const victim = site.visit();
-        await victim.get('/account/sign-in');
-        const visit = victim.cookies.get('catalogue_visit') as string;
-        const before = linksTo(owner.email, site.mailFolder).length;
-        await victim.post('/account/sign-in', { email: owner.email });
-        await until(() => linksTo(owner.email, site.mailFolder).length > before);
-        const link = linksTo(owner.email, site.mailFolder).at(-1) as string;
-        victim.cookies.set('catalogue_session', planted);
-        await victim.get(link);
-        const fields = { link: tokenOf(link) };
-        expect((await victim.post('/account/sign-in/link', fields)).status).toBe(303);
-        expect(victim.cookies.get('catalogue_session')).not.toBe(planted);
-        expect((await victim.get(KEYS)).text).toContain(owner.name);
-        const thief = site.visit();
-        thief.cookies.set('catalogue_session', planted);
-        thief.cookies.set('catalogue_visit', visit);
-        expect((await thief.get(KEYS)).status).toBe(303);
-      }
-    });
+  test('by a link of which a part is missing is refused with the reason', async () => {
+    for (const cut of ['', '?token=', `?token=${'a'.repeat(42)}`, '?token=%00<b>']) {
+      const { status, text } = await site.visit().get(`/account/sign-in/link${cut}`);
+      expect([cut, status]).toEqual([cut, 400]);
+      expect(text).toContain('This link is not complete.');
+      expect(text).toContain('E-mail me a link');
+    }
+  });
 
-    test('is undone by signing out, also for a copy of the cookie', async () => {
-      const visitor = site.visit();
-      await signIn(visitor, other.email, site.mailFolder);
-      const session = visitor.cookies.get('catalogue_session') as string;
-      await visitor.get(KEYS);
-      expect((await visitor.post('/account/sign-out')).status).toBe(303);
-      expect(visitor.cookies.has('catalogue_session')).toBe(false);
-      visitor.cookies.set('catalogue_session', session);
-      expect((await visitor.get(KEYS)).status).toBe(303);
-    });
+  test('replaces and ends a session that an attacker planted', async () => {
+    const attacker = site.visit();
+    await signIn(attacker, other.email, site.mailFolder);
+    const theirs = attacker.cookies.get('catalogue_session') as string;
+    for (const planted of [theirs, 'planted-and-unknown']) {
+      const victim = site.visit();
+      const link = await requestLink(victim, owner.email, site.mailFolder);
+      const visit = victim.cookies.get('catalogue_visit') as string;
+      victim.cookies.set('catalogue_session', planted);
+      await victim.get(link);
+      const fields = { link: tokenOf(link) };
+      expect((await victim.post('/account/sign-in/link', fields)).status).toBe(303);
+      expect(victim.cookies.get('catalogue_session')).not.toBe(planted);
+      expect((await victim.get(KEYS)).text).toContain(owner.name);
+      const thief = site.visit();
+      thief.cookies.set('catalogue_session', planted);
+      thief.cookies.set('catalogue_visit', visit);
+      expect((await thief.get(KEYS)).status).toBe(303);
+    }
+  });
 
-    test('gives back a form that was sent after the session had ended', async () => {
-      const visitor = site.visit();
-      await signIn(visitor, moderator.email, site.mailFolder);
-      await visitor.get(KEYS);
-      await site.query('DELETE FROM sessions WHERE account_id = ?', [moderator.id]);
-      const fields = { purpose: 'A text\n& more', website_url: 'https://a.example/', name: '' };
-      const send = (form: Record<string, string>) =>
-        visitor.post(KEYS, form, { 'sec-fetch-site': 'same-origin' });
-      const ended = await send(fields);
-      expect([ended.status, hiddenFields(ended)]).toEqual([401, expect.objectContaining(fields)]);
-      expect(ended.text).toContain('<h1>Sign in again</h1>');
-      expect(ended.text).toContain(`<form class="wide" method="post" action="${KEYS}">`);
-      // On another tab.
-      await signIn(visitor, moderator.email, site.mailFolder);
-      const again = await send(hiddenFields(ended));
-      expect([again.status, hiddenFields(again)]).toEqual([403, expect.objectContaining(fields)]);
-      expect(again.text).toContain('<h1>Send it again</h1>');
-      const done = await send(hiddenFields(again));
-      expect(done.headers.get('location')).toBe(`${KEYS}?done=requested`);
-      const stored = 'SELECT purpose FROM api_keys WHERE account_id = ?';
-      expect(await site.query(stored, [moderator.id])).toEqual([[fields.purpose]]);
-    });
+  test('is undone by signing out, also for a copy of the cookie', async () => {
+    const visitor = site.visit();
+    await signIn(visitor, other.email, site.mailFolder);
+    const session = visitor.cookies.get('catalogue_session') as string;
+    await visitor.get(KEYS);
+    expect((await visitor.post('/account/sign-out')).status).toBe(303);
+    expect(visitor.cookies.has('catalogue_session')).toBe(false);
+    visitor.cookies.set('catalogue_session', session);
+    expect((await visitor.get(KEYS)).status).toBe(303);
+  });
 
-    test('stores no token of a session or a link, only hashes', async () => {
-      const session = site.people.owner.cookies.get('catalogue_session') as string;
-      const stored = JSON.stringify([
-        await site.query('SELECT * FROM sessions'),
-        await site.query('SELECT * FROM sign_in_links'),
-      ]);
-      expect(stored).not.toContain(session);
-      for (const mail of mailsIn(site.mailFolder)) {
-        if (mail.includes('sign-in/link')) expect(stored).not.toContain(tokenOf(linkOf(mail)));
-      }
-    });
+  test('gives back a form that was sent after the session had ended', async () => {
+    const visitor = site.visit();
+    await signIn(visitor, moderator.email, site.mailFolder);
+    await visitor.get(KEYS);
+    await site.query('DELETE FROM sessions WHERE account_id = ?', [moderator.id]);
+    const fields = { purpose: 'A text\n& more', website_url: 'https://a.example/', name: '' };
+    const send = (form: Record<string, string>) =>
+      visitor.post(KEYS, form, { 'sec-fetch-site': 'same-origin' });
+    const ended = await send(fields);
+    expect([ended.status, hiddenFields(ended)]).toEqual([401, expect.objectContaining(fields)]);
+    expect(ended.text).toContain('<h1>Sign in again</h1>');
+    expect(ended.text).toContain(`<form class="wide" method="post" action="${KEYS}">`);
+    // On another tab.
+    await signIn(visitor, moderator.email, site.mailFolder);
+    const again = await send(hiddenFields(ended));
+    expect([again.status, hiddenFields(again)]).toEqual([403, expect.objectContaining(fields)]);
+    expect(again.text).toContain('<h1>Send it again</h1>');
+    const done = await send(hiddenFields(again));
+    expect(done.headers.get('location')).toBe(`${KEYS}?done=requested`);
+    const stored = 'SELECT purpose FROM api_keys WHERE account_id = ?';
+    expect(await site.query(stored, [moderator.id])).toEqual([[fields.purpose]]);
+  });
+
+  test('stores no token of a session or a link, only hashes', async () => {
+    const session = site.people.owner.cookies.get('catalogue_session') as string;
+    const stored = JSON.stringify([
+      await site.query('SELECT * FROM sessions'),
+      await site.query('SELECT * FROM sign_in_links'),
+    ]);
+    expect(stored).not.toContain(session);
+    for (const mail of mailsIn(site.mailFolder)) {
+      if (mail.includes('sign-in/link')) expect(stored).not.toContain(tokenOf(linkOf(mail)));
+    }
   });
 });
