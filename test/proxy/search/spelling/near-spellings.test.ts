@@ -68,23 +68,23 @@ describe.each(Object.entries(ALPHABETS))('agrees with the plain distance in %s',
 
   test.each([1, 2] as const)('within distance %i', (distance) => {
     let found = 0;
-    for (let i = 0; i < 300; i++) {
+    for (let i = 0; i < 100; i++) {
       let word = random.happens(0.2) ? makeWord(12) : random.pick(index.sorted);
       for (let edits = random.below(4); edits > 0; edits--) word = misspell(word, random, letters);
       const expected = index.reference(word, distance);
       expect(index.find(word, distance), JSON.stringify(word)).toEqual(expected);
       found += expected.length;
     }
-    expect(found).toBeGreaterThan(100);
+    expect(found).toBeGreaterThan(40);
   });
 });
 
 test('agrees with the plain distance on the words of a catalogue', () => {
-  const catalogue = seededCatalogue({ games: 4_000, seed: 5 });
+  const catalogue = seededCatalogue({ games: 1_000, seed: 5 });
   const index = makeIndex([...catalogue.games].flatMap(([, , , title]) => wordsOf(String(title))));
   const random = makeRandom(6);
   const letters = 'abcdefghijklmnopqrstuvwxyzéアイウの剣'.split('');
-  for (let i = 0; i < 150; i++) {
+  for (let i = 0; i < 60; i++) {
     const word = misspell(random.pick(index.sorted), random, letters);
     const twice = misspell(word, random, letters);
     expect(index.find(word, 1), word).toEqual(index.reference(word, 1));

@@ -1,15 +1,7 @@
-/** The words of the plain reference of search, and which of them are equal or near. */
-import { describe, expect, test } from 'vitest';
+/** The words of titles and queries, and which words of a title are near enough to those of a query. */
+import { beforeAll, describe, expect, test } from 'vitest';
 import { plainWordsOf, wordsOf } from '../../../format/index/words.ts';
-import { makeRandom } from '../../catalogue/random.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import {
-  editDistance,
-  equalWords,
-  isNearSpelling,
-  writtenTogether,
-} from './reference/equal-words.ts';
-import { plainWordsIn, wordsIn } from './reference/words.ts';
+import { type MadeSearch, searchOf } from './made-search.ts';
 
 test.each<[text: string, words: string, plainWords?: string]>([
   ['Chrono Trigger', 'chrono trigger'],
@@ -41,37 +33,12 @@ test.each<[text: string, words: string, plainWords?: string]>([
   ['a.c++', 'ac', 'a c++'],
   ['C++入門', 'c 入門'],
 ])('the words of %s are %s', (text, words, plainWords = words) => {
-  expect(wordsIn(text).join(' ')).toBe(words);
-  expect(plainWordsIn(text).join(' ')).toBe(plainWords);
+  expect(wordsOf(text).join(' ')).toBe(words);
+  expect(plainWordsOf(text).join(' ')).toBe(plainWords);
 });
 
-test('they are those of the product', () => {
-  const titles = [...seededCatalogue({ games: 4_000, seed: 11 }).games].map((row) =>
-    String(row[3]),
-  );
-  const { below, pick } = makeRandom(12);
-  const rules = [...'a.b&c+#.あｃ＋. 漢é3'];
-  const makers = [() => pick(rules), () => String.fromCodePoint(below(pick([0x400, 0x3_0000])))];
-  const noise = Array.from({ length: 8_000 }, () => {
-    const make = pick(makers);
-    return Array.from({ length: 7 }, make).join('');
-  });
-  for (const text of [...titles, ...noise]) {
-    expect(wordsIn(text), JSON.stringify(text)).toEqual(wordsOf(text));
-    expect(plainWordsIn(text), JSON.stringify(text)).toEqual(plainWordsOf(text));
-  }
-});
-
-test('equal words are pairs', () => {
-  expect(equalWords('vii')).toEqual(['vii', '7']);
-  expect(equalWords('7')).toEqual(['7', 'vii']);
-  expect(equalWords('and')).toEqual(['and', 'n']);
-  expect(equalWords('doom')).toEqual(['doom']);
-  expect([...writtenTogether(['dr', '2'])]).toEqual(['dr2', 'drii', 'doctor2', 'doctorii']);
-});
-
-describe('near spellings', () => {
-  test.each([
+describe('a near spelling', () => {
+  const EXAMPLES: readonly [queryWord: string, titleWord: string, isNear: boolean][] = [
     ['zelfa', 'zelda', true],
     ['zleda', 'zelda', true],
     ['zeldaa', 'zelda', true],
@@ -96,16 +63,18 @@ describe('near spellings', () => {
     ['mohter3', 'mother3', true],
     ['𠮷野屋', '𠮷野家', false],
     ['𠮷野屋敷', '𩸽野屋敷', true],
-  ])('%s for %s: %s', (queryWord, titleWord, isNear) => {
-    expect(isNearSpelling(titleWord, queryWord)).toBe(isNear);
+  ];
+  // Each title word on a platform of its own, because there the other steps must find nothing.
+  const platforms = new Map(
+    [...new Set(EXAMPLES.map(([, title]) => title))].map((title, i) => [title, `own-${i}`]),
+  );
+  let made: MadeSearch;
+  beforeAll(async () => {
+    made = await searchOf(...[...platforms].map(([title, platform]) => ({ title, platform })));
   });
 
-  test('an edit is an insertion, a deletion, a replacement or a swap of neighbours', () => {
-    expect(editDistance('', 'abc')).toBe(3);
-    expect(editDistance('abc', '')).toBe(3);
-    expect(editDistance('kitten', 'sitting')).toBe(3);
-    expect(editDistance('ab', 'ba')).toBe(1);
-    // No letter is edited twice: 2 with an unrestricted swap.
-    expect(editDistance('ca', 'abc')).toBe(3);
+  test.each(EXAMPLES)('%s for %s: %s', (queryWord, titleWord, isNear) => {
+    const { step } = made.search({ q: queryWord, platform: platforms.get(titleWord) });
+    expect(step === 'near').toBe(isNear);
   });
 });
