@@ -4,15 +4,8 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -27,6 +20,8 @@ import {
   STATUS_FILE,
 } from '../../format/layout.ts';
 import { runGenerator } from '../../generator/cli/run-generator.ts';
+import { inspectEnvironment } from '../../program/environment/environment.ts';
+import { applyEnvironmentFile } from '../../program/environment/environment-file.ts';
 import {
   NO_LINK,
   openRegularFile,
@@ -37,22 +32,19 @@ import { currentId } from '../../store/generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   makeFolder,
+  NEVER,
   runCommand,
-  runProgram,
   startProxy,
   testKey,
-  until,
   writeKeys,
 } from '../support/product.ts';
-import { freePort } from '../support/servers/ports.ts';
 import { SETTINGS } from '../support/wholeness.ts';
 
-/** Much longer than a program takes if it does not hang. */
-const IN_TIME = { timeout: 20_000 };
-
-/** Creates each kind of odd file at a path. */
-const ODD: readonly (readonly [string, (file: string) => void])[] = [
-  ['a named pipe', (file) => execFileSync('mkfifo', [file])],
+/** What it is called, and creates it at a path. */
+type Kind = readonly [name: string, put: (file: string) => void];
+const PIPE: Kind = ['a named pipe', (file) => execFileSync('mkfifo', [file])];
+const ODD: readonly Kind[] = [
+  PIPE,
   ['a directory', (file) => mkdirSync(file)],
   ['a device', (file) => symlinkSync('/dev/zero', file)],
 ];
@@ -67,7 +59,7 @@ describe('a bounded read', () => {
   ];
 
   describe.each(readers)('%s', (_, read) => {
-    test.each(ODD)('refuses %s and says what it is', IN_TIME, async (kind, put) => {
+    test.each(ODD)('refuses %s and says what it is', async (kind, put) => {
       const file = path.join(makeFolder(), 'a-file');
       put(file);
       await expect(read(file, 100)).rejects.toThrow(`a-file is ${kind}, not a regular file.`);
@@ -77,7 +69,7 @@ describe('a bounded read', () => {
     test('refuses a socket', async () => {
       const file = path.join(makeFolder(), 'a-file');
       const server = createServer().listen(file);
-      await until(() => server.listening);
+      await once(server, 'listening');
       await expect(read(file, 100)).rejects.toThrow('a-file is a socket or a device');
       server.close();
     });
@@ -107,36 +99,34 @@ describe('a bounded read', () => {
   });
 });
 
-describe.each(ODD)('%s', (kind, put) => {
-  test(
-    'instead of every file that the proxy reads at its start does not stop it',
-    IN_TIME,
-    async () => {
-      const dir = await makeSampleSnapshots();
-      const key = testKey(1);
-      const port = await freePort();
-      const files = [HOLD_FILE, STATUS_FILE, path.join(PROXY_FOLDER, keyUsageFile(port))];
-      mkdirSync(path.join(dir, PROXY_FOLDER), { recursive: true });
-      for (const name of [...files, KEYS_FILE]) {
-        rmSync(path.join(dir, name), { force: true });
-        put(path.join(dir, name));
-      }
-      const proxy = await startProxy(dir, { PORT: String(port) });
-      const state = async () => (await proxy.readyz()).json;
-      expect(await state()).toMatchObject({
-        snapshot: currentId(dir),
-        keys_error: `${KEYS_FILE} is ${kind}, not a regular file.`,
-        held: { error: `${HOLD_FILE} is ${kind}, not a regular file.` },
-      });
-      rmSync(path.join(dir, KEYS_FILE), { recursive: true });
-      writeKeys(dir, [key]);
-      await until(async () => (await state()).ready);
-      expect((await proxy.get('/stats', key.key)).status).toBe(200);
-      expect(await proxy.stop()).toBe(0);
-    },
-  );
+describe('a named pipe', () => {
+  const [kind, put] = PIPE;
 
-  test('instead of files that the generator reads is replaced or reported', IN_TIME, async () => {
+  test('instead of every file that the proxy reads at its start does not stop it', async () => {
+    const dir = await makeSampleSnapshots();
+    const key = testKey(1);
+    const files = [HOLD_FILE, STATUS_FILE, path.join(PROXY_FOLDER, keyUsageFile(0))];
+    mkdirSync(path.join(dir, PROXY_FOLDER), { recursive: true });
+    for (const name of [...files, KEYS_FILE]) {
+      rmSync(path.join(dir, name), { force: true });
+      put(path.join(dir, name));
+    }
+    const proxy = await startProxy(dir, {}, NEVER);
+    const state = async () => (await proxy.readyz()).json;
+    expect(await state()).toMatchObject({
+      snapshot: currentId(dir),
+      keys_error: `${KEYS_FILE} is ${kind}, not a regular file.`,
+      held: { error: `${HOLD_FILE} is ${kind}, not a regular file.` },
+    });
+    rmSync(path.join(dir, KEYS_FILE), { recursive: true });
+    writeKeys(dir, [key]);
+    await proxy.refresh();
+    expect((await state()).ready).toBe(true);
+    expect((await proxy.get('/stats', key.key)).status).toBe(200);
+    await proxy.stop();
+  });
+
+  test('instead of files that the generator reads is replaced or reported', async () => {
     const dir = await makeSampleSnapshots();
     const before = currentId(dir) as string;
     const generate = async () =>
@@ -166,7 +156,7 @@ describe.each(ODD)('%s', (kind, put) => {
     expect(verified.stderr).toContain(`${MANIFEST} is ${kind}, not a regular file.`);
   });
 
-  test('instead of a pack is reported by the proxy and by snapshot verify', IN_TIME, async () => {
+  test('instead of a pack is reported by the proxy and by snapshot verify', async () => {
     const dir = await makeSampleSnapshots();
     const folder = path.join(dir, CURRENT, 'games');
     const name = readdirSync(folder)[0];
@@ -175,33 +165,31 @@ describe.each(ODD)('%s', (kind, put) => {
     const verified = await runCommand(runSnapshot, ['verify'], { SNAPSHOTS_DIR: dir });
     expect(verified.code).toBe(1);
     expect(verified.stderr).toContain(name);
-    const proxy = await startProxy(dir);
+    const proxy = await startProxy(dir, {}, NEVER);
     const { json } = await proxy.readyz();
     expect(json.refused.error).toContain(`${name} is ${kind}, not a regular file`);
-    expect(await proxy.stop()).toBe(0);
+    await proxy.stop();
   });
 
-  test('instead of the file of SITE_JWKS ends the account pages with 2', IN_TIME, async () => {
+  test('instead of the file of SITE_JWKS is refused', () => {
     const file = path.join(makeFolder(), 'jwks');
     put(file);
-    const { code, stderr } = await runProgram('keys/account/main.ts', [], {
-      DATABASE_URL: 'sqlite:absent.db',
-      SITE_JWKS: file,
-    });
-    expect(code).toBe(2);
-    expect(stderr).toBe(
-      `SITE_JWKS names the file "${file}", which is ${kind}, not a regular file. Give the path of a JWKS file that this user may read, or an https address.\n`,
-    );
+    expect(inspectEnvironment(['SITE_JWKS'], { SITE_JWKS: file }).faults).toEqual([
+      `SITE_JWKS names the file "${file}", which is ${kind}, not a regular file. Give the path of a JWKS file that this user may read, or an https address.`,
+    ]);
   });
 
-  test('instead of .env ends a program with 2', IN_TIME, async () => {
+  test('instead of .env is refused', () => {
     const folder = makeFolder();
-    chmodSync(folder, 0o755);
     put(path.join(folder, '.env'));
-    const { code, stderr } = await runProgram('proxy/main.ts', [], {}, [
-      ...['sh', '-c', 'cd "$0" && exec "$@"', folder],
-    ]);
-    expect(code).toBe(2);
-    expect(stderr).toBe(`.env is ${kind}, not a regular file. Correct or remove it.\n`);
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      expect(applyEnvironmentFile([], () => {})).toEqual([
+        `.env is ${kind}, not a regular file. Correct or remove it.`,
+      ]);
+    } finally {
+      process.chdir(before);
+    }
   });
 });

@@ -3,9 +3,14 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
+import { VARIABLES } from '../../keys/account/assemble.ts';
+import {
+  ConfigurationError,
+  inspectEnvironment,
+  readEnvironment,
+} from '../../program/environment/environment.ts';
 import type { VariableName } from '../../program/environment/variables.ts';
-import { makeFolder, runProgram } from '../support/product.ts';
+import { makeFolder } from '../support/product.ts';
 
 const NAMES = ['SITE_JWT_SECRET', 'SITE_JWKS'] as const satisfies VariableName[];
 const SECRET = 'a secret of thirty-two bytes ...';
@@ -174,15 +179,14 @@ describe('SITE_JWKS', () => {
   });
 });
 
-test('the account pages list all faults of their configuration and end with exit code 2', async () => {
-  const { code, stdout, stderr } = await runProgram('keys/account/main.ts', [], {
+test('the account pages list all faults of their configuration at once', () => {
+  const { faults } = inspectEnvironment(VARIABLES, {
     DATABASE_URL: 'sqlite:absent.db',
     ACCOUNT_PORT: 'http',
     SITE_JWT_SECRET: '/run/secrets/hunter2',
     SITE_JWKS: '/nowhere/jwks.json',
   });
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr.trimEnd().split('\n')).toEqual([
+  expect(faults).toEqual([
     'SITE_JWT_SECRET and SITE_JWKS are both set. Keep one of them.',
     expect.stringMatching(/^ACCOUNT_PORT must be/),
     expect.stringMatching(/^SITE_JWT_SECRET looks like a path/),
@@ -190,5 +194,5 @@ test('the account pages list all faults of their configuration and end with exit
       /^SITE_JWKS names the file "\/nowhere\/jwks\.json", which does not exist/,
     ),
   ]);
-  expect(stderr).not.toMatch(/hunter2/);
+  expect(faults.join()).not.toMatch(/hunter2/);
 });

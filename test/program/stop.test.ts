@@ -1,49 +1,37 @@
 /** A signal that arrives before a program listens also ends it with exit code 0. */
-import { createServer } from 'node:net';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { end, makeFolder, startProgram, until } from '../support/product.ts';
-import { freePort } from '../support/servers/ports.ts';
+import { makeLog } from '../support/log.ts';
+import { end, makeFolder, startProgram } from '../support/product.ts';
 
-test.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s ends a proxy with 0 whose serving threads are still starting',
-  async (signal) => {
-    const child = startProgram('proxy/main.ts', [], {
-      SNAPSHOTS_DIR: await makeSampleSnapshots(),
-      PROXY_THREADS: '4',
-      PORT: '0',
-      ADMIN_PORT: '0',
-    });
-    // At once: the threads listen some milliseconds later.
-    const ended = new Promise((resolve) => {
-      createInterface({ input: child.stderr as Readable }).on('line', (line) => {
-        if (line.includes('serving a generation')) resolve(end(child, signal));
-      });
-    });
-    expect(await ended).toBe(0);
-  },
-);
+test('SIGTERM ends a proxy with 0 whose serving threads are still starting', async () => {
+  const child = startProgram('proxy/main.ts', [], {
+    SNAPSHOTS_DIR: await makeSampleSnapshots(),
+    PROXY_THREADS: '4',
+    PORT: '0',
+    ADMIN_PORT: '0',
+  });
+  const log = makeLog();
+  child.stderr?.setEncoding('utf8').on('data', log.write);
+  // The threads listen some milliseconds later.
+  await log.logged('serving a generation');
+  expect(await end(child, 'SIGTERM')).toBe(0);
+});
 
-test.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s ends the account pages with 0 while they wait for their database',
-  async (signal) => {
-    let isConnected = false;
-    const port = await freePort();
-    // Accepts connections and never answers.
-    const database = createServer(() => {
-      isConnected = true;
-    }).listen(port, '127.0.0.1');
-    await until(() => database.listening);
-    const child = startProgram('keys/account/main.ts', [], {
-      DATABASE_URL: `mysql://me:secret@127.0.0.1:${port}/catalogue`,
-      MAIL_FOLDER: makeFolder(),
-      ACCOUNT_PORT: '0',
-    });
-    child.stderr?.resume();
-    await until(() => isConnected);
-    expect(await end(child, signal)).toBe(0);
-    database.close();
-  },
-);
+test('SIGINT ends the account pages with 0 while they wait for their database', async () => {
+  // Accepts connections and never answers.
+  const database = createServer().listen(0, '127.0.0.1');
+  await once(database, 'listening');
+  const { port } = database.address() as AddressInfo;
+  const child = startProgram('keys/account/main.ts', [], {
+    DATABASE_URL: `mysql://me:secret@127.0.0.1:${port}/catalogue`,
+    MAIL_FOLDER: makeFolder(),
+    ACCOUNT_PORT: '0',
+  });
+  child.stderr?.resume();
+  await once(database, 'connection');
+  expect(await end(child, 'SIGINT')).toBe(0);
+  database.close();
+});

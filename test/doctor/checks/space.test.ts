@@ -44,7 +44,7 @@ test('a disk without enough space is found, before and after it is full', async 
   expect(await findingWith(1e9)).toMatchObject({ level: 'ok' });
   expect(await findingWith(60e6)).toMatchObject({
     level: 'warning',
-    text: expect.stringMatching(/about 20 MB, .* The disk will be full before old generations/),
+    text: expect.stringMatching(/about 21 MB, .* The disk will be full before old generations/),
   });
   expect(await findingWith(20e6)).toMatchObject({
     level: 'error',

@@ -1,144 +1,53 @@
-/**
- * The alerts: when they fire, in an hour that promtool simulates and with the real programs, and that
- * each of them is tested.
- */
+/** The alerts without Prometheus: what every rule has, and that the metrics it reads exist. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import fastGlob from 'fast-glob';
 import { load } from 'js-yaml';
-import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { IS_SOAK, printFigure } from '../../soak/rounds.ts';
-import { ROOT, until } from '../../support/product.ts';
-import { readAlertRules, startMonitoring } from './monitored.ts';
-import { type Alert, promtool } from './prometheus.ts';
-import { type StagedFault, stageFaults, startHealthy } from './staged-faults.ts';
+import { expect, test } from 'vitest';
+import { ROOT } from '../../support/product.ts';
 
-const SIMULATIONS = path.join(ROOT, 'test/operations/monitoring/alerts.yml');
-/** For a machine that does much else. */
-const LONGEST_FIRING_MS = 300_000;
-const TEST_TIMEOUT_MS = 600_000;
-
-const rules = readAlertRules();
-
-interface Simulation {
-  readonly alert_rule_test?: readonly {
-    readonly alertname: string;
-    /** Absent if the alert must be silent. */
-    readonly exp_alerts?: unknown[];
-  }[];
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<'summary' | 'runbook_url', string>>;
 }
 
-test('the files for Prometheus are valid', () => {
-  const file = path.join(ROOT, 'operations/prometheus/prometheus.yml');
-  expect(promtool(['check', 'config', file])).toMatchObject({ code: 0 });
-});
-
-test(
-  'alerts fire as the simulations say, and are silent during an hour of health',
-  () => {
-    const { code, output } = promtool(['test', 'rules', SIMULATIONS]);
-    expect(output).toContain('SUCCESS');
-    expect(code).toBe(0);
-  },
-  TEST_TIMEOUT_MS,
-);
-
-test('every alert fires in a simulation', () => {
-  const { tests: simulations } = load(readFileSync(SIMULATIONS, 'utf8')) as { tests: Simulation[] };
-  const firing = simulations
-    .flatMap(({ alert_rule_test: tests = [] }) => tests)
-    .filter(({ exp_alerts: alerts = [] }) => alerts.length > 0)
-    .map(({ alertname }) => alertname);
-  expect(firing.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
-});
+const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
+const file = load(read('operations/prometheus/cover-catalogue-alerts.yml'));
+const rules = (file as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
 
 test.each(rules)('$alert has a severity, a summary with values and a page', (rule) => {
   expect(['critical', 'warning', 'info']).toContain(rule.labels.severity);
   expect(rule.annotations.summary).toMatch(/\{\{ \$(?:value|labels)/);
-  expect(rule.annotations.runbook_url).toMatch(
-    /^https:\/\/runbooks\.covers\.example\.org\/[a-z-]+\.md$/,
-  );
+  const [, page = ''] =
+    /^https:\/\/runbooks\.covers\.example\.org\/([a-z-]+\.md)$/.exec(
+      rule.annotations.runbook_url,
+    ) ?? [];
+  expect(read(`operations/runbooks/${page}`)).toContain('# ');
 });
 
-describe.runIf(IS_SOAK)('with the real programs', () => {
-  test(
-    'every alert fires where its fault is, and nowhere else',
-    async () => {
-      const healthy = await startHealthy();
-      const faults = await stageFaults(healthy);
-      const targets: Record<string, string[]> = {
-        ...Object.fromEntries(
-          Object.entries(healthy.admin).map(([job, address]) => [job, [address]]),
-        ),
-        site: [],
-      };
-      for (const { job, instance } of faults) targets[job]?.push(instance);
-      const prometheus = await startMonitoring(targets, (expression) =>
-        // In a test, no proxy takes that much memory or time.
-        expression.replace('> 1.5e9', '> 1e7').replace('> 0.25', '> 0'),
-      );
-      const began = performance.now();
-      const fired = new Map<string, Alert>();
-      const remember = async () => {
-        for (const alert of await prometheus.alerts()) {
-          if (alert.state === 'firing') fired.set(keyOf(alert.labels), alert);
-        }
-      };
-      // Some alerts compare with what Prometheus saw before.
-      const isSeen = (query: string) =>
-        until(async () => (await prometheus.query(query)).length > 0);
-      await isSeen(`schedule_rows_left_out{table="covers",instance="${healthy.admin.schedule}"}`);
-      await breakRow(healthy.databaseUrl);
-      for (const { instance, begin } of faults) {
-        if (begin === undefined) continue;
-        await isSeen(`api_keys{instance="${instance}"} > 0`);
-        begin();
-      }
-      const expected = [...faults.flatMap(alertsOf), `RowsLeftOut at ${healthy.admin.schedule}`];
-      const missing = () => expected.filter((each) => !fired.has(each));
-      while (missing().length > 0 && performance.now() - began < LONGEST_FIRING_MS) {
-        await remember();
-        await sleep(500);
-      }
-      expect(missing()).toEqual([]);
-      printFigure(
-        'alerts',
-        `all ${rules.length} fired within ${Math.round((performance.now() - began) / 1000)} s`,
-      );
-      const names = new Set(expected.map((each) => each.split(' at ')[0]));
-      expect([...names].toSorted()).toEqual(rules.map(({ alert }) => shortName(alert)).toSorted());
-
-      const elsewhere = [...fired.keys()].filter(
-        (each) =>
-          Object.values(healthy.admin).some((address) => each.endsWith(` at ${address}`)) &&
-          // Staged there, depends on the machine, or has a threshold that is changed above.
-          !/^(?:RowsLeftOut|DiskFullSoon|ProxyMemory|SlowResponses) /.test(each),
-      );
-      expect(elsewhere).toEqual([]);
-      await prometheus.stop();
-    },
-    TEST_TIMEOUT_MS,
+test('the metrics in alerts and in the tables of OPERATIONS.md are those of the programs', () => {
+  const sources = fastGlob
+    .sync('{commands,generator,keys,program,proxy,store}/**/*.ts', { cwd: ROOT })
+    .map(read)
+    .join('\n');
+  // A histogram has three.
+  const isMade = (name: string) =>
+    sources.includes(`'${name.replace(/_(?:bucket|count|sum)$/, '')}'`);
+  const inAlerts = rules.flatMap(
+    ({ expr }) =>
+      expr
+        .replaceAll(/"[^"]*"/g, '')
+        .match(/\b(?:account|api|keys|mail|replica|schedule|snapshot|snapshots|task)_[a-z_]+/g) ??
+      [],
   );
+  expect(inAlerts.length).toBeGreaterThan(20);
+  expect(inAlerts.filter((name) => !isMade(name))).toEqual([]);
+  const tables = [...read('OPERATIONS.md').matchAll(/<!-- metrics of \w+ -->\n(.*?)\n\n/gs)];
+  const documented = tables.flatMap(([, rows = '']) =>
+    [...rows.matchAll(/^\| `([a-z_]+)/gm)].map(([, name = '']) => name),
+  );
+  expect(documented.length).toBeGreaterThan(20);
+  expect(documented.filter((name) => !isMade(name))).toEqual([]);
 });
-
-function shortName(alert: string): string {
-  return alert.replace('CoverCatalogue', '');
-}
-
-function keyOf({ alertname = '', instance = '' }: Alert['labels']): string {
-  return `${shortName(alertname)} at ${instance}`;
-}
-
-function alertsOf({ alerts, instance }: StagedFault): string[] {
-  return alerts.map((alert) => `${alert} at ${instance}`);
-}
-
-/** Adds a cover without its game. */
-async function breakRow(databaseUrl: string): Promise<void> {
-  const database = await openDatabase(databaseUrl);
-  await database.run(
-    "INSERT INTO covers (id, game_id, status) VALUES (999999, 88888888, 'approved')",
-  );
-  await database.close();
-}

@@ -1,10 +1,10 @@
 /** The files in operations/systemd/, checked by systemd's own tools without starting anything. */
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '../../../program/environment/variables.ts';
 import { makeFolder, ROOT } from '../../support/product.ts';
-import { exposureOf, verifyUnit } from './systemd.ts';
 
 const FOLDER = path.join(ROOT, 'operations/systemd');
 const SETTINGS = path.join(ROOT, 'operations/environment');
@@ -75,3 +75,21 @@ describe.each(readdirSync(SETTINGS))('operations/environment/%s', (name) => {
     expect(values.filter((line) => line.includes(' #'))).toEqual([]);
   });
 });
+
+/** @returns what `systemd-analyze verify` prints about a unit; empty if all is well */
+function verifyUnit(file: string): string {
+  const { status, stdout, stderr } = spawnSync(
+    'systemd-analyze',
+    ['verify', '--recursive-errors=no', file],
+    { encoding: 'utf8' },
+  );
+  return status === 0 ? stdout + stderr : `${status}: ${stdout}${stderr}`;
+}
+
+/** @returns how exposed a unit is, from 0 to 10, as `systemd-analyze security` computes it */
+function exposureOf(file: string): number {
+  const text = execFileSync('systemd-analyze', ['security', '--offline=true', file], {
+    encoding: 'utf8',
+  });
+  return Number(/Overall exposure level for .*: ([\d.]+)/.exec(text)?.[1]);
+}

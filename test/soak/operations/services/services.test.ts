@@ -6,12 +6,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../../database/open.ts';
 import { loadCatalogue } from '../../../catalogue/load.ts';
 import { sampleCatalogue } from '../../../catalogue/sample.ts';
-import { commandsFrom } from '../../../operations/services/document-commands.ts';
-import { type Booted, bootSystemd, canBoot } from '../../../operations/services/systemd.ts';
 import { makeDatabase } from '../../../support/databases.ts';
 import { type Reply, send } from '../../../support/product.ts';
 import { freePort } from '../../../support/servers/ports.ts';
 import { until } from '../../support/until.ts';
+import { commandsFrom } from './document-commands.ts';
+import { type Booted, bootSystemd, canBoot } from './systemd.ts';
 
 const SCHEDULE = 'cover-catalogue-schedule';
 const ACCOUNT = 'cover-catalogue-account';

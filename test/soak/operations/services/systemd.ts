@@ -1,13 +1,14 @@
 /**
- * systemd for tests: its checks of unit files, and a booted one. That is a container whose root is this
+ * A booted systemd for tests: a container whose root is this
  * machine's, under a layer in memory that takes all changes. It has the product in /opt/cover-catalogue,
  * read-only, and this machine's network. It ends with the test file, or with the process that started it.
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
-import { startTied, type TiedServer } from '../../support/processes.ts';
-import { type Finished, finish, makeFolder, ROOT, until } from '../../support/product.ts';
+import { startTied, type TiedServer } from '../../../support/processes.ts';
+import { type Finished, finish, makeFolder, ROOT } from '../../../support/product.ts';
+import { until } from '../../support/until.ts';
 
 /** In a mount namespace: makes $0/root. */
 const MAKE_ROOT = `set -e
@@ -76,22 +77,4 @@ function nameOf(pid: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** @returns what `systemd-analyze verify` prints about a unit; empty if all is well */
-export function verifyUnit(file: string): string {
-  const { status, stdout, stderr } = spawnSync(
-    'systemd-analyze',
-    ['verify', '--recursive-errors=no', file],
-    { encoding: 'utf8' },
-  );
-  return status === 0 ? stdout + stderr : `${status}: ${stdout}${stderr}`;
-}
-
-/** @returns how exposed a unit is, from 0 to 10, as `systemd-analyze security` computes it */
-export function exposureOf(file: string): number {
-  const text = execFileSync('systemd-analyze', ['security', '--offline=true', file], {
-    encoding: 'utf8',
-  });
-  return Number(/Overall exposure level for .*: ([\d.]+)/.exec(text)?.[1]);
 }

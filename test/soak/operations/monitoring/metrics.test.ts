@@ -2,9 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeVisitor, signIn } from '../../support/account.ts';
-import { ROOT, runProgram, until } from '../../support/product.ts';
-import { type RedisServer, startRedis } from '../../support/servers/redis.ts';
+import { makeVisitor, signIn } from '../../../support/account.ts';
+import { ROOT, runProgram } from '../../../support/product.ts';
+import { type RedisServer, startRedis } from '../../../support/servers/redis.ts';
+import { until } from '../../support/until.ts';
 import { type Installation, PROGRAMS, type Program, startInstallation } from './installation.ts';
 import { promtool } from './prometheus.ts';
 

@@ -4,9 +4,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { makeAccounts, startPages } from '../../support/account.ts';
-import { makeFolder, startProgram, startProxyProgram, until } from '../../support/product.ts';
+import { makeSampleSqlite } from '../../../catalogue/snapshots.ts';
+import { makeAccounts, startPages } from '../../../support/account.ts';
+import { makeFolder, startProgram, startProxyProgram } from '../../../support/product.ts';
+import { until } from '../../support/until.ts';
 
 /** The programs with an admin address. */
 export const PROGRAMS = ['proxy', 'schedule', 'account', 'replica'] as const;

@@ -6,9 +6,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dump, load } from 'js-yaml';
-import { startTied } from '../../support/processes.ts';
-import { makeFolder, ROOT } from '../../support/product.ts';
-import { freePort, listens } from '../../support/servers/ports.ts';
+import { startTied } from '../../../support/processes.ts';
+import { makeFolder, ROOT } from '../../../support/product.ts';
+import { freePort, listens } from '../../../support/servers/ports.ts';
 import { type PrometheusServer, startPrometheus } from './prometheus.ts';
 
 const FOLDER = path.join(ROOT, 'operations/prometheus');

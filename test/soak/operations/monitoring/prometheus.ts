@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startTied } from '../../support/processes.ts';
-import { makeFolder } from '../../support/product.ts';
-import { freePort } from '../../support/servers/ports.ts';
+import { startTied } from '../../../support/processes.ts';
+import { makeFolder } from '../../../support/product.ts';
+import { freePort } from '../../../support/servers/ports.ts';
 
 /** Runs promtool. @param input for its stdin */
 export function promtool(args: readonly string[], input = ''): { code: number; output: string } {

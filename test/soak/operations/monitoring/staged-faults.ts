@@ -7,20 +7,19 @@ import { cpSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'n
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { runSnapshot } from '../../../commands/run-snapshot.ts';
-import { openDatabase } from '../../../database/open.ts';
+import { runSnapshot } from '../../../../commands/run-snapshot.ts';
+import { openDatabase } from '../../../../database/open.ts';
 import {
   currentId,
   generationDir,
   pointCurrentTo,
-} from '../../../store/generations/generations.ts';
-import { saveReplicaState } from '../../../store/replica/state-file.ts';
-import { makeKeyPair } from '../../../store/signatures/keys.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../../catalogue/snapshots.ts';
-import { freeKilobytes, mountSmallDisk } from '../../soak/support/small-disk.ts';
-import { makeAccounts, makeVisitor, startPages } from '../../support/account.ts';
-import { withOpenFiles } from '../../support/processes.ts';
+} from '../../../../store/generations/generations.ts';
+import { saveReplicaState } from '../../../../store/replica/state-file.ts';
+import { makeKeyPair } from '../../../../store/signatures/keys.ts';
+import { sampleCatalogue } from '../../../catalogue/sample.ts';
+import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../../../catalogue/snapshots.ts';
+import { makeAccounts, makeVisitor, startPages } from '../../../support/account.ts';
+import { withOpenFiles } from '../../../support/processes.ts';
 import {
   end,
   makeFolder,
@@ -28,12 +27,13 @@ import {
   send,
   startProxyProgram,
   testKey,
-  until,
   writeKeys,
-} from '../../support/product.ts';
-import { makeCertificate } from '../../support/servers/nginx.ts';
-import { freePort } from '../../support/servers/ports.ts';
-import { openSocket } from '../../support/servers/sockets.ts';
+} from '../../../support/product.ts';
+import { makeCertificate } from '../../../support/servers/nginx.ts';
+import { freePort } from '../../../support/servers/ports.ts';
+import { openSocket } from '../../../support/servers/sockets.ts';
+import { freeKilobytes, mountSmallDisk } from '../../support/small-disk.ts';
+import { until } from '../../support/until.ts';
 import { type Installation, startInstallation, startWithAdmin } from './installation.ts';
 
 const HOUR_MS = 3_600_000;
