@@ -1,11 +1,10 @@
 #!/bin/sh
-# Installs what `npm run bench` needs: the packages of the tests, wrk, and the alternatives to compare
-# the product with, in a node_modules of its own.
+# Installs what `npm run bench` needs: the packages of the tests, wrk, and fastify to compare the product with, in
+# a node_modules of its own.
 set -eu
 cd "$(dirname "$0")/../.."
 . install/packages.sh
 install_npm_packages all
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
-  mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx wrk:wrk taskset:util-linux \
-  redis-server:redis-server h2load:nghttp2-client
+  mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx wrk:wrk taskset:util-linux
 install_npm_packages_in test/bench

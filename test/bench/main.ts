@@ -1,61 +1,76 @@
 /**
- * `npm run bench -- [PART …] [--rounds N] [--seconds N] [--games N]`: runs the named parts, or all, and writes
- * the section of each into RESULTS.md. The sections of other parts are kept.
+ * `npm run bench`: compares the product with what could replace its parts, in one run on this machine, and prints
+ * the tables. RESULTS.md has those of a run on a quiet machine.
  */
 import '../../program/environment/node-version.ts';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { describeMachine } from './machine.ts';
-import type { PartOptions, RunPart } from './part.ts';
+import type { Options } from './figures.ts';
+import { measureGenerator } from './generator.ts';
+import { type Prepared, prepare } from './prepare.ts';
+import { measureSearch } from './search.ts';
+import { measureServing } from './serving.ts';
 
-const RESULTS = path.join(import.meta.dirname, 'RESULTS.md');
-const PARTS = {
-  http: 'HTTP',
-  serving: 'Opening and threads',
-  'shared-limits': 'Shared limits',
-  'access-log': 'Access log',
-  search: 'Search',
-  generator: 'Generator',
-  incremental: 'Runs that read only what has changed',
-  bounds: 'What bounds a full run',
-} as const;
-type Part = keyof typeof PARTS;
+type Measure = (prepared: Prepared, options: Options) => Promise<string>;
+// The last one changes the catalogue.
+const PARTS: Readonly<Record<string, Measure>> = {
+  serving: measureServing,
+  search: measureSearch,
+  generator: measureGenerator,
+};
 
-const INTRODUCTION = `# Benchmark results
-
-Written by \`npm run bench\`. Each section is from one run on one machine, in which all candidates were measured in turn. Ratios carry over to other machines far better than absolute figures.
-`;
-
-const USAGE = `npm run bench -- [PART …] [--rounds N] [--seconds N] [--games N]
+const USAGE = `npm run bench -- [PART …] [--quick] [--rounds N] [--seconds N] [--games N]
 
   PART       ${Object.keys(PARTS).join(', ')}; by default all of them
-  --rounds   how many times each measurement is repeated (3)
-  --seconds  how long one measurement of steady load lasts (4)
-  --games    how many games the catalogues of "incremental" and "bounds" have (300000)
+  --quick    a small catalogue and short measurements: five minutes on two cores
+  --rounds   how many times each candidate is measured (3)
+  --seconds  how long one measurement under load lasts (4)
+  --games    the size of a seeded catalogue (150000, or a real one if this machine has it)
+
+With BENCH_BASELINE, the path of another checkout with its npm packages, its product is measured too.
 `;
 
 async function main(): Promise<void> {
-  const { parts, ...settings } = readArguments();
-  const options: PartOptions = {
-    ...settings,
-    report: (text) => process.stderr.write(`${text}\n`),
-  };
-  for (const part of parts) {
-    options.report(`${PARTS[part]} …`);
-    const { run } = (await import(`./${part}.ts`)) as { run: RunPart };
-    const facts = describeMachine();
-    const body = await run(options);
-    writeSection(part, `## ${PARTS[part]}\n\n${facts}\n\n${body.trim()}\n`);
+  const { parts, games, ...settings } = readArguments();
+  const options = { ...settings, report: (text: string) => process.stderr.write(`${text}\n`) };
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'cover-catalogue-bench-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
+  // All that is started here has its files in this folder.
+  process.env.TMPDIR = folder;
+  const ends: (() => unknown)[] = [];
+  try {
+    const prepared = await prepare(folder, (end) => ends.push(end), games, options.report);
+    const [cpu] = os.cpus();
+    process.stdout.write(
+      `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${cpu?.model.trim()}, ${os.availableParallelism()} cores, load ${os.loadavg()[0].toFixed(1)}, Node ${process.versions.node}. ${prepared.description}, ${settings.rounds} rounds in turn. Figures are medians.\n`,
+    );
+    for (const part of parts) {
+      options.report(`${part} …`);
+      process.stdout.write(`\n## ${part}\n\n${await measure(part, prepared, options)}\n`);
+    }
+  } finally {
+    for (const end of ends.reverse()) await end();
   }
-  options.report(`Written: ${path.relative(process.cwd(), RESULTS)}`);
+}
+
+/** A part that cannot be measured does not keep the others from it. */
+async function measure(part: string, prepared: Prepared, options: Options): Promise<string> {
+  try {
+    return await PARTS[part](prepared, options);
+  } catch (error) {
+    process.exitCode = 1;
+    return `Failed: ${(error as Error).stack}`;
+  }
 }
 
 function readArguments() {
   const { values, positionals } = parseArgs({
     options: {
-      rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '4' },
+      quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
       games: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -68,35 +83,23 @@ function readArguments() {
   for (const name of positionals) {
     if (!Object.hasOwn(PARTS, name)) throw new Error(`There is no part ${name}.\n\n${USAGE}`);
   }
-  const count = (name: 'rounds' | 'seconds' | 'games') => {
-    const value = Number(values[name]);
+  const count = (name: 'rounds' | 'seconds' | 'games', byDefault: number) => {
+    const value = Number(values[name] ?? byDefault);
     if (Number.isInteger(value) && value > 0) return value;
     throw new Error(`--${name} must be a whole number of at least 1, not ${values[name]}.`);
   };
-  const named = (Object.keys(PARTS) as Part[]).filter((part) => positionals.includes(part));
-  const parts = positionals.length > 0 ? named : (Object.keys(PARTS) as Part[]).filter(isThere);
-  const games = values.games === undefined ? undefined : count('games');
-  return { parts, rounds: count('rounds'), seconds: count('seconds'), games };
+  const isReal = values.games === undefined && !values.quick;
+  return {
+    parts: Object.keys(PARTS).filter(
+      (part) => positionals.length === 0 || positionals.includes(part),
+    ),
+    games: isReal ? undefined : count('games', 20_000),
+    rounds: count('rounds', values.quick ? 2 : 3),
+    seconds: count('seconds', values.quick ? 2 : 4),
+  };
 }
 
-function isThere(part: Part): boolean {
-  return existsSync(path.join(import.meta.dirname, `${part}.ts`));
-}
-
-function writeSection(part: Part, section: string): void {
-  const before = existsSync(RESULTS) ? readFileSync(RESULTS, 'utf8') : '';
-  const sections = Object.entries(PARTS).flatMap(([name, title]) => {
-    if (name === part) return [section];
-    const known = before.split(/^(?=## )/m).find((text) => text.startsWith(`## ${title}\n`));
-    return known === undefined ? [] : [known];
-  });
-  writeFileSync(
-    RESULTS,
-    `${[INTRODUCTION, ...sections].map((text) => text.trimEnd()).join('\n\n')}\n`,
-  );
-}
-
-// The processes of a part end with this process, and its files are removed on `exit`.
+// What was started ends with this process, and its files are removed on `exit`.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 main().catch((error: Error) => {
   process.stderr.write(`${error.stack}\n`);

@@ -1,178 +1,211 @@
 /**
- * The search part: compares the product with its alternatives. For times, each runs in a process of
- * its own over the same titles, and they get the same queries in turn; this is all that the file
- * does when it is run alone. The quality of their answers is measured in `search/quality.ts`.
+ * Search: the product compared with MiniSearch and SQLite FTS5. All answer over HTTP, one query after the other,
+ * so the times contain the same HTTP; the alternatives send only the paths of the games.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
-import type { PartOptions } from './part.ts';
-import { prepareDocuments, REAL_GAMES, readDocuments } from './search/documents.ts';
-import { ENGINE_IDS, ENGINES, type EngineId } from './search/engines.ts';
-import { type EngineProcess, type Opened, startEngine, type Timed } from './search/process.ts';
-import { measureQuality } from './search/quality.ts';
-import { type Demand, makeQuerySets, type QuerySet } from './search/queries.ts';
-import { describeAlone, describeSize } from './search/tables.ts';
-import { measureTyping } from './search/typing.ts';
+import { Client } from 'undici';
+import { CURRENT, MINISEARCH } from '../../format/layout.ts';
+import { buildFts5 } from './alternatives/search.ts';
+import {
+  type Candidate,
+  cell,
+  type Findings,
+  failureList,
+  lazily,
+  measureInTurn,
+  medianOf,
+  type Options,
+  ratioOf,
+  table,
+  valuesOf,
+} from './figures.ts';
+import { PRODUCT, type Prepared } from './prepare.ts';
+import { memoryOf } from './processes.ts';
+import { makeSample, QUERY_SETS, type QuerySet, type Sample } from './queries.ts';
+import { type Server, startAlternative, startProduct } from './servers.ts';
 
-export interface SearchOptions extends Partial<Omit<PartOptions, 'rounds'>> {
-  readonly rounds: number;
-  /** Games of each catalogue. */
-  readonly sizes?: readonly number[];
-  /** The folder in which catalogues are kept for another run; by default a temporary folder. */
-  readonly folder?: string;
-  readonly engines?: readonly EngineId[];
+const FTS5 = 'SQLite FTS5';
+const MINI_SEARCH = 'MiniSearch';
+const QUERIES = 200;
+/** Slow engines get fewer queries: at least this many, and more until the time is over. */
+const LEAST_QUERIES = 10;
+const SET_MS = 1000;
+const MOST_SET_MS = 5000;
+const LONGEST_QUERY_MS = 20_000;
+const PER_PAGE = 50;
+
+interface Set extends QuerySet {
+  readonly engines: readonly string[];
 }
 
-/** What was measured at one size. */
-export interface SizeResult {
-  readonly games: number;
-  readonly titles: string;
-  readonly sets: readonly QuerySet[];
-  readonly opened: ReadonlyMap<EngineId, Opened>;
-  /** Megabytes after all queries. */
-  readonly memoryAfter: ReadonlyMap<EngineId, number>;
-  /** Why an engine was left out. */
-  readonly leftOut: ReadonlyMap<EngineId, string>;
-  /** By engine and set, one entry per round. The first is the pass before the rounds. */
-  readonly timed: ReadonlyMap<EngineId, ReadonlyMap<string, readonly Round[]>>;
-}
-
-export interface Round {
-  readonly set: QuerySet;
-  readonly timed: Timed;
-}
-
-const SIZES = [REAL_GAMES, 300_000, 1_000_000];
-/** The product's goals are relative to MiniSearch. Others get what a server could spare. */
-const HEAP_MB: Partial<Record<EngineId, number>> = { minisearch: 9000 };
-const DEFAULT_HEAP_MB = 4096;
-const LONGEST_OPENING = 150;
-/** The number of queries in the pass before the rounds, in which engines warm up. */
-const WARMING_QUERIES = 5;
-
-/** @returns Markdown: times, ratios first, then quality; headings from "###" on */
-export async function run(options: PartOptions): Promise<string> {
-  const quality = await measureQuality({ report: options.report });
-  return `${await measureTimes(options)}\n\n${quality}`;
-}
-
-async function measureTimes(options: SearchOptions): Promise<string> {
-  const { rounds, sizes = SIZES, engines = ENGINE_IDS } = options;
-  const report = options.report ?? (() => {});
-  const root = options.folder ?? mkdtempSync(path.join(tmpdir(), 'cover-bench-'));
-  try {
-    const sections: string[] = [];
-    for (const games of sizes) {
-      const folder = path.join(root, String(games));
-      mkdirSync(folder, { recursive: true });
-      sections.push(describeSize(await measureSize(folder, games, rounds, engines, report)));
-      // Also measured alone, because work that other engines do after an answer can delay the product.
-      sections.push(describeAlone(await measureSize(folder, games, rounds, ['product'], report)));
-      report(`${games} games: as one types …`);
-      sections.push(await measureTyping(folder, [...readDocuments(folder)]));
-      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
-    }
-    return [...sections, describeEngines()].join('\n\n');
-  } finally {
-    if (options.folder === undefined) rmSync(root, { recursive: true, force: true });
-  }
-}
-
-async function measureSize(
-  folder: string,
-  games: number,
-  rounds: number,
-  engines: readonly EngineId[],
-  report: (text: string) => void,
-): Promise<SizeResult> {
-  report(`${games} games: generating …`);
-  const titles = await prepareDocuments(folder, games);
-  const seeds = Array.from({ length: rounds + 1 }, (_, round) => round + 1);
-  const setsOfRounds = makeQuerySets([...readDocuments(folder)], seeds);
-  const running = new Map<EngineId, EngineProcess>();
-  const opened = new Map<EngineId, Opened>();
-  const memoryAfter = new Map<EngineId, number>();
-  const leftOut = new Map<EngineId, string>();
-  const timed = new Map<EngineId, Map<string, Round[]>>();
-  const leave = async (id: EngineId, error: unknown) => {
-    leftOut.set(id, (error as Error).message);
-    report(`${games} games: ${ENGINES[id].name} is left out: ${(error as Error).message}`);
-    await running.get(id)?.close();
-    running.delete(id);
+export async function measureSearch(prepared: Prepared, options: Options): Promise<string> {
+  const products = prepared.products.map(({ name }) => name);
+  const loads = new Map<string, { seconds: number; memory: number }>();
+  const starts = startsOf(prepared, loads);
+  const all = [...starts.keys()];
+  const enginesOf = (needs: QuerySet['needs']) => {
+    if (needs === 'the product') return products;
+    return needs === undefined ? all : all.filter((name) => name !== FTS5);
   };
+  const sets = QUERY_SETS.flatMap((set): Set[] => {
+    const plain = { ...set, engines: enginesOf(set.needs) };
+    if (set.isSorted) return [plain];
+    const make: QuerySet['make'] = (...of) => ({ ...set.make(...of), sort: 'relevance' });
+    return [plain, { name: `${set.name}, by relevance`, engines: products, make }];
+  });
+  const sample = makeSample(prepared.games);
+  const totals = new Map<string, readonly number[]>();
+  const candidates = sets.flatMap((set, number) =>
+    set.engines.map((engine): Candidate => {
+      const start = starts.get(engine) as () => Promise<Server>;
+      const measure = async (round: number) => {
+        const { url, pids } = await start();
+        const targets = targetsOf(set, sample, number, round);
+        const answers = await ask(url, prepared.keys[0], targets);
+        // The product is the first of each set.
+        const key = `${number} ${round}`;
+        if (engine === PRODUCT) totals.set(key, answers.totals);
+        const wanted = totals.get(key) ?? [];
+        // A slow engine answers only the first ones.
+        const compared = answers.totals.slice(0, wanted.length);
+        const differing = compared.filter((total, index) => total !== wanted[index]);
+        return {
+          ...percentiles(answers.times),
+          different: (differing.length / compared.length) * 100,
+          memory: memoryOf(pids, 'VmHWM'),
+        };
+      };
+      return { name: nameOf(set, engine), measure };
+    }),
+  );
+  const findings = await measureInTurn(candidates, options, { isWarmedUp: true });
+  return describe(sets, all, loads, findings);
+}
+
+const nameOf = (set: QuerySet, engine: string) => `${set.name}: ${engine}`;
+
+function startsOf(
+  prepared: Prepared,
+  loads: Map<string, { seconds: number; memory: number }>,
+): Map<string, () => Promise<Server>> {
+  const { products, gamesFile, folder } = prepared;
+  const database = path.join(folder, 'fts5.db');
+  const startEngine = (...words: string[]) => startAlternative(prepared, ['search.ts', ...words]);
+  const starts: [engine: string, start: () => Promise<Server>][] = [
+    ...products.map((product): (typeof starts)[number] => [
+      product.name,
+      () => startProduct(prepared, product),
+    ]),
+    [
+      MINI_SEARCH,
+      async () => {
+        const index = path.join(await prepared.snapshotsOf(products[0]), CURRENT, MINISEARCH);
+        return startEngine('minisearch', gamesFile, index);
+      },
+    ],
+    [
+      FTS5,
+      async () => {
+        buildFts5(gamesFile, database);
+        return startEngine('fts5', gamesFile, database);
+      },
+    ],
+  ];
+  return new Map(
+    starts.map(([engine, start]) => {
+      const startAndMeasure = async () => {
+        const server = await start();
+        loads.set(engine, { seconds: server.startSeconds, memory: memoryOf(server.pids, 'VmRSS') });
+        return server;
+      };
+      return [engine, lazily(startAndMeasure)];
+    }),
+  );
+}
+
+/** The queries of a round, which are others in each round. */
+function targetsOf(set: QuerySet, sample: Sample, number: number, round: number): string[] {
+  sample.random.start(round, number, 0);
+  const targets = Array.from({ length: QUERIES }, (_, index) => {
+    // Other pages than in other rounds: a response that was sent before may be in a cache.
+    const parameters = { ...set.make(sample, index), per_page: String(PER_PAGE - round) };
+    return `/api/v1/search?${new URLSearchParams(parameters)}`;
+  });
+  return [...new Set(targets)];
+}
+
+/** Asks one query after the other, over one connection. @returns milliseconds, and how many games were found */
+async function ask(url: string, key: string, targets: readonly string[]) {
+  const client = new Client(url, { headersTimeout: LONGEST_QUERY_MS });
+  const times: number[] = [];
+  const totals: number[] = [];
   try {
-    for (const id of engines) {
-      report(`${games} games: opening ${ENGINES[id].name} …`);
-      try {
-        const start = () =>
-          startEngine(id, folder, HEAP_MB[id] ?? DEFAULT_HEAP_MB, LONGEST_OPENING);
-        if ('isStored' in ENGINES[id]) await (await start()).close();
-        const engine = await start();
-        running.set(id, engine);
-        opened.set(id, engine.opened);
-        timed.set(id, new Map());
-      } catch (error) {
-        await leave(id, error);
-      }
+    const started = performance.now();
+    for (const target of targets) {
+      const began = performance.now();
+      const reply = await client.request({
+        ...{ method: 'GET', path: target, headers: { 'x-api-key': key } },
+      });
+      const text = await reply.body.text();
+      const ended = performance.now();
+      if (reply.statusCode !== 200) throw new Error(`${target}: ${reply.statusCode} ${text}`);
+      times.push(ended - began);
+      totals.push(JSON.parse(text).total);
+      const spent = ended - started;
+      if (spent > MOST_SET_MS || (spent > SET_MS && times.length >= LEAST_QUERIES)) break;
     }
-    for (const [round, sets] of setsOfRounds.entries()) {
-      report(`${games} games: ${round === 0 ? 'warming' : `round ${round} of ${rounds}`} …`);
-      for (const set of sets) {
-        for (const [id, engine] of running) {
-          const cannot: readonly Demand[] = ENGINES[id].cannot;
-          if (set.demands.some((demand) => cannot.includes(demand))) continue;
-          const isWarming = round === 0 && id !== 'product';
-          const limited = isWarming
-            ? { ...set, queries: set.queries.slice(0, WARMING_QUERIES) }
-            : set;
-          try {
-            const found = { set: limited, timed: await engine.run(limited) };
-            const ofEngine = timed.get(id) as Map<string, Round[]>;
-            ofEngine.set(set.name, [...(ofEngine.get(set.name) ?? []), found]);
-          } catch (error) {
-            await leave(id, error);
-          }
-        }
-      }
-    }
-    for (const [id, engine] of running) memoryAfter.set(id, await engine.memory());
   } finally {
-    for (const engine of running.values()) await engine.close();
+    await client.destroy();
   }
-  return {
-    games,
-    titles,
-    sets: setsOfRounds[0] as QuerySet[],
-    opened,
-    memoryAfter,
-    leftOut,
-    timed,
-  };
+  return { times, totals };
 }
 
-function describeEngines(): string {
-  const lines = ENGINE_IDS.map((id) => `- ${ENGINES[id].name}: ${ENGINES[id].note}`);
-  return `### How each was set up\n\n${lines.join('\n')}`;
+function percentiles(times: readonly number[]) {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1];
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '3' },
-      sizes: { type: 'string', default: SIZES.join() },
-      folder: { type: 'string' },
-      engines: { type: 'string', default: ENGINE_IDS.join() },
-    },
+function describe(
+  sets: readonly Set[],
+  all: readonly string[],
+  loads: ReadonlyMap<string, { seconds: number; memory: number }>,
+  findings: Findings,
+): string {
+  const others = all.filter((engine) => engine !== PRODUCT);
+  const rowsOf = (engines: readonly string[], toCell: (set: Set, engine: string) => string) =>
+    sets.map((set) => [
+      set.name,
+      ...engines.map((engine) => (set.engines.includes(engine) ? toCell(set, engine) : '–')),
+    ]);
+  const ratios = rowsOf(others, (set, engine) => {
+    const name = nameOf(set, engine);
+    const different = medianOf(findings, name, 'different');
+    const ratio = cell(ratioOf(findings, name, nameOf(set, PRODUCT), 'p50'));
+    return different > 0 ? `${ratio} (${Math.ceil(different)})` : ratio;
   });
-  const { folder } = values;
-  const markdown = await measureTimes({
-    rounds: Number(values.rounds),
-    sizes: values.sizes.split(',').map(Number),
-    engines: values.engines.split(',') as EngineId[],
-    ...(folder === undefined ? {} : { folder }),
-    report: (text) => process.stderr.write(`${text}\n`),
+  const times = rowsOf(all, (set, engine) => {
+    const figures = ['p50', 'p99'].map((figure) => medianOf(findings, nameOf(set, engine), figure));
+    const max = Math.max(...valuesOf(findings, nameOf(set, engine), 'max'));
+    return Number.isNaN(figures[0]) ? 'failed' : [...figures, max].map(cell).join(' / ');
   });
-  process.stdout.write(`${markdown}\n`);
+  const costs = all.map((engine) => {
+    const { seconds = Number.NaN, memory = Number.NaN } = loads.get(engine) ?? {};
+    const peaks = sets.flatMap((set) => valuesOf(findings, nameOf(set, engine), 'memory'));
+    const peak = peaks.length === 0 ? Number.NaN : Math.max(...peaks);
+    return [engine, cell(seconds), cell(memory), cell(peak)];
+  });
+  return (
+    [
+      'Time of the others ÷ that of the product, at p50. In brackets: in how many of 100 answers the number of found games differs; the product also finds readings, such as those of kana.',
+      table(
+        ['÷ product', ...others],
+        ratios.filter(([, ...cells]) => cells.some((text) => text !== '–')),
+      ),
+      'Milliseconds over HTTP: p50 / p99 (medians of the rounds) / longest (of all rounds).',
+      table(['', ...all], times),
+      'Seconds from the start of the process until it answers, and the resident memory of the whole process then and at its peak. FTS5 maps its file.',
+      table(['', 'loads in, s', 'loaded, MB', 'peak, MB'], costs),
+    ].join('\n\n') + failureList(findings)
+  );
 }

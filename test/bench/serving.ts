@@ -1,77 +1,246 @@
 /**
- * The serving part, about one process with a large catalogue: the delay while a new generation is
- * opened, and the gain of a second serving thread.
+ * Serving: the product compared with nginx on static files, with fastify on bodies in memory, and with fastify
+ * that queries MariaDB at each request. A server has one core, and wrk another one. The main figure is processor
+ * time per request, because other programs on the machine disturb it least.
  */
-import { parseArgs } from 'node:util';
-import { chooseCores } from './http/process.ts';
-import { inNewFolder, type PartOptions } from './part.ts';
-import { CONNECTIONS, measureOpenings, REQUESTS_PER_SECOND, TAIL_MS } from './serving/opening.ts';
-import { type Prepared, prepare } from './serving/prepare.ts';
-import { goalTable, openingTables, threadTables } from './serving/tables.ts';
-import { measureThreads, THREADS, WRK_CONNECTIONS } from './serving/threads.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { Pool, request } from 'undici';
+import {
+  type Candidate,
+  cell,
+  type Findings,
+  failureList,
+  lazily,
+  measureInTurn,
+  medianOf,
+  type Options,
+  ratioOf,
+  table,
+  valuesOf,
+} from './figures.ts';
+import { type Load, measureLoad } from './load.ts';
+import { PRODUCT, type Prepared } from './prepare.ts';
+import { chooseCores, memoryOf, moveTo } from './processes.ts';
+import { type Server, startAlternative, startNginx, startProduct } from './servers.ts';
 
-export interface ServingOptions extends PartOptions {
-  readonly games?: number;
-  /** The folder in which generations are kept for another run; by default a temporary folder. */
-  readonly folder?: string;
+const BASE = '/api/v1';
+const NGINX = 'nginx, static files';
+const FASTIFY = 'fastify, from memory';
+const LIVE = 'fastify, live query';
+const MOST_FILES = 100_000;
+const MOST_SEARCHES = 10_000;
+/** The product answers this many requests at once while its bodies are written to files. */
+const FETCHING = 16;
+const WARM_UP_SECONDS = 1;
+
+/** A kind of request. */
+interface Work {
+  readonly name: string;
+  /** Requested in turn, again and again. */
+  readonly paths: readonly string[];
+  readonly connections: number;
+  readonly servers: readonly string[];
 }
 
-const GAMES = 1_000_000;
+type Starts = ReadonlyMap<string, () => Promise<Server>>;
 
-/** @returns Markdown, ratios first; headings from "###" on */
-export async function run(options: ServingOptions): Promise<string> {
-  const { rounds, seconds, report, games = GAMES } = options;
-  const { server, load } = chooseCores();
-  const cores = [server, load];
-  return inNewFolder(async (folder) => {
-    const prepared = await prepare(options.folder ?? folder, games, report);
-    const threads = await measureThreads(prepared, folder, cores, rounds, seconds, report);
-    const openings = [];
-    for (const count of THREADS) {
-      report(`opening generations, ${count} threads`);
-      openings.push(await measureOpenings(prepared, folder, cores, count, rounds, report));
-    }
-    return `${describeCatalogue(prepared)}. Medians of ${rounds} rounds. Every process may use the same two cores.
+export async function measureServing(prepared: Prepared, options: Options): Promise<string> {
+  const files = path.join(prepared.folder, 'files');
+  const targets = path.join(prepared.folder, 'targets.txt');
+  const starts = startsOf(prepared, files, targets);
+  const product = starts.get(PRODUCT) as () => Promise<Server>;
+  options.report('writing one file per response');
+  const page = pageOf(prepared);
+  const listed = prepared.games
+    .slice(0, MOST_FILES)
+    .map(({ platform, slug }) => `${BASE}/games/${platform}/${slug}`);
+  const { url } = await product();
+  const written = await writeBodies(url, prepared.keys[0], files, [...listed, page]);
+  writeFileSync(targets, written.join('\n'));
+  const games = written.filter((target) => target !== page);
 
-### Ratios and goals
-
-${goalTable(openings, threads)}
-
-### Two threads on one port
-
-wrk uses ${WRK_CONNECTIONS} kept-alive connections for ${seconds} s, one thread and two threads in turn. It runs on the same two cores, so requests per second do not show what two cores can do. The gain is therefore calculated from CPU time: twice the CPU time per request of one thread ÷ that of two threads. It counts the whole process, including garbage collection and the overhead between threads. The table shows the shares of the busiest and the next thread in the CPU time of the process.
-
-${threadTables(threads)}
-
-### Opening a generation while serving
-
-${REQUESTS_PER_SECOND} requests per second are due at a fixed rate, whether or not earlier ones have been answered, on ${CONNECTIONS} connections: one cached game, different games, pages of 50, searches. Each delay counts from when the request was due. At the same moments the same process sends requests to a server that only returns a fixed body (the control): a delay of both was caused by the machine. The window of an opening lasts from the switch of \`current\` until the last response from the old generation, and ${TAIL_MS / 1000} s more; the window before it is equally long. One game in a hundred differs between the two. The proxy keeps the old generation for another minute, then closes it.
-
-${openings.map(openingTables).join('\n\n')}`;
-  });
-}
-
-function describeCatalogue({ counts, bytes }: Prepared): string {
-  const { games, covers, cover_files } = counts;
-  return `Generations of a seeded catalogue: ${games} games, ${covers} covers, ${cover_files} files, ${Math.round(bytes / 1e6)} MB on disk each`;
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '3' },
-      seconds: { type: 'string', default: '4' },
-      games: { type: 'string', default: String(GAMES) },
-      folder: { type: 'string' },
+  const all = [...starts.keys()];
+  const works: Work[] = [
+    { name: 'one game', paths: games.slice(0, 1), connections: 64, servers: all },
+    { name: 'different games', paths: games, connections: 64, servers: all },
+    { name: 'page of 50 games', paths: [page], connections: 64, servers: all },
+    {
+      name: 'different searches',
+      paths: searchesOf(prepared),
+      // A live search takes so long that more connections would only queue.
+      connections: 8,
+      servers: all.filter((name) => name !== NGINX && name !== FASTIFY),
     },
-  });
-  const { folder } = values;
-  const markdown = await run({
-    rounds: Number(values.rounds),
-    seconds: Number(values.seconds),
-    games: Number(values.games),
-    ...(folder === undefined ? {} : { folder }),
-    report: (text) => process.stderr.write(`${text}\n`),
-  });
-  process.stdout.write(`${markdown}\n`);
+  ];
+  const nextKey = keysInTurn(prepared);
+  const candidates = works.flatMap((work) =>
+    work.servers.map((name): Candidate => {
+      const start = starts.get(name) as () => Promise<Server>;
+      const measure = measureOf(prepared, work, start, product, nextKey, options.seconds);
+      return { name: nameOf(work, name), measure };
+    }),
+  );
+  const findings = await measureInTurn(candidates, options, { isWarmedUp: true });
+  // The other parts may use both cores.
+  moveTo(chooseCores().all, prepared.mariaDb.pid);
+  return describe(works, all, findings);
+}
+
+const nameOf = (work: Work, server: string) => `${work.name}: ${server}`;
+
+function startsOf(prepared: Prepared, files: string, targets: string): Starts {
+  const { products, mariaDb, databaseUrl } = prepared;
+  const starts: [name: string, start: () => Promise<Server>][] = [
+    ...products.map((product): (typeof starts)[number] => [
+      product.name,
+      () => startProduct(prepared, product),
+    ]),
+    [NGINX, () => startNginx(prepared, files)],
+    [
+      FASTIFY,
+      () =>
+        startAlternative(prepared, ['fastify.mjs'], { BENCH_FILES: files, BENCH_TARGETS: targets }),
+    ],
+    [
+      LIVE,
+      async () => {
+        moveTo([chooseCores().server], mariaDb.pid);
+        const variables = { BENCH_DATABASE: databaseUrl };
+        const server = await startAlternative(prepared, ['fastify.mjs'], variables);
+        return { ...server, pids: [...server.pids, mariaDb.pid] };
+      },
+    ],
+  ];
+  return new Map(starts.map(([name, start]) => [name, lazily(start)]));
+}
+
+/** The first page of the platform with the most games. */
+function pageOf({ games }: Prepared): string {
+  const counts = new Map<string, number>();
+  for (const { platform } of games) counts.set(platform, (counts.get(platform) ?? 0) + 1);
+  const [[largest]] = [...counts].sort(([, a], [, b]) => b - a);
+  return `${BASE}/platforms/${largest}/games?page=1&per_page=50`;
+}
+
+/** Searches for a word of a title, or for a word and the beginning of the next one. */
+function searchesOf({ games }: Prepared): string[] {
+  const searches = new Set<string>();
+  for (const { title } of games) {
+    const [first, second] = title.toLowerCase().match(/\b[a-z]{4,12}\b/g) ?? [];
+    if (first === undefined) continue;
+    const isPair = second !== undefined && searches.size % 2 === 0;
+    searches.add(`${BASE}/search?q=${first}${isPair ? `+${second.slice(0, 3)}` : ''}`);
+    if (searches.size === MOST_SEARCHES) break;
+  }
+  return [...searches];
+}
+
+/**
+ * Writes the product's bodies to files, named like the addresses without their queries.
+ * @returns those that the product has
+ */
+async function writeBodies(
+  url: string,
+  key: string,
+  folder: string,
+  targets: readonly string[],
+): Promise<string[]> {
+  const pool = new Pool(url, { connections: FETCHING });
+  const remaining = targets.values();
+  const written = new Set<string>();
+  const write = async () => {
+    for (const target of remaining) {
+      const reply = await pool.request({
+        ...{ method: 'GET', path: target, headers: { 'x-api-key': key } },
+      });
+      const body = Buffer.from(await reply.body.arrayBuffer());
+      if (reply.statusCode !== 200) continue;
+      const file = folder + target.split('?', 1)[0];
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, body);
+      written.add(target);
+    }
+  };
+  await Promise.all(Array.from({ length: FETCHING }, write));
+  await pool.close();
+  return targets.filter((target) => written.has(target));
+}
+
+function keysInTurn({ keys }: Prepared): () => string {
+  let next = 0;
+  return () => keys[next++ % keys.length];
+}
+
+function measureOf(
+  { folder }: Prepared,
+  work: Work,
+  start: () => Promise<Server>,
+  startProduct: () => Promise<Server>,
+  nextKey: () => string,
+  seconds: number,
+): Candidate['measure'] {
+  const list = path.join(folder, `${work.name}.txt`);
+  writeFileSync(list, `${work.paths.join('\n')}\n`);
+  // Each measurement continues the list, so that no address is repeated too soon.
+  let first = 0;
+  return async (round) => {
+    const { url, pids } = await start();
+    const key = nextKey();
+    if (round === 0) await checkAnswer(work, url, (await startProduct()).url, key);
+    const load: Load = {
+      ...{ url, key, list, first, connections: work.connections },
+      seconds: round === 0 ? WARM_UP_SECONDS : seconds,
+    };
+    const { requests, ...figures } = await measureLoad(load, pids);
+    first += requests;
+    return { ...figures, peak: memoryOf(pids, 'VmHWM') };
+  };
+}
+
+/** @throws Error unless a server sends what the product sends; searches and orders of titles may differ */
+async function checkAnswer(work: Work, url: string, wantedUrl: string, key: string) {
+  const [found, wanted] = await Promise.all(
+    [url, wantedUrl].map(async (origin) => {
+      const reply = await request(origin + work.paths[0], { headers: { 'x-api-key': key } });
+      const text = await reply.body.text();
+      if (reply.statusCode !== 200) throw new Error(`status ${reply.statusCode}: ${text}`);
+      return JSON.parse(text);
+    }),
+  );
+  const isEqual = Array.isArray(wanted.data)
+    ? found.data.length > 0 && (work.paths.length > 1 || found.total === wanted.total)
+    : isDeepStrictEqual(found, wanted);
+  if (!isEqual) throw new Error(`${work.paths[0]} is answered differently from the product`);
+}
+
+function describe(works: readonly Work[], all: readonly string[], findings: Findings): string {
+  const others = all.filter((name) => name !== PRODUCT);
+  const ratios = works.map((work) => [
+    work.name,
+    ...others.map((name) =>
+      work.servers.includes(name)
+        ? cell(ratioOf(findings, nameOf(work, PRODUCT), nameOf(work, name), 'cpu'))
+        : '–',
+    ),
+  ]);
+  const figures = works.flatMap((work) =>
+    work.servers.map((server) => {
+      const name = nameOf(work, server);
+      const median = (figure: string) => cell(medianOf(findings, name, figure));
+      const cpu = valuesOf(findings, name, 'cpu').sort((a, b) => a - b);
+      const range = cpu.length === 0 ? '' : `${cell(cpu[0])}–${cell(cpu.at(-1) as number)}`;
+      const [rest, peak] = [['perSecond', 'p99'].map(median), median('peak')];
+      return [name, median('cpu'), range, ...rest, peak];
+    }),
+  );
+  const head = ['', 'CPU, µs/request', 'lowest–highest', 'requests/s', 'p99, ms', 'peak, MB'];
+  return (
+    [
+      'Processor time per request of the product ÷ that of the others; below 1, the product takes less. It counts all processes of a server, for live queries MariaDB too. nginx checks neither keys nor limits; fastify checks both.',
+      table(['product ÷', ...others], ratios),
+      table(head, figures),
+    ].join('\n\n') + failureList(findings)
+  );
 }

@@ -1,0 +1,173 @@
+/**
+ * What all parts of the benchmark use: a catalogue in MariaDB, its titles as lines, keys, and for each checkout
+ * of the product a generation that it has made.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { openDatabase } from '../../database/open.ts';
+import { TIMED_TABLES } from '../../database/schema.ts';
+import { hashKey, makeKey } from '../../format/api-key.ts';
+import { encodeKeys } from '../../format/keys-file.ts';
+import { KEYS_FILE } from '../../format/layout.ts';
+import { loadCatalogue } from '../catalogue/load.ts';
+import { SITE } from '../catalogue/make-sample.ts';
+import { makeRandom } from '../catalogue/random.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { sharedCatalogue } from '../catalogue/shared.ts';
+import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
+import { lazily } from './figures.ts';
+
+/** A checkout of the product: this one, or an earlier one to compare it with. */
+export interface Product {
+  readonly name: string;
+  readonly root: string;
+}
+
+export interface Game {
+  readonly platform: string;
+  readonly slug: string;
+  readonly title: string;
+  readonly year: number | null;
+}
+
+export interface Prepared {
+  readonly folder: string;
+  /** Calls this at the end of the benchmark. */
+  readonly atEnd: (end: () => unknown) => void;
+  /** This checkout first. */
+  readonly products: readonly Product[];
+  readonly description: string;
+  readonly mariaDb: MariaDb;
+  /** Of the catalogue. */
+  readonly databaseUrl: string;
+  /** In random order. */
+  readonly games: readonly Game[];
+  /** The same games as lines of JSON, in the order of their titles. */
+  readonly gamesFile: string;
+  /** Approved. With one for each measurement, none reaches its limit. */
+  readonly keys: readonly string[];
+  /** The snapshots folder with a generation that this product has made. */
+  readonly snapshotsOf: (product: Product) => Promise<string>;
+}
+
+export const DATABASE = 'bench';
+export const PRODUCT = 'this product';
+export const BASELINE = 'baseline';
+const ROOT = path.join(import.meta.dirname, '../..');
+const REQUESTS_PER_MINUTE = 1_000_000;
+const KEYS = 50;
+
+/**
+ * Loads the catalogue, which takes a minute for 150,000 games.
+ * @param games how many games it has; by default a real catalogue, if this machine has it
+ */
+export async function prepare(
+  folder: string,
+  atEnd: Prepared['atEnd'],
+  games: number | undefined,
+  report: (text: string) => void,
+): Promise<Prepared> {
+  const real = games === undefined ? sharedCatalogue() : undefined;
+  const catalogue = real ?? seededCatalogue({ games: games ?? 150_000, seed: 5 });
+  report('loading a catalogue into MariaDB');
+  const mariaDb = await startMariaDb();
+  atEnd(mariaDb.stop);
+  const databaseUrl = await mariaDb.createDatabase(DATABASE);
+  const database = await openDatabase(databaseUrl, { stallSeconds: 600 });
+  await database.run('SET GLOBAL innodb_buffer_pool_size = 1073741824');
+  await loadCatalogue(database, catalogue);
+  // With an index, as OPERATIONS.md recommends it.
+  for (const name of TIMED_TABLES) {
+    await database.run(
+      `ALTER TABLE ${name} ADD COLUMN updated_at DATETIME NULL, ADD KEY (updated_at)`,
+    );
+    await database.run(
+      `UPDATE ${name} SET updated_at = '2026-01-01 00:00:00' + INTERVAL (id % 20000000) SECOND`,
+    );
+  }
+  // Indexes that a live API needs. The generator does not use them.
+  await database.run('ALTER TABLE games ADD KEY (platform_id, title), ADD FULLTEXT (title)');
+  await database.run('ANALYZE TABLE platforms, games, covers, cover_files');
+  await database.close();
+
+  const slugs = new Map([...catalogue.platforms].map(([id, slug]) => [id, String(slug)]));
+  const listed: Game[] = [];
+  for (const [, platform, slug, title, year] of catalogue.games) {
+    listed.push({
+      ...{ platform: slugs.get(platform) ?? '', slug: String(slug), title: String(title) },
+      year: year === null ? null : Number(year),
+    });
+  }
+  const gamesFile = path.join(folder, 'games.jsonl');
+  listed.sort((a, b) => (a.title < b.title ? -1 : 1));
+  writeFileSync(gamesFile, listed.map((game) => `${JSON.stringify(game)}\n`).join(''));
+  shuffle(listed);
+
+  const keys = Array.from({ length: KEYS }, makeKey);
+  const earlier = process.env.BENCH_BASELINE;
+  const products = [{ name: PRODUCT, root: ROOT }];
+  if (earlier) products.push({ name: BASELINE, root: path.resolve(earlier) });
+  const made = new Map(
+    products.map(({ name, root }) => {
+      const make = async () => {
+        report(`generating, ${name}`);
+        const snapshotsDir = path.join(folder, name, 'snapshots');
+        mkdirSync(snapshotsDir, { recursive: true });
+        await generate(root, databaseUrl, snapshotsDir);
+        writeKeys(snapshotsDir, keys);
+        return snapshotsDir;
+      };
+      return [name, lazily(make)];
+    }),
+  );
+  return {
+    ...{ folder, atEnd, products, mariaDb, databaseUrl, keys, gamesFile, games: listed },
+    description: `${real === undefined ? 'A seeded' : 'A real'} catalogue of ${listed.length} games`,
+    snapshotsOf: ({ name }) => (made.get(name) as () => Promise<string>)(),
+  };
+}
+
+/**
+ * Runs `cover-catalogue generate` of a checkout.
+ * @returns its own figures
+ * @throws Error with its stderr if it fails
+ */
+export async function generate(
+  root: string,
+  databaseUrl: string,
+  snapshotsDir: string,
+): Promise<{ readonly peak_memory_mb: number; readonly read_all_because: string | null }> {
+  const { stdout } = await promisify(execFile)(
+    path.join(root, 'bin/cover-catalogue'),
+    ['generate', '--json'],
+    {
+      // Not the checkout, where a developer's .env would be read.
+      cwd: path.dirname(snapshotsDir),
+      env: {
+        ...SITE,
+        PATH: process.env.PATH,
+        DATABASE_URL: databaseUrl,
+        SNAPSHOTS_DIR: snapshotsDir,
+      },
+    },
+  );
+  return JSON.parse(stdout);
+}
+
+function writeKeys(snapshotsDir: string, keys: readonly string[]): void {
+  const entries = keys.map((key, index) => ({
+    ...{ id: index + 1, hash: hashKey(key), limit: REQUESTS_PER_MINUTE },
+    state: 'approved' as const,
+  }));
+  writeFileSync(path.join(snapshotsDir, KEYS_FILE), encodeKeys(entries), { mode: 0o600 });
+}
+
+function shuffle(list: unknown[]): void {
+  const random = makeRandom(1);
+  for (let i = list.length - 1; i > 0; i--) {
+    const j = random.below(i + 1);
+    [list[i], list[j]] = [list[j], list[i]];
+  }
+}

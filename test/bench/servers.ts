@@ -1,0 +1,129 @@
+/** Starts the servers that are compared, each on the same core. They end with this process, however it ends. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import path from 'node:path';
+import { makeLog } from '../support/log.ts';
+import { startTied } from '../support/processes.ts';
+import { freePort } from '../support/servers/ports.ts';
+import type { Prepared, Product } from './prepare.ts';
+import { chooseCores } from './processes.ts';
+
+export interface Server {
+  readonly url: string;
+  /** Its processes, without their descendants. */
+  readonly pids: readonly number[];
+  /** From its start until it listened. */
+  readonly startSeconds: number;
+}
+
+/**
+ * @param ready a part of the line that it prints when it listens
+ * @param toUrl makes its address of that line
+ */
+async function startServer(
+  { folder, atEnd }: Pick<Prepared, 'folder' | 'atEnd'>,
+  command: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  ready: string,
+  toUrl: (line: string) => string,
+): Promise<Server> {
+  const started = performance.now();
+  // Not in the checkout, where a developer's .env would be read.
+  const place = ['env', '-C', folder, 'taskset', '-c', String(chooseCores().server)];
+  const server = await startTied([...place, ...command], { output: 'pipe', environment });
+  atEnd(server.stop);
+  const log = makeLog();
+  server.output?.setEncoding('utf8').on('data', log.write);
+  server.output?.once('close', () => log.end(`${command[0]} ended`));
+  const url = toUrl(await log.logged(ready));
+  return { url, pids: [server.pid], startSeconds: (performance.now() - started) / 1000 };
+}
+
+/** Starts the proxy of a checkout on the generation that this checkout has made. */
+export async function startProduct(prepared: Prepared, product: Product): Promise<Server> {
+  const environment = {
+    SNAPSHOTS_DIR: await prepared.snapshotsOf(product),
+    ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', PROXY_THREADS: '1' },
+  };
+  const command = [path.join(product.root, 'bin/cover-catalogue'), 'proxy'];
+  return startServer(
+    prepared,
+    command,
+    environment,
+    '"msg":"listening"',
+    (line) => `http://${JSON.parse(line).api}`,
+  );
+}
+
+/** Starts a program of the folder `alternatives`. */
+export function startAlternative(
+  prepared: Prepared,
+  [file, ...words]: readonly [string, ...string[]],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Server> {
+  const program = path.join(import.meta.dirname, 'alternatives', file);
+  return startServer(
+    prepared,
+    // MiniSearch needs a large heap for a million games.
+    [process.execPath, '--max-old-space-size=9000', program, ...words],
+    { NODE_ENV: 'production', BENCH_KEYS: prepared.keys.join(), ...environment },
+    'listening on ',
+    (line) => line.slice('listening on '.length),
+  );
+}
+
+/**
+ * Starts nginx on static files, with all that makes it fast, one worker, no logs, and no check of keys: the
+ * least that a response can cost.
+ */
+export async function startNginx(prepared: Prepared, files: string): Promise<Server> {
+  const folder = path.join(prepared.folder, 'nginx');
+  mkdirSync(folder);
+  const port = await freePort();
+  const configuration = path.join(folder, 'nginx.conf');
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  writeFileSync(
+    configuration,
+    `${process.getuid?.() === 0 ? `user ${userInfo().username};` : ''}
+worker_processes 1;
+worker_rlimit_nofile 20000;
+pid ${folder}/nginx.pid;
+events {
+	worker_connections 512;
+	multi_accept on;
+}
+http {
+	${temporary.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n\t')}
+	access_log off;
+	sendfile on;
+	# Head and body in one segment.
+	tcp_nopush on;
+	tcp_nodelay on;
+	keepalive_timeout 600s;
+	keepalive_requests 1000000000;
+	open_file_cache max=19000 inactive=1h;
+	open_file_cache_valid 1h;
+	open_file_cache_min_uses 1;
+	open_file_cache_errors on;
+	types {}
+	default_type "application/json; charset=utf-8";
+	server {
+		listen 127.0.0.1:${port} backlog=1024;
+		root ${files};
+		location /api/v1/games/ {
+			# Measured: for bodies of 700 bytes, reading and writing with the head is cheaper.
+			sendfile off;
+		}
+	}
+}
+`,
+  );
+  const command = ['nginx', '-p', folder, '-c', configuration, '-e', 'stderr'];
+  return startServer(
+    prepared,
+    [...command, '-g', 'daemon off; error_log stderr notice;'],
+    {},
+    'start worker processes',
+    () => `http://127.0.0.1:${port}`,
+  );
+}
