@@ -4,29 +4,27 @@
  * Each failure is one line of the log.
  */
 import { once } from 'node:events';
-import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import fs, { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, BlockList } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { CURRENT } from '../../../format/layout.ts';
 import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
-import { currentId, generationDir } from '../../../store/generations/generations.ts';
+import { currentId } from '../../../store/generations/generations.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import {
-  end,
   generate,
   makeFolder,
-  type ProxyProgram,
-  ROOT,
-  startProxyProgram,
+  NEVER,
+  startProxy,
   testKey,
-  until,
   writeKeys,
 } from '../../support/product.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
@@ -90,17 +88,27 @@ function truncatePacks(snapshotsDir: string): () => void {
   };
 }
 
-describe('a read that fails', () => {
-  let proxy: ProxyProgram;
-  afterEach(() => end(proxy.child, 'SIGKILL'));
+/** Makes the next read of a pack fail, as a disk with a bad sector does. @returns how many have failed */
+function failOneRead(): () => number {
+  const { readSync } = fs;
+  const read = vi.spyOn(fs, 'readSync').mockImplementationOnce(() => {
+    // Others are to use the real one, whatever happens next.
+    fs.readSync = readSync;
+    syncBuiltinESMExports();
+    throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
+  });
+  syncBuiltinESMExports();
+  return () => read.mock.calls.length;
+}
 
+describe('a read that fails', () => {
   test.each(PATHS)(
     'because a pack was truncated gives 500 and one line of log, %s',
     async (_, fields) => {
       const copy = path.join(makeFolder(), 'snapshots');
       cpSync(dir, copy, { recursive: true, verbatimSymlinks: true });
       // It checked their sizes when it opened them.
-      proxy = await startProxyProgram(copy);
+      const proxy = await startProxy(copy, {}, NEVER);
       const get = (target: string) =>
         proxy.get(target, key.key, { ...fields, 'accept-encoding': 'gzip' });
       expect((await get('/stats')).status).toBe(200);
@@ -116,7 +124,6 @@ describe('a read that fails', () => {
         for (const name of ['etag', 'x-snapshot', 'content-encoding']) {
           expect(reply.headers[name]).toBeUndefined();
         }
-        await until(() => failuresIn(proxy.log()).length > index);
         expect(failuresIn(proxy.log()).slice(index)).toEqual([
           expect.objectContaining({
             level: 50,
@@ -134,23 +141,16 @@ describe('a read that fails', () => {
       restore();
       for (const target of targets) expect((await get(target)).status).toBe(200);
       expect(failuresIn(proxy.log())).toHaveLength(targets.length);
+      await proxy.stop();
     },
   );
 
   test.each(PATHS)('because of a disk error gives 500 once, %s', async (_, fields) => {
-    const log = path.join(makeFolder(), 'faults');
-    proxy = await startProxyProgram(dir, {
-      NODE_OPTIONS: `--import ${path.join(ROOT, 'test/guarantees/faulty-disk.ts')}`,
-      FAULT_DIR: generationDir(dir, current),
-      FAULT_LOG: log,
-      FAULT_THREAD: 'main',
-      FAULT_CALL: '1',
-    });
+    const proxy = await startProxy(dir, {}, NEVER);
     const get = () => proxy.get(targets[0], key.key, fields);
-    const failed = await get();
-    expect([failed.status, failed.text]).toEqual([500, INTERNAL_ERROR]);
-    expect(readFileSync(log, 'utf8')).toMatch(/^readSync .*\n$/);
-    await until(() => failuresIn(proxy.log()).length > 0);
+    const failed = failOneRead();
+    const reply = await get();
+    expect([reply.status, reply.text, failed()]).toEqual([500, INTERNAL_ERROR, 1]);
     const again = await get();
     expect([again.status, again.headers['x-snapshot']]).toEqual([200, current]);
     expect(failuresIn(proxy.log())).toEqual([
@@ -159,6 +159,7 @@ describe('a read that fails', () => {
         err: expect.objectContaining({ code: 'EIO' }),
       }),
     ]);
+    await proxy.stop();
   });
 });
 
