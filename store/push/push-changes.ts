@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
 import { currentId } from '../generations/generations.ts';
+import { type Clock, systemClock } from '../transfer/clock.ts';
 import { type PushEnding, type RunningPush, startPush } from './start-push.ts';
 
 /** How often `current` is read: one system call. */
@@ -21,6 +22,8 @@ const FIRST_CHECK_MS = 10_000;
 type Pushed = NonNullable<PushEnding['result']> & { readonly messages: string };
 
 export interface PushedChanges {
+  /** Checks now whether something is to be pushed. Resolves when it is. */
+  check(): Promise<void>;
   /** Ends a push that is under way. */
   stop(): Promise<void>;
 }
@@ -28,6 +31,7 @@ export interface PushedChanges {
 /**
  * @param environment as for {@link startPush}
  * @param start starts a push
+ * @param clock tells when to push again
  */
 export function pushChanges(
   snapshotsDir: string,
@@ -35,6 +39,7 @@ export function pushChanges(
   tasks: Tasks,
   log: Logger,
   start = startPush,
+  { now }: Pick<Clock, 'now'> = systemClock,
 ): PushedChanges {
   let running: RunningPush | undefined;
   /** The generation that the last push sent, or failed to send. */
@@ -54,7 +59,7 @@ export function pushChanges(
 
   async function check(): Promise<void> {
     const id = currentId(snapshotsDir);
-    if (id === undefined || (id === lastId && Date.now() < nextAt)) return;
+    if (id === undefined || (id === lastId && now() < nextAt)) return;
     lastId = id;
     let pushed: Pushed;
     try {
@@ -71,7 +76,7 @@ export function pushChanges(
     }
     lastId = result.id;
     const checkMs = result.outcome === 'unchanged' ? CHECK_MS : FIRST_CHECK_MS;
-    nextAt = Date.now() + Math.min(checkMs, result.againInMs ?? checkMs);
+    nextAt = now() + Math.min(checkMs, result.againInMs ?? checkMs);
     pauseMs = FIRST_PAUSE_MS;
     lastFault = '';
   }
@@ -81,13 +86,14 @@ export function pushChanges(
       log.error(`The push failed, and will be tried again: ${messages}`);
     }
     lastFault = messages;
-    nextAt = Date.now() + pauseMs;
+    nextAt = now() + pauseMs;
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
   }
 
   const checks = poll(check, INTERVAL_MS, ({ message }) => log.error(message));
   void checks.start();
   return {
+    check: checks.now,
     async stop() {
       running?.stop();
       await checks.stop();

@@ -11,6 +11,7 @@ const LONGEST_READ_MS = 10_000;
 
 /**
  * @param largest in bytes
+ * @param timeout makes the signal that ends a read
  * @returns a function that reads the text of the pointer. It throws a TransferError, or an Error if
  * there is no pointer or it is too large.
  */
@@ -18,6 +19,7 @@ export function makePointerReader(
   remote: RemoteStore,
   path: string,
   largest: number,
+  timeout: (milliseconds: number) => AbortSignal = AbortSignal.timeout,
 ): () => Promise<string> {
   let last: { readonly etag: string | undefined; readonly text: string } | undefined;
 
@@ -37,7 +39,7 @@ export function makePointerReader(
   }
 
   return async () => {
-    const signal = AbortSignal.timeout(LONGEST_READ_MS);
+    const signal = timeout(LONGEST_READ_MS);
     try {
       return await read(signal);
     } catch (cause) {

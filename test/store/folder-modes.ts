@@ -10,15 +10,7 @@ import { hashKey } from '../../format/api-key.ts';
 import { REPORT } from '../../format/layout.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { makeSampleSqlite } from '../catalogue/snapshots.ts';
-import {
-  type Finished,
-  type ProxyProgram,
-  runProgram,
-  startProxyProgram,
-  testKey,
-  until,
-} from '../support/product.ts';
-import { SETTINGS } from '../support/wholeness.ts';
+import { testKey } from '../support/product.ts';
 
 export const IS_ROOT = process.getuid?.() === 0;
 /** They need no entry in /etc/passwd. */
@@ -31,8 +23,6 @@ export const key = testKey(1);
 /** A command that runs the command after it as a user who is in the group that reads the snapshots. */
 export const as = ({ uid, gid }: typeof PROXY) =>
   IS_ROOT ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, `--groups=${COVERS}`] : [];
-
-export const withUmask = (umask: string) => ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh'];
 
 /** A database with one key, readable for everybody. */
 export async function makeDatabase(): Promise<string> {
@@ -51,17 +41,6 @@ export async function makeDatabase(): Promise<string> {
     chmodSync(path.join(path.dirname(file), name), 0o666);
   }
   return url;
-}
-
-export async function generate(
-  url: string,
-  dir: string,
-  launcher: readonly string[] = [],
-): Promise<Finished> {
-  const environment = { DATABASE_URL: url, SNAPSHOTS_DIR: dir, ...SETTINGS };
-  const ended = await runProgram('generator/cli/main.ts', [], environment, launcher);
-  expect([ended.code, ended.stderr]).toEqual([0, expect.any(String)]);
-  return ended;
 }
 
 export const changeTitle = async (url: string, title: string) => {
@@ -102,11 +81,3 @@ export function modesOf(folder: string): { files: string[]; folders: string[] } 
 
 export const PRIVATE = { files: ['600'], folders: ['700'] };
 export const SHARED = { files: ['640'], folders: ['2750'] };
-
-export async function serveOnce(dir: string, launcher: readonly string[] = []): Promise<void> {
-  const proxy = await startProxyProgram(dir, {}, launcher);
-  await until(async () => (await requestStats(proxy)).status === 200);
-  expect(await proxy.stop()).toBe(0);
-}
-
-export const requestStats = (proxy: ProxyProgram) => proxy.get('/stats', key.key);

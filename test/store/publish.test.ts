@@ -1,12 +1,11 @@
 /**
- * Publishing under disturbances: two runs at once, a killed run, a signal, a full disk, a database
- * that dies or stops answering. `current` always points to a generation that verifies.
+ * Publishing under disturbances: other programs that write, a killed run, a signal, a full disk, a database
+ * that is gone. `current` always points to a generation that verifies.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
+import { describe, expect, test } from 'vitest';
 import { sequenceOf } from '../../format/layout.ts';
 import {
   currentId,
@@ -18,41 +17,34 @@ import { verifyGeneration } from '../../store/generations/verify.ts';
 import { LockedError, withLock } from '../../store/lock.ts';
 import { KEPT_GENERATIONS, prune } from '../../store/prune.ts';
 import { rollbackTo } from '../../store/rollback.ts';
-import { loadCatalogue } from '../catalogue/load.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
-import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
+import { atEndOfFile } from '../support/end-of-file.ts';
 import { end, finish, generate, ROOT } from '../support/product.ts';
-import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
   makeChanging,
   makePublished,
   newSnapshots,
-  SETTINGS,
-  startGenerator as start,
+  runGenerator,
+  startGenerator,
   statusOf,
 } from '../support/wholeness.ts';
+import { noSpace, replaceFileFunction } from './disk.ts';
 
 /** How a rollback is done here. */
 const HOW = { withTakenDown: false, warn() {} };
-
-/** The DATABASE_URL of a catalogue whose runs take a few seconds. */
-let large: string;
-
-beforeAll(async () => {
-  large = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
-});
 
 test('a run that cannot export the keys reports it, and that its generation is current', async () => {
   const { database, snapshotsDir: dir } = await makePublished();
   await database.change();
   const before = currentId(dir);
-  rmSync(path.join(dir, 'keys.json'), { force: true });
   // The folder is not empty, because an empty one would be replaced.
+  rmSync(path.join(dir, 'keys.json'), { force: true });
   mkdirSync(path.join(dir, 'keys.json', 'not-empty'), { recursive: true });
   const started = Math.floor(Date.now() / 1000) * 1000;
-  const { code, stderr } = await finish(start(database.url, dir));
+  const { code, stderr } = await runGenerator(database.url, dir);
   expect(code).toBe(1);
   const id = currentId(dir);
   expect(id).not.toBe(before);
@@ -62,29 +54,50 @@ test('a run that cannot export the keys reports it, and that its generation is c
   expect(Date.parse(status.current_as_of ?? '')).toBeGreaterThanOrEqual(started);
 });
 
+/** Starts a program that takes the lock of a folder and keeps it. */
+async function startHolder(dir: string): Promise<ChildProcess> {
+  const script = `
+    import { withLock } from ${JSON.stringify(path.join(ROOT, 'store/lock.ts'))};
+    setInterval(() => {}, 1e9);
+    await withLock(${JSON.stringify(dir)}, () => {
+      process.stdout.write('locked');
+      return new Promise(() => {});
+    });`;
+  const holder = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  atEndOfFile(() => end(holder, 'SIGKILL'));
+  await new Promise<void>((resolve, reject) => {
+    holder.stdout.once('data', () => resolve());
+    holder.once('exit', (code) => reject(new Error(`The holder of the lock ended with ${code}.`)));
+  });
+  return holder;
+}
+
 describe('only one program writes at a time', () => {
-  test('of two generators at once one publishes and the other exits with 4', async () => {
-    const dir = newSnapshots();
-    const both = [start(large, dir), start(large, dir)];
-    const ended = await Promise.all(both.map(finish));
-    expect(ended.map(({ code }) => code).toSorted()).toEqual([0, 4]);
-    const loser = ended.findIndex(({ code }) => code === 4);
-    expect(ended[loser]?.stderr).toContain(String(both[1 - loser]?.pid));
-    expect(ended[loser]?.stdout).toBe('');
-    expect(idsOnDisk(dir)).toHaveLength(1);
-    expect(statusOf(dir).outcome).toBe('published');
-    await expectCurrentVerifies(dir);
+  test('a run exits with 4 while another program writes, and works after that was killed', async () => {
+    const { database, snapshotsDir: dir } = await makePublished();
+    const status = statusOf(dir);
+    const holder = await startHolder(dir);
+    const { code, stdout, stderr } = await runGenerator(database.url, dir);
+    expect([code, stdout]).toEqual([4, '']);
+    expect(stderr).toContain(`Another run (process ${holder.pid}) is writing`);
+    expect(statusOf(dir)).toEqual(status);
+    await end(holder, 'SIGKILL');
+    await database.change();
+    await generate(database.url, dir);
+    expect(idsOnDisk(dir)).toHaveLength(2);
+    expectNoDebris(dir);
   });
 
   test('a rollback and a prune are refused while another program writes', async () => {
-    const { database, snapshotsDir: dir } = await makePublished();
+    const dir = await makeSampleSnapshots();
     const id = currentId(dir) as string;
     await withLock(dir, async () => {
       await expect(rollbackTo(dir, id, HOW)).rejects.toThrow(LockedError);
       await expect(prune(dir, 1)).rejects.toThrow(String(process.pid));
-      expect((await finish(start(database.url, dir))).code).toBe(4);
     });
-    expect((await finish(start(database.url, dir))).code).toBe(0);
+    expect(await prune(dir, 1)).toEqual([]);
   });
 
   test('the error names the process that has just taken the lock and not yet written its id', async () => {
@@ -92,179 +105,104 @@ describe('only one program writes at a time', () => {
     await withLock(dir, async () => {
       const holderFile = path.join(dir, 'lock.holder');
       writeFileSync(holderFile, '');
-      const refused = withLock(dir, async () => {});
-      setTimeout(() => writeFileSync(holderFile, '4321\n'), 60);
+      const writeId = async () => writeFileSync(holderFile, '4321\n');
+      const refused = withLock(dir, async () => {}, writeId);
       await expect(refused).rejects.toThrow('Another run (process 4321) is writing');
     });
   });
 
   test('an error names a lock that cannot be opened', async () => {
     const dir = newSnapshots();
-    const database = await makeChanging();
     mkdirSync(path.join(dir, 'lock'), { recursive: true });
-    const { code, stderr } = await finish(start(database.url, dir));
+    const { code, stderr } = await runGenerator(await makeSampleSqlite(), dir);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`lock ${dir}/lock: `)]);
-  });
-
-  test('the lock of a killed program is released', async () => {
-    const dir = newSnapshots();
-    const holder = start(large, dir);
-    const ended = finish(holder);
-    await new Promise((resolve) => holder.stderr?.once('data', resolve));
-    await end(holder, 'SIGKILL');
-    await ended;
-    const small = await makeSampleSqlite();
-    expect((await finish(start(small, dir))).code).toBe(0);
-    expectNoDebris(dir);
   });
 });
 
+/** Variables with which a run gets a signal as soon as it has the folder of its generation. */
+function signalledBy(signal: string) {
+  const script = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { mkdirSync } = fs;
+    fs.mkdirSync = (folder, ...rest) => {
+      const made = mkdirSync(folder, ...rest);
+      if (folder.includes('/generations/')) process.kill(process.pid, '${signal}');
+      return made;
+    };
+    syncBuiltinESMExports();`;
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
+}
+
 describe('a run that is interrupted', () => {
-  let onePlatform: string;
-
-  beforeAll(async () => {
-    onePlatform = await makeSqlite(seededCatalogue({ games: 6_000, seed: 4, platforms: 1 }));
-  });
-
-  test.each(['SIGTERM', 'SIGINT'] as const)('by %s leaves no files behind', async (signal) => {
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('by %s leaves no files behind', async (signal, expected) => {
     const dir = newSnapshots();
-    const child = start(large, dir);
-    const ended = finish(child);
-    await new Promise((resolve) => child.stderr?.once('data', resolve));
-    child.kill(signal);
-    const { code, stdout } = await ended;
-    expect(code).toBe(signal === 'SIGTERM' ? 143 : 130);
-    expect(stdout).toBe('');
+    const url = await makeSampleSqlite();
+    const { code, stdout } = await finish(startGenerator(url, dir, [], signalledBy(signal)));
+    expect([code, stdout]).toEqual([expected, '']);
     expect(currentId(dir)).toBe(undefined);
     expectNoDebris(dir);
   });
 
-  // Writing beyond this size fails as on a full disk: first in a spill file, then in a pack.
-  test.each([64, 1024])(
-    'by a limit of %i KiB on files exits with 1 and one clear line, and the old generation stays',
-    async (limit) => {
-      const dir = await makeSampleSnapshots();
-      const before = currentId(dir);
-      const child = spawn(
-        'bash',
-        [
-          '-c',
-          `ulimit -f ${limit}; exec "$0" "$@"`,
-          process.execPath,
-          path.join(ROOT, 'generator/cli/main.ts'),
-        ],
-        {
-          env: {
-            ...process.env,
-            ...SETTINGS,
-            DATABASE_URL: onePlatform,
-            SNAPSHOTS_DIR: dir,
-          },
-          stdio: ['ignore', 'pipe', 'pipe'],
-        },
-      );
-      const { code, stdout, stderr } = await finish(child);
-      expect([code, stdout]).toEqual([1, '']);
-      const lastLine = stderr.trimEnd().split('\n').at(-1);
-      expect(lastLine).toMatch(/EFBIG/);
-      expect(lastLine, 'names the step and the file').toMatch(
-        /write \S*(?:game-heads|cover-files|\.json|\.bin)/,
-      );
-      expect(currentId(dir)).toBe(before);
-      expectNoDebris(dir);
-      await expectCurrentVerifies(dir);
-      expect(statusOf(dir)).toMatchObject({ outcome: 'failed', current_as_of: expect.any(String) });
-    },
-  );
-});
-
-describe('a run with a database server', () => {
-  let server: MariaDb;
-  let url: string;
-  let dir: string;
-  let before: string;
-
-  beforeAll(async () => {
-    server = await startMariaDb();
-    url = await server.createDatabase('catalogue');
-    const database = await openDatabase(url);
-    await loadCatalogue(database, seededCatalogue({ games: 30_000, seed: 5 }));
-    dir = newSnapshots();
-    await generate(url, dir);
-    before = currentId(dir) as string;
-    await database.run("UPDATE games SET description = 'Changed' WHERE id > 0");
-    await database.close();
-  });
-  afterAll(async () => {
-    await server.stop();
-  });
-
-  /** Starts a run and waits until its output contains a text. */
-  async function startUntil(line: string, databaseUrl = url) {
-    const child = start(databaseUrl, dir);
-    const ended = finish(child);
-    await new Promise<void>((resolve) => {
-      child.once('exit', resolve);
-      child.stderr?.on('data', (text) => String(text).includes(line) && resolve());
-    });
-    return { child, ended };
-  }
-
-  async function expectFailed(ended: ReturnType<typeof finish>): Promise<string> {
-    const { code, stdout, stderr } = await ended;
+  async function expectFailed(
+    dir: string,
+    before: string | undefined,
+    { code, stdout, stderr }: Awaited<ReturnType<typeof finish>>,
+  ): Promise<string> {
     expect([code, stdout]).toEqual([1, '']);
     expect(currentId(dir)).toBe(before);
-    expectNoDebris(dir);
     await expectCurrentVerifies(dir);
-    expect(statusOf(dir).outcome).toBe('failed');
+    expect(statusOf(dir)).toMatchObject({ outcome: 'failed', current_as_of: expect.any(String) });
     return stderr.trimEnd().split('\n').at(-1) ?? '';
   }
 
-  test('that dies during the read exits with 1 and one clear line, and the old generation stays', async () => {
-    const { ended } = await startUntil('reading platforms');
-    await server.kill();
-    expect(await expectFailed(ended)).toMatch(/127\.0\.0\.1/);
-    await server.restart();
+  test('by a limit on files exits with 1 and one clear line, and the old generation stays', async () => {
+    const dir = await makeSampleSnapshots();
+    const before = currentId(dir);
+    // A change of the settings: the files of the database are larger than the limit.
+    const changed = { SITE_URL: 'https://other.example' };
+    // Writing beyond this size fails as on a full disk.
+    const limited = ['sh', '-c', 'ulimit -f 48; exec "$@"', 'sh'];
+    const child = startGenerator(await makeSampleSqlite(), dir, [], changed, limited);
+    expect(await expectFailed(dir, before, await finish(child))).toMatch(/^write \S+: EFBIG/);
+    expectNoDebris(dir);
   });
 
-  test('that is down exits with 1 and one clear line', async () => {
-    await server.kill();
-    expect(await expectFailed(finish(start(url, dir)))).toMatch(/No database server listens/);
-    await server.restart();
-  });
+  /** Steps of publishing, the first one first. */
+  const steps: ['renameSync' | 'fsyncSync', RegExp][] = [
+    ['fsyncSync', /generation\/games$/],
+    ['renameSync', /\/generation$/],
+    ['fsyncSync', /generations$/],
+    ['renameSync', /\/[^/]*current[^/]*$/],
+  ];
+  test.each(steps)(
+    'because %s of %s fails keeps the old generation, and the next run publishes',
+    async (name, wanted) => {
+      const { database, snapshotsDir: dir } = await makePublished();
+      const before = currentId(dir);
+      await database.change();
+      let faults = 0;
+      const restore = replaceFileFunction(name, (original, file, ...rest) => {
+        if (!file.startsWith(dir) || !wanted.test(file) || faults++ > 0) return original(...rest);
+        throw noSpace();
+      });
+      const ended = await runGenerator(database.url, dir).finally(restore);
+      expect(faults).toBeGreaterThan(0);
+      expect(await expectFailed(dir, before, ended)).toContain('ENOSPC');
+      await generate(database.url, dir);
+      expect(await expectCurrentVerifies(dir)).not.toBe(before);
+      expectNoDebris(dir);
+    },
+  );
 
-  test('that stops answering during the read fails after the timeout', async () => {
-    const { ended } = await startUntil('reading platforms', `${url}?timeout=2`);
-    server.freeze();
-    try {
-      expect(await expectFailed(ended)).toMatch(/nothing for 2 s/);
-    } finally {
-      server.thaw();
-    }
-  });
-
-  test('that kills its query fails, because rows are missing', async () => {
-    const { child, ended } = await startUntil('reading platforms');
-    const other = await openDatabase(url);
-    let killed = 0;
-    // Again and again, because a query may have ended before it is killed.
-    while (child.exitCode === null) {
-      const queries = await other.rows(
-        "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT id,%' AND id <> CONNECTION_ID()",
-      );
-      for (const [id] of queries) {
-        await other.run(`KILL QUERY ${id}`);
-        killed++;
-      }
-    }
-    await other.close();
-    expect(killed).toBeGreaterThan(0);
-    await expectFailed(ended);
-  });
-
-  test('that works again publishes', async () => {
-    await generate(url, dir);
-    expect(currentId(dir)).not.toBe(before);
+  test('because its database is gone reports it, and the old generation stays', async () => {
+    const dir = await makeSampleSnapshots();
+    const before = currentId(dir);
+    const ended = await runGenerator(`sqlite:${dir}/no-such.db`, dir);
+    expect(await expectFailed(dir, before, ended)).toContain('no-such.db');
     expectNoDebris(dir);
   });
 });
@@ -294,7 +232,7 @@ describe('kept generations', () => {
 
   test('are the last five up to the current one', async () => {
     const dir = newSnapshots();
-    const database = await makeChanging();
+    const database = await makeChanging(seededCatalogue({ games: 6, seed: 8, platforms: 3 }));
     const ids: string[] = [];
     for (let run = 0; run < KEPT_GENERATIONS + 2; run++) {
       await database.change();

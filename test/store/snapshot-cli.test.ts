@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import {
+  cpSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -12,31 +13,31 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { openDatabase } from '../../database/open.ts';
 import { COVER_INDEX, CURRENT, GENERATIONS, MANIFEST, MINISEARCH } from '../../format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '../../format/manifest.ts';
-import { makeSampleSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   generate,
   makeFolder,
-  runCommand,
+  runSnapshots,
   startProxy,
   testKey,
   writeKeys,
 } from '../support/product.ts';
 
+/** A folder with two generations, to be copied. */
+let template: string;
 let dir: string;
 let first: string;
 let second: string;
 
-const snapshot = (...args: string[]) => runCommand(runSnapshot, args, { SNAPSHOTS_DIR: dir });
+const snapshot = (...args: string[]) => runSnapshots(dir, ...args);
 const current = () => path.basename(readlinkSync(path.join(dir, CURRENT)));
 
-async function makeTwo(): Promise<void> {
-  dir = path.join(makeFolder(), 'snapshots');
+beforeAll(async () => {
+  template = await makeSampleSnapshots();
   const url = await makeSampleSqlite();
-  await generate(url, dir);
   const database = await openDatabase(url);
   const [[chrono, platform] = []] = await database.rows(
     "SELECT g.id, g.platform_id FROM games g JOIN platforms p ON p.id = g.platform_id WHERE g.slug = 'chrono-trigger' AND p.slug = 'snes'",
@@ -52,13 +53,18 @@ async function makeTwo(): Promise<void> {
   );
   await database.run("UPDATE covers SET status = 'rejected' WHERE game_id = ?", [chrono ?? null]);
   await database.close();
-  await generate(url, dir);
+  await generate(url, template);
+});
+
+function copyTwo(): void {
+  dir = path.join(makeFolder(), 'snapshots');
+  cpSync(template, dir, { recursive: true, verbatimSymlinks: true });
   [first, second] = readdirSync(path.join(dir, GENERATIONS)).sort() as [string, string];
 }
 
-beforeAll(makeTwo);
-
 describe('verbs that read', () => {
+  beforeAll(copyTwo);
+
   test('list shows every generation with its counts, and marks the current one', async () => {
     const { code, stdout } = await snapshot('list');
     expect(code).toBe(0);
@@ -142,7 +148,7 @@ describe('verbs that read', () => {
 });
 
 describe('verbs that change something', () => {
-  beforeEach(makeTwo);
+  beforeEach(copyTwo);
 
   test('verify and rollback refuse a damaged generation and name the file', async () => {
     truncateSync(path.join(dir, GENERATIONS, first, COVER_INDEX), 100);

@@ -12,32 +12,33 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
 import { GENERATIONS, keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeInstanceFiles } from '../../proxy/state/instance-files.ts';
+import { currentId } from '../../store/generations/generations.ts';
 import {
-  end,
+  finish,
+  generate,
   makeFolder,
+  type ProxyProgram,
   ROOT,
-  startProgram,
   startProxyProgram,
-  until,
 } from '../support/product.ts';
+import { startGenerator } from '../support/wholeness.ts';
 import {
   as,
   COVERS,
   changeTitle,
   GENERATOR,
-  generate,
   IS_ROOT,
+  key,
   listAll,
   makeDatabase,
   modesOf,
   PROXY,
-  requestStats,
   SHARED,
-  serveOnce,
 } from './folder-modes.ts';
+
+const requestStats = (proxy: ProxyProgram) => proxy.get('/stats', key.key);
 
 /** As root the tests use two users. Otherwise both programs run as the user of this process. */
 describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
@@ -75,6 +76,21 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     return dir;
   }
 
+  async function generateAs(user: typeof PROXY, url: string, dir: string) {
+    const ended = await finish(startGenerator(url, dir, [], {}, as(user)));
+    expect([ended.code, ended.stderr]).toEqual([0, expect.any(String)]);
+    return ended;
+  }
+
+  /** Publishes in this process, and gives the files to a user. */
+  async function publishAs(user: typeof PROXY | undefined, dir: string): Promise<void> {
+    await generate(await makeDatabase(), dir);
+    if (!IS_ROOT || user === undefined) return;
+    for (const name of listAll(dir)) {
+      if (!name.startsWith(PROXY_FOLDER)) chownSync(path.join(dir, name), user.uid, COVERS);
+    }
+  }
+
   /** Checks that the proxy owns only its own folder, and that the group may not write anything. */
   function expectOwners(dir: string): void {
     for (const name of listAll(dir)) {
@@ -89,42 +105,29 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   test('the proxy serves, swaps to new generations, and reports key usage', async () => {
     const url = await makeDatabase();
     const dir = makeShared();
-    await generate(url, dir, as(GENERATOR));
+    await generateAs(GENERATOR, url, dir);
     const proxy = await startProxyProgram(dir, {}, as(PROXY));
-    await until(async () => (await requestStats(proxy)).status === 200);
-    const { headers } = await requestStats(proxy);
+    const before = (await requestStats(proxy)).headers['x-snapshot'];
+    expect(currentId(dir)).toBe(before);
     await changeTitle(url, 'Another title');
-    await generate(url, dir, as(GENERATOR));
-    await until(
-      async () => (await requestStats(proxy)).headers['x-snapshot'] !== headers['x-snapshot'],
-    );
-    const schedule = startProgram(
-      'generator/cli/schedule.ts',
-      [],
-      { DATABASE_URL: url, SNAPSHOTS_DIR: dir },
-      as(GENERATOR),
-    );
-    schedule.stdout?.resume();
-    schedule.stderr?.resume();
+    await generateAs(GENERATOR, url, dir);
+    await proxy.logged('serving a generation', 2);
+    expect((await requestStats(proxy)).headers['x-snapshot']).toBe(currentId(dir));
     expect(await proxy.stop()).toBe(0);
     expect(proxy.log()).not.toMatch(/"level":[45]0/);
-    const database = await openDatabase(url);
-    await until(
-      async () => (await database.rows('SELECT last_used_on FROM api_keys'))[0]?.[0] != null,
-    );
-    await database.close();
-    await end(schedule, 'SIGTERM');
+    const [usage = ''] = listAll(dir).filter((name) => name.includes('key-usage'));
+    const [command = '', ...args] = [...as(GENERATOR), 'cat', path.join(dir, usage)];
+    expect(execFileSync(command, args, { encoding: 'utf8' })).toContain('"1"');
     expectOwners(dir);
   });
 
   test('a proxy without its own folder still serves, and warns once', async () => {
-    const url = await makeDatabase();
     const dir = path.join(makeShared(), '..', 'without');
     install(dir, GENERATOR);
-    await generate(url, dir, as(GENERATOR));
+    await publishAs(GENERATOR, dir);
     if (!IS_ROOT) chmodSync(dir, 0o2550);
     const proxy = await startProxyProgram(dir, {}, as(PROXY));
-    await until(async () => (await requestStats(proxy)).status === 200);
+    expect((await requestStats(proxy)).status).toBe(200);
     const warning = `Cannot write to ${path.join(dir, PROXY_FOLDER)}`;
     const { status, json } = await proxy.readyz();
     expect([status, json.faults]).toEqual([200, [expect.stringContaining(warning)]]);
@@ -138,18 +141,18 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   });
 
   test('a proxy that may not read a file reports the file, its owner and the fix', async () => {
-    const url = await makeDatabase();
     const dir = path.join(makeShared(), '..', 'private');
-    mkdirSync(dir);
+    install(dir, GENERATOR);
+    await publishAs(GENERATOR, dir);
+    const id = currentId(dir);
     if (IS_ROOT) chownSync(dir, GENERATOR.uid, GENERATOR.gid);
     chmodSync(dir, 0o755);
-    await generate(url, dir, as(GENERATOR));
     // With only one user, the modes must deny the owner.
     const [fileMode, folderMode] = IS_ROOT ? ['0600', '0700'] : ['0000', '0000'];
     chmodSync(path.join(dir, 'keys.json'), Number.parseInt(fileMode, 8));
     chmodSync(path.join(dir, GENERATIONS), Number.parseInt(folderMode, 8));
     const proxy = await startProxyProgram(dir, {}, as(PROXY));
-    await until(() => /refused a generation/.test(proxy.log()));
+    await proxy.logged('refused a generation');
     const { status, text, json } = await proxy.readyz();
     expect([status, json.ready]).toEqual([503, false]);
     for (const message of [proxy.log(), text]) {
@@ -166,14 +169,17 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
       if (IS_ROOT) expect(message).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
       expect(message).toContain('Users and file permissions');
     }
-    // Applies the fix of OPERATIONS.md while the proxy runs. It checks a refused generation every 30 s.
+    // Applies the fix of OPERATIONS.md while the proxy runs. It checks a refused generation every 30 s, but
+    // a new one at once.
     chmodSync(path.join(dir, GENERATIONS), 0o700);
     chmodSync(path.join(dir, 'keys.json'), 0o600);
     if (IS_ROOT) chownSync(dir, GENERATOR.uid, COVERS);
     chmodSync(dir, 0o2750);
+    const url = await makeDatabase();
     await changeTitle(url, 'Another title');
-    await generate(url, dir, as(GENERATOR));
-    await until(async () => (await requestStats(proxy)).status === 200);
+    await generateAs(GENERATOR, url, dir);
+    await proxy.logged('serving a generation');
+    expect(currentId(dir)).not.toBe(id);
     // As another user the proxy still has no folder of its own.
     const { faults } = (await proxy.readyz()).json;
     expect(faults).toHaveLength(IS_ROOT ? 1 : 0);
@@ -181,23 +187,27 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   });
 
   test('files of another user are not linked into a new generation, and a warning names one', async () => {
-    const url = await makeDatabase();
     const dir = makeShared();
-    await generate(url, dir, IS_ROOT ? [] : as(GENERATOR));
+    await publishAs(undefined, dir);
     for (const name of listAll(dir)) {
       const file = path.join(dir, name);
       const isRecord = name.startsWith(`${GENERATIONS}/`) && statSync(file).isFile();
       if (isRecord) chmodSync(file, 0o644);
       else if (IS_ROOT && !name.startsWith(PROXY_FOLDER)) chownSync(file, GENERATOR.uid, COVERS);
     }
+    const url = await makeDatabase();
     await changeTitle(url, 'Another title');
-    const { stderr } = await generate(url, dir, as(GENERATOR));
+    const { stderr } = await generateAs(GENERATOR, url, dir);
     const warning = /\d+ files and folders, such as .* keep the permissions of an earlier run/;
     if (IS_ROOT) expect(stderr).toMatch(warning);
     else expect(stderr).not.toMatch(warning);
-    const newest = readdirSync(path.join(dir, GENERATIONS)).sort().at(-1) as string;
+    const newest = currentId(dir) as string;
     expect(modesOf(path.join(dir, GENERATIONS, newest))).toEqual(SHARED);
-    await serveOnce(dir, as(PROXY));
+    if (!IS_ROOT) return;
+    for (const name of listAll(path.join(dir, GENERATIONS, newest))) {
+      const { uid } = statSync(path.join(dir, GENERATIONS, newest, name));
+      expect([name, uid]).toEqual([name, GENERATOR.uid]);
+    }
   });
 });
 

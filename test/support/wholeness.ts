@@ -108,7 +108,8 @@ export async function makeChanging(catalogue?: Catalogue) {
 
 export type ChangingDatabase = ReturnType<typeof changing>;
 
-function changing(url: string) {
+/** Lets tests change a row of a database. */
+export function changing(url: string) {
   let change = 0;
   return {
     url,

@@ -3,26 +3,33 @@
  * stores are a folder and S3.
  */
 import { hash } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { remoteDelta, remoteFile, remoteManifest } from '../../../format/remote-layout.ts';
 import { makeTasks } from '../../../program/admin/tasks.ts';
-import { makeLog } from '../../../program/log.ts';
 import { currentId, generationDir } from '../../../store/generations/generations.ts';
 import { type PushOptions, push } from '../../../store/push/push.ts';
 import { pushChanges } from '../../../store/push/push-changes.ts';
+import type { PushEnding } from '../../../store/push/start-push.ts';
 import { contentOf } from '../../../store/remote/content.ts';
 import { openRemote } from '../../../store/remote/open-remote.ts';
 import type { RemoteStore } from '../../../store/remote/remote.ts';
 import { rollbackTo } from '../../../store/rollback.ts';
 import { checkPointer } from '../../../store/signatures/check-pointer.ts';
 import { makeKeyPair, readSigningKey } from '../../../store/signatures/keys.ts';
-import { generate, makeFolder, until } from '../../support/product.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeLog } from '../../support/log.ts';
+import { generate, makeFolder } from '../../support/product.ts';
 import { applyDelta, readGeneration, readObject, readPointer } from '../../support/remotes.ts';
-import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
-import { type ChangingDatabase, makePublished, newSnapshots } from '../../support/wholeness.ts';
+import {
+  type ChangingDatabase,
+  changing,
+  makeChanging,
+  newSnapshots,
+} from '../../support/wholeness.ts';
 
 const HOUR = 3_600_000;
 const STALL = { stallSeconds: 5 };
@@ -32,8 +39,21 @@ let snapshotsDir: string;
 let remote: RemoteStore;
 let warnings: string[];
 
-beforeEach(async () => {
-  ({ database, snapshotsDir } = await makePublished());
+let template: ChangingDatabase;
+let published: string;
+
+beforeAll(async () => {
+  template = await makeChanging(seededCatalogue({ games: 40, seed: 8, platforms: 3 }));
+  published = newSnapshots();
+  await generate(template.url, published);
+});
+
+beforeEach(() => {
+  const file = path.join(makeFolder(), 'catalogue.db');
+  copyFileSync(template.url.slice('sqlite:'.length), file);
+  database = changing(`sqlite:${file}`);
+  snapshotsDir = newSnapshots();
+  cpSync(published, snapshotsDir, { recursive: true, verbatimSymlinks: true });
   remote = openRemote(makeFolder(), STALL);
   warnings = [];
 });
@@ -300,24 +320,6 @@ describe('old objects', () => {
     }
   });
 
-  test('are removed by a program that runs all the time, although nothing new is current', async () => {
-    const { pointer } = await pushNow();
-    await publishChange();
-    const start = () => ({
-      ended: pushNow({ graceMs: 100 }).then(({ pointer: { id }, ...result }) => ({
-        result: { id, ...result },
-        messages: '',
-      })),
-      stop() {},
-    });
-    const log = makeLog('error');
-    const pushing = pushChanges(snapshotsDir, {}, makeTasks(new Registry()), log, start);
-    await until(async () => (await readPointer(remote))?.id === currentId(snapshotsDir));
-    await until(async () => (await readObject(remote, remoteManifest(pointer.id))) === undefined);
-    await pushing.stop();
-    await readGeneration(remote);
-  });
-
   test('stay while another generation is being pushed, and are removed when that is replaced', async () => {
     await pushNow();
     const foreign = newSnapshots();
@@ -359,26 +361,101 @@ test('two pushes from one folder wait for each other', async () => {
   await readGeneration(remote);
 });
 
-describe('a store in S3', () => {
-  let server: RunningS3;
-  beforeEach(async () => {
-    server = await startS3();
-    remote = openRemote(`s3://${BUCKET}/site`, { ...STALL, environment: server.environment });
+describe('a program that pushes whatever becomes current', () => {
+  type Result = NonNullable<PushEnding['result']>;
+
+  /** A push that always succeeds, and remembers what was current. */
+  function succeed(changes: Partial<Result> = {}): PushEnding {
+    const id = currentId(snapshotsDir) ?? '';
+    return { result: { outcome: 'pushed', id, removed: 0, ...changes }, messages: '' };
+  }
+
+  /** @param push how each push ends */
+  function startPushing(push: () => Promise<PushEnding> | PushEnding) {
+    let time = Date.now();
+    /** The generation that was current at each push. */
+    const pushed: (string | undefined)[] = [];
+    const start = () => {
+      pushed.push(currentId(snapshotsDir));
+      return { ended: Promise.resolve(push()), stop() {} };
+    };
+    const log = makeLog();
+    const tasks = makeTasks(new Registry());
+    const clock = { now: () => time };
+    const pushing = pushChanges(snapshotsDir, {}, tasks, pino({}, log), start, clock);
+    const skip = (milliseconds: number) => {
+      time += milliseconds;
+    };
+    return { ...pushing, pushed, log: log.text, skip };
+  }
+
+  test('pushes its own runs, other runs and rollbacks, and then checks the store', async () => {
+    const older = currentId(snapshotsDir) ?? '';
+    let outcome = 'pushed';
+    const pushing = startPushing(() => succeed({ outcome }));
+    await pushing.check();
+    await pushing.check();
+    const newer = await publishChange();
+    await pushing.check();
+    const { id } = await rollbackTo(snapshotsDir, older, { withTakenDown: false, warn() {} });
+    await pushing.check();
+    pushing.skip(9_999);
+    await pushing.check();
+    expect(pushing.pushed).toEqual([older, newer, id]);
+    outcome = 'unchanged';
+    pushing.skip(1);
+    await pushing.check();
+    pushing.skip(3_599_999);
+    await pushing.check();
+    expect(pushing.pushed.slice(3)).toEqual([id]);
+    pushing.skip(1);
+    await pushing.check();
+    expect(pushing.pushed.slice(4)).toEqual([id]);
+    expect(pushing.log()).not.toMatch(/"level":[45]0/);
+    await pushing.stop();
   });
 
-  test('gets the same objects as a folder', async () => {
-    await pushNow();
-    await publishChange();
-    await pushNow();
-    const { pointer } = await readGeneration(remote);
-    expect(pointer.id).toBe(currentId(snapshotsDir));
-    const sent = (await remote.list('')).map((object) => object.path);
-    const folder = openRemote(makeFolder(), STALL);
-    const inFolder = remote;
-    remote = folder;
-    await pushNow();
-    const expected = (await folder.list('')).map((object) => object.path);
-    expect(sent).toEqual(expect.arrayContaining(expected));
-    inFolder.close();
+  test('pushes again when old objects can be removed, although nothing new is current', async () => {
+    const pushing = startPushing(() => succeed({ againInMs: 5_000 }));
+    await pushing.check();
+    pushing.skip(4_999);
+    await pushing.check();
+    expect(pushing.pushed).toHaveLength(1);
+    pushing.skip(1);
+    await pushing.check();
+    expect(pushing.pushed).toHaveLength(2);
+    await pushing.stop();
+  });
+
+  test('says once that a push fails, tries again after growing pauses, and says when it works', async () => {
+    let isBroken = true;
+    const pushing = startPushing(() =>
+      isBroken ? { result: undefined, messages: 'the disk is gone' } : succeed(),
+    );
+    const attempts: number[] = [];
+    for (let second = 0; second < 32; second++) {
+      const before = pushing.pushed.length;
+      await pushing.check();
+      if (pushing.pushed.length > before) attempts.push(second);
+      pushing.skip(1_000);
+    }
+    expect(attempts).toEqual([0, 2, 6, 14, 30]);
+    const fault = 'The push failed, and will be tried again: the disk is gone';
+    expect(pushing.log().split(fault)).toHaveLength(2);
+    expect(pushing.log()).not.toContain('"pushed"');
+    isBroken = false;
+    pushing.skip(60_000);
+    await pushing.check();
+    expect(pushing.log()).toContain('"msg":"pushed"');
+    await pushing.stop();
+  });
+
+  test('pushes at once what becomes current while pushes fail', async () => {
+    const pushing = startPushing(() => ({ result: undefined, messages: 'the disk is gone' }));
+    await pushing.check();
+    const id = await publishChange();
+    await pushing.check();
+    expect(pushing.pushed.slice(1)).toEqual([id]);
+    await pushing.stop();
   });
 });

@@ -16,9 +16,10 @@ import { currentId, generationDir, idsOnDisk } from '../../../store/generations/
 import { HeldError, removeHold } from '../../../store/hold.ts';
 import { holdCurrent } from '../../../store/pause-publishing.ts';
 import { GoneError, PullRefusedError } from '../../../store/pull/source.ts';
+import { makePointerReader } from '../../../store/replica/read-pointer.ts';
 import { readReplicaState } from '../../../store/replica/state-file.ts';
-import { systemClock } from '../../../store/transfer/clock.ts';
 import { TransferError } from '../../../store/transfer/try-again.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
 import {
   makeOrigin,
   newSigningKey,
@@ -26,7 +27,7 @@ import {
   type ReplicaOrigin,
   startReplica,
 } from '../../soak/fleet/make-replicas.ts';
-import { filesOf, inodesOf } from '../../support/mirrors.ts';
+import { filesOf, inodesOf, makePatientClock } from '../../support/mirrors.ts';
 import { expectCurrentVerifies, expectNoDebris, statusOf } from '../../support/wholeness.ts';
 
 const key = newSigningKey();
@@ -36,23 +37,15 @@ const MARK = 'atlantis-mark';
 
 let origin: ReplicaOrigin;
 beforeAll(async () => {
-  origin = await makeOrigin([key]);
+  origin = await makeOrigin([key], seededCatalogue({ games: 40, seed: 8, platforms: 3 }));
 });
 
 const currentOf = (dir: string) => currentId(dir) as string;
 
 /** A clock that stands still, except for pauses and skips, so that a busy machine makes no difference. */
 function makeClock() {
-  let time = Date.now();
-  return {
-    now: () => time,
-    pause: async (milliseconds: number) => {
-      time += milliseconds;
-    },
-    skip(milliseconds: number) {
-      time += milliseconds;
-    },
-  };
+  const clock = makePatientClock();
+  return { ...clock, skip: (milliseconds: number) => void clock.pause(milliseconds) };
 }
 
 describe('a replica', () => {
@@ -286,7 +279,7 @@ describe('a replica refuses', () => {
   /** A replica at an older generation than the origin, which `tamper` then changes. */
   async function expectRefusal(expected: RegExp, tamper: () => void): Promise<void> {
     origin.point();
-    const replica = startReplica(origin, { publicKeys, clock: systemClock });
+    const replica = startReplica(origin, { publicKeys, clock: makeClock() });
     await replica.checkSnapshot();
     const before = currentOf(replica.snapshotsDir);
     await origin.publishChange();
@@ -409,10 +402,19 @@ describe('a replica refuses', () => {
 });
 
 test('a store that hangs does not stop the checks', async () => {
-  const replica = startReplica(origin, { publicKeys });
-  replica.faulty.fault = (_path, { signal }) =>
+  const { faulty } = startReplica(origin);
+  faulty.fault = (_path, { signal }) =>
     new Promise((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason));
     });
-  await expect(replica.checkSnapshot()).rejects.toThrow('did not send current.json within 10 s');
+  const late = new AbortController();
+  const limits: number[] = [];
+  const read = makePointerReader(faulty.store, 'current.json', 1000, (milliseconds) => {
+    limits.push(milliseconds);
+    return late.signal;
+  });
+  const reading = read();
+  late.abort(new Error('late'));
+  await expect(reading).rejects.toThrow('did not send current.json within 10 s');
+  expect(limits).toEqual([10_000]);
 });

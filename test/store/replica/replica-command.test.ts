@@ -2,18 +2,24 @@
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
-import { createKeysTables } from '../../keys/tables/schema.ts';
-import { currentId } from '../../store/generations/generations.ts';
-import { makeKeyPair } from '../../store/signatures/keys.ts';
-import { makeSampleSqlite } from '../catalogue/snapshots.ts';
-import { makeOrigin, newStoreFolder } from '../soak/fleet/make-replicas.ts';
-import { end, generate, runProgram, startProgram, until } from '../support/product.ts';
-import { BUCKET, startS3 } from '../support/servers/s3.ts';
-import { expectCurrentVerifies, newSnapshots } from '../support/wholeness.ts';
+import { runReplica } from '../../../commands/run-replica.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { createKeysTables } from '../../../keys/tables/schema.ts';
+import { currentId } from '../../../store/generations/generations.ts';
+import { makeKeyPair } from '../../../store/signatures/keys.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { makeOrigin, newStoreFolder } from '../../soak/fleet/make-replicas.ts';
+import { makeLog } from '../../support/log.ts';
+import { end, runCommand, startProgram } from '../../support/product.ts';
+import { BUCKET, startS3 } from '../../support/servers/s3.ts';
+import { expectCurrentVerifies, newSnapshots } from '../../support/wholeness.ts';
 
 const run = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
-  runProgram('commands/replica.ts', args, environment);
+  runCommand(
+    async (invocation) => (await runReplica(invocation, () => {})) ?? expect.unreachable(),
+    args,
+    environment,
+  );
 
 describe('the arguments', () => {
   const to = ['--to', newSnapshots()];
@@ -62,14 +68,13 @@ test('a store that is not there when it starts is used as soon as it is', async 
   const to = newSnapshots();
   const gone = `${origin.snapshotsDir}-later`;
   const child = startProgram('commands/replica.ts', ['--from', gone, '--to', to], {});
-  let log = '';
-  child.stderr?.setEncoding('utf8').on('data', (text) => {
-    log += text;
-  });
-  await until(() => log.includes('does not exist'));
+  const log = makeLog();
+  child.stderr?.setEncoding('utf8').on('data', log.write);
+  child.once('close', (code) => log.end(`The replica ended with ${code}`));
+  await log.logged('does not exist');
 
   renameSync(origin.snapshotsDir, gone);
-  await until(() => log.includes('is equal to its store again'));
+  await log.logged('is equal to its store again');
   await expectCurrentVerifies(to);
   expect(await end(child, 'SIGTERM')).toBe(0);
 });
@@ -78,10 +83,10 @@ test('snapshots and keys travel through S3', async () => {
   const s3 = await startS3();
   const { privateKey, publicKey } = makeKeyPair();
   const databaseUrl = await makeSampleSqlite();
-  const origin = newSnapshots();
+  const origin = await makeSampleSnapshots();
   const database = await openDatabase(databaseUrl);
   await createKeysTables(database);
-  await generate(databaseUrl, origin);
+  await database.close();
   const stores = {
     ...s3.environment,
     KEYS_STORE: `s3://${BUCKET}/private`,
@@ -94,22 +99,20 @@ test('snapshots and keys travel through S3', async () => {
     GENERATE_CRON: 'off',
     ...stores,
   });
-  schedule.stderr?.resume();
-  try {
-    const to = newSnapshots();
-    const args = ['--once', '--from', `s3://${BUCKET}/public`, '--to', to];
-    const environment = {
-      ...s3.environment,
-      KEYS_STORE: stores.KEYS_STORE,
-      SNAPSHOT_PUBLIC_KEYS: publicKey,
-    };
-    await until(async () => (await run(args, environment)).code === 0);
-    expect(await expectCurrentVerifies(to)).toBe(currentId(origin));
-    const keys = (dir: string) => readFileSync(path.join(dir, 'keys.json'), 'utf8');
-    expect(keys(to)).toBe(keys(origin));
-    expect(statSync(path.join(to, 'keys.json')).mode & 0o777).toBe(0o600);
-  } finally {
-    await end(schedule, 'SIGTERM');
-    await database.close();
-  }
+  const log = makeLog();
+  schedule.stderr?.setEncoding('utf8').on('data', log.write);
+  schedule.once('close', (code) => log.end(`The schedule ended with ${code}`));
+  await Promise.all([log.logged('sent the keys to replicas'), log.logged('"msg":"pushed"')]);
+  const to = newSnapshots();
+  const { code, stderr } = await run(['--once', '--from', `s3://${BUCKET}/public`, '--to', to], {
+    ...s3.environment,
+    KEYS_STORE: stores.KEYS_STORE,
+    SNAPSHOT_PUBLIC_KEYS: publicKey,
+  });
+  expect(code, stderr).toBe(0);
+  expect(await expectCurrentVerifies(to)).toBe(currentId(origin));
+  const keys = (dir: string) => readFileSync(path.join(dir, 'keys.json'), 'utf8');
+  expect(keys(to)).toBe(keys(origin));
+  expect(statSync(path.join(to, 'keys.json')).mode & 0o777).toBe(0o600);
+  expect(await end(schedule, 'SIGTERM')).toBe(0);
 });
