@@ -78,7 +78,10 @@ export interface OwnPages {
   stop(): Promise<void>;
 }
 
-/** Starts the account pages in this process. A request for a sign-in link is worked on at once. */
+/**
+ * Starts the account pages in this process. A request for a sign-in link is worked on at once, and a new key
+ * is shown without waiting for the API.
+ */
 export async function openPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
@@ -129,7 +132,8 @@ export async function openPages(
       },
     };
   };
-  const parts = await assemble(settings, logger, { startMails, ...surroundings });
+  const apiWaits = { longestMs: 0, longestReplyMs: 0, pause: async () => {} };
+  const parts = await assemble(settings, logger, { startMails, apiWaits, ...surroundings });
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {
     stopping ??= stop(parts, 0);

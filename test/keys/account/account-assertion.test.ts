@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   makeAccounts,
   makeVisitor,
+  type OwnPages,
+  openPages,
   PEOPLE,
-  type RunningPages,
-  startPages,
   type Visitor,
 } from '../../support/account.ts';
 import { makeDatabase } from '../../support/databases.ts';
@@ -15,12 +15,12 @@ import { makeFolder } from '../../support/product.ts';
 const KEYS = '/account/api-keys';
 const SECRET = 'a secret of thirty-two bytes ...';
 const { owner, moderator } = PEOPLE;
-let pages: RunningPages;
+let pages: OwnPages;
 
 beforeAll(async () => {
   const databaseUrl = await makeDatabase('sqlite');
   await makeAccounts(databaseUrl);
-  pages = await startPages(databaseUrl, {
+  pages = await openPages(databaseUrl, {
     SITE_JWT_SECRET: SECRET,
     SITE_URL: 'https://covers.example',
     PUBLIC_URL: 'https://api.covers.example',

@@ -9,20 +9,20 @@ import { fieldOf, readForm } from '../../../keys/account/routes/forms.ts';
 import type { PageEnv } from '../../../keys/account/routes/site.ts';
 import { makeAccountServer } from '../../../keys/account/server.ts';
 import { newConnectionCells } from '../../../program/connections.ts';
-import { until } from '../../support/product.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const HEADERS = { 'content-type': FORM };
 const TOO_LARGE = 'A form can have at most 64 KiB. Nothing was changed.';
 const TOKEN = 'the-token-of-the-visitor';
 let form: URLSearchParams | undefined;
-let status: number | undefined;
+/** Resolves with the status of the response to a request. */
+let answered = Promise.withResolvers<number>();
 
 const app = new Hono<PageEnv>();
 app.use(async (c, next) => {
   c.set('viewer', { account: undefined, token: TOKEN, hasSession: false });
   await next();
-  status = c.res.status;
+  answered.resolve(c.res.status);
 });
 app.post('/', readForm, (c) => {
   form = c.var.form;
@@ -149,13 +149,13 @@ test.each([
   ['Content-Length: 100', 'a=1'],
   ['Transfer-Encoding: chunked', '3\r\na=1\r\n'],
 ])('a truncated form is refused: %s', async (field, part) => {
-  status = undefined;
+  answered = Promise.withResolvers();
   form = undefined;
+  const arrived = once(server, 'request');
   const socket = connect(portOf(), '127.0.0.1');
-  socket.write(
-    `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: ${FORM}\r\n${field}\r\n\r\n${part}`,
-    () => setTimeout(() => socket.destroy(), 50),
-  );
-  await until(() => status === 400);
+  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Type: ${FORM}\r\n${field}\r\n\r\n${part}`);
+  await arrived;
+  socket.destroy();
+  expect(await answered.promise).toBe(400);
   expect(form).toBeUndefined();
 });
