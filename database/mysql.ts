@@ -185,8 +185,8 @@ async function identityOf(reader: Reader, server: string, name: string): Promise
  * What is read right after a commit may lack another commit of the same second. So the mark becomes another
  * one when the last commit is two seconds old.
  */
-async function changeMarkOf(
-  reader: Reader,
+export async function changeMarkOf(
+  reader: Pick<Reader, 'rows'>,
   tables: readonly string[],
 ): Promise<string | undefined> {
   const rows = await readCommitTimes(reader, tables);
@@ -217,7 +217,10 @@ async function lastCommitsOf(
  * and return that of another partition.
  * @returns names, times and seconds since then; no row for what is not an InnoDB table
  */
-function readCommitTimes({ rows }: Reader, tables: readonly string[]): Promise<Row[]> {
+function readCommitTimes(
+  { rows }: Pick<Reader, 'rows'>,
+  tables: readonly string[],
+): Promise<Row[]> {
   return rows(
     `SELECT table_name, update_time, TIMESTAMPDIFF(SECOND, update_time, NOW())
       FROM information_schema.tables
