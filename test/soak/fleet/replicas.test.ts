@@ -3,7 +3,7 @@
  * a replica has a whole generation, never goes back to an older one, and leaves nothing behind.
  */
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { verifyGeneration } from '../../../store/generations/verify.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { filesOf } from '../../support/mirrors.ts';
-import { finish, runProgram, startProgram } from '../../support/product.ts';
+import { finish, startProgram } from '../../support/product.ts';
 import { type FaultyFiles, serveFaulty } from '../../support/servers/faulty-files.ts';
 import {
   expectCurrentVerifies,
@@ -23,7 +23,7 @@ import {
 } from '../../support/wholeness.ts';
 import { printFigure, rounds } from '../rounds.ts';
 import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
-import { makeOrigin, newSigningKey, newStoreFolder, type ReplicaOrigin } from './make-replicas.ts';
+import { makeOrigin, newSigningKey, type ReplicaOrigin } from './make-replicas.ts';
 
 const KILLS = rounds(8, 200);
 const CUTS = rounds(15, 100);
@@ -177,27 +177,4 @@ test('a replica on a full disk keeps what it has, and continues when there is ro
     'A replica on a full disk',
     `${figures.full} runs failed and kept the old generation, ${figures.enough} had enough space; all ${FULL_DISKS} runs that followed ended equal to the origin`,
   );
-});
-
-test('a replica of a replica gets what was pushed on, with the signature of the origin', async () => {
-  const [first, second] = [newSnapshots(), newSnapshots()];
-  const between = newStoreFolder();
-  const environment = { SNAPSHOT_PUBLIC_KEYS: key.verifyingKey.text };
-  const run = (from: string, to: string, more = {}) =>
-    runProgram('commands/replica.ts', ['--once', '--from', from, '--to', to], {
-      ...environment,
-      ...more,
-    });
-  for (let round = 0; round < 2; round++) {
-    const { id, sequence } = await origin.publishChange();
-    const pushed = await run(origin.snapshotsDir, first, { SNAPSHOT_PUSH: between });
-    expect(pushed.code, pushed.stderr).toBe(0);
-    expect(JSON.parse(readFileSync(path.join(between, 'current.json'), 'utf8'))).toMatchObject({
-      id,
-      sequence,
-    });
-    const pulled = await run(between, second);
-    expect(pulled.code, pulled.stderr).toBe(0);
-    await expectEqualToOrigin(second);
-  }
 });
