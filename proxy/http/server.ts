@@ -45,6 +45,8 @@ export interface ServerOptions {
   readonly connections?: Float64Array;
   /** A monotonic clock in milliseconds, for connections whose clients do not read. */
   readonly now?: () => number;
+  /** How often the server checks whether it has more connections than its limit. */
+  readonly trimMs?: number;
 }
 
 export interface ApiServer {
@@ -85,7 +87,7 @@ export function makeServer(
     if (noteUse !== undefined) fastPath.take(socket, noteUse);
   });
   // The limit can fall while no new connection arrives.
-  const trimming = setInterval(connections.trim, TRIM_MS).unref();
+  const trimming = setInterval(connections.trim, options.trimMs ?? TRIM_MS).unref();
   server.once('close', () => clearInterval(trimming));
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
