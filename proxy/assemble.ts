@@ -25,6 +25,7 @@ import { makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
 import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
+import type { StoreTimeouts } from './limits/shared/store.ts';
 import { makeMaintenanceFile, newMaintenanceCell } from './maintenance.ts';
 import { INTERVALS, type Intervals, makePolling, type Polling } from './polling.ts';
 import { openSite } from './site/site.ts';
@@ -66,12 +67,13 @@ export interface Surroundings {
   readonly intervals?: Intervals;
   /** The variables from which the environment was read: the workers read them, too. */
   readonly variables?: NodeJS.ProcessEnv;
+  readonly storeTimeouts?: StoreTimeouts;
 }
 
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { intervals = INTERVALS, variables = process.env }: Surroundings = {},
+  { intervals = INTERVALS, variables = process.env, storeTimeouts }: Surroundings = {},
 ): Promise<ProxyParts> {
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads, PORT: port } = environment;
   const cells = newCells(threads);
@@ -94,7 +96,7 @@ export async function assemble(
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
   };
-  const common = makeCommonParts(environment);
+  const common = { ...makeCommonParts(environment), storeTimeouts };
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
     { snapshots, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },

@@ -22,6 +22,7 @@ import {
   openSharedLimits,
 } from '../limits/shared/open-shared-limits.ts';
 import { makeOwnWindows } from '../limits/shared/own-windows.ts';
+import type { StoreTimeouts } from '../limits/shared/store.ts';
 import { withForwarding } from '../site/forward.ts';
 import type { SitePages } from '../site/site.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
@@ -51,6 +52,7 @@ export interface FleetIdentity {
   readonly proxy: string;
   /** The thread's counts, from `newLimitCells`. */
   readonly limitCells: Float64Array;
+  readonly storeTimeouts?: StoreTimeouts | undefined;
 }
 
 export interface ServingParts extends FleetIdentity {
@@ -147,11 +149,11 @@ export function makeServing(parts: ServingParts): Serving {
 }
 
 function openLimits(parts: ServingParts): OpenSharedLimits | undefined {
-  const { connectToStore: connect, proxy, limitCells: cells, log } = parts;
+  const { connectToStore: connect, proxy, limitCells: cells, storeTimeouts: timeouts, log } = parts;
   if (connect === undefined) return undefined;
   const { LIMITS_FAILURE: failure } = parts.environment;
   const windows = makeOwnWindows(parts.keys.all, parts.addresses);
-  return openSharedLimits({ connect, failure, proxy, windows, cells, now, log });
+  return openSharedLimits({ connect, failure, proxy, windows, cells, now, log, timeouts });
 }
 
 /** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */

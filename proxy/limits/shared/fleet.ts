@@ -11,10 +11,10 @@ import {
   ClockFault,
   type Joined,
   makeStore,
-  REPORT_TIMEOUT_MS,
+  STORE_TIMEOUTS,
   StoreFault,
+  type StoreTimeouts,
   splitReport,
-  TIMEOUT_MS,
 } from './store.ts';
 import { makeUnreported, type WindowTimes } from './unreported.ts';
 
@@ -38,6 +38,7 @@ export interface FleetOptions {
   /** The name of this process; all of its threads have the same. */
   readonly proxy: string;
   readonly windows: OwnWindows;
+  readonly timeouts?: StoreTimeouts | undefined;
   /** Called whenever it was decided whether the store may be asked. */
   readonly onChange: () => void;
 }
@@ -64,9 +65,9 @@ export interface Fleet {
 }
 
 export function makeFleet(options: FleetOptions): Fleet {
-  const { connection, surroundings, proxy, windows } = options;
+  const { connection, surroundings, proxy, windows, timeouts = STORE_TIMEOUTS } = options;
   const { now, after } = surroundings;
-  const store = makeStore(connection, surroundings, proxy);
+  const store = makeStore(connection, surroundings, proxy, timeouts);
   const unreported = makeUnreported(now);
   /** The epoch in which the store knows all requests of this proxy, except the unreported ones. */
   let reported: string | undefined;
@@ -115,11 +116,11 @@ export function makeFleet(options: FleetOptions): Fleet {
     if (ready !== undefined && epoch !== ready) setReady(undefined, 'it has started again');
     if (reported === epoch) {
       // Everything is reported, but others may wait for this proxy.
-      if (reportedAt === undefined) await store.report(epoch, 'last', [], TIMEOUT_MS);
+      if (reportedAt === undefined) await store.report(epoch, 'last', [], timeouts.request);
       return joined;
     }
     // What another thread of this process has reported includes what this one admitted before.
-    if (reportedAt !== undefined) unreported.dropBefore(reportedAt - REPORT_TIMEOUT_MS);
+    if (reportedAt !== undefined) unreported.dropBefore(reportedAt - timeouts.report);
     await reportAll(epoch);
     const again = await join();
     if (again.epoch !== epoch) throw new StoreFault('it has started again');
@@ -144,7 +145,7 @@ export function makeFleet(options: FleetOptions): Fleet {
   async function reportParts(epoch: string, parts: readonly WindowTimes[][]): Promise<boolean> {
     for (const [index, part] of parts.entries()) {
       const kind = index === parts.length - 1 ? 'last' : 'seed';
-      if (!(await store.report(epoch, kind, part, REPORT_TIMEOUT_MS))) return false;
+      if (!(await store.report(epoch, kind, part, timeouts.report))) return false;
     }
     return true;
   }
@@ -153,7 +154,7 @@ export function makeFleet(options: FleetOptions): Fleet {
   async function reportRest(epoch: string, isAsking: boolean): Promise<void> {
     for (let round = 0; !unreported.isEmpty(); round++) {
       isNearlyReady = isAsking && round > 0;
-      const timeoutMs = isNearlyReady ? TIMEOUT_MS : REPORT_TIMEOUT_MS;
+      const timeoutMs = isNearlyReady ? timeouts.request : timeouts.report;
       const taken = unreported.take();
       try {
         for (const part of splitReport(taken)) {
@@ -219,7 +220,7 @@ export function makeFleet(options: FleetOptions): Fleet {
     note: unreported.note,
     lose,
     async admit(keys, args) {
-      const [, ...reply] = await store.run('admit', keys, args, TIMEOUT_MS);
+      const [, ...reply] = await store.run('admit', keys, args, timeouts.request);
       if (reply.length === 0) throw new StoreFault('it has started again');
       return reply;
     },

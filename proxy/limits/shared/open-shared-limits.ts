@@ -8,6 +8,7 @@ import type { StoreConnection } from './connection.ts';
 import { type LimitCells, makeLimitCells } from './counts.ts';
 import { makeFleet, type OwnWindows } from './fleet.ts';
 import { type Failure, makeSharedLimits } from './shared-limits.ts';
+import type { StoreTimeouts } from './store.ts';
 import { realSurroundings } from './surroundings.ts';
 import type { Question } from './waiting-rows.ts';
 
@@ -48,6 +49,7 @@ export interface SharedLimitsParts {
   /** The clock of the windows. */
   readonly now: () => number;
   readonly log: Logger;
+  readonly timeouts?: StoreTimeouts | undefined;
 }
 
 export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
@@ -62,6 +64,7 @@ export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
     surroundings,
     proxy,
     windows,
+    timeouts: parts.timeouts,
     onChange() {
       noteState(counts);
       shared.onChange();

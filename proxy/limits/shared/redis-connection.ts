@@ -12,7 +12,8 @@ import { SCRIPTS } from './scripts.ts';
 const CONNECT_TIMEOUT_MS = 1_000;
 const LONGEST_PAUSE_MS = 1_000;
 
-export function connectToRedis(address: LimitsAddress): StoreConnection {
+/** @param onChange called whenever the server or the fault may be another */
+export function connectToRedis(address: LimitsAddress, onChange = () => {}): StoreConnection {
   const redis = new Redis(optionsFor(address));
   let server: string | undefined;
   let fault: string | undefined = 'not connected yet';
@@ -28,14 +29,17 @@ export function connectToRedis(address: LimitsAddress): StoreConnection {
     } catch (error) {
       fault = (error as Error).message;
     }
+    onChange();
   });
   redis.on('close', () => {
     server = undefined;
     fault ??= 'the connection was closed';
+    onChange();
   });
   // Without a listener, ioredis writes errors to stderr.
   redis.on('error', (error: Error) => {
     fault = messageOf(error);
+    onChange();
   });
 
   return {

@@ -7,12 +7,17 @@ import { type ScriptName, STORE_KEYS, windowKey } from './scripts.ts';
 import { makeStoreClock } from './store-clock.ts';
 import type { WindowTimes } from './unreported.ts';
 
-/** A request waits at most this long for the store. */
-export const TIMEOUT_MS = 200;
-/** Reports can be large. */
-export const REPORT_TIMEOUT_MS = 1_000;
-/** An older reply is not used, even if it came in time. */
-const OLDEST_REPLY_MS = 1_000;
+/** In milliseconds, how long a proxy waits for the store. */
+export const STORE_TIMEOUTS = {
+  /** For a request and most commands. */
+  request: 200,
+  /** Reports can be large. */
+  report: 1_000,
+  /** An older reply is not used, even if it came in time. */
+  oldestReply: 1_000,
+};
+export type StoreTimeouts = typeof STORE_TIMEOUTS;
+
 /** How many times of requests a report may contain. */
 const MOST_TIMES = 20_000;
 
@@ -67,6 +72,7 @@ export function makeStore(
   connection: StoreConnection,
   { now, after, defer, randomText }: Surroundings,
   proxy: string,
+  timeouts: StoreTimeouts,
 ): Store {
   const storeClock = makeStoreClock();
   let server: string | undefined;
@@ -93,7 +99,7 @@ export function makeStore(
     const reply = await withTimeout(connection.run(script, keys, args), timeoutMs);
     const received = now();
     // This thread was blocked for long, and another server may have taken over since.
-    if (received - sent > OLDEST_REPLY_MS) throw late(OLDEST_REPLY_MS);
+    if (received - sent > timeouts.oldestReply) throw late(timeouts.oldestReply);
     if (sentTo !== server) {
       server = sentTo;
       storeClock.reset();
@@ -110,10 +116,10 @@ export function makeStore(
       const keys = Object.values(STORE_KEYS);
       const names = [proxy, connection.server() ?? '', jumpedIn, randomText(), randomText()];
       const args = [...names, listVersion, others.length];
-      let reply = await run('join', keys, args, TIMEOUT_MS);
+      let reply = await run('join', keys, args, timeouts.request);
       // The list of others is long in a large fleet, and only a new epoch needs it.
       if (reply.length === 1 || (reply[2] === 0 && others.length > 0)) {
-        reply = await run('join', keys, [...args, ...others], TIMEOUT_MS);
+        reply = await run('join', keys, [...args, ...others], timeouts.request);
       }
       const [time, epoch, isOpen, reportedAt, isKnown, seed, version, ...list] = reply;
       if (version !== listVersion) {
@@ -144,7 +150,7 @@ export function makeStore(
       return outcome === 1;
     },
     async leave() {
-      await run('leave', [STORE_KEYS.members], [proxy], TIMEOUT_MS);
+      await run('leave', [STORE_KEYS.members], [proxy], timeouts.request);
     },
   };
 }

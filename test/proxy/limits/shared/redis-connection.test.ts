@@ -1,30 +1,58 @@
 /** The connection to the store: passwords, TLS, Sentinel, and what happens when a server goes away. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Redis } from 'ioredis';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, test } from 'vitest';
 import { parseLimitsUrl } from '../../../../program/environment/limits-url.ts';
+import type { StoreConnection } from '../../../../proxy/limits/shared/connection.ts';
 import { connectToRedis } from '../../../../proxy/limits/shared/redis-connection.ts';
-import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
-import { startTied } from '../../../support/processes.ts';
-import { makeFolder, startProxy, testKey, until, writeKeys } from '../../../support/product.ts';
+import { atEndOfFile } from '../../../support/end-of-file.ts';
+import { startTiedUntil } from '../../../support/processes.ts';
+import { makeFolder } from '../../../support/product.ts';
 import { freePort } from '../../../support/servers/ports.ts';
 import { REDIS_PASSWORD, startRedis } from '../../../support/servers/redis.ts';
 
-function connect(url: string) {
+const PASSWORD = encodeURIComponent(REDIS_PASSWORD);
+
+interface Watched extends StoreConnection {
+  /** Resolves when the condition holds, which is looked at whenever the connection changes. */
+  when(condition: () => boolean): Promise<void>;
+}
+
+function connect(url: string): Watched {
   const address = parseLimitsUrl(url);
   if (address === undefined) throw new Error(`${url} is empty`);
-  return connectToRedis(address);
+  const checks = new Set<() => void>();
+  const connection = connectToRedis(address, () => {
+    for (const check of checks) check();
+  });
+  atEndOfFile(connection.close);
+  return {
+    ...connection,
+    when: (condition) =>
+      new Promise((resolve) => {
+        const check = () => {
+          if (!condition()) return;
+          checks.delete(check);
+          resolve();
+        };
+        checks.add(check);
+        check();
+      }),
+  };
 }
+
+const isConnected = (connection: StoreConnection) => () => connection.server() !== undefined;
 
 test('a wrong password is reported, and the connection is tried again', async () => {
   const redis = await startRedis();
   const connection = connect(`redis://:wrong@127.0.0.1:${redis.port}`);
-  await until(() => connection.fault()?.includes('WRONGPASS') === true);
+  await connection.when(() => connection.fault()?.includes('WRONGPASS') === true);
   expect(connection.server()).toBe(undefined);
   await redis.client.config('SET', 'requirepass', 'wrong');
-  await until(() => connection.server() !== undefined);
+  await connection.when(isConnected(connection));
+  expect(connection.fault()).toBe(undefined);
   connection.close();
   await redis.stop();
 });
@@ -32,7 +60,7 @@ test('a wrong password is reported, and the connection is tried again', async ()
 test('commands under way fail when the server dies, and are never sent again', async () => {
   const redis = await startRedis();
   const connection = connect(redis.url);
-  await until(() => connection.server() !== undefined);
+  await connection.when(isConnected(connection));
   const before = connection.server();
   redis.freeze();
   const reply = connection.run('leave', ['members'], ['me']);
@@ -41,7 +69,7 @@ test('commands under way fail when the server dies, and are never sent again', a
   await failed;
   await expect(connection.run('leave', ['members'], ['me'])).rejects.toThrow();
   await redis.restart();
-  await until(() => connection.server() !== undefined);
+  await connection.when(isConnected(connection));
   expect(connection.server()).not.toBe(before);
   const info = await redis.client.info('commandstats');
   expect(info).not.toMatch(/cmdstat_eval(sha)?:/);
@@ -49,11 +77,15 @@ test('commands under way fail when the server dies, and are never sent again', a
   await redis.stop();
 });
 
-test('a policy that evicts windows is reported', async () => {
+test('a policy that evicts windows is reported, and a server that is now a replica is left', async () => {
   const redis = await startRedis(['--maxmemory', '10mb', '--maxmemory-policy', 'allkeys-lru']);
   const connection = connect(redis.url);
-  await until(() => connection.server() !== undefined);
+  await connection.when(isConnected(connection));
   expect(connection.fault()).toContain('maxmemory-policy is allkeys-lru');
+  await redis.client.replicaof('127.0.0.1', '1');
+  const left = connection.when(() => connection.server() === undefined);
+  await expect(connection.run('leave', ['members'], ['me'])).rejects.toThrow('READONLY');
+  await left;
   connection.close();
   await redis.stop();
 });
@@ -71,72 +103,44 @@ test('rediss:// uses TLS with a server name that its certificate must have', asy
   const redis = await startRedis([
     ...[...tls, '--tls-key-file', file('key.pem'), '--tls-auth-clients', 'no'],
   ]);
-  const dir = await makeSampleSnapshots([testKey(1)]);
-  const proxy = await startProxy(dir, {
-    LIMITS_URL: `rediss://:${encodeURIComponent(REDIS_PASSWORD)}@localhost:${port}`,
-    NODE_EXTRA_CA_CERTS: file('certificate.pem'),
-  });
-  await until(async () => (await proxy.readyz()).json.limits.mode === 'shared');
-  await proxy.stop();
-  const untrusted = await startProxy(dir, {
-    LIMITS_URL: `rediss://:${encodeURIComponent(REDIS_PASSWORD)}@localhost:${port}`,
-  });
-  const { limits } = (await untrusted.readyz()).json;
-  expect(limits).toMatchObject({ mode: 'local' });
-  expect(limits.error).toMatch(/self.signed certificate/);
-  await untrusted.stop();
+  const connection = connect(`rediss://:${PASSWORD}@localhost:${port}`);
+  await connection.when(() => /self.signed certificate/.test(connection.fault() ?? ''));
+  const trusted = getCACertificates('default');
+  try {
+    setDefaultCACertificates([...trusted, readFileSync(file('certificate.pem'), 'utf8')]);
+    await connection.when(isConnected(connection));
+    const misnamed = connect(`rediss://:${PASSWORD}@127.0.0.1:${port}`);
+    await misnamed.when(() => /certificate's altnames/.test(misnamed.fault() ?? ''));
+    expect([misnamed.server(), connection.fault()]).toEqual([undefined, undefined]);
+    misnamed.close();
+  } finally {
+    setDefaultCACertificates(trusted);
+  }
+  connection.close();
   await redis.stop();
 });
 
-test('with Sentinel, the proxies follow a failover and keep what was admitted', async () => {
+test('with Sentinel, the connection leads to the primary', async () => {
   const primary = await startRedis();
-  const replica = await startRedis(['--replicaof', '127.0.0.1', String(primary.port)]);
   const folder = makeFolder();
-  mkdirSync(folder, { recursive: true });
   const port = await freePort();
-  writeFileSync(
-    path.join(folder, 'sentinel.conf'),
-    [
-      ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
-      `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
-      `sentinel auth-pass main ${REDIS_PASSWORD}`,
-      ...['sentinel down-after-milliseconds main 500', 'sentinel failover-timeout main 3000'],
-    ].join('\n'),
-  );
-  const sentinel = await startTied(
-    ['redis-server', path.join(folder, 'sentinel.conf'), '--sentinel'],
+  const configuration = path.join(folder, 'sentinel.conf');
+  const lines = [
+    ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
+    `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
+    `sentinel auth-pass main ${REDIS_PASSWORD}`,
+  ];
+  writeFileSync(configuration, lines.join('\n'));
+  const sentinel = await startTiedUntil(
+    '+monitor master main',
+    ['redis-server', configuration, '--sentinel'],
     { signal: 'KILL' },
   );
-  await until(async () => /master_link_status:up/.test(await replica.client.info('replication')));
-  const key = testKey(1, { limit: 30 });
-  const dir = await makeSampleSnapshots();
-  writeKeys(dir, [key]);
-  const password = encodeURIComponent(REDIS_PASSWORD);
-  const LIMITS_URL = `redis+sentinel://:${password}@127.0.0.1:${port}/main`;
-  const proxies = await Promise.all([
-    startProxy(dir, { LIMITS_URL }),
-    startProxy(dir, { LIMITS_URL }),
-  ]);
-  const areIn = async (mode: string) => {
-    const states = await Promise.all(proxies.map((proxy) => proxy.readyz()));
-    return states.every(({ json }) => json.limits.mode === mode);
-  };
-  await until(() => areIn('shared'));
-  for (let i = 0; i < 20; i++) {
-    expect((await proxies[i % 2].get('/stats', key.key)).status).toBe(200);
-  }
-  // Sentinel must know the replica before the primary dies.
-  const client = new Redis({ port });
-  await until(async () => String(await client.call('SENTINEL', 'REPLICAS', 'main')) !== '');
-  client.disconnect();
-  await primary.kill();
-  await until(() => areIn('local'));
-  await until(() => areIn('shared'));
-  const statuses: number[] = [];
-  for (let i = 0; i < 14; i++) statuses.push((await proxies[i % 2].get('/stats', key.key)).status);
-  expect(statuses).toEqual([...Array(10).fill(200), ...Array(4).fill(429)]);
-  await Promise.all(proxies.map((proxy) => proxy.stop()));
+  const connection = connect(`redis+sentinel://:${PASSWORD}@127.0.0.1:${port}/main`);
+  await connection.when(isConnected(connection));
+  const info = await primary.client.info('server');
+  expect(info).toContain(`run_id:${connection.server()}`);
+  connection.close();
   await sentinel.stop();
-  await replica.stop();
   await primary.stop();
 });
