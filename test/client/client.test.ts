@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { type ApiError, type Client, createClient, type Game } from '../../client/index.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { NEVER, type RunningProxy, startProxy, testKey, writeKeys } from '../support/product.ts';
 
 const key = testKey(1);
 const limited = testKey(2, { limit: 1 });
@@ -19,7 +19,7 @@ const requests: Request[] = [];
 beforeAll(async () => {
   const snapshotsDir = await makeSampleSnapshots();
   writeKeys(snapshotsDir, [key, limited]);
-  proxy = await startProxy(snapshotsDir);
+  proxy = await startProxy(snapshotsDir, {}, NEVER);
   url = `${proxy.url}/api/v1`;
   client = recordingClient();
 });

@@ -21,14 +21,10 @@ import { CURRENT, FORMAT_VERSION, GENERATIONS, MANIFEST, PLATFORMS } from '../..
 import { encodeManifest, makeManifest, parseManifest } from '../../format/manifest.ts';
 import { openFiles } from '../../proxy/snapshot/open-files.ts';
 import { openSnapshots } from '../../proxy/snapshot/snapshots.ts';
-import { makeRandom, type Random } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
-import { printFigure, rounds } from '../soak/rounds.ts';
-import { generate, makeFolder, startProxy, testKey, until, writeKeys } from '../support/product.ts';
+import { generate, makeFolder, NEVER, startProxy, testKey, writeKeys } from '../support/product.ts';
 
-const PROMISE = 'A damaged generation is never served';
-const DAMAGES = rounds(40, 1_000);
 const key = testKey(1);
 
 let dir: string;
@@ -39,8 +35,8 @@ let undamaged: string;
 
 beforeAll(async () => {
   dir = path.join(makeFolder(), 'snapshots');
-  for (const games of [200, 210]) {
-    await generate(await makeSqlite(seededCatalogue({ games, seed: 9, platforms: 5 })), dir);
+  for (const games of [20, 21]) {
+    await generate(await makeSqlite(seededCatalogue({ games, seed: 9, platforms: 3 })), dir);
   }
   writeKeys(dir, [key]);
   [older, newer] = readdirSync(path.join(dir, GENERATIONS)).sort() as [string, string];
@@ -64,21 +60,23 @@ function pointTo(id: string): void {
   renameSync(next, path.join(dir, CURRENT));
 }
 
-type Damage = (file: string, random: Random) => void;
+type Damage = (file: string) => void;
 
-const edit = (change: (bytes: Buffer, random: Random) => Buffer): Damage => {
-  return (file, random) => writeFileSync(file, change(readFileSync(file), random));
+const edit = (change: (bytes: Buffer) => Buffer): Damage => {
+  return (file) => writeFileSync(file, change(readFileSync(file)));
 };
+const middle = (bytes: Buffer) => Math.floor(bytes.length / 2);
 
-const DAMAGE: Readonly<Record<string, Damage>> = {
-  truncated: edit((bytes, random) => bytes.subarray(0, random.below(bytes.length))),
+const DAMAGE = {
+  truncated: edit((bytes) => bytes.subarray(0, middle(bytes))),
   emptied: edit(() => Buffer.alloc(0)),
-  'changed in one bit': edit((bytes, random) => {
-    const at = random.below(bytes.length);
-    bytes[at] = bytes[at] ^ (1 << random.below(8));
+  'changed in one bit': edit((bytes) => {
+    // A digit of the counts in the manifest, since not every byte of JSON matters.
+    const at = bytes.indexOf('"games": 2') + 9 || middle(bytes);
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
     return bytes;
   }),
-  'overwritten with zeros': edit((bytes, random) => bytes.fill(0, random.below(bytes.length))),
+  'overwritten with zeros': edit((bytes) => bytes.fill(0, middle(bytes))),
   extended: edit((bytes) => Buffer.concat([bytes, Buffer.from('}')])),
   missing: (file) => rmSync(file),
   'a folder': (file) => {
@@ -90,57 +88,35 @@ const DAMAGE: Readonly<Record<string, Damage>> = {
     rmSync(file);
     execFileSync('mkfifo', [file]);
   },
-};
+} as const satisfies Readonly<Record<string, Damage>>;
 
-test(`each of ${DAMAGES} damaged generations is refused, and the old one stays`, {
-  timeout: rounds(120_000, 1_800_000),
-}, async () => {
-  const files = readdirSync(undamaged, { recursive: true, encoding: 'utf8' })
-    .filter((name) => statSync(path.join(undamaged, name)).isFile())
-    // An empty file has no bit to change.
-    .filter((name) => statSync(path.join(undamaged, name)).size > 0);
-  const manifest = JSON.parse(readFileSync(path.join(undamaged, MANIFEST), 'utf8'));
-  const refused: string[] = [];
-  const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
-  const open = () => openSnapshots(dir, events, () => 0);
-  let snapshots = open();
-  let harmless = 0;
-  for (let seed = 0; seed < DAMAGES; seed++) {
-    const random = makeRandom(seed);
-    // The manifest is damaged in a third of the cases, because all other checks depend on it.
-    const file = random.happens(0.3) ? MANIFEST : random.pick(files);
-    const kind = random.pick(Object.keys(DAMAGE));
-    restore();
-    const target = path.join(folderOf(newer), file);
-    DAMAGE[kind]?.(target, random);
+test.each(Object.keys(DAMAGE) as (keyof typeof DAMAGE)[])(
+  'a generation with a file that is %s is refused, and the old one stays',
+  async (kind) => {
+    const files = readdirSync(undamaged, { recursive: true, encoding: 'utf8' })
+      .filter((name) => statSync(path.join(undamaged, name)).isFile())
+      // An empty file has no bit to change.
+      .filter((name) => statSync(path.join(undamaged, name)).size > 0);
+    const refused: string[] = [];
+    const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
     pointTo(older);
+    const snapshots = openSnapshots(dir, events, () => 0);
     await snapshots.refresh();
-    expect(snapshots.refusal()).toBeUndefined();
-    pointTo(newer);
-    await snapshots.refresh();
-    const what = `${file} ${kind} (seed ${seed})`;
-    if (snapshots.current()?.id === newer) {
-      // Only white space of the manifest has changed, so its content is still the same.
-      expect(file, what).toBe(MANIFEST);
-      expect(JSON.parse(readFileSync(target, 'utf8')), what).toEqual(manifest);
-      harmless++;
-      // Otherwise the generation would stay open and not be read again.
-      snapshots.close();
-      snapshots = open();
-    } else {
-      expect(snapshots.current()?.id, what).toBe(older);
-      expect(refused.splice(0), what).toEqual([newer]);
-      expect(snapshots.refusal()?.id, what).toBe(newer);
-      expect(snapshots.refusal()?.error.message, what).not.toBe('');
+    for (const file of files) {
+      restore();
+      DAMAGE[kind](path.join(folderOf(newer), file));
+      pointTo(newer);
+      await snapshots.refresh();
+      expect(snapshots.current()?.id, file).toBe(older);
+      expect(refused.splice(0), file).toEqual([newer]);
+      expect(snapshots.refusal()?.error.message, file).not.toBe('');
+      pointTo(older);
+      await snapshots.refresh();
+      expect(snapshots.refusal(), file).toBeUndefined();
     }
-  }
-  snapshots.close();
-  expect(harmless).toBeLessThan(DAMAGES / 20);
-  printFigure(
-    PROMISE,
-    `${DAMAGES} damaged generations, ${DAMAGES - harmless} refused, ${harmless} changed only in white space`,
-  );
-});
+    snapshots.close();
+  },
+);
 
 test('a manifest with a wrong size of a file is refused before memory is allocated for it', () => {
   restore();
@@ -161,12 +137,12 @@ const futureVersion: Damage = (file) => {
 };
 
 test.each<[string, string, Damage, RegExp]>([
-  ['a truncated pack', 'games', DAMAGE.truncated as Damage, /damaged/],
+  ['a truncated pack', 'games', DAMAGE.truncated, /damaged/],
   ['a changed bit in an index', 'index/words.bin', DAMAGE['changed in one bit'], /SHA-256/],
   [
     'a missing index',
     'index/covers.bin',
-    DAMAGE.missing as Damage,
+    DAMAGE.missing,
     /is missing, but manifest\.json names it/,
   ],
   [
@@ -186,7 +162,7 @@ test.each<[string, string, Damage, RegExp]>([
 ])('the proxy refuses %s and reports it', async (_, name, damage, message) => {
   restore();
   pointTo(older);
-  const proxy = await startProxy(dir);
+  const proxy = await startProxy(dir, {}, NEVER);
   const state = async () => ({
     ready: await proxy.readyz(),
     metrics: await proxy.metrics(),
@@ -195,9 +171,9 @@ test.each<[string, string, Damage, RegExp]>([
   expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
   const file =
     name === 'games' ? `games/${readdirSync(path.join(folderOf(newer), 'games'))[0]}` : name;
-  damage(path.join(folderOf(newer), file), makeRandom(1));
+  damage(path.join(folderOf(newer), file));
   pointTo(newer);
-  await until(async () => (await state()).ready.json.refused !== null);
+  await proxy.refresh();
   const { ready, metrics, served } = await state();
   expect(served).toBe(older);
   expect([ready.status, ready.json.snapshot]).toEqual([200, older]);
@@ -207,7 +183,8 @@ test.each<[string, string, Damage, RegExp]>([
   expect(proxy.log().split('refused a generation').length - 1).toBe(1);
   // The refusal ends as soon as the current generation is valid.
   pointTo(older);
-  await until(async () => (await state()).ready.json.refused === null);
+  await proxy.refresh();
+  expect((await state()).ready.json.refused).toBeNull();
   expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
   await proxy.stop();
 });
