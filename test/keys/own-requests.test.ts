@@ -8,16 +8,15 @@ import {
   requestKey,
   withdrawRequest,
 } from '../../keys/lifecycle/own-requests.ts';
-import { KINDS } from '../support/databases.ts';
 import { AT, type KeysDatabase, openKeysDatabase } from './keys-database.ts';
 
 const TEXT = { purpose: 'a tool', websiteUrl: 'https://tool.example' };
 
-describe.each(KINDS)('a request in a %s database', (kind) => {
+describe('a request', () => {
   let database: KeysDatabase;
   let accountId: number;
   beforeAll(async () => {
-    database = await openKeysDatabase(kind);
+    database = await openKeysDatabase('sqlite');
     accountId = (await database.addOwner()).id;
   });
   afterAll(() => database.close());

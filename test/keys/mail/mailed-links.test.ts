@@ -17,12 +17,12 @@ import {
   linksTo,
   makeAccounts,
   makeVisitor,
+  openPages,
   PEOPLE,
-  startPages,
   tokenOf,
 } from '../../support/account.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
-import { makeFolder, until } from '../../support/product.ts';
+import { makeFolder } from '../../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from '../keys-database.ts';
 
 const MINUTE = 60;
@@ -76,17 +76,6 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
       await database.rows('SELECT * FROM sign_in_links'),
     ]);
 
-  it('is stored with its account and without a token before it is sent', async () => {
-    const owner = await requestLink();
-    const [row] = await database.objects('body, recipient, expires_at', 'FROM mail_outbox');
-    const [placeholder] = await linksOf(owner.id);
-    expect(row).toMatchObject({ recipient: owner.email, expires_at: '2026-03-04 05:21:07' });
-    expect(JSON.parse(String(row?.body))).toEqual({
-      sign_in: { account_id: owner.id, replaces: placeholder, public_url: PUBLIC_URL },
-    });
-    expect(await openLink(database, String(placeholder), AT)).toBeUndefined();
-  });
-
   it('works once, and the database contains only its hash', async () => {
     const owner = await requestLink();
     expect(await send()).toEqual({ sent: 1, failed: 0 });
@@ -101,6 +90,29 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
     expect(await database.rows('SELECT body FROM mail_outbox')).toEqual([['']]);
     expect(await openLink(database, token, AT)).toBe(owner.id);
     expect(await openLink(database, token, AT)).toBeUndefined();
+  });
+
+  it('is sent only once by several programs that send at the same time', async () => {
+    for (let i = 0; i < 10; i++) await requestLink();
+    const counts = await Promise.all([1, 2, 3, 4].map(() => send()));
+    expect(counts.reduce((sum, { sent }) => sum + sent, 0)).toBe(10);
+    const tokens = post.tokens();
+    expect(new Set(tokens).size).toBe(10);
+    for (const token of tokens) expect(await openLink(database, token, AT)).toBeDefined();
+  });
+
+  // The rest does not depend on the database.
+  if (kind === 'mysql') return;
+
+  it('is stored with its account and without a token before it is sent', async () => {
+    const owner = await requestLink();
+    const [row] = await database.objects('body, recipient, expires_at', 'FROM mail_outbox');
+    const [placeholder] = await linksOf(owner.id);
+    expect(row).toMatchObject({ recipient: owner.email, expires_at: '2026-03-04 05:21:07' });
+    expect(JSON.parse(String(row?.body))).toEqual({
+      sign_in: { account_id: owner.id, replaces: placeholder, public_url: PUBLIC_URL },
+    });
+    expect(await openLink(database, String(placeholder), AT)).toBeUndefined();
   });
 
   it('works for 15 minutes after it is sent', async () => {
@@ -172,15 +184,6 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
     expect(post.mails).toEqual([]);
   });
 
-  it('is sent only once by several programs that send at the same time', async () => {
-    for (let i = 0; i < 10; i++) await requestLink();
-    const counts = await Promise.all([1, 2, 3, 4].map(() => send()));
-    expect(counts.reduce((sum, { sent }) => sum + sent, 0)).toBe(10);
-    const tokens = post.tokens();
-    expect(new Set(tokens).size).toBe(10);
-    for (const token of tokens) expect(await openLink(database, token, AT)).toBeDefined();
-  });
-
   it('is one of at most five, sent or not', async () => {
     const owner = await requestLink();
     const more = () => mailSignInLink(database, owner.email, { at: AT, publicUrl: PUBLIC_URL });
@@ -236,26 +239,26 @@ describe('the files of a SQLite database', () => {
     expect(foundIn(everyByte(file))).toEqual(secrets);
 
     const mailFolder = makeFolder();
-    const pages = await startPages(databaseUrl, { MAIL_FOLDER: mailFolder });
+    const pages = await openPages(databaseUrl, { MAIL_FOLDER: mailFolder });
     const visitor = makeVisitor(pages.url);
     await visitor.get('/account/sign-in');
     const { email } = PEOPLE.owner;
-    for (let i = 0; i < 3; i++) await visitor.post('/account/sign-in', { email });
-    let tokens: string[] = [];
     let seen = '';
-    await until(() => {
+    for (let i = 0; i < 3; i++) {
+      await visitor.post('/account/sign-in', { email });
       seen += everyByte(file);
-      tokens = linksTo(email, mailFolder).map(tokenOf);
-      return tokens.length === 3;
-    });
+    }
+    await pages.sendMails();
+    const tokens = linksTo(email, mailFolder).map(tokenOf);
+    expect(tokens).toHaveLength(3);
     const isSent = "SELECT COUNT(*) FROM mail_outbox WHERE sent_at IS NULL OR body <> ''";
-    await until(async () => (await database.rows(isSent))[0]?.[0] === 0);
-    // The text leaves the database at once, and the write-ahead log when the outbox is next polled.
-    await until(() => foundIn(everyByte(file)).length === 0);
+    expect(await database.rows(isSent)).toEqual([[0]]);
+    // The text leaves the database at once, and the write-ahead log at the end of the round.
+    expect(foundIn(everyByte(file))).toEqual([]);
     seen += everyByte(file);
     for (const token of tokens) expect(seen.includes(token)).toBe(false);
     expect(seen).toContain(hashToken(tokens[0] ?? ''));
     await database.close();
-    expect(await pages.stop()).toBe(0);
+    await pages.stop();
   });
 });
