@@ -11,8 +11,7 @@ import { sendHttp1 } from '../../support/servers/nginx.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
 import { median } from '../support/measure.ts';
 import { until } from '../support/until.ts';
-import { mostInAMinute, type Sent } from './admitted.ts';
-import { type Edge, type Fleet, startFleet } from './fleet.ts';
+import { type Edge, type Fleet, mostInAMinute, type Sent, startFleet } from './fleet.ts';
 
 const RESTARTS = rounds(1, 10);
 const REVOCATIONS = rounds(2, 30);

@@ -10,7 +10,7 @@ import { type ProxyProgram, startProxyProgram, testKey } from '../../support/pro
 import { shared } from '../../support/shared.ts';
 import { IS_FULL, printFigure } from '../rounds.ts';
 import { until } from '../support/until.ts';
-import { mostInAMinute, type Sent } from './admitted.ts';
+import { mostInAMinute, type Sent } from './fleet.ts';
 
 const LIMIT = 120;
 const KEYS = 20;

@@ -161,7 +161,8 @@ test(`${SENDERS} slow senders and ${READERS} slow readers do not slow down a nor
   );
   expect(sendersGone - openedAt).toBeLessThan(SENDERS_GONE_MS);
   expect(readersGone - openedAt).toBeLessThan(READERS_GONE_MS);
-  expect(slowdown(during)).toBeLessThan(2);
+  // The quick form measures too little for it.
+  if (IS_FULL) expect(slowdown(during)).toBeLessThan(2);
 });
 
 function line(method: string, target: string, fields = ''): string {
