@@ -1,10 +1,10 @@
 /** The sample catalogue of a demo, and an API key for it. */
 import { openDatabase } from '../database/open.ts';
+import { runKeys } from '../keys/cli/run-keys.ts';
 import { createKeysTables } from '../keys/tables/schema.ts';
 import { loadCatalogue } from '../test/catalogue/load.ts';
 import { sampleCatalogue } from '../test/catalogue/sample.ts';
 import { type DrawnCovers, drawCovers } from './covers/draw-covers.ts';
-import { runCommand } from './programs.ts';
 
 /**
  * Creates a database with the sample catalogue and without any key.
@@ -32,5 +32,34 @@ export function issueKey(
   limit: number,
   note = 'demo',
 ): Promise<string> {
-  return runCommand('keys', ['issue', '--limit', String(limit), '--note', note], environment);
+  return manageKeys(['issue', '--limit', String(limit), '--note', note], environment);
+}
+
+/**
+ * Does what `cover-catalogue keys` does, without the start of another program.
+ * @returns what it prints on stdout
+ * @throws Error with its messages if it fails
+ */
+export async function manageKeys(
+  words: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<string> {
+  let printed = '';
+  let messages = '';
+  const code = await runKeys({
+    words,
+    variables: () => environment,
+    stdout: {
+      write(text) {
+        printed += text;
+      },
+    },
+    stderr: {
+      write(text) {
+        messages += text;
+      },
+    },
+  });
+  if (code !== 0) throw new Error(`cover-catalogue keys ended with ${code}: ${messages.trim()}`);
+  return printed.trim();
 }

@@ -7,13 +7,12 @@ import '../program/environment/node-version.ts';
 import path from 'node:path';
 import { readArguments } from '../program/arguments.ts';
 import { readEnvironment } from '../program/environment/environment.ts';
-import { issueKey, makeCatalogue } from './catalogue.ts';
+import { issueKey, makeCatalogue, manageKeys } from './catalogue.ts';
 import { serveImages } from './covers/serve-images.ts';
 import {
   freePort,
   makeDemoFolder,
   report,
-  runCommand,
   runDemo,
   startCommand,
   waitUntilReady,
@@ -21,8 +20,8 @@ import {
 
 const USAGE = `npm run demo
 
-Runs the whole product on a sample catalogue until Ctrl-C. HOST, PORT and
-ADMIN_PORT set the addresses on which it listens.
+Runs the whole product on a sample catalogue until Ctrl-C. HOST, PORT,
+ADMIN_PORT and ACCOUNT_PORT set the addresses on which it listens.
 `;
 const KEY_LIMIT = 6000;
 const USER = { email: 'demo@example.org', name: 'Demo user', role: 'user' };
@@ -38,11 +37,14 @@ async function main(): Promise<void> {
   const folder = makeDemoFolder();
   const api = `http://${host}:${port}`;
   // Browsers reach the account pages through the proxy, so any port will do.
-  const accountPort = await freePort();
-  const imagesPort = await freePort();
+  const accountPort = process.env.ACCOUNT_PORT ?? (await freePort());
+  const databaseUrl = `sqlite:${path.join(folder, 'catalogue.db')}`;
+  report('Creating the sample catalogue …');
+  const images = await makeCatalogue(databaseUrl);
+  const imagesPort = await serveImages(images, host);
   const environment = {
     ...process.env,
-    DATABASE_URL: `sqlite:${path.join(folder, 'catalogue.db')}`,
+    DATABASE_URL: databaseUrl,
     SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
     SITE_URL: 'https://covers.example',
     FILES_URL: `http://${host}:${imagesPort}`,
@@ -57,9 +59,6 @@ async function main(): Promise<void> {
     SITE_JWKS: '',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
   };
-  report('Creating the sample catalogue …');
-  const images = await makeCatalogue(environment.DATABASE_URL);
-  await serveImages(images, host, imagesPort);
   const key = await issueKey(environment, KEY_LIMIT);
   const explorerKey = await issueKey(environment, KEY_LIMIT, 'explorer');
   report('Generating a snapshot and starting the proxy …');
@@ -112,8 +111,8 @@ async function addAccount(
   environment: NodeJS.ProcessEnv,
   { email, name, role }: typeof USER,
 ): Promise<string> {
-  await runCommand('keys', ['account', 'add', email, '--name', name, '--role', role], environment);
-  return runCommand('keys', ['account', 'sign-in', email], environment);
+  await manageKeys(['account', 'add', email, '--name', name, '--role', role], environment);
+  return manageKeys(['account', 'sign-in', email], environment);
 }
 
 runDemo(main);

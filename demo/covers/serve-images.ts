@@ -1,12 +1,12 @@
 /** Serves the images of a demo, as the web server of a site would. */
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
-/** @param images PNG files by their paths, without the slash at the start */
-export function serveImages(
-  images: ReadonlyMap<string, Buffer>,
-  host: string,
-  port: number,
-): Promise<void> {
+/**
+ * @param images PNG files by their paths, without the slash at the start
+ * @returns the port, which the system chose
+ */
+export function serveImages(images: ReadonlyMap<string, Buffer>, host: string): Promise<number> {
   const server = createServer(({ method, url = '' }, response) => {
     const image = images.get(url.slice(1));
     if (image === undefined || (method !== 'GET' && method !== 'HEAD')) {
@@ -22,9 +22,9 @@ export function serveImages(
     response.end(method === 'HEAD' ? undefined : image);
   });
   return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(port, host, () => {
+    server.once('error', reject).listen(0, host, () => {
       server.off('error', reject);
-      resolve();
+      resolve((server.address() as AddressInfo).port);
     });
   });
 }

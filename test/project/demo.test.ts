@@ -1,9 +1,9 @@
-/** `npm run demo` as a newcomer sees it. The test of the installation is install.test.ts. */
+/** `npm run demo` as a newcomer sees it. */
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { makeVisitor, tokenOf } from '../support/account.ts';
-import { end, send, startProgram, until } from '../support/product.ts';
+import { makeLog } from '../support/log.ts';
+import { end, send, startProgram } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
 
 test('prints a key and a curl command that works, and when it ends, it stops every process it started', async () => {
@@ -12,16 +12,15 @@ test('prints a key and a curl command that works, and when it ends, it stops eve
   const demo = startProgram('demo/main.ts', [], {
     PORT: String(port),
     ADMIN_PORT: String(adminPort),
+    ACCOUNT_PORT: String(await freePort()),
   });
-  let stdout = '';
-  let stderr = '';
-  demo.stderr?.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
-  demo.stdout?.setEncoding('utf8').on('data', (text) => {
-    stdout += text;
-  });
-  await until(() => stdout.includes('curl'));
+  const output = makeLog();
+  const messages = makeLog();
+  demo.stdout?.setEncoding('utf8').on('data', output.write);
+  demo.stderr?.setEncoding('utf8').on('data', messages.write);
+  demo.once('close', () => output.end(`The demo ended:\n${messages.text()}`));
+  await output.logged('Press Ctrl-C');
+  const stdout = output.text();
   const key = /^API key: (cck_\w+)$/m.exec(stdout)?.[1];
   const [, field, sent, url] = /^curl -H '(.+): (.+)' (\S+)$/m.exec(stdout) ?? [];
   expect(sent).toBe(`Bearer ${key}`);
@@ -65,27 +64,11 @@ test('prints a key and a curl command that works, and when it ends, it stops eve
     expect((await visitor.get(page)).status).toBe(200);
   }
 
-  expect(stderr).not.toMatch(/warning|Left out|only this machine/i);
+  expect(messages.text()).not.toMatch(/warning|Left out|only this machine/i);
   const folder = /files are in (\S+)/.exec(stdout)?.[1] as string;
   expect(existsSync(folder)).toBe(true);
   expect(await end(demo, 'SIGTERM')).toBe(0);
   expect(existsSync(folder)).toBe(false);
   await expect(send(`http://127.0.0.1:${port}/`)).rejects.toThrow();
   await expect(send(`http://127.0.0.1:${adminPort}/healthz`)).rejects.toThrow();
-});
-
-test('ends with exit code 2 and names the port if it is in use', async () => {
-  const port = await freePort();
-  const taken = createServer();
-  await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
-  const demo = startProgram('demo/main.ts', [], { PORT: String(port), ADMIN_PORT: '0' });
-  let stderr = '';
-  demo.stdout?.resume();
-  demo.stderr?.setEncoding('utf8').on('data', (text) => {
-    stderr += text;
-  });
-  const code = await new Promise((resolve) => demo.once('close', resolve));
-  expect(code).toBe(2);
-  expect(stderr).toContain(`Cannot listen on 127.0.0.1:${port}`);
-  taken.close();
 });

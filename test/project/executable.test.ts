@@ -2,7 +2,8 @@
  * `bin/cover-catalogue` and `npm run`: they choose the right Node and forward signals, and every
  * program checks its arguments.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   mkdirSync,
@@ -12,11 +13,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../commands/run-snapshot.ts';
+import { runKeys } from '../../keys/cli/run-keys.ts';
+import { readArguments } from '../../program/arguments.ts';
 import { makeSampleSqlite } from '../catalogue/snapshots.ts';
-import { isAlive } from '../support/processes.ts';
-import { makeFolder, ROOT, send, until } from '../support/product.ts';
-import { freePort } from '../support/servers/ports.ts';
+import { atEndOfFile } from '../support/end-of-file.ts';
+import { makeLog } from '../support/log.ts';
+import { end, makeFolder, ROOT, runCommand } from '../support/product.ts';
 
 const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
 const COMMANDS = [
@@ -30,15 +34,6 @@ const COMMANDS = [
   'snapshot',
   'doctor',
 ];
-const SYSTEM_PATH = '/usr/bin:/bin';
-
-const started: ChildProcess[] = [];
-const servers: number[] = [];
-
-afterAll(() => {
-  for (const pid of servers) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
-  for (const child of started) child.kill('SIGKILL');
-});
 
 function run(
   executable: string,
@@ -48,40 +43,42 @@ function run(
   const { status, stdout, stderr } = spawnSync(executable, args, {
     cwd: makeFolder(),
     encoding: 'utf8',
-    env: { PATH: SYSTEM_PATH, ...environment },
+    env: { PATH: '/usr/bin:/bin', ...environment },
   });
   return { code: status, stdout, stderr };
 }
 
-describe.each(COMMANDS)('cover-catalogue %s', (command) => {
-  test('--help prints the usage and exits with 0, without any configuration', () => {
-    const { code, stdout, stderr } = run(EXECUTABLE, [command, '--help']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.startsWith(`cover-catalogue ${command}`)).toBe(true);
-  });
-
-  test('--version prints the version and exits with 0', () => {
-    const { stdout: version } = run(EXECUTABLE, ['--version']);
-    expect(version).toMatch(/^cover-catalogue \d+\.\d+\.\d+\n$/);
-    expect(run(EXECUTABLE, [command, '--version'])).toEqual({
-      code: 0,
-      stdout: version,
-      stderr: '',
-    });
-  });
-
-  test.each(['--no-such-option', 'no-such-argument'])('refuses %s with exit code 2', (argument) => {
-    const { code, stdout, stderr } = run(EXECUTABLE, [command, argument]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(argument);
-    expect(stderr).toContain(`cover-catalogue ${command}`);
-  });
-
-  test.each(['--version', '--help'])('refuses an argument after %s with exit code 2', (option) => {
-    const { code, stdout, stderr } = run(EXECUTABLE, [command, option, 'no-such-argument']);
+test.each(COMMANDS)(
+  'cover-catalogue %s refuses an unknown argument with exit code 2 and shows its usage',
+  (command) => {
+    const { code, stdout, stderr } = run(EXECUTABLE, [command, 'no-such-argument']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('no-such-argument');
     expect(stderr).toContain(`cover-catalogue ${command}`);
+  },
+);
+
+describe('the arguments of a program', () => {
+  test.each([
+    [['--no-such-option'], '--no-such-option'],
+    [['--help', 'no-such-argument'], 'no-such-argument'],
+    [['--version', 'no-such-argument'], 'no-such-argument'],
+  ])('%j are an error that names the wrong one and shows the usage', (words, wrong) => {
+    const read = () => readArguments('the usage', {}, words);
+    expect(read).toThrow(wrong);
+    expect(read).toThrow('the usage');
+  });
+
+  test.each([
+    [runKeys, 'keys', ['list', '--limit', '3']],
+    [runKeys, 'keys', ['reject']],
+    [runKeys, 'keys', ['reveal', '1', '2']],
+    [runSnapshot, 'snapshot', ['list', '--limit', '3']],
+    [runSnapshot, 'snapshot', ['rollback']],
+  ] as const)('that are wrong for a verb show its usage (%#)', async (command, name, words) => {
+    const { code, stderr } = await runCommand(command, words, {});
+    expect(code).toBe(2);
+    expect(stderr).toContain(`Usage: cover-catalogue ${name} ${words[0]}`);
   });
 });
 
@@ -102,18 +99,6 @@ describe('cover-catalogue', () => {
     },
   );
 
-  test.each([
-    ['keys', 'list', '--limit', '3'],
-    ['keys', 'reject'],
-    ['keys', 'reveal', '1', '2'],
-    ['snapshot', 'list', '--limit', '3'],
-    ['snapshot', 'rollback'],
-  ])('%s %s with wrong arguments shows the usage of the verb', (command, verb, ...rest) => {
-    const { code, stderr } = run(EXECUTABLE, [command, verb, ...rest]);
-    expect(code).toBe(2);
-    expect(stderr).toContain(`Usage: cover-catalogue ${command} ${verb}`);
-  });
-
   test.each([[[]], [['no-such-command']], [['--no-such-option']]])(
     'refuses %j with exit code 2 and shows the commands',
     (args) => {
@@ -124,10 +109,15 @@ describe('cover-catalogue', () => {
     },
   );
 
-  test('works through a symbolic link, from any folder', () => {
+  test('works through a symbolic link, from any folder, and prints its version and usage', () => {
     const link = path.join(makeFolder(), 'cover-catalogue');
     symlinkSync(EXECUTABLE, link);
-    expect(run(link, ['keys', '--version']).code).toBe(0);
+    const version = run(link, ['--version']);
+    expect(version.stdout).toMatch(/^cover-catalogue \d+\.\d+\.\d+\n$/);
+    expect(run(link, ['schedule', '--version'])).toEqual(version);
+    const help = run(link, ['proxy', '--help']);
+    expect(help).toMatchObject({ code: 0, stderr: '' });
+    expect(help.stdout.startsWith('cover-catalogue proxy\n')).toBe(true);
   });
 });
 
@@ -148,16 +138,13 @@ describe('without the Node of the npm packages', () => {
     return folder;
   }
 
-  test('a current Node on the PATH generates a snapshot from a database and reads it', async () => {
-    const environment = {
+  test('a current Node on the PATH generates a snapshot', async () => {
+    const { code, stdout } = run(executable, ['generate', '--json'], {
       PATH: pathWith(process.execPath),
       DATABASE_URL: await makeSampleSqlite(),
       SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
-    };
-    const generated = run(executable, ['generate', '--json'], environment);
-    expect([generated.code, JSON.parse(generated.stdout).outcome]).toEqual([0, 'published']);
-    const shown = run(executable, ['snapshot', 'show', '/games/snes/chrono-trigger'], environment);
-    expect(JSON.parse(shown.stdout).title).toBe('Chrono Trigger');
+    });
+    expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'published']);
   });
 
   test.each([
@@ -202,38 +189,36 @@ function copyWithoutNode(): string {
   return executable;
 }
 
-describe.each([
-  ['cover-catalogue', EXECUTABLE, []],
-  ['npm run', 'npm', ['run']],
-])('SIGTERM sent to %s', (_, program, words) => {
-  test.each(['proxy', 'schedule', 'account'])('reaches the program: %s', async (command) => {
-    const port = await freePort();
-    const adminPort = await freePort();
-    const child = spawn(program, [...words, command], {
-      cwd: ROOT,
-      env: {
-        PATH: process.env.PATH ?? '',
-        DATABASE_URL: await makeSampleSqlite(),
-        SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
-        MAIL_FOLDER: path.join(makeFolder(), 'mail'),
-        PORT: String(port),
-        ADMIN_PORT: String(adminPort),
-        ACCOUNT_PORT: String(port),
-      },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    started.push(child);
-    let log = '';
-    child.stderr?.setEncoding('utf8').on('data', (text) => {
-      log += text;
-    });
-    const exited = new Promise((resolve) => child.once('exit', (...end) => resolve(end)));
-    await until(() => /"msg":"(listening|scheduled)"/.test(log));
-    const pid = Number(/"pid":(\d+)/.exec(log)?.[1]);
-    servers.push(pid);
-    child.kill('SIGTERM');
-    expect(await exited).toEqual([0, null]);
-    await until(() => !isAlive(pid));
-    await expect(send(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+test.each([
+  ['cover-catalogue proxy', [EXECUTABLE, 'proxy'], '"msg":"listening"'],
+  ['npm run schedule', ['npm', 'run', 'schedule'], '"msg":"scheduled"'],
+])('SIGTERM sent to %s ends the program with 0', async (_, [file = '', ...args], ready) => {
+  const child = spawn(file, args, {
+    cwd: ROOT,
+    env: {
+      PATH: process.env.PATH ?? '',
+      DATABASE_URL: await makeSampleSqlite(),
+      SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
+      PORT: '0',
+      ADMIN_PORT: '0',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
+  atEndOfFile(() => end(child, 'SIGKILL'));
+  const log = makeLog();
+  child.stderr?.setEncoding('utf8').on('data', log.write);
+  child.once('exit', () => log.end('The program ended'));
+  await log.logged(ready);
+  // Emitted when the last process has closed stderr.
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  expect(await closed).toEqual([0, null]);
+  expect(log.text()).toContain('"msg":"stopping"');
+  if (file === EXECUTABLE) {
+    const [first = ''] = log.text().split('\n');
+    expect(JSON.parse(first)).toMatchObject({
+      level: 40,
+      msg: expect.stringMatching(/^SNAPSHOTS_DIR does not exist: .* 503 .* correct the path/),
+    });
+  }
 });
