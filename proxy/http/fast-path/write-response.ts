@@ -105,12 +105,14 @@ function dateLine(): string {
   if (date === undefined) {
     const now = new Date();
     date = flat(`Date: ${now.toUTCString()}\r\n`);
-    const forget = () => {
-      date = undefined;
-    };
-    setTimeout(forget, 1000 - now.getMilliseconds()).unref();
+    setTimeout(forgetDate, 1000 - now.getMilliseconds()).unref();
   }
   return date;
+}
+
+/** The next response reads the clock again. */
+export function forgetDate(): void {
+  date = undefined;
 }
 
 /** Makes a string contiguous. V8 keeps a concatenated string as a tree and would walk it each time. */

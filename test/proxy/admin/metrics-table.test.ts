@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { addLimitMetrics } from '../../../proxy/admin/limit-state.ts';
 import { REFUSALS } from '../../../proxy/api/request-counts.ts';
-import { makeFolder, ROOT, startProxy } from '../../support/product.ts';
+import { makeFolder, NEVER, ROOT, startProxy } from '../../support/product.ts';
 
 const OPERATIONS = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
 
@@ -20,7 +20,7 @@ function namesIn(exposition: string): string[] {
 }
 
 test('the table of metrics has every metric of the proxy, and no others', async () => {
-  const proxy = await startProxy(makeFolder());
+  const proxy = await startProxy(makeFolder(), {}, NEVER);
   const shared = new Registry();
   addLimitMetrics(shared, () => undefined);
   const names = [...namesIn(await proxy.metrics()), ...namesIn(await shared.metrics())];

@@ -11,7 +11,14 @@ import {
   newRequestCounts,
 } from '../../../proxy/api/request-counts.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { makeFolder, type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
+import {
+  makeFolder,
+  NEVER,
+  type RunningProxy,
+  send,
+  startProxy,
+  testKey,
+} from '../../support/product.ts';
 
 /** The value of a metric with its labels, such as `api_refusals_total{reason="no_keys"}`. */
 async function readMetric(proxy: RunningProxy, metric: string): Promise<number> {
@@ -40,32 +47,11 @@ test('each request is in the bucket of its time, at the bounds too, and in the s
   expect(valuesOf('sum')[0]).toBeCloseTo(3_630.002, 3);
 });
 
-test('the times of all threads are counted, by route', async () => {
-  const key = testKey(1);
-  const proxy = await startProxy(await makeSampleSnapshots([key]), { PROXY_THREADS: '2' });
-  const close = { connection: 'close' };
-  for (let i = 0; i < 40; i++) await proxy.get('/games/snes/chrono-trigger', key.key, close);
-  await proxy.get('/search?q=zelda', key.key, close);
-  await proxy.get('/nowhere', key.key, close);
-  const count = (route: string) =>
-    readMetric(proxy, `api_request_duration_seconds_count{route="${route}"}`);
-  expect([await count('game'), await count('search'), await count('none')]).toEqual([40, 1, 1]);
-  const all = await readMetric(
-    proxy,
-    'api_request_duration_seconds_bucket{le="+Inf",route="game"}',
-  );
-  expect(all).toBe(40);
-  const sum = await readMetric(proxy, 'api_request_duration_seconds_sum{route="game"}');
-  expect(sum).toBeGreaterThan(0);
-  expect(sum).toBeLessThan(10);
-  await proxy.stop();
-});
-
 test('each refusal is counted by its reason', async () => {
   const small = testKey(1, { limit: 2 });
   const revoked = testKey(2, { state: 'revoked' });
   const snapshots = await makeSampleSnapshots([small, revoked]);
-  const proxy = await startProxy(snapshots, { ADDRESS_RATE_LIMIT: '6' });
+  const proxy = await startProxy(snapshots, { ADDRESS_RATE_LIMIT: '6' }, NEVER);
   const url = `${proxy.url}/api/v1/stats`;
   const statusOf = async (headers: Record<string, string>) => (await send(url, { headers })).status;
   const { key } = small;
@@ -92,14 +78,14 @@ test('each refusal is counted by its reason', async () => {
 
 test('a request before there is a generation or a key counts as refused', async () => {
   const folder = makeFolder();
-  const proxy = await startProxy(folder);
+  const proxy = await startProxy(folder, {}, NEVER);
   expect((await proxy.get('/stats', testKey(1).key)).status).toBe(503);
   expect(await refusals(proxy, 'no_snapshot')).toBe(1);
   await proxy.stop();
 
   const snapshots = await makeSampleSnapshots();
   rmSync(path.join(snapshots, KEYS_FILE));
-  const keyless = await startProxy(snapshots);
+  const keyless = await startProxy(snapshots, {}, NEVER);
   expect((await keyless.get('/stats', testKey(1).key)).status).toBe(503);
   expect(await refusals(keyless, 'no_keys')).toBe(1);
   await keyless.stop();

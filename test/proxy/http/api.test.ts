@@ -8,6 +8,7 @@ import { makeKey } from '../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type ContractChecker, makeContractChecker } from '../../support/openapi.ts';
 import {
+  NEVER,
   PARSERS,
   type Reply,
   type RunningProxy,
@@ -31,7 +32,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
   beforeAll(async () => {
     contract = makeContractChecker();
     const snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, ...limited]);
-    proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000' });
+    proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000' }, NEVER);
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
   });

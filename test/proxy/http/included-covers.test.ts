@@ -10,6 +10,7 @@ import { makeContractChecker } from '../../support/openapi.ts';
 import {
   generate,
   makeFolder,
+  NEVER,
   type RunningProxy,
   send,
   startProxy,
@@ -51,7 +52,7 @@ beforeAll(async () => {
   const snapshotsDir = `${makeFolder()}/snapshots`;
   await generate(await makeSqlite(catalogue()), snapshotsDir);
   writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir);
+  proxy = await startProxy(snapshotsDir, {}, NEVER);
 });
 
 async function get(target: string) {

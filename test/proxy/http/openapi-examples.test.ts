@@ -7,10 +7,10 @@ import { type JsonObject, readContract } from '../../support/openapi.ts';
 import {
   generate,
   makeFolder,
-  type RunningProxy,
+  NEVER,
+  type OwnProxy,
   startProxy,
   testKey,
-  until,
   writeKeys,
 } from '../../support/product.ts';
 
@@ -34,14 +34,14 @@ const ofErrors = Object.values(components.responses).flatMap(({ content }) =>
 const key = testKey(1);
 let databaseUrl: string;
 let snapshotsDir: string;
-let proxy: RunningProxy;
+let proxy: OwnProxy;
 
 beforeAll(async () => {
   databaseUrl = await makeSampleSqlite();
   snapshotsDir = path.join(makeFolder(), 'snapshots');
   await generate(databaseUrl, snapshotsDir);
   writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir);
+  proxy = await startProxy(snapshotsDir, {}, NEVER);
 });
 
 /** What the summary of an example says: its request, and whether items are left out. */
@@ -96,10 +96,7 @@ test('/changes, apart from the ids of snapshots', async () => {
   await database.close();
   await generate(databaseUrl, snapshotsDir);
   writeKeys(snapshotsDir, [key]);
-  await until(async () => {
-    const { status, headers } = await proxy.get('/stats', key.key);
-    return status === 200 && headers['x-snapshot'] !== before;
-  });
+  await proxy.refresh();
   const { json, headers } = await proxy.get(`/changes?since=${before}`, key.key);
   const { from, to } = components.examples.Changes.value;
   expect(JSON.stringify({ ...json, from, to })).toBe(

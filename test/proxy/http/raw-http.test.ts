@@ -2,14 +2,14 @@
 import { connect } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey } from '../../support/product.ts';
+import { NEVER, type RunningProxy, startProxy, testKey } from '../../support/product.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;
 
 beforeAll(async () => {
   const snapshotsDir = await makeSampleSnapshots([key]);
-  proxy = await startProxy(snapshotsDir);
+  proxy = await startProxy(snapshotsDir, {}, NEVER);
 });
 
 /** Sends bytes and reads until the server closes. */
