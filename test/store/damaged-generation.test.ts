@@ -72,7 +72,8 @@ const DAMAGE = {
   emptied: edit(() => Buffer.alloc(0)),
   'changed in one bit': edit((bytes) => {
     // A digit of the counts in the manifest, since not every byte of JSON matters.
-    const at = bytes.indexOf('"games": 2') + 9 || middle(bytes);
+    const games = bytes.indexOf('"games": 2');
+    const at = games < 0 ? middle(bytes) : games + 9;
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     return bytes;
   }),

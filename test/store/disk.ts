@@ -1,7 +1,9 @@
-/** The disk as tests need it: functions of `node:fs` that fail at a fixed point, or are recorded. */
+/**
+ * Functions of `node:fs` that fail, or do something else, at a fixed point. They are replaced on the thread of
+ * the test: a run writes the packs of a generation on another one.
+ */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import path from 'node:path';
 
 type Name = 'writeSync' | 'fsyncSync' | 'writeFileSync' | 'renameSync';
 
@@ -32,38 +34,3 @@ function fileOf(file: unknown): string {
 /** The error of a disk without space. */
 export const noSpace = () =>
   Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-
-/**
- * Records the syncs and renames inside a folder while some work runs.
- * @returns one line for each, in the order in which they ended: "fsync" or "rename" and relative paths,
- * which is "" for the folder itself
- */
-export async function recordDisk(dir: string, work: () => Promise<unknown>): Promise<string[]> {
-  const steps: string[] = [];
-  const nameOf = (file: unknown) => path.relative(dir, fileOf(file));
-  const { fsync } = fs;
-  fs.fsync = ((descriptor: number, done: (error: Error | null) => void) => {
-    const name = nameOf(descriptor);
-    fsync(descriptor, (error) => {
-      if (error === null) steps.push(`fsync ${name}`);
-      done(error);
-    });
-  }) as typeof fsync;
-  const restore = [
-    replaceFileFunction('fsyncSync', (original, _file, descriptor) => {
-      original(descriptor);
-      steps.push(`fsync ${nameOf(descriptor)}`);
-    }),
-    replaceFileFunction('renameSync', (original, _file, from, to) => {
-      original(from, to);
-      steps.push(`rename ${nameOf(from)} ${nameOf(to)}`);
-    }),
-  ];
-  try {
-    await work();
-  } finally {
-    fs.fsync = fsync;
-    for (const each of restore) each();
-  }
-  return steps;
-}

@@ -13,8 +13,7 @@ import { readDifference } from '../../store/changes/read-difference.ts';
 import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
 import { readManifest } from '../../store/generations/manifest-file.ts';
 import { removeHold } from '../../store/hold.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSampleSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
 import { filesOf, type Origin, runMirror, startOrigin } from '../support/mirrors.ts';
 import { generate, runCommand } from '../support/product.ts';
 import { expectCurrentVerifies, newSnapshots } from '../support/wholeness.ts';
@@ -30,7 +29,7 @@ describe('a rollback', () => {
   let origin: Origin;
   let cover: number;
   beforeAll(async () => {
-    origin = await startOrigin(sampleCatalogue());
+    origin = await startOrigin();
     cover = (await origin.proxy.get('/covers/recent', origin.key)).json.data[0].id;
   });
   afterAll(() => origin.close());
@@ -103,8 +102,7 @@ describe('covers that are not public now', () => {
   let newer: string;
   beforeEach(async () => {
     const url = await makeSampleSqlite();
-    dir = newSnapshots();
-    await generate(url, dir);
+    dir = await makeSampleSnapshots();
     older = currentOf(dir);
     const database = await openDatabase(url);
     await database.run(

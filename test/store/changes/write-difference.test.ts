@@ -5,6 +5,7 @@
 
 import {
   appendFileSync,
+  cpSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
@@ -27,16 +28,31 @@ import {
 } from '../../../store/generations/generations.ts';
 import { openIndexOf } from '../../../store/generations/open-index.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
 import { generate, makeFolder, runCommand } from '../../support/product.ts';
 import { SETTINGS } from '../../support/wholeness.ts';
 
 const namesIn = (dir: string) => readdirSync(path.join(dir, CHANGES));
 
+/** A folder with a database and one generation. */
+let template: string;
+beforeAll(async () => {
+  template = makeFolder();
+  const database = await openDatabase(`sqlite:${path.join(template, 'catalogue.db')}`, {
+    create: true,
+  });
+  await loadCatalogue(database, fixtureCatalogue());
+  await database.close();
+  const url = `sqlite:${path.join(template, 'catalogue.db')}`;
+  await generate(url, path.join(template, 'snapshots'), ['--force']);
+});
+
 /** A folder with one generation, and functions that publish further ones. */
 async function makeHistory() {
-  const url = await makeSqlite(fixtureCatalogue());
-  const dir = path.join(makeFolder(), 'snapshots');
+  const folder = makeFolder();
+  cpSync(template, folder, { recursive: true, verbatimSymlinks: true });
+  const url = `sqlite:${path.join(folder, 'catalogue.db')}`;
+  const dir = path.join(folder, 'snapshots');
   const publish = async (...statements: string[]) => {
     const database = await openDatabase(url);
     for (const statement of statements) await database.run(statement);
@@ -44,8 +60,7 @@ async function makeHistory() {
     const { stderr } = await generate(url, dir, ['--force']);
     return { id: currentId(dir) as string, stderr };
   };
-  const { id: first } = await publish();
-  return { url, dir, first, publish };
+  return { url, dir, first: currentId(dir) as string, publish };
 }
 
 test('each kind of change is one line, in the order of kind and id', async () => {
