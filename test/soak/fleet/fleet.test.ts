@@ -9,7 +9,7 @@ import { end } from '../../support/product.ts';
 import { startFrontClients } from '../../support/servers/front-clients.ts';
 import { sendHttp1 } from '../../support/servers/nginx.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { median } from '../support/measure.ts';
+import { median } from '../support/median.ts';
 import { until } from '../support/until.ts';
 import { type Edge, type Fleet, mostInAMinute, type Sent, startFleet } from './fleet.ts';
 

@@ -24,7 +24,7 @@ import {
 } from '../../support/product.ts';
 import { newSnapshots, SETTINGS } from '../../support/wholeness.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { median } from '../support/measure.ts';
+import { median } from '../support/median.ts';
 import { until } from '../support/until.ts';
 
 const TAKEDOWNS = rounds(6, 25);

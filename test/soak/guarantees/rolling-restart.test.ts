@@ -1,10 +1,22 @@
+/**
+ * Two proxies behind the real nginx with the project's own nginx.conf. Clients with persistent
+ * connections notice nothing when the proxies are restarted one after the other, when one is killed,
+ * and when one has nothing to serve. When one hangs, only few requests wait.
+ */
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CATALOGUE_TABLES } from '../../../database/schema.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
-import { end, type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
+import {
+  end,
+  makeFolder,
+  type ProxyProgram,
+  startProxyProgram,
+  testKey,
+} from '../../support/product.ts';
 import { type FrontClientRequest, startFrontClients } from '../../support/servers/front-clients.ts';
 import {
   openHttp2,

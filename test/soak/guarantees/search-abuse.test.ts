@@ -9,7 +9,7 @@ import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
 import { IS_FULL, printFigure } from '../rounds.ts';
-import { median } from '../support/measure.ts';
+import { median } from '../support/median.ts';
 
 const PROMISE = 'Search cannot be abused';
 const GAMES = IS_FULL ? 150_000 : 50_000;
