@@ -3,7 +3,6 @@
  * the functions that make the folders under `test/fixtures/` from it. The same rows give the same
  * bytes.
  */
-import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import {
   cpSync,
@@ -33,7 +32,7 @@ import {
 } from '../../format/layout.ts';
 import { encodeManifest, type Manifest } from '../../format/manifest.ts';
 import { encodeStatus, parseStatus } from '../../format/status-file.ts';
-import { COMPILE_CACHE } from '../support/processes.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
 import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
 
@@ -49,7 +48,6 @@ export const FIXTURE_SETTINGS = {
 };
 
 const HUGE = '9223372036854775807';
-const GENERATOR = path.join(import.meta.dirname, '../../generator/cli/main.ts');
 
 /** Every row of the fixtures' catalogue, without its keys. */
 export function fixtureCatalogue(): Catalogue {
@@ -134,18 +132,14 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
     }
     await database.close();
     // --force: in so few rows, one row that is left out is more than 1 %.
-    const { status, stderr } = spawnSync(process.execPath, [GENERATOR, '--force'], {
-      cwd: work,
-      env: {
-        PATH: process.env.PATH,
-        ...COMPILE_CACHE,
-        ...FIXTURE_SETTINGS,
-        DATABASE_URL: url,
-        SNAPSHOTS_DIR: snapshotsDir,
-      },
-      encoding: 'utf8',
+    let errors = '';
+    const code = await runGenerator({
+      words: ['--force'],
+      variables: () => ({ ...FIXTURE_SETTINGS, DATABASE_URL: url, SNAPSHOTS_DIR: snapshotsDir }),
+      stdout: { write() {} },
+      stderr: { write: (text) => (errors += text) },
     });
-    if (status !== 0) throw new Error(`The generator ended with ${status}:\n${stderr}`);
+    if (code !== 0) throw new Error(`The generator ended with ${code}:\n${errors}`);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -307,8 +307,8 @@ describe('rows that break the contract', () => {
   const paths = ['', ' ', 'javascript:alert(1)', 'file:///etc/passwd', 'a\nb.jpg', '../../x.jpg'];
 
   async function makeFaulty(): Promise<string> {
-    const files = Array.from({ length: 1000 }, (_, i): Row => {
-      return [i + 1, (i % 900) + 1, null, null, null, null, null, `${i}.jpg`];
+    const files = Array.from({ length: 9 }, (_, i): Row => {
+      return [i + 1, i + 1, null, null, null, null, null, `${i}.jpg`];
     });
     const bad = paths.map((value, i): Row => [2001 + i, 1, null, null, null, null, null, value]);
     const orphans: Row[] = [
@@ -318,14 +318,14 @@ describe('rows that break the contract', () => {
       [3004, 1, null, null, -1, null, null, 'width.jpg'],
       [3005, 1, null, null, null, 'tall', null, 'height.jpg'],
     ];
-    const catalogue = plainCatalogue(900, faults);
+    const catalogue = plainCatalogue(9, faults);
     return makeSqlite({ ...catalogue, coverFiles: [...files, ...bad, ...orphans] });
   }
 
   test('are left out, counted, listed and warned about', async () => {
     const url = await makeFaulty();
     const dir = newSnapshots();
-    const { stderr, stdout } = await generate(url, dir, ['--json']);
+    const { stderr, stdout } = await generate(url, dir, ['--json', '--force']);
     const listed = reportOf(dir).rows as { table: string; id: number; reason: string }[];
     const idsOf = (table: string) =>
       listed.filter((row) => row.table === table).map(({ id }) => id);
@@ -335,7 +335,7 @@ describe('rows that break the contract', () => {
       2001, 2002, 2003, 2004, 2005, 2006, 3001, 3004, 3005,
     ]);
     expect(listed.every(({ reason }) => reason.length > 5)).toBe(true);
-    expect(JSON.parse(stdout).counts).toMatchObject({ games: 900, covers: 900, left_out: 20 });
+    expect(JSON.parse(stdout).counts).toMatchObject({ games: 9, covers: 9, left_out: 20 });
     expect(stderr).toMatch(/slug/);
     expect(stderr).toMatch(/games/);
     expect(currentFile(dir, 'games/one.json')).not.toMatch(/Orphan|Slug|title":""/);
@@ -361,7 +361,7 @@ describe('rows that break the contract', () => {
   test('of two games with the same path, the one with the lower id is kept', async () => {
     const url = await makeDatabase('sqlite');
     const database = await openDatabase(url);
-    await loadCatalogue(database, plainCatalogue(200));
+    await loadCatalogue(database, plainCatalogue(3));
     // A site may offer views, which have no unique keys.
     await database.run('ALTER TABLE games RENAME TO stored_games');
     await database.run(

@@ -1,10 +1,11 @@
 /** The folder of compiled code: whoever can write to it can run code as the generator. */
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { compileCacheIn } from '../../../generator/cli/compile-cache.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 
+beforeEach(() => void vi.stubEnv('NODE_COMPILE_CACHE', undefined));
 afterEach(() => vi.unstubAllEnvs());
 
 test('only the owner may read or write it, whoever could before', () => {

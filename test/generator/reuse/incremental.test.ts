@@ -62,6 +62,7 @@ test('a single changed value equals a full run, whatever files can be linked', a
   const database = await makeTimed('sqlite', 20);
   const [dir, fullDir] = [newSnapshots(), newSnapshots()];
   await run(database, dir);
+  let changes = 0;
   for (const [table, column, value] of [
     ['games', 'description', 'Described'],
     ['games', 'release_year', 1971],
@@ -77,7 +78,7 @@ test('a single changed value equals a full run, whatever files can be linked', a
       cover_files: "WHERE cover_id IN (SELECT id FROM covers WHERE status = 'approved')",
     }[table];
     await database.run(
-      `UPDATE ${table} SET ${column} = ?, updated_at = '2022-02-02 02:02:02'
+      `UPDATE ${table} SET ${column} = ?, updated_at = '2022-02-02 02:02:0${++changes}'
         WHERE id = (SELECT MAX(id) FROM ${table} ${isPublic})`,
       [value],
     );
@@ -85,9 +86,6 @@ test('a single changed value equals a full run, whatever files can be linked', a
     const full = await run(database, fullDir, { isFull: true });
     expect(changed, column).toMatchObject({ outcome: 'published', readAllBecause: null });
     expect(contentOf(dir, changed.id), column).toEqual(contentOf(fullDir, full.id));
-    // The next change must get another time.
-    await database.run(`UPDATE ${table} SET updated_at = '2020-01-01 00:00:00'`);
-    await run(database, dir);
   }
   await database.close();
 });

@@ -1,0 +1,277 @@
+/**
+ * No partial export is ever published. The tests cut the connection to the database at any byte, kill
+ * its query, and alter tables during the read. A successful run has published every row; a failed run
+ * has published nothing and gives the reason. No run hangs.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { CATALOGUE_TABLES } from '../../../database/schema.ts';
+import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { makeRandom, type Random } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeDatabase, sharedMariaDb } from '../../support/databases.ts';
+import { type Finished, generate } from '../../support/product.ts';
+import { type Cut, startTcpProxy, type TcpProxy } from '../../support/servers/tcp-proxy.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  expectOneClearLine,
+  finishInTime,
+  newSnapshots,
+  startGenerator,
+} from '../../support/wholeness.ts';
+import { printFigure, rounds } from '../rounds.ts';
+
+const TABLES = Object.keys(CATALOGUE_TABLES);
+
+interface Source {
+  readonly url: string;
+  /** The id of the first generation of the whole catalogue. */
+  readonly wholeId: string;
+  /** How many bytes a whole run exchanges with the server. */
+  readonly bytes: number;
+}
+
+/** The address through the proxy, with a timeout of one second. */
+function urlThrough(url: string, { port }: TcpProxy): string {
+  const through = new URL(url);
+  through.port = String(port);
+  return `${through.href}?timeout=1`;
+}
+
+/** @param changes statements that are run on the database */
+async function makeSource(games: number, ...changes: string[]): Promise<Source> {
+  const url = await makeDatabase('mysql');
+  const database = await openDatabase(url);
+  await loadCatalogue(database, seededCatalogue({ games, seed: 12, platforms: 8 }));
+  for (const sql of changes) await database.run(sql);
+  await database.close();
+  const proxy = await startTcpProxy((await sharedMariaDb()).port);
+  const dir = newSnapshots();
+  await generate(urlThrough(url, proxy), dir);
+  await proxy.stop();
+  return { url, wholeId: currentId(dir) as string, bytes: proxy.bytes() };
+}
+
+/**
+ * Runs the generator with an empty folder. After `limit` bytes no more pass, and `meddle` is called.
+ * @returns whether it published, and its error message if it failed
+ */
+async function runWith(
+  { url, wholeId }: Source,
+  limit: number,
+  meddle: (proxy: TcpProxy) => Promise<void> | void,
+): Promise<{ ended: Finished; isPublished: boolean; fault: string; seconds: number }> {
+  const proxy = await startTcpProxy((await sharedMariaDb()).port, limit);
+  const dir = newSnapshots();
+  const began = performance.now();
+  const child = startGenerator(urlThrough(url, proxy), dir);
+  const [ended] = await Promise.all([
+    finishInTime(child),
+    Promise.race([
+      proxy.reached.then(() => meddle(proxy)),
+      new Promise((resolve) => child.once('exit', resolve)),
+    ]),
+  ]);
+  await proxy.stop();
+  const seconds = (performance.now() - began) / 1000;
+  const isPublished = currentId(dir) !== undefined;
+  // A partial catalogue would have another id.
+  expect(idsOnDisk(dir), ended.stderr).toEqual(isPublished ? [wholeId] : []);
+  if (isPublished) await expectCurrentVerifies(dir);
+  if (readdirSync(dir).includes('generations')) expectNoDebris(dir);
+  let fault = '';
+  if (ended.code === 0) expect(isPublished).toBe(true);
+  else {
+    fault = expectOneClearLine(ended);
+    expect(fault.length, fault).toBeGreaterThan(30);
+  }
+  rmSync(dir, { recursive: true });
+  return { ended, isPublished, fault, seconds };
+}
+
+/** A random byte of a run, often one of the first, when connections start, or of the last. */
+function pickByte(random: Random, bytes: number): number {
+  const share = random.next();
+  if (share < 0.25) return 1 + random.below(6_000);
+  if (share < 0.35) return bytes - random.below(1_000);
+  return 1 + random.below(bytes);
+}
+
+const CUTS = rounds(8, 200);
+
+test(`a run whose connection is cut publishes all or nothing, ends and gives the reason (${CUTS} cuts)`, {
+  timeout: 3_600_000,
+}, async () => {
+  const source = await makeSource(400);
+  const random = makeRandom(21);
+  const figures = { failed: 0, late: 0, whole: 0, slowest: 0 };
+  for (let run = 0; run < CUTS; run++) {
+    const how = random.pick<Cut>(['end', 'reset', 'silence']);
+    const isPermanent = random.happens(0.5);
+    const byte = pickByte(random, source.bytes);
+    const what = `${how}${isPermanent ? ' permanently' : ''} at byte ${byte}`;
+    const { ended, isPublished, fault, seconds } = await runWith(source, byte, (proxy) =>
+      proxy.cut(how, isPermanent),
+    ).catch((cause) => {
+      throw new Error(`${what}: ${(cause as Error).message}`, { cause });
+    });
+    figures.slowest = Math.max(figures.slowest, seconds);
+    if (ended.code === 0) figures.whole++;
+    else {
+      // The message names the server.
+      expect(fault, what).toMatch(/127\.0\.0\.1:\d+/);
+      if (isPublished) figures.late++;
+      else figures.failed++;
+    }
+  }
+  expect(figures.failed).toBeGreaterThan(CUTS / 2);
+  printFigure(
+    'No torn or cut export (cuts)',
+    `${CUTS} cuts over ${source.bytes} bytes: ${figures.failed} runs failed and published nothing, ${figures.late} failed after publishing, ${figures.whole} succeeded; 0 partial, 0 hangs, the slowest ended after ${figures.slowest.toFixed(1)} s`,
+  );
+});
+
+/** How long a text of each game is, so that all are more than servers and sockets buffer. */
+const LONG = 8_000;
+
+/** A byte within the games, when the server still has more to send than fits into any buffer. */
+function pickMidRead(random: Random, { bytes }: Source): number {
+  return Math.floor(bytes * (0.05 + 0.45 * random.next()));
+}
+
+/** The session of the run: the other session of this database, preferably one with a query. */
+async function findSession(other: Database): Promise<number> {
+  const [[id] = []] = await other.rows(
+    `SELECT id FROM information_schema.processlist
+     WHERE db = DATABASE() AND id <> CONNECTION_ID() ORDER BY command = 'Query' DESC LIMIT 1`,
+  );
+  return Number(id);
+}
+
+const TIMES = rounds(3, 60);
+const backup = (table: string) => `whole_${table}`;
+const DDL = [
+  'ALTER TABLE % ADD COLUMN extra INT NULL',
+  'ALTER TABLE % ADD COLUMN extra INT NULL FIRST, ALGORITHM = COPY',
+  'ALTER TABLE % FORCE',
+  'ALTER TABLE % CHANGE COLUMN id identity BIGINT UNSIGNED',
+  'ALTER TABLE % ENGINE = Aria',
+  'TRUNCATE TABLE %',
+  'DROP TABLE %',
+] as const;
+
+describe('a run publishes all or nothing and ends, if during its read', () => {
+  let source: Source;
+  let other: Database;
+
+  beforeAll(async () => {
+    source = await makeSource(2_000, `UPDATE games SET description = REPEAT('x', ${LONG})`);
+    other = await openDatabase(source.url);
+    for (const table of TABLES) {
+      await other.run(`CREATE TABLE ${backup(table)} LIKE ${table}`);
+      await other.run(`INSERT INTO ${backup(table)} SELECT * FROM ${table}`);
+    }
+    return () => other.close();
+  });
+
+  test.each(['KILL CONNECTION', 'KILL QUERY'])(
+    `%s ends its query or connection (${TIMES} times)`,
+    {
+      timeout: 3_600_000,
+    },
+    async (kill) => {
+      const random = makeRandom(kill.length);
+      const figures = { failed: 0, whole: 0 };
+      for (let run = 0; run < TIMES; run++) {
+        const { ended } = await runWith(source, pickMidRead(random, source), async (proxy) => {
+          await other.run(`${kill} ${await findSession(other)}`);
+          proxy.resume();
+        });
+        if (ended.code === 0) figures.whole++;
+        else figures.failed++;
+      }
+      expect(figures.failed).toBeGreaterThan(0);
+      printFigure(
+        `No torn or cut export (${kill})`,
+        `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs`,
+      );
+    },
+  );
+
+  test(`a table is altered, truncated or dropped (${TIMES * 2} times)`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const random = makeRandom(5);
+    const figures = { failed: 0, whole: 0 };
+    const faults = new Set<string>();
+    for (let run = 0; run < TIMES * 2; run++) {
+      const table = random.pick(TABLES);
+      const ddl = random.pick(DDL).replace('%', table);
+      let altered: Promise<unknown> = Promise.resolve();
+      const { ended, fault } = await runWith(source, pickMidRead(random, source), async (proxy) => {
+        // The statement may have to wait for the run.
+        altered = other.run(ddl).catch((error: Error) => error);
+        await Promise.race([altered, pause(100)]);
+        proxy.resume();
+      });
+      expect(await altered, ddl).not.toBeInstanceOf(Error);
+      if (ended.code === 0) figures.whole++;
+      else figures.failed++;
+      if (fault !== '') faults.add(fault.replace(/^query of \S+ on \S+: /, ''));
+      await other.run(`DROP TABLE IF EXISTS ${table}`);
+      await other.run(`CREATE TABLE ${table} LIKE ${backup(table)}`);
+      await other.run(`INSERT INTO ${table} SELECT * FROM ${backup(table)}`);
+    }
+    expect(figures.failed).toBeGreaterThan(0);
+    printFigure(
+      'No torn or cut export (ALTER, TRUNCATE and DROP TABLE)',
+      `${TIMES * 2} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs. Messages: ${[...faults].join(' | ')}`,
+    );
+  });
+});
+
+describe('while alternative titles are read', () => {
+  let source: Source;
+  let other: Database;
+
+  beforeAll(async () => {
+    source = await makeSource(
+      2_000,
+      'CREATE TABLE game_titles (game_id BIGINT UNSIGNED PRIMARY KEY, title TEXT)',
+      // Signs, which are not words, so that the search index stays small.
+      `INSERT INTO game_titles SELECT id, CONCAT(id, REPEAT('-', 2 * ${LONG})) FROM games`,
+    );
+    other = await openDatabase(source.url);
+    return () => other.close();
+  });
+
+  test.each(['KILL CONNECTION', 'KILL QUERY'])(
+    `${TIMES} times %s`,
+    { timeout: 3_600_000 },
+    async (kill) => {
+      const random = makeRandom(kill.length);
+      const figures = { failed: 0, later: 0 };
+      for (let run = 0; run < TIMES; run++) {
+        // Nearly all bytes are those of the titles. The server may have sent the rest to a large buffer.
+        const byte = Math.floor(source.bytes * (0.1 + 0.3 * random.next()));
+        const { ended } = await runWith(source, byte, async (proxy) => {
+          await other.run(`${kill} ${await findSession(other)}`);
+          proxy.resume();
+        });
+        expect(ended.stderr).toContain('reading covers: ');
+        if (ended.stderr.includes('reading game_titles: ')) figures.later++;
+        else figures.failed++;
+      }
+      expect(figures.failed).toBeGreaterThan(0);
+      printFigure(
+        `No torn or cut export (${kill}, alternative titles)`,
+        `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.later} had them all; 0 partial, 0 hangs`,
+      );
+    },
+  );
+});
