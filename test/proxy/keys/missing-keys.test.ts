@@ -5,18 +5,19 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { LARGEST_KEYS_FILE } from '../../../format/keys-file.ts';
 import { KEYS_FILE } from '../../../format/layout.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { makeContractChecker } from '../../support/openapi.ts';
 import { QUICK_POLLS, UNPRIVILEGED } from '../../support/processes.ts';
 import {
-  type ProxyProgram,
+  NEVER,
+  type RunningProxy,
   send,
+  startProxy,
   startProxyProgram,
   testKey,
-  until,
   writeKeys,
 } from '../../support/product.ts';
 
@@ -27,20 +28,41 @@ const contract = makeContractChecker();
 
 let dir: string;
 let file: string;
-let proxy: ProxyProgram;
 
 beforeEach(async () => {
   dir = await makeSampleSnapshots();
   file = path.join(dir, KEYS_FILE);
   rmSync(file);
-  proxy = await startProxyProgram(dir, QUICK_POLLS, UNPRIVILEGED);
-});
-afterEach(async () => {
-  chmodSync(dir, 0o700);
-  await proxy.stop();
 });
 
-const owner = `uid ${process.getuid?.()} and gid ${process.getgid?.()}`;
+const start = () => startProxy(dir, {}, NEVER);
+const ask = (proxy: RunningProxy) => send(proxy.url + STATS, { headers });
+
+const INFO = 30;
+const WARNING = 40;
+
+/** Clients get 503, and operators the cause: in `/readyz`, and once in the log. */
+async function expectCause(proxy: RunningProxy, cause: string, level: number): Promise<void> {
+  const { status, json } = await proxy.readyz();
+  expect([status, json.ready, json.keys]).toEqual([503, false, null]);
+  expect(json.keys_error).toContain(cause);
+  expect(json.snapshot).not.toBe(null);
+
+  const reply = await ask(proxy);
+  expect([reply.status, reply.text]).toEqual([503, '{"error":"No API keys yet"}']);
+  expect(reply.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  contract.check('GET', STATS, reply.status, reply.headers, reply.text);
+
+  const lines = proxy
+    .log()
+    .split('\n')
+    .filter((line) => /requests with a key get 503/i.test(line));
+  const told = lines
+    .map((line) => JSON.parse(line))
+    .filter(({ err, msg }) => (err?.message ?? msg).startsWith(cause));
+  expect(told.map((line) => line.level)).toEqual([level]);
+}
+
 const faults: [string, () => void, () => string][] = [
   ['absent', () => {}, () => `There is no keys.json in ${dir}.`],
   ['not JSON', () => writeFileSync(file, '{'), () => 'keys.json is damaged: it is not JSON.'],
@@ -55,78 +77,62 @@ const faults: [string, () => void, () => string][] = [
     () => execFileSync('mkfifo', [file]),
     () => 'keys.json is a named pipe, not a regular file.',
   ],
-  [
-    'one that the proxy may not read',
-    () => writeFileSync(file, '', { mode: 0o200 }),
-    () =>
-      `keys.json cannot be read: permission denied. ${file} has mode 0200 and belongs to ${owner}; this program runs as ${owner}.`,
-  ],
-  [
-    'in a folder that the proxy may not enter',
-    () => chmodSync(dir, 0o600),
-    () =>
-      `keys.json cannot be read: permission denied. ${dir} has mode 0600 and belongs to ${owner}; this program runs as ${owner}.`,
-  ],
 ];
 
-const INFO = 30;
-const WARNING = 40;
-
-describe('keys.json is', () => {
-  test.each(faults)('%s: clients get 503, and operators the cause', async (name, damage, why) => {
+test.each(faults)(
+  'keys.json is %s: clients get 503, and operators the cause',
+  async (name, damage, why) => {
     damage();
-    const ready = () => proxy.readyz();
-    await until(async () => (await ready()).json.keys_error?.startsWith(why()));
-    const { status, json } = await ready();
-    expect([status, json.ready, json.keys]).toEqual([503, false, null]);
-    expect(json.snapshot).not.toBe(null);
-
-    const reply = await send(proxy.url + STATS, { headers });
-    expect([reply.status, reply.text]).toEqual([503, '{"error":"No API keys yet"}']);
-    expect(reply.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-    contract.check('GET', STATS, reply.status, reply.headers, reply.text);
-
-    const told = () =>
-      proxy
-        .log()
-        .split('\n')
-        .filter((line) => /requests with a key get 503/i.test(line))
-        .map((line) => JSON.parse(line))
-        .find(({ err, msg }) => (err?.message ?? msg).startsWith(why()));
-    await until(() => told() !== undefined);
+    const proxy = await start();
+    await proxy.refresh();
     // Before the first export, a missing file is no fault.
-    expect(told().level).toBe(name === 'absent' ? INFO : WARNING);
-
-    chmodSync(dir, 0o700);
+    await expectCause(proxy, why(), name === 'absent' ? INFO : WARNING);
     rmSync(file, { recursive: true, force: true });
     writeKeys(dir, [key]);
-    await until(async () => (await send(proxy.url + STATS, { headers })).status === 200);
-    expect((await ready()).json).toMatchObject({ ready: true, keys: 1, keys_error: null });
-  });
+    await proxy.refresh();
+    expect((await ask(proxy)).status).toBe(200);
+    expect((await proxy.readyz()).json).toMatchObject({ ready: true, keys: 1, keys_error: null });
+    await proxy.stop();
+  },
+);
+
+test('keys.json may not be read, or its folder not be entered', async () => {
+  const owner = `uid ${process.getuid?.()} and gid ${process.getgid?.()}`;
+  const denied = (place: string, mode: string) =>
+    `keys.json cannot be read: permission denied. ${place} has mode ${mode} and belongs to ${owner}; this program runs as ${owner}.`;
+  writeFileSync(file, '', { mode: 0o200 });
+  const proxy = await startProxyProgram(dir, QUICK_POLLS, UNPRIVILEGED);
+  await expectCause(proxy, denied(file, '0200'), WARNING);
+  try {
+    chmodSync(dir, 0o600);
+    await proxy.logged(denied(dir, '0600'));
+    await expectCause(proxy, denied(dir, '0600'), WARNING);
+  } finally {
+    chmodSync(dir, 0o700);
+  }
+  await proxy.kill();
 });
 
 test('known keys stay valid if the file can no longer be read', async () => {
   writeKeys(dir, [key]);
-  await until(async () => (await send(proxy.url + STATS, { headers })).status === 200);
+  const proxy = await start();
+  expect((await ask(proxy)).status).toBe(200);
   writeFileSync(file, 'x');
-  const ready = () => proxy.readyz();
-  await until(async () => (await ready()).json.keys_error !== null);
-  const { status, json } = await ready();
+  await proxy.refresh();
+  const { status, json } = await proxy.readyz();
   expect([status, json.ready, json.keys]).toEqual([200, true, 1]);
   expect(json.keys_error).toBe('keys.json is damaged: it is not JSON.');
-  expect((await send(proxy.url + STATS, { headers })).status).toBe(200);
+  expect((await ask(proxy)).status).toBe(200);
   expect(proxy.log()).toContain('the last known keys stay valid');
+  await proxy.stop();
 });
 
 test('every serving thread gives the same error', async () => {
-  const several = await startProxyProgram(dir, { PROXY_THREADS: '3' });
-  const texts = new Set<string>();
-  await until(async () => (await several.readyz()).json.snapshot !== null);
-  for (let i = 0; i < 30; i++) {
-    texts.add(
-      (await send(several.url + STATS, { headers: { ...headers, connection: 'close' } })).text,
-    );
-  }
+  const several = await startProxy(dir, { PROXY_THREADS: '2' }, NEVER);
+  const closing = { ...headers, connection: 'close' };
+  const ask = () => send(several.url + STATS, { headers: closing });
+  const replies = await Promise.all(Array.from({ length: 20 }, ask));
+  const texts = new Set(replies.map(({ text }) => text));
   expect([...texts]).toEqual(['{"error":"No API keys yet"}']);
   await several.stop();
 });

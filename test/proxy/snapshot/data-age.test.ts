@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { GAME_INDEX, STATUS_FILE } from '../../../format/layout.ts';
 import { parseStatus } from '../../../format/status-file.ts';
 import {
@@ -23,15 +22,8 @@ import {
   generationDir,
   pointCurrentTo,
 } from '../../../store/generations/generations.ts';
-import {
-  finish,
-  generate,
-  type ProxyProgram,
-  runCommand,
-  startProxyProgram,
-  until,
-} from '../../support/product.ts';
-import { makeChanging, newSnapshots, startGenerator, statusOf } from '../../support/wholeness.ts';
+import { generate, NEVER, type OwnProxy, runSnapshots, startProxy } from '../../support/product.ts';
+import { makeChanging, newSnapshots, runGenerator, statusOf } from '../../support/wholeness.ts';
 
 const HOUR = 3600;
 /** In seconds, longer than any step of these tests. */
@@ -39,8 +31,6 @@ const TOLERANCE = 600;
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 const statusFile = (dir: string) => path.join(dir, STATUS_FILE);
-const snapshot = (dir: string, ...args: string[]) =>
-  runCommand(runSnapshot, args, { SNAPSHOTS_DIR: dir });
 
 /** Sets when a generation was published, and when it was last found to agree with the database. */
 function moveTimes(dir: string, id: string, published: number, agreed: number): void {
@@ -71,10 +61,11 @@ beforeAll(async () => {
   moveTimes(dir, newer, 4 * HOUR, 2 * HOUR);
 });
 
-/** Waits until a generation is served. @returns its age in `/readyz`, compared with the metrics */
-async function ageOf(proxy: ProxyProgram, id: string): Promise<number> {
-  await until(async () => (await proxy.readyz()).json.snapshot === id);
-  const age: number = (await proxy.readyz()).json.snapshot_age_seconds;
+/** @returns the age of the served generation in `/readyz`, compared with the metrics */
+async function ageOf(proxy: OwnProxy, id: string): Promise<number> {
+  await proxy.refresh();
+  const { snapshot, snapshot_age_seconds: age } = (await proxy.readyz()).json;
+  expect(snapshot).toBe(id);
   const metric = Number(/^snapshot_age_seconds (\d+)$/m.exec(await proxy.metrics())?.[1]);
   expect(Math.abs(metric - age)).toBeLessThan(TOLERANCE);
   return age;
@@ -85,21 +76,21 @@ function expectAbout(age: number, expected: number): void {
 }
 
 test('the age is that of the current generation after a run, a rollback, a resume and a refusal', async () => {
-  const proxy = await startProxyProgram(dir);
+  const proxy = await startProxy(dir, {}, NEVER);
   expectAbout(await ageOf(proxy, newer), 2 * HOUR);
 
   // A run without changes resets the age of the generation.
   await generate(database.url, dir);
   expectAbout(await ageOf(proxy, newer), 0);
 
-  await snapshot(dir, 'rollback', older);
+  await runSnapshots(dir, 'rollback', older);
   const again = currentId(dir) as string;
   expectAbout(await ageOf(proxy, again), 5 * HOUR);
   // A refused run does not reset the age.
-  expect((await finish(startGenerator(database.url, dir))).code).toBe(3);
+  expect((await runGenerator(database.url, dir)).code).toBe(3);
   expectAbout(await ageOf(proxy, again), 5 * HOUR);
 
-  await snapshot(dir, 'resume');
+  await runSnapshots(dir, 'resume');
   await database.change();
   await generate(database.url, dir);
   const third = currentId(dir) as string;
@@ -107,15 +98,12 @@ test('the age is that of the current generation after a run, a rollback, a resum
   moveTimes(dir, third, 3 * HOUR, 3 * HOUR);
 
   // The next generation is damaged before the proxy opens it, so the previous one is still served.
-  proxy.child.kill('SIGSTOP');
   await database.change();
   await generate(database.url, dir);
   const fourth = currentId(dir) as string;
   truncateSync(path.join(generationDir(dir, fourth), GAME_INDEX), 10);
-  proxy.child.kill('SIGCONT');
-  const refused = async () => (await proxy.readyz()).json.refused;
-  await until(async () => (await refused())?.id === fourth);
   expectAbout(await ageOf(proxy, third), 3 * HOUR);
+  expect((await proxy.readyz()).json.refused.id).toBe(fourth);
   await proxy.stop();
 });
 
@@ -123,7 +111,7 @@ test('without a usable status file the age is the time since the generation was 
   pointCurrentTo(dir, older);
   utimesSync(generationDir(dir, older), ago(9 * HOUR), ago(9 * HOUR));
   const good = readFileSync(statusFile(dir), 'utf8');
-  const proxy = await startProxyProgram(dir);
+  const proxy = await startProxy(dir, {}, NEVER);
   expectAbout(await ageOf(proxy, older), 5 * HOUR);
   const { agreed: _, ...olderForm } = JSON.parse(good);
   const wrong: (() => void)[] = [
@@ -168,7 +156,7 @@ test('the status file names only existing generations', async () => {
     await database.change();
     await generate(database.url, dir);
   }
-  await snapshot(dir, 'prune', '--keep', '2');
+  await runSnapshots(dir, 'prune', '--keep', '2');
   await generate(database.url, dir);
   expect(statusOf(dir).agreed).toHaveLength(2);
 });

@@ -9,6 +9,7 @@ import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
 import { generate, makeFolder, type TestKey, writeKeys } from '../../support/product.ts';
 
 /** A catalogue with a mark in every platform, game and cover, so that all its bodies differ from others. */
@@ -36,6 +37,7 @@ export async function makeGenerations(
   const name = [games, ...marks].join();
   const original = made.get(name) ?? generateMarked(games, marks);
   made.set(name, original);
+  atEndOfFile(() => made.delete(name));
   const dir = path.join(makeFolder(), 'snapshots');
   cpSync(await original, dir, { recursive: true, verbatimSymlinks: true });
   writeKeys(dir, [key]);

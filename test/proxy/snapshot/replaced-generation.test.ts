@@ -21,7 +21,16 @@ function open(snapshotsDir: string, id: string, current?: OpenedFiles): OpenedFi
   return files;
 }
 
-async function makeTwo(change: string) {
+/** Two generations, of which the second has a change. They are made once for each change. */
+const made = new Map<string, ReturnType<typeof generateTwo>>();
+
+function makeTwo(change: string): ReturnType<typeof generateTwo> {
+  const two = made.get(change) ?? generateTwo(change);
+  made.set(change, two);
+  return two;
+}
+
+async function generateTwo(change: string) {
   const url = await makeSampleSqlite();
   const dir = newSnapshots();
   await generate(url, dir);
@@ -79,7 +88,7 @@ function buffersIn(value: unknown): unknown[] {
 }
 
 test('a file that was damaged since is found, although it is linked', async () => {
-  const { dir, before, after } = await makeTwo("description = 'Changed'");
+  const { dir, before, after } = await generateTwo("description = 'Changed'");
   const current = open(dir, before);
   const file = path.join(generationDir(dir, after), 'search.json');
   const content = readFileSync(file);
