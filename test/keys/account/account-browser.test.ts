@@ -154,7 +154,9 @@ async function everythingWritten(): Promise<string> {
   return kept.join('\n');
 }
 
-test('a key is requested, approved, revealed, used, rotated and revoked', async () => {
+test('a key is requested, approved, revealed, used, rotated and revoked', {
+  timeout: 120_000,
+}, async () => {
   await asOwner.goto(`${proxy.url}/`);
   await asOwner.getByRole('link', { name: 'Request an API key' }).click();
   await look(asOwner, 'sign-in');
@@ -219,29 +221,13 @@ test('a key is requested, approved, revealed, used, rotated and revoked', async 
   expect([key, second].filter((raw) => kept.includes(raw))).toEqual([]);
 });
 
-test('the owner of a rejected request sees the reason', async () => {
-  await request(asOwner, 'Something else <b>entirely</b>');
-  await asModerator.goto(`${proxy.url}/moderation/api-keys`);
-  await asModerator.getByLabel('Reason').fill('The website is <i>empty</i>.');
-  await asModerator.getByRole('button', { name: 'Reject' }).click();
-  await statusOf(asModerator, 'rejected');
-  expect(await mailWith(owner.email, '> The website is <i>empty</i>.')).not.toBe('');
-  await asOwner.goto(`${proxy.url}/account/api-keys`);
-  await asOwner.locator('summary', { hasText: 'Revoked, rejected and withdrawn' }).click();
-  const reason = asOwner.locator('dd', { hasText: 'The website is <i>empty</i>.' });
-  await reason.waitFor();
-  expect(await reason.isVisible()).toBe(true);
-  await look(asOwner, 'rejected');
-});
-
 test('everything works without scripts', async () => {
   const plain = await visits.open({ javaScriptEnabled: false });
-  const reviewer = await visits.open({ javaScriptEnabled: false });
   await signIn(plain, other.email);
   await request(plain, 'A reader for the terminal');
-  await signIn(reviewer, moderator.email);
-  await reviewer.getByRole('button', { name: 'Approve' }).click();
-  await statusOf(reviewer, 'approved');
+  await asModerator.goto(`${proxy.url}/moderation/api-keys`);
+  await asModerator.getByRole('button', { name: 'Approve' }).click();
+  await statusOf(asModerator, 'approved');
   await plain.goto(`${proxy.url}/account/api-keys`);
   await plain.getByRole('button', { name: 'Reveal key' }).click();
   const key = await shownKey(plain);
@@ -281,15 +267,18 @@ test('texts of strangers break neither the markup nor the width of a page', asyn
   await look(stranger, 'hostile', DARK_PHONE);
   await asModerator.goto(`${proxy.url}/moderation/api-keys`);
   await asModerator.getByText(MARKUP).first().waitFor();
-  await look(asModerator, 'hostile-queue');
+  expect(await isTooWide(asModerator)).toBe(false);
   const decision = asModerator.locator('.card', { hasText: evil.email });
   await decision.getByLabel('Reason').fill(`${MARKUP}${'i'.repeat(500)}`);
   await decision.getByRole('button', { name: 'Reject' }).click();
   await statusOf(asModerator, 'rejected');
   await stranger.goto(`${proxy.url}/account/api-keys`);
   await stranger.locator('summary', { hasText: 'Revoked, rejected and withdrawn' }).click();
-  await stranger.locator('dd', { hasText: `${MARKUP}iii` }).waitFor();
-  await asModerator.getByRole('link', { name: 'Request 5' }).first().click();
+  const reason = stranger.locator('dd', { hasText: `${MARKUP}iii` });
+  await reason.waitFor();
+  expect(await reason.isVisible()).toBe(true);
+  await look(stranger, 'rejected');
+  await asModerator.getByRole('link', { name: 'Request 4' }).first().click();
   await asModerator.getByText(`${MARKUP}iii`).first().waitFor();
   expect(await isTooWide(asModerator)).toBe(false);
   expect(await stranger.evaluate('document.querySelectorAll("main img, main script").length')).toBe(
