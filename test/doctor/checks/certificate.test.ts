@@ -11,6 +11,7 @@ import { freePort } from '../../support/servers/ports.ts';
 import { examine } from '../installation.ts';
 
 const DAY_MS = 86_400_000;
+const trusted = getCACertificates();
 const folder = makeFolder();
 const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') };
 let server: Server;
@@ -31,7 +32,10 @@ beforeAll(async () => {
   url = `https://localhost:${(server.address() as AddressInfo).port}`;
 });
 afterAll(() => server.close());
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  setDefaultCACertificates(trusted);
+});
 
 const findingsAt = (address: string) =>
   examine(certificate, { PUBLIC_URL: address }, { programs: ['proxy'] });
@@ -54,11 +58,8 @@ test('an expired certificate is an error that says so', async () => {
 });
 
 test('a trusted certificate that expires soon is a warning', async () => {
-  const trusted = getCACertificates();
   setDefaultCACertificates([...trusted, readFileSync(files.cert, 'utf8')]);
-  const found = await findingsAt(url);
-  setDefaultCACertificates(trusted);
-  expect(found).toMatchObject([
+  expect(await findingsAt(url)).toMatchObject([
     { level: 'warning', text: expect.stringMatching(/expires in [67] days\.$/) },
   ]);
 });

@@ -1,0 +1,91 @@
+/** The admin addresses of programs other than the proxy: health, tasks and metrics, and their tables in OPERATIONS.md. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { makeProgramAdmin } from '../../../program/admin/program-admin.ts';
+import { makeAccounts, makeVisitor, openPages, PEOPLE, signIn } from '../../support/account.ts';
+import { makeDatabase } from '../../support/databases.ts';
+import { makeFolder, ROOT, send } from '../../support/product.ts';
+
+/** The names of a program's own metrics, without those that every Node program has. */
+function namesIn(metrics: string): string[] {
+  return [...metrics.matchAll(/^# TYPE (\S+)/gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => !/^(?:process|nodejs)_/.test(name))
+    .toSorted();
+}
+
+/** The names in one table of OPERATIONS.md. */
+function documentedNames(table: 'account' | 'tasks'): string[] {
+  const text = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+  const [, rows = ''] = new RegExp(`<!-- metrics of ${table} -->\n(.*?)\n\n`, 's').exec(text) ?? [];
+  return [...rows.matchAll(/^\| `([a-z_]+)/gm)].map(([, name = '']) => name).toSorted();
+}
+
+test('a program is ready until one of its tasks fails or it stops', async () => {
+  const admin = makeProgramAdmin({
+    host: '127.0.0.1',
+    port: 0,
+    portVariable: 'SCHEDULE_ADMIN_PORT',
+  });
+  let fault: Error | undefined;
+  const work = admin.tasks.observe('export_keys', async () => {
+    if (fault !== undefined) throw fault;
+  });
+  const url = `http://${await admin.listen()}`;
+  await work();
+  expect((await send(`${url}/healthz`)).json).toEqual({ healthy: true });
+  expect((await send(`${url}/other`)).status).toBe(404);
+  const ready = await send(`${url}/readyz`);
+  expect([ready.status, ready.json]).toEqual([
+    200,
+    {
+      ready: true,
+      stopping: false,
+      tasks: { export_keys: { last_success: expect.any(String), error: null } },
+    },
+  ]);
+  fault = new Error('no database');
+  await expect(work()).rejects.toThrow('no database');
+  const failing = await send(`${url}/readyz`);
+  expect([failing.status, failing.json.tasks.export_keys.error]).toEqual([503, 'no database']);
+  const { text } = await send(`${url}/metrics`);
+  expect(namesIn(text)).toEqual(documentedNames('tasks'));
+  expect(text).toContain('task_runs_total{task="export_keys",outcome="done"} 1\n');
+  expect(text).toContain('task_runs_total{task="export_keys",outcome="failed"} 1\n');
+  expect(text).toContain('task_failing{task="export_keys"} 1\n');
+  fault = undefined;
+  await work();
+  expect((await send(`${url}/readyz`)).status).toBe(200);
+  admin.announceEnd();
+  const ending = await send(`${url}/readyz`);
+  expect([ending.status, ending.json.stopping]).toEqual([503, true]);
+
+  const taken = makeProgramAdmin({
+    host: '127.0.0.1',
+    port: Number(new URL(url).port),
+    portVariable: 'REPLICA_ADMIN_PORT',
+  });
+  await expect(taken.listen()).rejects.toThrow('set REPLICA_ADMIN_PORT to another port');
+  admin.close();
+});
+
+test('the account pages count sign-ins, responses and e-mails, in the metrics that OPERATIONS.md lists', async () => {
+  const databaseUrl = await makeDatabase('sqlite');
+  await makeAccounts(databaseUrl);
+  const mailFolder = makeFolder();
+  const pages = await openPages(databaseUrl, { ACCOUNT_ADMIN_PORT: '0', MAIL_FOLDER: mailFolder });
+  await signIn(makeVisitor(pages.url), PEOPLE.owner.email, mailFolder);
+  await pages.sendMails();
+  const { text } = await send(`${pages.adminUrl}/metrics`);
+  expect(namesIn(text)).toEqual(documentedNames('account'));
+  expect(text).toContain('account_sign_ins_total{outcome="done"} 1\n');
+  expect(text).toContain('account_sign_ins_total{outcome="refused"} 0\n');
+  expect(text).toMatch(/^account_response_seconds_count\{status="303"\} [1-9]/m);
+  expect(text).toContain('account_database_up 1\n');
+  expect(text).toContain('mail_sent_total 1\n');
+  expect(text).toContain('mail_waiting 0\n');
+  expect(text).toContain('account_keys{state="pending"} 0\n');
+  expect((await send(`${pages.adminUrl}/readyz`)).json).toMatchObject({ ready: true });
+  await pages.stop();
+});
