@@ -2,7 +2,7 @@
  * Downloads by slow and stopped clients, and of files that change in the meantime. Each piece is read only
  * when the client has taken the one before, from the file that was checked.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -214,6 +214,22 @@ describe('the pieces of a file', () => {
     for (const each of compressed) await each.return(undefined);
     expect(mayCompress()).toBe(true);
   });
+});
+
+test('a compressed download reads no more of its file than its client takes', async () => {
+  let read = 0;
+  async function* endless(): AsyncGenerator<Buffer> {
+    for (;;) {
+      read++;
+      yield randomBytes(64 * 1024);
+    }
+  }
+  const compressed = gzipPieces(endless());
+  const taken = 5;
+  for (let piece = 0; piece < taken; piece++) await compressed.next();
+  // Some more are in the compressor.
+  expect(read).toBeLessThan(taken + 10);
+  await compressed.return(undefined);
 });
 
 describe('the slots of downloads', () => {

@@ -1,8 +1,8 @@
 /** Requests that no client library would send, over raw sockets. Each gets one clear response, no 5xx. */
-import { connect } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { NEVER, type RunningProxy, startProxy, testKey } from '../../support/product.ts';
+import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;
@@ -13,20 +13,11 @@ beforeAll(async () => {
 });
 
 /** Sends bytes and reads until the server closes. */
-function exchange(text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(proxy.port, '127.0.0.1', () => socket.write(text, 'latin1'));
-    let received = '';
-    socket.setEncoding('latin1').on('data', (part) => {
-      received += part;
-    });
-    socket.setTimeout(10_000, () => reject(new Error(`The connection stays open: ${received}`)));
-    socket.once('error', reject);
-    socket.once('close', () => {
-      socket.destroy();
-      resolve(received);
-    });
-  });
+async function exchange(text: string): Promise<string> {
+  const socket = await openSocket(proxy.port);
+  const received = readToEnd(socket);
+  socket.write(text, 'latin1');
+  return received;
 }
 
 const keyed = (rest = '') => `Host: x\r\nX-Api-Key: ${key.key}\r\n${rest}\r\n`;
