@@ -1,4 +1,5 @@
 /** Measures candidates in turn, and makes tables of their figures. */
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Options {
   /** How many times each candidate is measured. Tables show medians. */
@@ -23,6 +24,8 @@ export interface Findings {
   readonly failures: readonly string[];
 }
 
+/** The name of this checkout among the candidates. */
+export const PRODUCT = 'this product';
 /** After this time, a candidate has failed. */
 const LONGEST_MS = 1_800_000;
 
@@ -56,15 +59,9 @@ export async function measureInTurn(
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const end = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('took too long')), LONGEST_MS);
-  });
-  try {
-    return await Promise.race([work, end]);
-  } finally {
-    clearTimeout(timer);
-  }
+  // Does not keep the process running.
+  const timer = sleep(LONGEST_MS, undefined, { ref: false });
+  return Promise.race([work, timer.then(() => Promise.reject(new Error('it took too long')))]);
 }
 
 /** Starts something when it is first asked for. If it cannot start, everyone who asks gets the error. */
@@ -105,9 +102,9 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Three significant digits; "failed" for NaN. */
+/** Three significant digits; "failed" for what is no number. */
 export function cell(value: number): string {
-  if (Number.isNaN(value)) return 'failed';
+  if (!Number.isFinite(value)) return 'failed';
   if (value >= 100) return Math.round(value).toLocaleString('en');
   return value.toFixed(value >= 10 ? 1 : value >= 1 ? 2 : 3);
 }
@@ -120,9 +117,32 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   );
 }
 
+/** The name of a candidate that does a kind of work. */
+export const nameOf = (work: string, who: string) => `${work}: ${who}`;
+
+/**
+ * The rows of a table with a column for each who does the work. Leaves out rows without a cell.
+ * @param toCell gets the name of a candidate and that of the product for the same work
+ */
+export function crossRows(
+  { found }: Findings,
+  works: readonly string[],
+  columns: readonly string[],
+  toCell: (name: string, product: string) => string,
+): string[][] {
+  const rows = works.map((work) =>
+    columns.map((who) => {
+      const name = nameOf(work, who);
+      return found.has(name) ? toCell(name, nameOf(work, PRODUCT)) : '–';
+    }),
+  );
+  const named = rows.map((cells, index) => [works[index], ...cells]);
+  return named.filter(([, ...cells]) => cells.some((text) => text !== '–'));
+}
+
 /** Markdown about what failed; empty if nothing did. */
 export function failureList({ failures }: Findings): string {
   if (failures.length === 0) return '';
   const lines = failures.map((failure) => `- ${failure.split('\n', 1)[0]}`);
-  return `\n\nFailed, and not in the figures:\n\n${lines.join('\n')}`;
+  return `Failed, and not in the figures:\n\n${lines.join('\n')}`;
 }

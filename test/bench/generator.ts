@@ -2,7 +2,7 @@
  * The generator compared with `mariadb-dump` of the same tables: a full run, and runs after a change. Both connect
  * over TCP and write to the same disk.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
@@ -15,12 +15,14 @@ import {
   failureList,
   measureInTurn,
   medianOf,
+  nameOf,
   type Options,
+  PRODUCT,
   ratioOf,
   table,
   valuesOf,
 } from './figures.ts';
-import { BASELINE, DATABASE, generate, PRODUCT, type Prepared, type Product } from './prepare.ts';
+import { BASELINE, DATABASE, generate, type Prepared, type Product } from './prepare.ts';
 import { endedCpuSeconds } from './processes.ts';
 
 const DUMP = '`mariadb-dump`';
@@ -68,7 +70,8 @@ export async function measureGenerator(prepared: Prepared, options: Options): Pr
       return { seconds, cpu: endedCpuSeconds() - cpu };
     },
   };
-  const candidates = [FULL, ...Object.keys(CHANGES)].flatMap((step) =>
+  const steps = [FULL, ...Object.keys(CHANGES)];
+  const candidates = steps.flatMap((step) =>
     products.map((product): Candidate => {
       const measure = async (round: number) => {
         // All products follow the same change.
@@ -78,18 +81,10 @@ export async function measureGenerator(prepared: Prepared, options: Options): Pr
       return { name: nameOf(step, product.name), measure };
     }),
   );
-  try {
-    return describe(
-      products,
-      await measureInTurn([dump, ...candidates], options, { isWarmedUp: false }),
-    );
-  } finally {
-    await database.close();
-  }
+  const findings = await measureInTurn([dump, ...candidates], options, { isWarmedUp: false });
+  await database.close();
+  return describe(steps, findings);
 }
-
-const nameOf = (step: string, product: string) =>
-  product === PRODUCT ? step : `${step}, ${product}`;
 
 /** @throws Error if a run reads all rows although it need not, or the other way round */
 async function measureRun(
@@ -99,38 +94,40 @@ async function measureRun(
 ): Promise<Figures> {
   const snapshotsDir = path.join(folder, name, 'runs');
   if (isFull) rmSync(snapshotsDir, { recursive: true, force: true });
-  mkdirSync(snapshotsDir, { recursive: true });
   const [cpu, started] = [endedCpuSeconds(), performance.now()];
-  const { peak_memory_mb: memory, read_all_because: reason } = await generate(
-    ...[root, databaseUrl, snapshotsDir],
-  );
+  const result = await generate(root, databaseUrl, snapshotsDir);
   const seconds = (performance.now() - started) / 1000;
+  const reason = result.read_all_because;
   if ((reason !== null) !== isFull) throw new Error(`it has read all rows: ${reason}`);
-  return { seconds, cpu: endedCpuSeconds() - cpu, memory };
+  return { seconds, cpu: endedCpuSeconds() - cpu, memory: result.peak_memory_mb };
 }
 
-function describe(products: readonly Product[], findings: Findings): string {
-  const hasBaseline = products.some(({ name }) => name === BASELINE);
-  const steps = [FULL, ...Object.keys(CHANGES)];
+function describe(steps: readonly string[], findings: Findings): string {
+  const full = nameOf(FULL, PRODUCT);
   const ratios = steps.map((step) => {
-    const ratio = (other: string, figure: string) => cell(ratioOf(findings, step, other, figure));
-    return [
-      step,
-      ...[ratio(DUMP, 'seconds'), ratio(FULL, 'seconds'), ratio(FULL, 'cpu')],
-      ...(hasBaseline ? [ratio(nameOf(step, BASELINE), 'cpu')] : []),
+    const name = nameOf(step, PRODUCT);
+    const baseline = nameOf(step, BASELINE);
+    const compared = [
+      [DUMP, 'seconds'],
+      [full, 'seconds'],
+      [full, 'cpu'],
+      [baseline, 'cpu'],
     ];
+    const cells = compared
+      .filter(([other]) => findings.found.has(other))
+      .map(([other, figure]) => cell(ratioOf(findings, name, other, figure)));
+    return [step, ...cells];
   });
   const figures = [...findings.found.keys()].map((name) => {
     const [seconds, cpu] = ['seconds', 'cpu'].map((one) => cell(medianOf(findings, name, one)));
-    const peaks = valuesOf(findings, name, 'memory');
-    return [name, seconds, cpu, peaks.length === 0 ? '' : cell(Math.max(...peaks))];
+    const peak = Math.max(...valuesOf(findings, name, 'memory'));
+    return [name, seconds, cpu, name === DUMP ? '–' : cell(peak)];
   });
-  const head = ['', `time ÷ ${DUMP}`, 'time ÷ full', 'processor time ÷ full'];
-  return (
-    [
-      'A run after a change reads only what has changed. The processor time is that of the program, without the database server.',
-      table(hasBaseline ? [...head, `processor time ÷ ${BASELINE}`] : head, ratios),
-      table(['', 'time, s', 'processor time, s', 'peak, MB'], figures),
-    ].join('\n\n') + failureList(findings)
-  );
+  const head = ['', `time ÷ ${DUMP}`, 'time ÷ full', 'CPU ÷ full', `CPU ÷ ${BASELINE}`];
+  return [
+    'A run after a change reads only what has changed. CPU is the processor time of the program, without the database server.',
+    table(head.slice(0, ratios[0].length), ratios),
+    table(['', 'time, s', 'CPU, s', 'peak, MB'], figures),
+    failureList(findings),
+  ].join('\n\n');
 }

@@ -42,13 +42,15 @@ async function main(): Promise<void> {
   const ends: (() => unknown)[] = [];
   try {
     const prepared = await prepare(folder, (end) => ends.push(end), games, options.report);
-    const [cpu] = os.cpus();
+    const when = new Date().toISOString().slice(0, 16).replace('T', ' ');
+    const machine = `${os.cpus()[0]?.model.trim()}, ${os.availableParallelism()} cores`;
+    const load = os.loadavg()[0].toFixed(1);
     process.stdout.write(
-      `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${cpu?.model.trim()}, ${os.availableParallelism()} cores, load ${os.loadavg()[0].toFixed(1)}, Node ${process.versions.node}. ${prepared.description}, ${settings.rounds} rounds in turn. Figures are medians.\n`,
+      `${when} UTC, ${machine}, load ${load}, Node ${process.versions.node}. ${prepared.description}, ${settings.rounds} rounds in turn. Figures are medians.\n`,
     );
     for (const part of parts) {
       options.report(`${part} …`);
-      process.stdout.write(`\n## ${part}\n\n${await measure(part, prepared, options)}\n`);
+      process.stdout.write(`\n## ${part}\n\n${(await measure(part, prepared, options)).trim()}\n`);
     }
   } finally {
     for (const end of ends.reverse()) await end();

@@ -17,12 +17,14 @@ import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
 import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
-import { lazily } from './figures.ts';
+import { lazily, PRODUCT } from './figures.ts';
 
 /** A checkout of the product: this one, or an earlier one to compare it with. */
 export interface Product {
   readonly name: string;
   readonly root: string;
+  /** The snapshots folder, with a generation that this checkout has made. */
+  readonly snapshots: () => Promise<string>;
 }
 
 export interface Game {
@@ -48,12 +50,9 @@ export interface Prepared {
   readonly gamesFile: string;
   /** Approved. With one for each measurement, none reaches its limit. */
   readonly keys: readonly string[];
-  /** The snapshots folder with a generation that this product has made. */
-  readonly snapshotsOf: (product: Product) => Promise<string>;
 }
 
 export const DATABASE = 'bench';
-export const PRODUCT = 'this product';
 export const BASELINE = 'baseline';
 const ROOT = path.join(import.meta.dirname, '../..');
 const REQUESTS_PER_MINUTE = 1_000_000;
@@ -103,29 +102,28 @@ export async function prepare(
   const gamesFile = path.join(folder, 'games.jsonl');
   listed.sort((a, b) => (a.title < b.title ? -1 : 1));
   writeFileSync(gamesFile, listed.map((game) => `${JSON.stringify(game)}\n`).join(''));
-  shuffle(listed);
+  const random = makeRandom(1);
+  const shuffled = listed.map((game) => ({ game, at: random.next() })).sort((a, b) => a.at - b.at);
 
   const keys = Array.from({ length: KEYS }, makeKey);
+  const product = (name: string, root: string): Product => {
+    const make = async () => {
+      report(`generating, ${name}`);
+      const snapshotsDir = path.join(folder, name, 'snapshots');
+      await generate(root, databaseUrl, snapshotsDir);
+      writeKeys(snapshotsDir, keys);
+      return snapshotsDir;
+    };
+    return { name, root, snapshots: lazily(make) };
+  };
+  const products = [product(PRODUCT, ROOT)];
   const earlier = process.env.BENCH_BASELINE;
-  const products = [{ name: PRODUCT, root: ROOT }];
-  if (earlier) products.push({ name: BASELINE, root: path.resolve(earlier) });
-  const made = new Map(
-    products.map(({ name, root }) => {
-      const make = async () => {
-        report(`generating, ${name}`);
-        const snapshotsDir = path.join(folder, name, 'snapshots');
-        mkdirSync(snapshotsDir, { recursive: true });
-        await generate(root, databaseUrl, snapshotsDir);
-        writeKeys(snapshotsDir, keys);
-        return snapshotsDir;
-      };
-      return [name, lazily(make)];
-    }),
-  );
+  if (earlier) products.push(product(BASELINE, path.resolve(earlier)));
+  const kind = real === undefined ? 'A seeded' : 'A real';
   return {
-    ...{ folder, atEnd, products, mariaDb, databaseUrl, keys, gamesFile, games: listed },
-    description: `${real === undefined ? 'A seeded' : 'A real'} catalogue of ${listed.length} games`,
-    snapshotsOf: ({ name }) => (made.get(name) as () => Promise<string>)(),
+    ...{ folder, atEnd, products, mariaDb, databaseUrl, keys, gamesFile },
+    games: shuffled.map(({ game }) => game),
+    description: `${kind} catalogue of ${listed.length} games`,
   };
 }
 
@@ -139,20 +137,14 @@ export async function generate(
   databaseUrl: string,
   snapshotsDir: string,
 ): Promise<{ readonly peak_memory_mb: number; readonly read_all_because: string | null }> {
-  const { stdout } = await promisify(execFile)(
-    path.join(root, 'bin/cover-catalogue'),
-    ['generate', '--json'],
-    {
-      // Not the checkout, where a developer's .env would be read.
-      cwd: path.dirname(snapshotsDir),
-      env: {
-        ...SITE,
-        PATH: process.env.PATH,
-        DATABASE_URL: databaseUrl,
-        SNAPSHOTS_DIR: snapshotsDir,
-      },
-    },
-  );
+  mkdirSync(snapshotsDir, { recursive: true });
+  const command = path.join(root, 'bin/cover-catalogue');
+  const { PATH } = process.env;
+  const { stdout } = await promisify(execFile)(command, ['generate', '--json'], {
+    // Not the checkout, where a developer's .env would be read.
+    cwd: snapshotsDir,
+    env: { ...SITE, PATH, DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir },
+  });
   return JSON.parse(stdout);
 }
 
@@ -162,12 +154,4 @@ function writeKeys(snapshotsDir: string, keys: readonly string[]): void {
     state: 'approved' as const,
   }));
   writeFileSync(path.join(snapshotsDir, KEYS_FILE), encodeKeys(entries), { mode: 0o600 });
-}
-
-function shuffle(list: unknown[]): void {
-  const random = makeRandom(1);
-  for (let i = list.length - 1; i > 0; i--) {
-    const j = random.below(i + 1);
-    [list[i], list[j]] = [list[j], list[i]];
-  }
 }

@@ -3,14 +3,16 @@ import { wordsOf } from '../../format/index/words.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import type { Game } from './prepare.ts';
 
+/** What an engine must find in order to answer. */
+export type Needs = 'words' | 'near spellings' | 'rules of the product';
+
+/** Makes the parameters of `/search`. */
+type Make = (sample: Sample, index: number) => Readonly<Record<string, string>>;
+
 export interface QuerySet {
   readonly name: string;
-  /** What an engine must be able to do besides finding words; only the product finds without a word, and joined words. */
-  readonly needs?: 'near spellings' | 'the product';
-  /** It has an order of its own. The other sets are also asked for in the order of relevance. */
-  readonly isSorted?: boolean;
-  /** The parameters of `/search`. */
-  readonly make: (sample: Sample, index: number) => Readonly<Record<string, string>>;
+  readonly needs: Needs;
+  readonly make: Make;
 }
 
 /** What queries are made of. */
@@ -29,89 +31,54 @@ export interface Sample {
 /** The longest query that the product accepts. */
 const LONGEST = 100;
 const WORDS = 8;
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
+const LETTERS = [...'abcdefghijklmnopqrstuvwxyz'];
 
-export const QUERY_SETS: readonly QuerySet[] = [
-  { name: 'full title', make: ({ random, games }) => ({ q: cut(random.pick(games).title) }) },
-  { name: 'rare word', make: ({ random, rare }) => ({ q: random.pick(rare) }) },
-  { name: '"the"', make: (sample) => ({ q: 'the', ...pageOf(sample, 10) }) },
-  {
-    name: 'one letter',
-    make: (sample) => ({ q: latinWord(sample).slice(0, 1), ...pageOf(sample, 10) }),
+const MAKES: Readonly<Record<Needs, Readonly<Record<string, Make>>>> = {
+  words: {
+    'full title': ({ random, games }) => ({ q: cut(random.pick(games).title) }),
+    'rare word': ({ random, rare }) => ({ q: random.pick(rare) }),
+    '"the"': (sample) => ({ q: 'the', ...pageOf(sample, 10) }),
+    'one letter': (sample) => ({ q: latinWord(sample).slice(0, 1), ...pageOf(sample, 10) }),
+    'two letters': (sample) => ({ q: latinWord(sample, 2).slice(0, 2) }),
+    'two words': (sample) => ({ q: words(sample, 2).slice(0, 2).join(' ') }),
+    'word and platform': (sample) => ({ q: latinWord(sample), ...platformOf(sample) }),
+    'by year': (sample) => ({ q: latinWord(sample, 3), sort: 'year_desc' }),
+    'deep page': (sample) => ({ q: commonWord(sample, 30), ...pageOf(sample, 100) }),
+    'hostile: letters': ({ random }) => ({ q: repeat(50, () => random.pick(LETTERS)).join(' ') }),
   },
-  { name: 'two letters', make: (sample) => ({ q: latinWord(sample, 2).slice(0, 2) }) },
-  { name: 'two words', make: (sample) => ({ q: words(sample, 2).slice(0, 2).join(' ') }) },
-  {
-    name: 'near spelling',
-    needs: 'near spellings',
-    make: (sample) => ({ q: misspell(sample, latinWord(sample, 5, 10)) }),
-  },
-  {
-    name: 'word and platform',
-    make: (sample) => ({
-      ...{ q: latinWord(sample), platform: sample.random.pick(sample.games).platform },
+  'near spellings': {
+    'near spelling': (sample) => ({ q: misspell(sample, latinWord(sample, 5, 10)) }),
+    'hostile: misspelt words': (sample) => ({
+      q: cut(repeat(WORDS, () => misspell(sample, latinWord(sample, 8, 11))).join(' ')),
     }),
-  },
-  {
-    name: 'by year',
-    isSorted: true,
-    make: (sample) => ({ q: latinWord(sample, 3), sort: 'year_desc' }),
-  },
-  {
-    name: 'deep page',
-    make: (sample) => ({
-      ...{ q: sample.random.pick(sample.common.slice(0, 30)), ...pageOf(sample, 100) },
-    }),
-  },
-  {
-    name: 'hostile: letters',
-    make: ({ random }) => ({
-      q: Array.from({ length: 50 }, () => random.pick([...LETTERS])).join(' '),
-    }),
-  },
-  {
-    name: 'hostile: misspelt words',
-    needs: 'near spellings',
-    make: (sample) => {
-      const long = sample.common.filter(({ length }) => length >= 8 && length <= 11);
-      const picked = Array.from({ length: WORDS }, () => sample.random.pick(long));
-      return { q: cut(picked.map((word) => misspell(sample, word)).join(' ')) };
-    },
-  },
-  {
-    name: 'hostile: runs',
-    needs: 'near spellings',
-    make: ({ random, common }, index) => {
-      const letter = random.pick([...LETTERS]);
+    'hostile: runs': (sample, index) => {
+      const letter = sample.random.pick(LETTERS);
       // Folding turns the last character into eighteen.
-      const parts = [letter, `${letter.repeat(11)} `, random.pick(common.slice(0, 50)), 'ﷺ'];
+      const parts = [letter, `${letter.repeat(11)} `, commonWord(sample, 50), 'ﷺ'];
       return { q: cut(parts[index % parts.length].repeat(LONGEST)) };
     },
   },
-  {
-    name: 'hostile: joined words',
-    needs: 'the product',
-    make: ({ random, joined }) => ({
-      q: cut(Array.from({ length: LONGEST }, () => random.pick(joined)).join('')),
+  'rules of the product': {
+    'hostile: joined words': ({ random, joined }) => ({
+      q: cut(repeat(LONGEST, () => random.pick(joined)).join('')),
+    }),
+    'platform only': (sample) => ({ ...platformOf(sample), ...pageOf(sample, 10) }),
+    'no word, by year': (sample) => ({
+      ...{ sort: 'year_desc', ...pageOf(sample, Math.ceil(sample.games.length / 50)) },
     }),
   },
-  {
-    name: 'platform only',
-    needs: 'the product',
-    make: (sample) => ({
-      ...{ platform: sample.random.pick(sample.games).platform, ...pageOf(sample, 10) },
-    }),
-  },
-  {
-    name: 'no word, by year',
-    isSorted: true,
-    needs: 'the product',
-    make: (sample) => ({
-      ...pageOf(sample, Math.ceil(sample.games.length / 50)),
-      sort: 'year_desc',
-    }),
-  },
-];
+};
+
+/** All of them, and those without an order of their own also in the order of relevance. */
+export const QUERY_SETS: readonly QuerySet[] = (Object.keys(MAKES) as Needs[]).flatMap((needs) =>
+  Object.entries(MAKES[needs]).flatMap(([name, make]): QuerySet[] => {
+    const plain = { name, needs, make };
+    if (name.endsWith('by year')) return [plain];
+    const byRelevance: Make = (...of) => ({ ...make(...of), sort: 'relevance' });
+    const title = `${name}, by relevance`;
+    return [plain, { name: title, needs: 'rules of the product', make: byRelevance }];
+  }),
+);
 
 export function makeSample(games: readonly Game[]): Sample {
   const counts = new Map<string, number>();
@@ -134,6 +101,12 @@ export function makeSample(games: readonly Game[]): Sample {
     rare: latin.filter(([, count]) => count <= 3).map(([word]) => word),
   };
 }
+
+const repeat = <T>(times: number, make: () => T) => Array.from({ length: times }, make);
+
+const commonWord = ({ random, common }: Sample, most: number) => random.pick(common.slice(0, most));
+
+const platformOf = ({ random, games }: Sample) => ({ platform: random.pick(games).platform });
 
 function pageOf({ random }: Sample, most: number): { page: string } {
   return { page: String(1 + random.below(most)) };
@@ -161,7 +134,7 @@ function misspell({ random, beginnings }: Sample, word: string): string {
   for (;;) {
     const letters = [...word];
     for (let change = word.length < 8 ? 1 : 1 + random.below(2); change > 0; change--) {
-      letters[random.below(letters.length)] = random.pick([...LETTERS]);
+      letters[random.below(letters.length)] = random.pick(LETTERS);
     }
     const misspelt = letters.join('');
     if (!beginnings.has(misspelt)) return misspelt;

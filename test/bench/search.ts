@@ -9,23 +9,32 @@ import { buildFts5 } from './alternatives/search.ts';
 import {
   type Candidate,
   cell,
+  crossRows,
   type Findings,
   failureList,
   lazily,
   measureInTurn,
   medianOf,
+  nameOf,
   type Options,
+  PRODUCT,
   ratioOf,
   table,
   valuesOf,
 } from './figures.ts';
-import { PRODUCT, type Prepared } from './prepare.ts';
+import type { Prepared } from './prepare.ts';
 import { memoryOf } from './processes.ts';
-import { makeSample, QUERY_SETS, type QuerySet, type Sample } from './queries.ts';
-import { type Server, startAlternative, startProduct } from './servers.ts';
+import { makeSample, type Needs, QUERY_SETS, type QuerySet, type Sample } from './queries.ts';
+import { productStarts, type Starts, startAlternative } from './servers.ts';
 
 const FTS5 = 'SQLite FTS5';
 const MINI_SEARCH = 'MiniSearch';
+/** The engines that cannot find something. */
+const UNABLE: Readonly<Record<Needs, readonly string[]>> = {
+  words: [],
+  'near spellings': [FTS5],
+  'rules of the product': [FTS5, MINI_SEARCH],
+};
 const QUERIES = 200;
 /** Slow engines get fewer queries: at least this many, and more until the time is over. */
 const LEAST_QUERIES = 10;
@@ -34,93 +43,44 @@ const MOST_SET_MS = 5000;
 const LONGEST_QUERY_MS = 20_000;
 const PER_PAGE = 50;
 
-interface Set extends QuerySet {
-  readonly engines: readonly string[];
-}
-
 export async function measureSearch(prepared: Prepared, options: Options): Promise<string> {
-  const products = prepared.products.map(({ name }) => name);
-  const loads = new Map<string, { seconds: number; memory: number }>();
-  const starts = startsOf(prepared, loads);
-  const all = [...starts.keys()];
-  const enginesOf = (needs: QuerySet['needs']) => {
-    if (needs === 'the product') return products;
-    return needs === undefined ? all : all.filter((name) => name !== FTS5);
+  const { gamesFile, products, keys } = prepared;
+  const database = path.join(prepared.folder, 'fts5.db');
+  const startEngine = (...words: string[]) => startAlternative(prepared, ['search.ts', ...words]);
+  const starts: Starts = {
+    ...productStarts(prepared),
+    [MINI_SEARCH]: lazily(async () => {
+      const index = path.join(await products[0].snapshots(), CURRENT, MINISEARCH);
+      return startEngine('minisearch', gamesFile, index);
+    }),
+    [FTS5]: lazily(async () => {
+      buildFts5(gamesFile, database);
+      return startEngine('fts5', gamesFile, database);
+    }),
   };
-  const sets = QUERY_SETS.flatMap((set): Set[] => {
-    const plain = { ...set, engines: enginesOf(set.needs) };
-    if (set.isSorted) return [plain];
-    const make: QuerySet['make'] = (...of) => ({ ...set.make(...of), sort: 'relevance' });
-    return [plain, { name: `${set.name}, by relevance`, engines: products, make }];
-  });
+  const all = Object.keys(starts);
   const sample = makeSample(prepared.games);
   const totals = new Map<string, readonly number[]>();
-  const candidates = sets.flatMap((set, number) =>
-    set.engines.map((engine): Candidate => {
-      const start = starts.get(engine) as () => Promise<Server>;
+  const candidates = QUERY_SETS.flatMap((set, number) => {
+    const able = all.filter((engine) => !UNABLE[set.needs].includes(engine));
+    return able.map((engine): Candidate => {
       const measure = async (round: number) => {
-        const { url, pids } = await start();
-        const targets = targetsOf(set, sample, number, round);
-        const answers = await ask(url, prepared.keys[0], targets);
-        // The product is the first of each set.
+        const { url, pids, loading } = await starts[engine]();
+        const answers = await ask(url, keys[0], targetsOf(set, sample, number, round));
+        // The product is the first of each set. A slow engine answers only the first queries.
         const key = `${number} ${round}`;
         if (engine === PRODUCT) totals.set(key, answers.totals);
         const wanted = totals.get(key) ?? [];
-        // A slow engine answers only the first ones.
         const compared = answers.totals.slice(0, wanted.length);
         const differing = compared.filter((total, index) => total !== wanted[index]);
-        return {
-          ...percentiles(answers.times),
-          different: (differing.length / compared.length) * 100,
-          memory: memoryOf(pids, 'VmHWM'),
-        };
+        const different = (differing.length / compared.length) * 100;
+        const peak = memoryOf(pids, 'VmHWM');
+        return { ...percentiles(answers.times), different, peak, ...loading };
       };
-      return { name: nameOf(set, engine), measure };
-    }),
-  );
-  const findings = await measureInTurn(candidates, options, { isWarmedUp: true });
-  return describe(sets, all, loads, findings);
-}
-
-const nameOf = (set: QuerySet, engine: string) => `${set.name}: ${engine}`;
-
-function startsOf(
-  prepared: Prepared,
-  loads: Map<string, { seconds: number; memory: number }>,
-): Map<string, () => Promise<Server>> {
-  const { products, gamesFile, folder } = prepared;
-  const database = path.join(folder, 'fts5.db');
-  const startEngine = (...words: string[]) => startAlternative(prepared, ['search.ts', ...words]);
-  const starts: [engine: string, start: () => Promise<Server>][] = [
-    ...products.map((product): (typeof starts)[number] => [
-      product.name,
-      () => startProduct(prepared, product),
-    ]),
-    [
-      MINI_SEARCH,
-      async () => {
-        const index = path.join(await prepared.snapshotsOf(products[0]), CURRENT, MINISEARCH);
-        return startEngine('minisearch', gamesFile, index);
-      },
-    ],
-    [
-      FTS5,
-      async () => {
-        buildFts5(gamesFile, database);
-        return startEngine('fts5', gamesFile, database);
-      },
-    ],
-  ];
-  return new Map(
-    starts.map(([engine, start]) => {
-      const startAndMeasure = async () => {
-        const server = await start();
-        loads.set(engine, { seconds: server.startSeconds, memory: memoryOf(server.pids, 'VmRSS') });
-        return server;
-      };
-      return [engine, lazily(startAndMeasure)];
-    }),
-  );
+      return { name: nameOf(set.name, engine), measure };
+    });
+  });
+  return describe(all, await measureInTurn(candidates, options, { isWarmedUp: true }));
 }
 
 /** The queries of a round, which are others in each round. */
@@ -137,15 +97,14 @@ function targetsOf(set: QuerySet, sample: Sample, number: number, round: number)
 /** Asks one query after the other, over one connection. @returns milliseconds, and how many games were found */
 async function ask(url: string, key: string, targets: readonly string[]) {
   const client = new Client(url, { headersTimeout: LONGEST_QUERY_MS });
+  const headers = { 'x-api-key': key };
   const times: number[] = [];
   const totals: number[] = [];
   try {
     const started = performance.now();
     for (const target of targets) {
       const began = performance.now();
-      const reply = await client.request({
-        ...{ method: 'GET', path: target, headers: { 'x-api-key': key } },
-      });
+      const reply = await client.request({ method: 'GET', path: target, headers });
       const text = await reply.body.text();
       const ended = performance.now();
       if (reply.statusCode !== 200) throw new Error(`${target}: ${reply.statusCode} ${text}`);
@@ -166,46 +125,32 @@ function percentiles(times: readonly number[]) {
   return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-function describe(
-  sets: readonly Set[],
-  all: readonly string[],
-  loads: ReadonlyMap<string, { seconds: number; memory: number }>,
-  findings: Findings,
-): string {
+function describe(all: readonly string[], findings: Findings): string {
   const others = all.filter((engine) => engine !== PRODUCT);
-  const rowsOf = (engines: readonly string[], toCell: (set: Set, engine: string) => string) =>
-    sets.map((set) => [
-      set.name,
-      ...engines.map((engine) => (set.engines.includes(engine) ? toCell(set, engine) : '–')),
-    ]);
-  const ratios = rowsOf(others, (set, engine) => {
-    const name = nameOf(set, engine);
+  const sets = QUERY_SETS.map(({ name }) => name);
+  const ratios = crossRows(findings, sets, others, (name, product) => {
     const different = medianOf(findings, name, 'different');
-    const ratio = cell(ratioOf(findings, name, nameOf(set, PRODUCT), 'p50'));
+    const ratio = cell(ratioOf(findings, name, product, 'p50'));
     return different > 0 ? `${ratio} (${Math.ceil(different)})` : ratio;
   });
-  const times = rowsOf(all, (set, engine) => {
-    const figures = ['p50', 'p99'].map((figure) => medianOf(findings, nameOf(set, engine), figure));
-    const max = Math.max(...valuesOf(findings, nameOf(set, engine), 'max'));
-    return Number.isNaN(figures[0]) ? 'failed' : [...figures, max].map(cell).join(' / ');
+  const times = crossRows(findings, sets, all, (name) => {
+    const [p50, p99] = ['p50', 'p99'].map((figure) => medianOf(findings, name, figure));
+    if (Number.isNaN(p50)) return 'failed';
+    return [p50, p99, Math.max(...valuesOf(findings, name, 'max'))].map(cell).join(' / ');
   });
   const costs = all.map((engine) => {
-    const { seconds = Number.NaN, memory = Number.NaN } = loads.get(engine) ?? {};
-    const peaks = sets.flatMap((set) => valuesOf(findings, nameOf(set, engine), 'memory'));
-    const peak = peaks.length === 0 ? Number.NaN : Math.max(...peaks);
-    return [engine, cell(seconds), cell(memory), cell(peak)];
+    const names = sets.map((set) => nameOf(set, engine));
+    const [load, loaded] = ['load', 'loaded'].map((one) => medianOf(findings, names[0], one));
+    const peaks = names.flatMap((name) => valuesOf(findings, name, 'peak'));
+    return [engine, ...[load, loaded, Math.max(...peaks)].map(cell)];
   });
-  return (
-    [
-      'Time of the others ÷ that of the product, at p50. In brackets: in how many of 100 answers the number of found games differs; the product also finds readings, such as those of kana.',
-      table(
-        ['÷ product', ...others],
-        ratios.filter(([, ...cells]) => cells.some((text) => text !== '–')),
-      ),
-      'Milliseconds over HTTP: p50 / p99 (medians of the rounds) / longest (of all rounds).',
-      table(['', ...all], times),
-      'Seconds from the start of the process until it answers, and the resident memory of the whole process then and at its peak. FTS5 maps its file.',
-      table(['', 'loads in, s', 'loaded, MB', 'peak, MB'], costs),
-    ].join('\n\n') + failureList(findings)
-  );
+  return [
+    'Time of the others ÷ that of the product, at p50. In brackets: in how many of 100 answers the number of found games differs; the product also finds readings, such as those of kana.',
+    table(['÷ product', ...others], ratios),
+    'Milliseconds over HTTP: p50 / p99 (medians of the rounds) / longest (of all rounds).',
+    table(['', ...all], times),
+    'Seconds from the start of the process until it answers, and the resident memory of the whole process then and at its peak. FTS5 maps its file.',
+    table(['', 'loads in, s', 'loaded, MB', 'peak, MB'], costs),
+    failureList(findings),
+  ].join('\n\n');
 }

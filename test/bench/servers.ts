@@ -5,15 +5,16 @@ import path from 'node:path';
 import { makeLog } from '../support/log.ts';
 import { startTied } from '../support/processes.ts';
 import { freePort } from '../support/servers/ports.ts';
-import type { Prepared, Product } from './prepare.ts';
-import { chooseCores } from './processes.ts';
+import { lazily } from './figures.ts';
+import type { Prepared } from './prepare.ts';
+import { chooseCores, memoryOf } from './processes.ts';
 
 export interface Server {
   readonly url: string;
   /** Its processes, without their descendants. */
   readonly pids: readonly number[];
-  /** From its start until it listened. */
-  readonly startSeconds: number;
+  /** How long it took from its start until it listened, in seconds, and its memory then, in megabytes. */
+  readonly loading: { readonly load: number; readonly loaded: number };
 }
 
 /**
@@ -36,23 +37,29 @@ async function startServer(
   server.output?.setEncoding('utf8').on('data', log.write);
   server.output?.once('close', () => log.end(`${command[0]} ended`));
   const url = toUrl(await log.logged(ready));
-  return { url, pids: [server.pid], startSeconds: (performance.now() - started) / 1000 };
+  const load = (performance.now() - started) / 1000;
+  const pids = [server.pid];
+  return { url, pids, loading: { load, loaded: memoryOf(pids, 'VmRSS') } };
 }
 
-/** Starts the proxy of a checkout on the generation that this checkout has made. */
-export async function startProduct(prepared: Prepared, product: Product): Promise<Server> {
-  const environment = {
-    SNAPSHOTS_DIR: await prepared.snapshotsOf(product),
-    ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', PROXY_THREADS: '1' },
-  };
-  const command = [path.join(product.root, 'bin/cover-catalogue'), 'proxy'];
-  return startServer(
-    prepared,
-    command,
-    environment,
-    '"msg":"listening"',
-    (line) => `http://${JSON.parse(line).api}`,
-  );
+/** By name, how to start each server. */
+export type Starts = Readonly<Record<string, () => Promise<Server>>>;
+
+/** How to start the proxy of each checkout, on the generation that this checkout has made. */
+export function productStarts(prepared: Prepared): Starts {
+  const starts = prepared.products.map(({ name, root, snapshots }) => {
+    const start = async () => {
+      const environment = {
+        SNAPSHOTS_DIR: await snapshots(),
+        ...{ HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', PROXY_THREADS: '1' },
+      };
+      const command = [path.join(root, 'bin/cover-catalogue'), 'proxy'];
+      const toUrl = (line: string) => `http://${JSON.parse(line).api}`;
+      return startServer(prepared, command, environment, '"msg":"listening"', toUrl);
+    };
+    return [name, lazily(start)];
+  });
+  return Object.fromEntries(starts);
 }
 
 /** Starts a program of the folder `alternatives`. */

@@ -10,20 +10,29 @@ import { Pool, request } from 'undici';
 import {
   type Candidate,
   cell,
+  crossRows,
   type Findings,
   failureList,
   lazily,
   measureInTurn,
   medianOf,
+  nameOf,
   type Options,
+  PRODUCT,
   ratioOf,
   table,
   valuesOf,
 } from './figures.ts';
 import { type Load, measureLoad } from './load.ts';
-import { PRODUCT, type Prepared } from './prepare.ts';
+import type { Prepared } from './prepare.ts';
 import { chooseCores, memoryOf, moveTo } from './processes.ts';
-import { type Server, startAlternative, startNginx, startProduct } from './servers.ts';
+import {
+  productStarts,
+  type Server,
+  type Starts,
+  startAlternative,
+  startNginx,
+} from './servers.ts';
 
 const BASE = '/api/v1';
 const NGINX = 'nginx, static files';
@@ -44,83 +53,60 @@ interface Work {
   readonly servers: readonly string[];
 }
 
-type Starts = ReadonlyMap<string, () => Promise<Server>>;
-
 export async function measureServing(prepared: Prepared, options: Options): Promise<string> {
-  const files = path.join(prepared.folder, 'files');
-  const targets = path.join(prepared.folder, 'targets.txt');
-  const starts = startsOf(prepared, files, targets);
-  const product = starts.get(PRODUCT) as () => Promise<Server>;
+  const { folder, mariaDb, keys } = prepared;
+  const files = path.join(folder, 'files');
+  const targets = path.join(folder, 'targets.txt');
+  const starts: Starts = {
+    ...productStarts(prepared),
+    [NGINX]: lazily(() => startNginx(prepared, files)),
+    [FASTIFY]: lazily(() => {
+      const variables = { BENCH_FILES: files, BENCH_TARGETS: targets };
+      return startAlternative(prepared, ['fastify.mjs'], variables);
+    }),
+    [LIVE]: lazily(async () => {
+      moveTo([chooseCores().server], mariaDb.pid);
+      const variables = { BENCH_DATABASE: prepared.databaseUrl };
+      const server = await startAlternative(prepared, ['fastify.mjs'], variables);
+      return { ...server, pids: [...server.pids, mariaDb.pid] };
+    }),
+  };
   options.report('writing one file per response');
+  const product = await starts[PRODUCT]();
   const page = pageOf(prepared);
-  const listed = prepared.games
-    .slice(0, MOST_FILES)
-    .map(({ platform, slug }) => `${BASE}/games/${platform}/${slug}`);
-  const { url } = await product();
-  const written = await writeBodies(url, prepared.keys[0], files, [...listed, page]);
+  const paths = prepared.games.map(({ platform, slug }) => `${BASE}/games/${platform}/${slug}`);
+  const wanted = [...paths.slice(0, MOST_FILES), page];
+  const written = await writeBodies(product.url, keys[0], files, wanted);
   writeFileSync(targets, written.join('\n'));
   const games = written.filter((target) => target !== page);
 
-  const all = [...starts.keys()];
+  const all = Object.keys(starts);
+  const live = all.filter((name) => name !== NGINX && name !== FASTIFY);
   const works: Work[] = [
     { name: 'one game', paths: games.slice(0, 1), connections: 64, servers: all },
     { name: 'different games', paths: games, connections: 64, servers: all },
     { name: 'page of 50 games', paths: [page], connections: 64, servers: all },
-    {
-      name: 'different searches',
-      paths: searchesOf(prepared),
-      // A live search takes so long that more connections would only queue.
-      connections: 8,
-      servers: all.filter((name) => name !== NGINX && name !== FASTIFY),
-    },
+    // A live search takes so long that more connections would only queue.
+    { name: 'different searches', paths: searchesOf(prepared), connections: 8, servers: live },
   ];
-  const nextKey = keysInTurn(prepared);
+  let measured = 0;
+  const nextKey = () => keys[measured++ % keys.length];
   const candidates = works.flatMap((work) =>
     work.servers.map((name): Candidate => {
-      const start = starts.get(name) as () => Promise<Server>;
-      const measure = measureOf(prepared, work, start, product, nextKey, options.seconds);
-      return { name: nameOf(work, name), measure };
+      const measure = measureOf(folder, work, starts[name], product, nextKey, options.seconds);
+      return { name: nameOf(work.name, name), measure };
     }),
   );
   const findings = await measureInTurn(candidates, options, { isWarmedUp: true });
   // The other parts may use both cores.
-  moveTo(chooseCores().all, prepared.mariaDb.pid);
+  moveTo(chooseCores().all, mariaDb.pid);
   return describe(works, all, findings);
-}
-
-const nameOf = (work: Work, server: string) => `${work.name}: ${server}`;
-
-function startsOf(prepared: Prepared, files: string, targets: string): Starts {
-  const { products, mariaDb, databaseUrl } = prepared;
-  const starts: [name: string, start: () => Promise<Server>][] = [
-    ...products.map((product): (typeof starts)[number] => [
-      product.name,
-      () => startProduct(prepared, product),
-    ]),
-    [NGINX, () => startNginx(prepared, files)],
-    [
-      FASTIFY,
-      () =>
-        startAlternative(prepared, ['fastify.mjs'], { BENCH_FILES: files, BENCH_TARGETS: targets }),
-    ],
-    [
-      LIVE,
-      async () => {
-        moveTo([chooseCores().server], mariaDb.pid);
-        const variables = { BENCH_DATABASE: databaseUrl };
-        const server = await startAlternative(prepared, ['fastify.mjs'], variables);
-        return { ...server, pids: [...server.pids, mariaDb.pid] };
-      },
-    ],
-  ];
-  return new Map(starts.map(([name, start]) => [name, lazily(start)]));
 }
 
 /** The first page of the platform with the most games. */
 function pageOf({ games }: Prepared): string {
-  const counts = new Map<string, number>();
-  for (const { platform } of games) counts.set(platform, (counts.get(platform) ?? 0) + 1);
-  const [[largest]] = [...counts].sort(([, a], [, b]) => b - a);
+  const platforms = [...Map.groupBy(games, ({ platform }) => platform)];
+  const [[largest]] = platforms.sort(([, a], [, b]) => b.length - a.length);
   return `${BASE}/platforms/${largest}/games?page=1&per_page=50`;
 }
 
@@ -141,20 +127,14 @@ function searchesOf({ games }: Prepared): string[] {
  * Writes the product's bodies to files, named like the addresses without their queries.
  * @returns those that the product has
  */
-async function writeBodies(
-  url: string,
-  key: string,
-  folder: string,
-  targets: readonly string[],
-): Promise<string[]> {
+async function writeBodies(url: string, key: string, folder: string, targets: readonly string[]) {
   const pool = new Pool(url, { connections: FETCHING });
+  const headers = { 'x-api-key': key };
   const remaining = targets.values();
   const written = new Set<string>();
   const write = async () => {
     for (const target of remaining) {
-      const reply = await pool.request({
-        ...{ method: 'GET', path: target, headers: { 'x-api-key': key } },
-      });
+      const reply = await pool.request({ method: 'GET', path: target, headers });
       const body = Buffer.from(await reply.body.arrayBuffer());
       if (reply.statusCode !== 200) continue;
       const file = folder + target.split('?', 1)[0];
@@ -168,16 +148,11 @@ async function writeBodies(
   return targets.filter((target) => written.has(target));
 }
 
-function keysInTurn({ keys }: Prepared): () => string {
-  let next = 0;
-  return () => keys[next++ % keys.length];
-}
-
 function measureOf(
-  { folder }: Prepared,
+  folder: string,
   work: Work,
   start: () => Promise<Server>,
-  startProduct: () => Promise<Server>,
+  product: Server,
   nextKey: () => string,
   seconds: number,
 ): Candidate['measure'] {
@@ -188,7 +163,7 @@ function measureOf(
   return async (round) => {
     const { url, pids } = await start();
     const key = nextKey();
-    if (round === 0) await checkAnswer(work, url, (await startProduct()).url, key);
+    if (round === 0) await checkAnswer(work, url, product.url, key);
     const load: Load = {
       ...{ url, key, list, first, connections: work.connections },
       seconds: round === 0 ? WARM_UP_SECONDS : seconds,
@@ -217,30 +192,23 @@ async function checkAnswer(work: Work, url: string, wantedUrl: string, key: stri
 
 function describe(works: readonly Work[], all: readonly string[], findings: Findings): string {
   const others = all.filter((name) => name !== PRODUCT);
-  const ratios = works.map((work) => [
-    work.name,
-    ...others.map((name) =>
-      work.servers.includes(name)
-        ? cell(ratioOf(findings, nameOf(work, PRODUCT), nameOf(work, name), 'cpu'))
-        : '–',
-    ),
-  ]);
-  const figures = works.flatMap((work) =>
-    work.servers.map((server) => {
-      const name = nameOf(work, server);
-      const median = (figure: string) => cell(medianOf(findings, name, figure));
-      const cpu = valuesOf(findings, name, 'cpu').sort((a, b) => a - b);
-      const range = cpu.length === 0 ? '' : `${cell(cpu[0])}–${cell(cpu.at(-1) as number)}`;
-      const [rest, peak] = [['perSecond', 'p99'].map(median), median('peak')];
-      return [name, median('cpu'), range, ...rest, peak];
-    }),
+  const names = works.map(({ name }) => name);
+  const ratios = crossRows(findings, names, others, (name, product) =>
+    cell(ratioOf(findings, product, name, 'cpu')),
   );
+  const figures = [...findings.found.keys()].map((name) => {
+    const [cpu, ...rest] = ['cpu', 'perSecond', 'p99', 'peak'].map((figure) =>
+      cell(medianOf(findings, name, figure)),
+    );
+    const sorted = valuesOf(findings, name, 'cpu').sort((a, b) => a - b);
+    const range = [sorted[0], sorted.at(-1)].map((value = Number.NaN) => cell(value)).join('–');
+    return [name, cpu, range, ...rest];
+  });
   const head = ['', 'CPU, µs/request', 'lowest–highest', 'requests/s', 'p99, ms', 'peak, MB'];
-  return (
-    [
-      'Processor time per request of the product ÷ that of the others; below 1, the product takes less. It counts all processes of a server, for live queries MariaDB too. nginx checks neither keys nor limits; fastify checks both.',
-      table(['product ÷', ...others], ratios),
-      table(head, figures),
-    ].join('\n\n') + failureList(findings)
-  );
+  return [
+    'Processor time per request of the product ÷ that of the others; below 1, the product takes less. It counts all processes of a server, for live queries MariaDB too. nginx checks neither keys nor limits; fastify checks both.',
+    table(['product ÷', ...others], ratios),
+    table(head, figures),
+    failureList(findings),
+  ].join('\n\n');
 }
