@@ -85,15 +85,6 @@ export function timeOf(command: string, args: readonly string[]): Promise<number
   });
 }
 
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 export interface TiedServer {
   readonly pid: number;
   /** Its stdout and stderr in one stream; null unless `output` is "pipe". */
