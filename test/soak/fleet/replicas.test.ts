@@ -14,6 +14,7 @@ import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { filesOf } from '../../support/mirrors.ts';
 import { finish, startProgram } from '../../support/product.ts';
+import { makeOrigin, newSigningKey, type ReplicaOrigin } from '../../support/replicas.ts';
 import { type FaultyFiles, serveFaulty } from '../../support/servers/faulty-files.ts';
 import {
   expectCurrentVerifies,
@@ -23,7 +24,6 @@ import {
 } from '../../support/wholeness.ts';
 import { printFigure, rounds } from '../rounds.ts';
 import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
-import { makeOrigin, newSigningKey, type ReplicaOrigin } from './make-replicas.ts';
 
 const KILLS = rounds(8, 200);
 const CUTS = rounds(15, 100);

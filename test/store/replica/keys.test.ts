@@ -13,7 +13,7 @@ import { openRemote } from '../../../store/remote/open-remote.ts';
 import { readReplicaState } from '../../../store/replica/state-file.ts';
 import { systemClock } from '../../../store/transfer/clock.ts';
 import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { newSigningKey, newStoreFolder, startReplica } from '../../soak/fleet/make-replicas.ts';
+import { newSigningKey, newStoreFolder, startReplica } from '../../support/replicas.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 
 const signingKey = newSigningKey();

@@ -8,9 +8,9 @@ import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { currentId } from '../../../store/generations/generations.ts';
 import { makeKeyPair } from '../../../store/signatures/keys.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { makeOrigin, newStoreFolder } from '../../soak/fleet/make-replicas.ts';
 import { makeLog } from '../../support/log.ts';
 import { end, runCommand, startProgram } from '../../support/product.ts';
+import { makeOrigin, newStoreFolder } from '../../support/replicas.ts';
 import { BUCKET, startS3 } from '../../support/servers/s3.ts';
 import { expectCurrentVerifies, newSnapshots } from '../../support/wholeness.ts';
 

@@ -20,14 +20,14 @@ import { makePointerReader } from '../../../store/replica/read-pointer.ts';
 import { readReplicaState } from '../../../store/replica/state-file.ts';
 import { TransferError } from '../../../store/transfer/try-again.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { filesOf, inodesOf, makePatientClock } from '../../support/mirrors.ts';
 import {
   makeOrigin,
   newSigningKey,
   pointerTo,
   type ReplicaOrigin,
   startReplica,
-} from '../../soak/fleet/make-replicas.ts';
-import { filesOf, inodesOf, makePatientClock } from '../../support/mirrors.ts';
+} from '../../support/replicas.ts';
 import { expectCurrentVerifies, expectNoDebris, statusOf } from '../../support/wholeness.ts';
 
 const key = newSigningKey();

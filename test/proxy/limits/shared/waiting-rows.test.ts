@@ -6,7 +6,7 @@ import {
   makeWaitingRows,
   type Question,
 } from '../../../../proxy/limits/shared/waiting-rows.ts';
-import { emptyMemory, runModel } from '../../../soak/fleet/simulation/limits/model-store.ts';
+import { emptyMemory, runModel } from './model-store.ts';
 
 const SECOND = 1_000_000;
 

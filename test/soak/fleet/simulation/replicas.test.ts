@@ -10,8 +10,8 @@ import { currentId, idsOnDisk } from '../../../../store/generations/generations.
 import { readReplicaState } from '../../../../store/replica/state-file.ts';
 import { makeRandom } from '../../../catalogue/random.ts';
 import { makeFolder } from '../../../support/product.ts';
+import { makeOrigin, newSigningKey } from '../../../support/replicas.ts';
 import { printFigure, rounds } from '../../rounds.ts';
-import { makeOrigin, newSigningKey } from '../make-replicas.ts';
 import { CALM, makeWorld, type Weather } from './replica-world.ts';
 
 const WORLDS = rounds(2, 50);

@@ -4,8 +4,13 @@
  */
 import type { StoreConnection } from '../../../../../proxy/limits/shared/connection.ts';
 import type { Random } from '../../../../catalogue/random.ts';
+import {
+  copyMemory,
+  emptyMemory,
+  runModel,
+  type StoreMemory,
+} from '../../../../proxy/limits/shared/model-store.ts';
 import type { Scheduler } from '../scheduler.ts';
-import { copyMemory, emptyMemory, runModel, type StoreMemory } from './model-store.ts';
 
 const RECONNECT_MS = 100;
 /** How long a server without its replica still accepts writes, as with `min-replicas-max-lag 10`. */

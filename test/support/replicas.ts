@@ -3,20 +3,20 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { MANIFEST } from '../../../format/layout.ts';
-import { encodePointer, type Pointer } from '../../../format/pointer.ts';
-import { POINTER } from '../../../format/remote-layout.ts';
-import { currentId, generationDir } from '../../../store/generations/generations.ts';
-import { unlimited } from '../../../store/pull/rate-limit.ts';
-import { openRemote } from '../../../store/remote/open-remote.ts';
-import type { GetOptions, RemoteReply, RemoteStore } from '../../../store/remote/remote.ts';
-import { makeReplica, type ReplicaOptions } from '../../../store/replica/replica.ts';
-import { signPointer } from '../../../store/signatures/check-pointer.ts';
-import { makeKeyPair, readSigningKey, type SigningKey } from '../../../store/signatures/keys.ts';
-import { systemClock } from '../../../store/transfer/clock.ts';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
-import { generate, makeFolder } from '../../support/product.ts';
-import { makeChanging, newSnapshots } from '../../support/wholeness.ts';
+import { MANIFEST } from '../../format/layout.ts';
+import { encodePointer, type Pointer } from '../../format/pointer.ts';
+import { POINTER } from '../../format/remote-layout.ts';
+import { currentId, generationDir } from '../../store/generations/generations.ts';
+import { unlimited } from '../../store/pull/rate-limit.ts';
+import { openRemote } from '../../store/remote/open-remote.ts';
+import type { GetOptions, RemoteReply, RemoteStore } from '../../store/remote/remote.ts';
+import { makeReplica, type ReplicaOptions } from '../../store/replica/replica.ts';
+import { signPointer } from '../../store/signatures/check-pointer.ts';
+import { makeKeyPair, readSigningKey, type SigningKey } from '../../store/signatures/keys.ts';
+import { systemClock } from '../../store/transfer/clock.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { generate, makeFolder } from './product.ts';
+import { makeChanging, newSnapshots } from './wholeness.ts';
 
 export const newSigningKey = (): SigningKey => readSigningKey(makeKeyPair().privateKey);
 

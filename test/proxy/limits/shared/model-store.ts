@@ -1,6 +1,6 @@
 /**
- * The scripts of the shared limits in TypeScript, for the simulation. `model-store.test.ts` compares
- * them with the Lua scripts in a real Redis.
+ * The scripts of the shared limits in TypeScript, for tests without Redis. `scripts.test.ts` compares them
+ * with the Lua scripts in a real one.
  */
 import {
   LIVE_US,
@@ -8,7 +8,7 @@ import {
   SETTLE_US,
   STORE_KEYS,
   WINDOW_US,
-} from '../../../../../proxy/limits/shared/scripts.ts';
+} from '../../../../proxy/limits/shared/scripts.ts';
 
 /** Everything that a server has in memory. */
 export interface StoreMemory {
