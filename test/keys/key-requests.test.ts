@@ -1,6 +1,7 @@
 /** Requests for keys: which are accepted, which are refused, and how many may wait. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database, Reader } from '../../database/database.ts';
 import { runKeys } from '../../keys/cli/run-keys.ts';
 import {
   findKeyWithAccount,
@@ -9,7 +10,8 @@ import {
   listKeysWithAccounts,
   pendingRequests,
 } from '../../keys/lifecycle/key-lists.ts';
-import { MOST_PENDING, requestKey } from '../../keys/lifecycle/own-requests.ts';
+import { usageOf } from '../../keys/lifecycle/key-usage.ts';
+import { hasMostPending, MOST_PENDING, requestKey } from '../../keys/lifecycle/own-requests.ts';
 import { rejectRequest } from '../../keys/lifecycle/reviews.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
@@ -209,5 +211,34 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     await request(owner);
     await expect(request(owner)).rejects.toThrow(TOO_MANY);
     await request(await database.addOwner());
+  });
+
+  it('of others does not make the page of an account read more rows', async () => {
+    const [owner, others] = [await database.addOwner(), await database.addOwner()];
+    await request(owner);
+    for (let i = 0; i < 30; i++) await database.keyIn('rejected', i % 2 ? owner.id : others.id);
+    const statements: Parameters<Reader['rows']>[] = [];
+    let read = 0;
+    const observed: Database = {
+      ...database,
+      async rows(...statement) {
+        statements.push(statement);
+        const rows = await database.rows(...statement);
+        read += rows.length;
+        return rows;
+      },
+    };
+    const keys = await listKeysOf(observed, owner.id, { limit: 5, offset: 0 });
+    await usageOf(observed, [keys[0]?.id as number], { days: 30, now: AT });
+    await hasMostPending(observed, owner.id);
+    expect(keys).toHaveLength(5);
+    expect(read).toBeLessThanOrEqual(8);
+    expect(statements.length).toBeLessThanOrEqual(6);
+    for (const [sql, parameters] of statements) {
+      const plan = await database.rows(`EXPLAIN QUERY PLAN ${sql}`, parameters);
+      expect(plan.map(([, , , step]) => step).join('\n'), sql).not.toMatch(
+        /SCAN (api_keys|k\b|key_usage)/,
+      );
+    }
   });
 });

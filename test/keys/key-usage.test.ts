@@ -1,13 +1,22 @@
 /** What operators see of the use of keys. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dayOf } from '../../format/key-usage.ts';
 import { KINDS } from '../support/databases.ts';
 import { openKeyTables, runKeys } from './keys-command.ts';
 
+// The day must not end meanwhile.
+const NOW = Date.parse('2026-03-04T05:06:07Z');
+beforeAll(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+});
+afterAll(() => {
+  vi.useRealTimers();
+});
+
 describe.each(KINDS)('keys usage on a %s database', (kind) => {
   let database: Awaited<ReturnType<typeof openKeyTables>>;
   const keys = (...words: string[]) => runKeys(database, words);
-  const [longAgo, yesterday, today] = [-40, -1, 0].map((days) => dayOf(Date.now(), days));
+  const [longAgo, yesterday, today] = [-40, -1, 0].map((days) => dayOf(NOW, days));
 
   beforeEach(async () => {
     database = await openKeyTables(kind);

@@ -1,5 +1,5 @@
 /** How owners and moderators use the account pages, over HTTP. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { changeLimit, issueKey } from '../../../keys/lifecycle/reviews.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
@@ -19,6 +19,10 @@ const [LATE, lateEmail] = [20, 'late@covers.example'];
 const [BUSY, busyEmail] = [21, 'busy@covers.example'];
 
 let site: AccountSite;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 beforeAll(async () => {
   site = await openAccountSite();
@@ -209,8 +213,11 @@ test('the pages of the owner and of moderators show what a key has used, the lat
   ];
   const chart = `<figcaption id="usage-${id}">`;
   for (const page of await pages()) expect(page).not.toContain(chart);
-  const today = new Date().toISOString().slice(0, 10);
-  const before = new Date(Date.now() - 29 * 24 * 3600 * 1000).toISOString().slice(0, 10);
+  // The day must not end meanwhile.
+  const now = Date.now();
+  vi.useFakeTimers({ toFake: ['Date'], now });
+  const today = new Date(now).toISOString().slice(0, 10);
+  const before = new Date(now - 29 * 24 * 3600 * 1000).toISOString().slice(0, 10);
   const database = await openDatabase(site.databaseUrl);
   for (const [day, run, requests, refused] of [
     [today, 'a', 1_200, 30],

@@ -23,7 +23,7 @@ it.each(KINDS)('a table on %s that lacks a column is refused, naming the column'
   expect(stderr).toMatch(/^The database lacks the column api_keys\.reviewed_by, .*README\.md/);
 });
 
-describe('a user of MariaDB', () => {
+describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) => {
   let url: string;
   let admin: Database;
   let user: string;
@@ -34,7 +34,7 @@ describe('a user of MariaDB', () => {
     admin.run(`GRANT ${rights} ON ${new URL(url).pathname.slice(1)}.${table} TO ${user}`);
 
   beforeEach(async () => {
-    url = await makeDatabase('mysql');
+    url = await makeDatabase(kind);
     admin = await openDatabase(url);
     user = `u${new URL(url).pathname.slice(-12)}`;
     await admin.run(`CREATE USER ${user} IDENTIFIED BY 'x'`);

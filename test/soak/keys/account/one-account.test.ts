@@ -8,17 +8,23 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { loadCatalogue } from '../../catalogue/load.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { KEYS } from '../../keys/account/account-people.ts';
-import { makeAccounts, makeVisitor, PEOPLE, signIn, type Visitor } from '../../support/account.ts';
-import { type Kind, makeDatabase } from '../../support/databases.ts';
-import { makeFolder } from '../../support/product.ts';
-import { openSocket } from '../../support/servers/sockets.ts';
-import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { type RunningSite, startSite } from './start-site.ts';
+import type { Database } from '../../../../database/database.ts';
+import { openDatabase } from '../../../../database/open.ts';
+import { loadCatalogue } from '../../../catalogue/load.ts';
+import { sampleCatalogue } from '../../../catalogue/sample.ts';
+import { KEYS } from '../../../keys/account/account-people.ts';
+import {
+  makeAccounts,
+  makeVisitor,
+  PEOPLE,
+  signIn,
+  type Visitor,
+} from '../../../support/account.ts';
+import { type Kind, makeDatabase } from '../../../support/databases.ts';
+import { makeFolder } from '../../../support/product.ts';
+import { openSocket } from '../../../support/servers/sockets.ts';
+import { IS_FULL, printFigure, rounds } from '../../rounds.ts';
+import { type RunningSite, startSite } from '../start-site.ts';
 
 const PENDING = rounds(200, 20_000);
 const CHANGES = rounds(30, 1_000);

@@ -1,10 +1,16 @@
 /** The database stops while the account pages run: they log it once, wait, and then send the e-mails. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { linksTo, makeAccounts, makeVisitor, PEOPLE, startPages } from '../../support/account.ts';
-import { makeFolder } from '../../support/product.ts';
-import { type MariaDb, startMariaDb } from '../../support/servers/mariadb.ts';
-import { until } from '../support/until.ts';
+import {
+  linksTo,
+  makeAccounts,
+  makeVisitor,
+  PEOPLE,
+  startPages,
+} from '../../../support/account.ts';
+import { makeFolder } from '../../../support/product.ts';
+import { type MariaDb, startMariaDb } from '../../../support/servers/mariadb.ts';
+import { until } from '../../support/until.ts';
 
 const GONE_MS = 4_000;
 let server: MariaDb;

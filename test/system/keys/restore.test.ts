@@ -7,14 +7,14 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Database } from '../../database/database.ts';
-import { openDatabase } from '../../database/open.ts';
-import { exportKeys } from '../../generator/keys/export-keys.ts';
-import { createKeysTables } from '../../keys/tables/schema.ts';
-import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { makeDatabase, sharedMariaDb } from '../support/databases.ts';
-import { makeFolder, NEVER, ROOT, startProxy } from '../support/product.ts';
-import { runKeys } from './keys-command.ts';
+import type { Database } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { exportKeys } from '../../../generator/keys/export-keys.ts';
+import { createKeysTables } from '../../../keys/tables/schema.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { runKeys } from '../../keys/keys-command.ts';
+import { makeDatabase, sharedMariaDb } from '../../support/databases.ts';
+import { makeFolder, NEVER, ROOT, startProxy } from '../../support/product.ts';
 
 const run = promisify(execFile);
 

@@ -4,8 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
+import type { Database } from '../../../../database/database.ts';
+import { openDatabase } from '../../../../database/open.ts';
 import {
   linksTo,
   makeAccounts,
@@ -13,10 +13,10 @@ import {
   type RunningPages,
   startPages,
   type Visitor,
-} from '../../support/account.ts';
-import { KINDS, makeDatabase } from '../../support/databases.ts';
-import { makeFolder } from '../../support/product.ts';
-import { until } from '../support/until.ts';
+} from '../../../support/account.ts';
+import { KINDS, makeDatabase } from '../../../support/databases.ts';
+import { makeFolder } from '../../../support/product.ts';
+import { until } from '../../support/until.ts';
 
 const BURSTS = 40;
 const FLOOD_ACCOUNTS = 40;
