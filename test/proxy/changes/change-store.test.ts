@@ -1,4 +1,5 @@
 /** The store of lists of changes: when it joins, what it keeps, and what it answers when it is busy. */
+import { EventEmitter, once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import {
   type ChangePage,
@@ -8,7 +9,6 @@ import {
   type PageReply,
 } from '../../../proxy/changes/change-store.ts';
 import type { JoinOrder, JoinReply } from '../../../proxy/changes/join-worker.ts';
-import { until } from '../../support/product.ts';
 
 const idOf = (sequence: number) => `${String(sequence).padStart(6, '0')}-0123456789ab`;
 const FROM = idOf(1);
@@ -23,6 +23,7 @@ const order = (first: number, count = 50, from = FROM): PageOrder => ({
 /** A store whose joins the test answers, with lists of the numbers from 0. */
 function makeStore(total: number) {
   const orders: { order: JoinOrder; reply: (reply: JoinReply | Error) => void }[] = [];
+  const ordered = new EventEmitter();
   const outcomes: string[] = [];
   const clock = { now: 1e9 };
   const store = makeChangeStore(
@@ -35,6 +36,7 @@ function makeStore(total: number) {
           const reply = (found: JoinReply | Error) =>
             found instanceof Error ? reject(found) : resolve(found);
           orders.push({ order: joined, reply });
+          ordered.emit('order');
         }),
       close: () => {},
     },
@@ -43,7 +45,7 @@ function makeStore(total: number) {
     new Promise<PageReply>((resolve) => store.read(wanted, resolve));
   /** Answers the join under way with the list. */
   async function answer(reply?: JoinReply | Error): Promise<void> {
-    await until(() => orders.length > 0);
+    if (orders.length === 0) await once(ordered, 'order');
     const { order: joined, reply: send } = orders.shift() as (typeof orders)[number];
     const numbers: string[] = [];
     for (let at = joined.first; at < Math.min(joined.end, total); at++) numbers.push(`${at}`);

@@ -8,12 +8,12 @@ import { makeContractChecker } from '../../support/openapi.ts';
 import {
   generate,
   makeFolder,
+  NEVER,
+  type OwnProxy,
   type Reply,
-  type RunningProxy,
   send,
   startProxy,
   testKey,
-  until,
 } from '../../support/product.ts';
 import { makeChangingCatalogue } from './changing-catalogue.ts';
 
@@ -22,7 +22,7 @@ const dir = path.join(makeFolder(), 'snapshots');
 const ids: string[] = [];
 const contract = makeContractChecker();
 let catalogue: Awaited<ReturnType<typeof makeChangingCatalogue>>;
-let proxy: RunningProxy;
+let proxy: OwnProxy;
 
 async function publish(): Promise<void> {
   await catalogue.change();
@@ -33,7 +33,7 @@ async function publish(): Promise<void> {
 beforeAll(async () => {
   catalogue = await makeChangingCatalogue(21, key);
   for (let run = 0; run < 4; run++) await publish();
-  proxy = await startProxy(dir);
+  proxy = await startProxy(dir, {}, NEVER);
 });
 afterAll(() => catalogue.close());
 
@@ -127,7 +127,7 @@ test('a request gets 412 if another snapshot is current than it expects', async 
 test('a proxy with several threads gives the same pages, and a restart changes nothing', async () => {
   const query = `/changes?since=${ids[0]}&per_page=7`;
   const expected = await proxy.get(query, key.key);
-  const threads = await startProxy(dir, { PROXY_THREADS: '3' });
+  const threads = await startProxy(dir, { PROXY_THREADS: '2' });
   const replies = await Promise.all(
     Array.from({ length: 40 }, () => threads.get(query, key.key, { connection: 'close' })),
   );
@@ -169,6 +169,6 @@ test('a list that was read before its differences were removed stays readable un
   expect((await proxy.get(`${query}&page=2`, key.key)).json.total).toBe(before.json.total);
   writeFileSync(file, kept);
   await publish();
-  await until(async () => (await proxy.readyz()).json.snapshot === ids.at(-1));
+  await proxy.refresh();
   expect((await proxy.get(query, key.key)).json.to).toBe(ids.at(-1));
 });

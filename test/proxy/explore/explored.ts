@@ -18,7 +18,6 @@ import {
   type TestKey,
   writeKeys,
 } from '../../support/product.ts';
-import { freePort } from '../../support/servers/ports.ts';
 
 /** It would do something if a page did not escape it, or left it without quotes. */
 export const MARKUP = `</title></script><script>alert(1)</script><img src=x onerror="alert(2)">' "&\u202e\${7*7}`;
@@ -37,9 +36,7 @@ export async function startExplorer(
   explorerKey: string,
 ): Promise<Explored> {
   const { catalogue, images } = drawCovers(sampleCatalogue());
-  const port = await freePort();
-  await serveImages(images, '127.0.0.1', port);
-  const origin = `http://127.0.0.1:${port}`;
+  const origin = `http://127.0.0.1:${await serveImages(images, '127.0.0.1')}`;
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   const { code, stderr } = await runCommand(runGenerator, [], {
     DATABASE_URL: await makeSqlite(withHostileGame(catalogue)),

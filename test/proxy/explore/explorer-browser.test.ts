@@ -1,16 +1,13 @@
 /**
- * The explorer in a real browser: what a first visit loads, what typing costs, that nothing moves, the
- * keyboard, a visitor's own key, and every page on every screen, with and without scripts.
+ * The explorer in a real browser: what typing costs, the keyboard, a visitor's own key, images, and the
+ * pages with and without scripts.
  */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { IS_SOAK } from '../../soak/rounds.ts';
 import {
   type Chromium,
-  layoutShift,
   look,
   makeVisits,
-  screensFor,
   startChromium,
   type Visits,
 } from '../../support/browser.ts';
@@ -58,109 +55,30 @@ function expectQuiet(): void {
 const gamesOn = (page: Page) => page.locator('[data-grid] a');
 const found = (page: Page) => page.locator('#found');
 
-/** Shows every part of the page once, so that every image is loaded, and waits for them. */
-async function scrollThrough(page: Page): Promise<void> {
-  await page.evaluate(`(async () => {
-    for (let y = 0; y < document.body.scrollHeight; y += innerHeight / 2) {
-      scrollTo(0, y);
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
-    scrollTo(0, 0);
-    // Not "waitForFunction": while it waits, it evaluates its text in the page, which the policy forbids.
-    const loading = [...document.images].filter(({ complete }) => !complete);
-    await Promise.all(
-      loading.map((image) => new Promise((end) => { image.onload = image.onerror = end; })),
-    );
-  })()`);
-}
-
-const brokenImages = (page: Page) =>
-  page.evaluate('[...document.images].filter((i) => i.naturalWidth === 0).map((i) => i.src)');
-
-describe('a first visit', () => {
-  test('loads less than 100 kB, images of the first screen included, and nothing moves', async () => {
-    const page = await visits.open();
-    const sizes: Record<string, number> = {};
-    const session = await page.context().newCDPSession(page);
-    await session.send('Network.enable');
-    const types = new Map<string, string>();
-    session.on('Network.responseReceived', ({ requestId, type }) => types.set(requestId, type));
-    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-      const type = types.get(requestId) ?? 'Other';
-      sizes[type] = (sizes[type] ?? 0) + encodedDataLength;
-    });
-    // Slow images show whether the page leaves room for them.
-    await page.route(`${explored.images}/**`, async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      await route.continue();
-    });
-    await page.goto(`${proxy.url}/explore`, { waitUntil: 'load' });
-    const { Image: images = 0, ...others } = sizes;
-    const ofPage = Object.values(others).reduce((sum, size) => sum + size, 0);
-    process.stderr.write(`A first visit loads ${JSON.stringify(sizes)} bytes.\n`);
-    expect(ofPage).toBeGreaterThan(5_000);
-    expect(ofPage).toBeLessThan(40_000);
-    expect(ofPage + images).toBeLessThan(100_000);
-    await scrollThrough(page);
-    expect(await layoutShift(page)).toBe(0);
-    expectQuiet();
-  });
-
-  test.each(['/explore', '/explore/snes/chrono-trigger', '/explore/snes/chrono-trigger/50001'])(
-    'no image of %s is broken',
-    async (path) => {
-      const page = await visits.open();
-      await page.goto(proxy.url + path);
-      await scrollThrough(page);
-      expect(await page.locator('main img').count()).toBeGreaterThan(0);
-      expect(await brokenImages(page)).toEqual([]);
-      expect(await layoutShift(page)).toBe(0);
-      expectQuiet();
-    },
-  );
-});
-
-test.each(['#sort', '#q', '.site-name'])(
-  'what arrives after %s does not move it, if the browser draws the page before its end is there',
-  async (selector) => {
-    const page = await visits.open();
-    await page.goto(`${proxy.url}/explore`);
-    const [whole, begun] = (await page.evaluate(`(() => {
-      const element = document.querySelector('${selector}');
-      const position = () => {
-        const { x, y } = element.getBoundingClientRect();
-        return [x, y];
-      };
-      const whole = position();
-      for (let at = element; at !== document.body; at = at.parentElement) {
-        while (at.nextSibling !== null) at.nextSibling.remove();
-      }
-      return [whole, position()];
-    })()`)) as [number[], number[]];
-    expect(begun).toEqual(whole);
-  },
-);
-
 describe('typing', () => {
-  /** Types a text, waits for its results, and returns the URLs of pages and of the API that were requested. */
-  async function type(page: Page, text: string, delay: number, all = text): Promise<string[]> {
+  const foundFor = (page: Page, text: string) =>
+    found(page)
+      .filter({ hasText: `for “${text}”` })
+      .waitFor();
+
+  /** The URLs of pages and of the API that are requested from now on. */
+  function requestsOf(page: Page): readonly string[] {
     const requested: string[] = [];
     page.on('request', (request) => {
       if (/\/(?:explore|api)\b/.test(request.url())) requested.push(request.url());
     });
-    await page.locator('#q').pressSequentially(text, { delay });
-    await found(page)
-      .filter({ hasText: `for “${all}”` })
-      .waitFor();
     return requested;
   }
 
-  test('shows the best matches, with at most one request per letter, and keeps focus and address', async () => {
+  test('shows the best matches, with one request per letter, and keeps focus and address', async () => {
     const page = await visits.open();
     await page.goto(`${proxy.url}/explore`);
-    const slow = await type(page, 'zelda', 400);
-    expect(slow.length).toBeGreaterThan(1);
-    expect(slow.length).toBeLessThanOrEqual(5);
+    const requested = requestsOf(page);
+    for (const [i, letter] of [...'zelda'].entries()) {
+      await page.locator('#q').press(letter);
+      await foundFor(page, 'zelda'.slice(0, i + 1));
+    }
+    expect(requested).toHaveLength(5);
     expect((await gamesOn(page).allTextContents()).join()).toContain('The Legend of Zelda');
     expect(await found(page).getAttribute('role')).toBe('status');
     expect(await page.evaluate('document.activeElement.id')).toBe('q');
@@ -170,22 +88,20 @@ describe('typing', () => {
     const shown = await gamesOn(page).allTextContents();
     await page.reload();
     expect(await gamesOn(page).allTextContents()).toEqual(shown);
-    expect(await layoutShift(page)).toBe(0);
     expectQuiet();
   });
 
   test('fast costs one request', async () => {
     const page = await visits.open();
     await page.goto(`${proxy.url}/explore`);
-    const requested: string[] = [];
-    page.on('request', (request) => requested.push(request.url()));
+    const requested = requestsOf(page);
     // All at once, since a busy machine types slowly.
     await page.evaluate(`for (const letter of 'final fantasy') {
       q.value += letter;
       q.dispatchEvent(new InputEvent('input', { bubbles: true }));
     }`);
-    await found(page).filter({ hasText: 'for “final fantasy”' }).waitFor();
-    expect(requested.filter((url) => url.includes('/explore?'))).toHaveLength(1);
+    await foundFor(page, 'final fantasy');
+    expect(requested).toHaveLength(1);
     expectQuiet();
   });
 
@@ -197,7 +113,8 @@ describe('typing', () => {
     // Its response never comes.
     await page.route('**/explore?q=mar', () => {});
     await Promise.all([page.waitForRequest('**/explore?q=mar'), page.locator('#q').fill('mar')]);
-    await type(page, 'io', 0, 'mario');
+    await page.locator('#q').fill('mario');
+    await foundFor(page, 'mario');
     expect(gaveUp).toEqual(['?q=mar']);
     expect(await page.locator('#q').inputValue()).toBe('mario');
     expectQuiet();
@@ -207,7 +124,8 @@ describe('typing', () => {
     const page = await visits.open();
     await page.goto(`${proxy.url}/explore/snes?region=Japan`);
     await page.getByText('Python', { exact: true }).click();
-    await type(page, 'chrono', 10);
+    await page.locator('#q').fill('chrono');
+    await foundFor(page, 'chrono');
     expect(new URL(page.url()).pathname + new URL(page.url()).search).toMatch(
       /^\/explore\/snes\?(?=.*q=chrono)(?=.*region=Japan)/,
     );
@@ -241,7 +159,8 @@ describe('typing', () => {
   test('never shows markup in what was typed as markup', async () => {
     const page = await visits.open();
     await page.goto(`${proxy.url}/explore`);
-    await type(page, '<img src=x onerror=alert(1)>', 5);
+    await page.locator('#q').fill('<img src=x onerror=alert(1)>');
+    await foundFor(page, '<img src=x onerror=alert(1)>');
     expect(await page.locator('main img[src="x"]').count()).toBe(0);
     expectQuiet();
   });
@@ -388,29 +307,22 @@ test('without scripts, the way from the start page to a cover', async () => {
   expectQuiet();
 });
 
-describe('no part is too wide and axe-core finds nothing', () => {
+describe('no part is too wide, no image is broken, and axe-core finds nothing', () => {
   const { platform, slug, cover } = HOSTILE;
-  const pages: [name: string, path: string][] = [
-    ['explore-search', '/explore?q=final+fantasy&region=Japan'],
-    ['explore-nothing', '/explore/snes?q=no+such+game+anywhere'],
-    ['explore-hostile-platform', `/explore/${platform}`],
-    ['explore-hostile-game', `/explore/${platform}/${slug}`],
-    ['explore-hostile-cover', `/explore/${platform}/${slug}/${cover}`],
-  ];
-  /** These consist of the same parts as the pages above. */
-  const similar: [name: string, path: string][] = [
-    ['explore', '/explore'],
-    ['explore-platform', '/explore/ps1'],
-    ['explore-game', '/explore/snes/chrono-trigger'],
-    ['explore-cover', '/explore/snes/chrono-trigger/50001'],
-  ];
-  // With SOAK=1, each page on every screen; otherwise one page on two screens, and the others on one.
-  test.each(IS_SOAK ? [...pages, ...similar] : pages)('%s', async (name, path) => {
+  test.each([
+    '/explore?q=final+fantasy&region=Japan',
+    `/explore/${platform}/${slug}`,
+    `/explore/${platform}/${slug}/${cover}`,
+  ])('%s', async (path) => {
     const page = await visits.open();
     await page.goto(proxy.url + path);
-    await scrollThrough(page);
-    const hasScreenshots = IS_SOAK || name === 'explore-search';
-    await look(page, hasScreenshots ? name : undefined, screensFor(IS_SOAK));
+    const images = page.locator('main img');
+    expect(await images.count()).toBeGreaterThan(0);
+    for (const image of await images.all()) await image.scrollIntoViewIfNeeded();
+    await page.waitForLoadState('networkidle');
+    const broken = '[...document.images].filter((i) => i.naturalWidth === 0).map((i) => i.src)';
+    expect(await page.evaluate(broken)).toEqual([]);
+    await look(page);
     expectQuiet();
   });
 });

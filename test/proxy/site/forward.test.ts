@@ -2,7 +2,7 @@
  * The proxy in front of the account pages: which requests it forwards, which it refuses, and that no
  * request affects another one. A server that records its requests takes the place of the pages.
  */
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, BlockList, connect, type Socket } from 'node:net';
 import { pino } from 'pino';
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { allowConnections, newConnectionCells } from '../../../program/connections.ts';
 import { type ForwardParts, withForwarding } from '../../../proxy/site/forward.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, send, startProxy, testKey, until } from '../../support/product.ts';
+import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
 
 const key = testKey(1);
 const LARGEST = 64 * 1024;
@@ -26,7 +26,9 @@ interface Received {
 
 let forwarded: Received[] = [];
 let upstream: Server;
+/** The open connections to the upstream; each change is an event. */
 let openConnections = 0;
+const counted = new EventEmitter();
 /** Replaces the behaviour of the upstream for one test. */
 let act: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
 let proxy: RunningProxy;
@@ -47,7 +49,11 @@ beforeAll(async () => {
   });
   upstream.on('connection', (socket: Socket) => {
     openConnections++;
-    socket.once('close', () => openConnections--);
+    counted.emit('change');
+    socket.once('close', () => {
+      openConnections--;
+      counted.emit('change');
+    });
   });
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
   snapshotsDir = await makeSampleSnapshots([key]);
@@ -194,35 +200,41 @@ test('bytes after a request are never forwarded as a part of it', async () => {
   expect(forwarded[0]?.body).toBe(hidden);
 });
 
+async function openConnectionsAre(count: number): Promise<void> {
+  while (openConnections !== count) await once(counted, 'change');
+}
+
 test('the upstream connection is closed when its client disconnects', async () => {
   act = () => {};
-  await until(() => openConnections === 0);
+  await openConnectionsAre(0);
   const sockets = Array.from({ length: 20 }, () => {
     const socket = connect(proxy.port, '127.0.0.1');
     socket.write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n');
     return socket;
   });
-  await until(() => openConnections === sockets.length);
+  await openConnectionsAre(sockets.length);
   for (const socket of sockets) socket.destroy();
-  await until(() => openConnections === 0);
+  await openConnectionsAre(0);
   expect(openConnections).toBe(0);
 });
 
 test('only a limited number of simultaneous requests is forwarded', async () => {
   const SENT = 100;
-  let underWay = 0;
-  let most = 0;
+  const LIMIT = 64;
+  const held: ServerResponse[] = [];
   act = (_, response) => {
-    most = Math.max(most, ++underWay);
-    setTimeout(() => {
-      underWay--;
-      response.end('done');
-    }, 100);
+    held.push(response);
+    if (held.length === LIMIT) void release();
   };
+  /** Ends what is under way, once the proxy has answered a request of its own: the others had come before it. */
+  async function release(): Promise<void> {
+    await send(`${proxy.url}/status`);
+    act = (_, response) => response.end('done');
+    for (const response of held) response.end('done');
+  }
   await Promise.all(Array.from({ length: SENT }, () => send(`${proxy.url}/account`)));
   // The rest of the limit on open files is reserved for other uses.
-  expect(most).toBeLessThanOrEqual(64);
-  expect(most).toBeGreaterThan(10);
+  expect(held).toHaveLength(LIMIT);
 });
 
 test('a request behind a forwarded one is not forwarded: the first response closes the connection', async () => {
@@ -342,7 +354,7 @@ test('a page says that the account pages are not running, and the API still work
     502,
     '{"error":"The account pages are not running"}',
   ]);
-  await until(async () => (await gone.get('/stats', key.key)).status === 200);
+  expect((await gone.get('/stats', key.key)).status).toBe(200);
   expect(gone.log()).toContain('cannot forward');
   expect(gone.log()).not.toContain('of-a-link');
   await gone.stop();
@@ -351,8 +363,7 @@ test('a page says that the account pages are not running, and the API still work
 test('a truncated response of the pages is truncated for the client too', async () => {
   act = (_request, response) => {
     response.writeHead(200, { 'Content-Length': '100' });
-    response.write('half');
-    setTimeout(() => response.destroy(), 50);
+    response.write('half', () => response.destroy());
   };
   await expect(send(`${proxy.url}/account`)).rejects.toThrow();
 });

@@ -12,15 +12,8 @@ import { callSamples } from '../../../../pages/call-samples.ts';
 import { parseContract, resolveContract } from '../../../../proxy/site/docs/contract.ts';
 import { GUIDES, type GuideName, guideText } from '../../../../proxy/site/docs/guides.ts';
 import { exampleCall } from '../../../../proxy/site/docs/operation.ts';
-import { sampleCatalogue } from '../../../catalogue/sample.ts';
-import { makeSnapshots } from '../../../catalogue/snapshots.ts';
-import {
-  makeFolder,
-  type RunningProxy,
-  startProxy,
-  testKey,
-  until,
-} from '../../../support/product.ts';
+import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
+import { makeFolder, type RunningProxy, startProxy, testKey } from '../../../support/product.ts';
 import { freePort } from '../../../support/servers/ports.ts';
 
 interface Example {
@@ -37,11 +30,10 @@ let snapshot: string;
 beforeAll(async () => {
   // Link headers begin with PUBLIC_URL, so the port must be known before.
   const port = String(await freePort());
-  proxy = await startProxy(await makeSnapshots(sampleCatalogue(), [key]), {
+  proxy = await startProxy(await makeSampleSnapshots([key]), {
     PORT: port,
     PUBLIC_URL: `http://127.0.0.1:${port}`,
   });
-  await until(async () => (await proxy.readyz()).status === 200);
   const { headers } = await proxy.get('/stats', key.key);
   snapshot = String(headers['x-snapshot']);
 });
