@@ -1,5 +1,5 @@
 /**
- * A real Redis server on loopback for tests and benchmarks, with a password and without files. It ends
+ * A real Redis server on loopback for tests, with a password and without files. It ends
  * at the latest with the process that started it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
