@@ -103,12 +103,12 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   }
 
   test('the proxy serves, swaps to new generations, and reports key usage', async () => {
-    const url = await makeDatabase();
     const dir = makeShared();
-    await generateAs(GENERATOR, url, dir);
+    await publishAs(GENERATOR, dir);
     const proxy = await startProxyProgram(dir, {}, as(PROXY));
     const before = (await requestStats(proxy)).headers['x-snapshot'];
     expect(currentId(dir)).toBe(before);
+    const url = await makeDatabase();
     await changeTitle(url, 'Another title');
     await generateAs(GENERATOR, url, dir);
     await proxy.logged('serving a generation', 2);
@@ -117,7 +117,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     expect(proxy.log()).not.toMatch(/"level":[45]0/);
     const [usage = ''] = listAll(dir).filter((name) => name.includes('key-usage'));
     const [command = '', ...args] = [...as(GENERATOR), 'cat', path.join(dir, usage)];
-    expect(execFileSync(command, args, { encoding: 'utf8' })).toContain('"1"');
+    expect(execFileSync(command, args, { encoding: 'utf8' })).toContain('"id":1');
     expectOwners(dir);
   });
 
@@ -177,7 +177,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     chmodSync(dir, 0o2750);
     const url = await makeDatabase();
     await changeTitle(url, 'Another title');
-    await generateAs(GENERATOR, url, dir);
+    await generate(url, dir);
     await proxy.logged('serving a generation');
     expect(currentId(dir)).not.toBe(id);
     expect((await proxy.readyz()).json.snapshot).toBe(currentId(dir));
