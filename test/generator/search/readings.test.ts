@@ -218,7 +218,7 @@ const { gameTitles: _, ...sample } = sampleCatalogue();
 
 test.each([
   ['the sample catalogue', sample],
-  ['a seeded catalogue', seededCatalogue({ games: 200, seed: 21 })],
+  ['a seeded catalogue', seededCatalogue({ games: 500, seed: 21 })],
 ])('all readings of %s are indexed', async (_, catalogue) => {
   const made = await indexed(catalogue);
   expect(made.index.rankOfFurther.length).toBeGreaterThan(10);
