@@ -13,11 +13,11 @@ import { median } from '../support/median.ts';
 import { until } from '../support/until.ts';
 import { type Edge, type Fleet, mostInAMinute, type Sent, startFleet } from './fleet.ts';
 
-const RESTARTS = rounds(1, 10);
-const REVOCATIONS = rounds(2, 30);
+const RESTARTS = rounds(1, 5);
+const REVOCATIONS = rounds(2, 15);
 /** The rest of the machine is busy with the quick form. */
 const REVOKED_WITHIN_MS = IS_FULL ? 5_000 : 15_000;
-const GONE_MS = IS_FULL ? 120_000 : 6_000;
+const GONE_MS = IS_FULL ? 60_000 : 6_000;
 const LIMIT = 30;
 
 let fleet: Fleet;

@@ -25,9 +25,9 @@ import {
 import { printFigure, rounds } from '../rounds.ts';
 import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
 
-const KILLS = rounds(8, 200);
-const CUTS = rounds(15, 100);
-const FULL_DISKS = rounds(2, 20);
+const KILLS = rounds(8, 100);
+const CUTS = rounds(15, 50);
+const FULL_DISKS = rounds(2, 10);
 
 const key = newSigningKey();
 let origin: ReplicaOrigin;

@@ -27,7 +27,7 @@ import { IS_FULL, printFigure, rounds } from '../rounds.ts';
 import { median } from '../support/median.ts';
 import { until } from '../support/until.ts';
 
-const TAKEDOWNS = rounds(6, 25);
+const TAKEDOWNS = rounds(6, 20);
 /** Times are only compared in the full form, which needs a machine that is not too busy. */
 const MEDIAN_MS = IS_FULL ? 3_000 : 30_000;
 const LONGEST_MS = IS_FULL ? 5_000 : 30_000;

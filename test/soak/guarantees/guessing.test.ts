@@ -16,7 +16,7 @@ const PROMISE = 'Guessing is slow';
 /** How many guesses are looked up in any minute. */
 const LIMIT = 60;
 const WINDOW_MS = 60_000;
-const GUESSING_MS = IS_FULL ? 130_000 : 2_000;
+const GUESSING_MS = IS_FULL ? 75_000 : 2_000;
 const GUESSERS = 8;
 /** Without pauses the test would only measure how fast the proxy can refuse. */
 const PAUSE_MS = 4;

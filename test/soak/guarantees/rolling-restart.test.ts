@@ -29,8 +29,8 @@ import { IS_FULL, printFigure, rounds } from '../rounds.ts';
 import { until } from '../support/until.ts';
 
 const PROMISE = 'Two proxies';
-const RESTARTS = rounds(1, 8);
-const KILLS = rounds(2, 25);
+const RESTARTS = rounds(1, 4);
+const KILLS = rounds(2, 12);
 const CLIENTS = { connections: 40, streams: 20 };
 
 const key = testKey(1);

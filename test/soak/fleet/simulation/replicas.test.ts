@@ -14,7 +14,7 @@ import { makeOrigin, newSigningKey } from '../../../support/replicas.ts';
 import { printFigure, rounds } from '../../rounds.ts';
 import { CALM, makeWorld, type Weather } from './replica-world.ts';
 
-const WORLDS = rounds(2, 50);
+const WORLDS = rounds(2, 30);
 const EDGES = 4;
 /** From the end of all faults: the longest pause between two pulls, and one check. */
 const RECOVERY_MS = 70_000;

@@ -15,9 +15,9 @@ import { expectNoDebris, SETTINGS, startGenerator } from '../../../support/whole
 import { IS_FULL, printFigure, rounds } from '../../rounds.ts';
 import { freeKilobytes, mountSmallDisk } from '../../support/small-disk.ts';
 
-const KILLS = rounds(6, 90);
+const KILLS = rounds(6, 45);
 const KILLS_BEFORE_HEALING = 3;
-const FULL_DISKS = rounds(3, 25);
+const FULL_DISKS = rounds(2, 12);
 /** In kilobytes: with so much space left, a run succeeds. */
 const MOST_LEFT = 300;
 

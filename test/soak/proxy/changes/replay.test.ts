@@ -25,7 +25,7 @@ import {
 import { IS_FULL, printFigure, rounds } from '../../rounds.ts';
 import { until } from '../../support/until.ts';
 
-const RUNS = rounds(10, 80);
+const RUNS = rounds(8, 40);
 /** How many earlier generations a client has whose copy it brings up to date after each run. */
 const COPIES = IS_FULL ? 12 : 4;
 const PAIRS = rounds(300, 4_000);

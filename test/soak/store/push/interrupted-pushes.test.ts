@@ -21,9 +21,9 @@ import { makeChanging, newSnapshots } from '../../../support/wholeness.ts';
 import { IS_FULL, printFigure, rounds } from '../../rounds.ts';
 import { mountSmallDisk } from '../../support/small-disk.ts';
 
-const KILLS = rounds(3, 60);
-const CUTS = rounds(5, 50);
-const CONTESTS = rounds(3, 20);
+const KILLS = rounds(2, 30);
+const CUTS = rounds(5, 25);
+const CONTESTS = rounds(2, 10);
 const KINDS = ['folder', 's3'] as const;
 const STALL = { stallSeconds: 5 };
 const GAMES = { games: IS_FULL ? 1_500 : 300, seed: 9, platforms: 12 };
