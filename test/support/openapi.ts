@@ -83,7 +83,16 @@ export function resolve(contract: JsonObject, value: Json | undefined): JsonObje
   return resolve(contract, target);
 }
 
-export function makeContractChecker(contract = readContract()): ContractChecker {
+export function makeContractChecker(contract?: JsonObject): ContractChecker {
+  if (contract !== undefined) return compileContract(contract);
+  checker ??= compileContract(readContract());
+  return checker;
+}
+
+/** Compiling takes half a second, and all test files of a process need the same. */
+let checker: ContractChecker | undefined;
+
+function compileContract(contract: JsonObject): ContractChecker {
   const compile = makeValidator(contract);
   const base = String((contract.servers as JsonObject[])[0]?.url);
   const errors = new Map<number, ResponseRules>();

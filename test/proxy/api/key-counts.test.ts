@@ -85,7 +85,7 @@ test.each([
   ],
 ])('a proxy %s counts exactly what a client sees', async (_, environment) => {
   // Ids that no other test has: the windows in Redis have their names.
-  const key = testKey(700_007, { limit: 40 });
+  const key = testKey(700_007, { limit: 15 });
   const other = testKey(700_008);
   const snapshotsDir = await makeSampleSnapshots([key, other]);
   const proxy = await startProxy(snapshotsDir, await environment(), NEVER);

@@ -15,6 +15,7 @@ import {
   type RunningProxy,
   send,
   startProxy,
+  type TestKey,
   testKey,
   writeKeys,
 } from '../../support/product.ts';
@@ -23,6 +24,10 @@ import { newSnapshots } from '../../support/wholeness.ts';
 
 const contract = makeContractChecker();
 const key = testKey(1);
+/** For tests that count: what other keys have sent stops counting in the meantime. */
+const unusedKeys = new Map(
+  PARSERS.map(([name], index) => [name, [testKey(10 + index), testKey(20 + index)] as const]),
+);
 const snapshotsDir = newSnapshots();
 let id: string;
 let files: Map<string, Buffer>;
@@ -34,14 +39,15 @@ beforeAll(async () => {
   await generate(await makeSqlite(catalogue), snapshotsDir);
   id = currentId(snapshotsDir) as string;
   files = filesOf(snapshotsDir, id);
-  writeKeys(snapshotsDir, [key]);
+  writeKeys(snapshotsDir, [key, ...[...unusedKeys.values()].flat()]);
   proxy = await startProxy(snapshotsDir, {}, NEVER);
 });
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
 const contentOf = (name: string) => files.get(name) as Buffer;
 
-describe.each(PARSERS)('over %s', (_, fields) => {
+describe.each(PARSERS)('over %s', (name, fields) => {
+  const unused = unusedKeys.get(name) as readonly [TestKey, TestKey];
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   const request = (target: string, more = '') =>
     `GET /api/v1${target} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${lines.join('')}${more}\r\n`;
@@ -211,9 +217,15 @@ describe.each(PARSERS)('over %s', (_, fields) => {
   });
 
   test('a key is needed, and each request counts once', async () => {
-    for (const target of ['/snapshot', '/snapshot/files/stats.json']) {
+    for (const [target, { key }] of [
+      ['/snapshot', unused[0]],
+      ['/snapshot/files/stats.json', unused[1]],
+    ] as const) {
       expect((await send(`${proxy.url}/api/v1${target}`)).status).toBe(401);
-      const remaining = async () => Number((await get(target)).headers['x-ratelimit-remaining']);
+      const remaining = async () => {
+        const { headers } = await proxy.get(target, key, fields);
+        return Number(headers['x-ratelimit-remaining']);
+      };
       expect((await remaining()) - (await remaining())).toBe(1);
     }
   });

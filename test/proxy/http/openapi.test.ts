@@ -1,4 +1,4 @@
-/** openapi.yaml is valid and complete, its examples fit, and the checker of responses detects faults. */
+/** openapi.yaml is valid and complete, and its examples fit. */
 import { join } from 'node:path';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { describe, expect, test } from 'vitest';
@@ -165,17 +165,12 @@ describe('the contract', () => {
 describe('its examples', () => {
   const responses = documentedResponses();
 
-  test.each(responses.filter(({ schema }) => schema !== undefined))(
-    'fit the schema: $name',
-    ({ schema, examples }) => {
-      const validate = makeValidator(contract)(schema as JsonObject);
-      expect(examples.length).toBeGreaterThan(0);
-      for (const { value } of examples) {
-        validate(value);
-        expect(validate.errors).toBeNull();
-      }
-    },
-  );
+  test('are there for every response with a schema', () => {
+    const without = responses.filter(
+      ({ schema, examples }) => schema !== undefined && examples.length === 0,
+    );
+    expect(without).toEqual([]);
+  });
 
   test('of parameters fit their schemas', () => {
     const compile = makeValidator(contract);
@@ -193,7 +188,7 @@ describe('its examples', () => {
     }
   });
 
-  test('pass the checker with the example headers, except 405, which a GET cannot get', () => {
+  test('fit the schemas, with the example headers, except 405, which a GET cannot get', () => {
     const { check } = makeContractChecker();
     for (const { name, path, status, headers, examples } of responses) {
       const ofPath = { path, value: undefined };
@@ -207,171 +202,14 @@ describe('its examples', () => {
   });
 });
 
-describe('the checker', () => {
+test('the checker of responses finds a missing header field and an additional member', () => {
   const { check } = makeContractChecker();
-  const responses = documentedResponses();
-  const find = (name: string) => {
-    const found = responses.find((response) => response.name === name);
-    if (found === undefined) throw new Error(`The contract has no ${name}.`);
-    return { headers: { ...found.headers }, text: JSON.stringify(found.examples[0]?.value) };
-  };
-
-  test('accepts headers in any case, from fetch and undici, and ids above 2^53', () => {
-    const { headers, text } = find('/covers/{coverId} 200');
-    const big = text.replace('"id":50001', '"id":18446744073709551615');
-    expect(big).not.toBe(text);
-    check('GET', '/api/v1/covers/18446744073709551615?x=1', 200, new Headers(headers), big);
-    const lower = Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
-    );
-    check('GET', '/api/v1/covers/1', 200, lower, big);
-    check('HEAD', '/api/v1/covers/1', 200, lower, undefined);
-  });
-
-  test('distinguishes covers/recent from a cover', () => {
-    const list = find('/covers/recent 200');
-    const one = find('/covers/{coverId} 200');
-    check('GET', '/api/v1/covers/recent', 200, list.headers, list.text);
-    check('GET', '/api/v1/covers/1', 200, one.headers, one.text);
-    expect(() => check('GET', '/api/v1/covers/recent', 200, one.headers, one.text)).toThrow('body');
-    expect(() => check('GET', '/api/v1/covers/1', 200, list.headers, list.text)).toThrow('body');
-  });
-
-  test('checks paths without an operation, other methods and preflights', () => {
-    const notFound = find('/platforms/{slug} 404');
-    for (const path of ['', '/', '/nothing', '/platforms/', '/platforms/a/b', '/Platforms']) {
-      check('GET', `/api/v1${path}`, 404, notFound.headers, notFound.text);
-      expect(() => check('GET', `/api/v1${path}`, 200, notFound.headers, '{}')).toThrow('status');
-    }
-    const refused = find('/platforms 405');
-    check('POST', '/api/v1/platforms', 405, refused.headers, refused.text);
-    expect(() => check('GET', '/api/v1/platforms', 405, refused.headers, refused.text)).toThrow(
-      'status',
-    );
-    const preflight = {
-      ...notFound.headers,
-      'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
-      'Access-Control-Allow-Headers':
-        'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate',
-    };
-    check('OPTIONS', '/api/v1/anything', 204, preflight, undefined);
-    expect(() => check('OPTIONS', '/api/v1/anything', 204, notFound.headers, '')).toThrow(
-      'Access-Control-Allow-Methods is missing',
-    );
-  });
-
-  const wrong: [string, string, (headers: Record<string, string | string[]>) => void, string?][] = [
-    ['a missing header', 'X-Snapshot is missing', (headers) => delete headers['X-Snapshot']],
-    ['a weak ETag', 'ETag is "W/', (headers) => Object.assign(headers, { ETag: 'W/"1"' })],
-    [
-      'a rate that is not a number',
-      'X-RateLimit-Limit is "many"',
-      (headers) => {
-        headers['X-RateLimit-Limit'] = 'many';
-      },
-    ],
-    [
-      'a header that came twice',
-      'Vary came 2 times',
-      (headers) => {
-        headers.Vary = ['Accept-Encoding', 'Accept-Encoding'];
-      },
-    ],
-    [
-      'another content type',
-      'Content-Type is "text/html"',
-      (headers) => {
-        headers['Content-Type'] = 'text/html';
-      },
-    ],
-    [
-      'a header that belongs to another response',
-      'Retry-After does not belong',
-      (headers) => {
-        headers['Retry-After'] = '3';
-      },
-    ],
-    ['a body that is not JSON', 'not JSON', () => {}, '{"slug":'],
-    [
-      'a missing member',
-      "required property 'url'",
-      () => {},
-      '{"slug":"a","name":"A","game_count":0,"cover_count":0}',
-    ],
-    [
-      'an additional member',
-      'additional',
-      () => {},
-      '{"slug":"a","name":"A","game_count":0,"cover_count":0,"url":"https://a.example/","extra":1}',
-    ],
-    [
-      'a fraction for an integer',
-      '/game_count must be integer',
-      () => {},
-      '{"slug":"a","name":"A","game_count":0.5,"cover_count":0,"url":"https://a.example/"}',
-    ],
-    [
-      'null in a member that must not be null',
-      '/name must be string',
-      () => {},
-      '{"slug":"a","name":null,"game_count":0,"cover_count":0,"url":"https://a.example/"}',
-    ],
-    [
-      'an invalid address',
-      '/url must match format',
-      () => {},
-      '{"slug":"a","name":"A","game_count":0,"cover_count":0,"url":"nowhere at all"}',
-    ],
-    [
-      'members in another order',
-      'the members of the body are name, slug',
-      () => {},
-      '{"name":"A","slug":"a","game_count":0,"cover_count":0,"url":"https://a.example/"}',
-    ],
-  ];
-
-  test.each(wrong)('refuses %s', (_name, message, change, body) => {
-    const { headers, text } = find('/platforms/{slug} 200');
-    const request = ['GET', '/api/v1/platforms/snes'] as const;
-    check(...request, 200, headers, text);
-    change(headers);
-    expect(() => check(...request, 200, headers, body ?? text)).toThrow(message);
-  });
-
-  test('refuses an undescribed status and names the request', () => {
-    expect(() => check('GET', '/api/v1/stats?a=1', 404, {}, undefined)).toThrow(
-      'GET /api/v1/stats?a=1 was answered with 404',
-    );
-  });
-
-  test('refuses an error with another text', () => {
-    const { headers } = find('/platforms/{slug} 404');
-    const attempt = () => check('GET', '/api/v1/platforms/a', 404, headers, '{"error":"No"}');
-    expect(attempt).toThrow('/error must be equal to constant');
-  });
-
-  test('refuses an unexpected body and a missing body', () => {
-    const unchanged = find('/stats 304');
-    check('GET', '/api/v1/stats', 304, unchanged.headers, undefined);
-    expect(() => check('GET', '/api/v1/stats', 304, unchanged.headers, '{}')).toThrow('a body');
-    const { headers, text } = find('/stats 200');
-    expect(() => check('HEAD', '/api/v1/stats', 200, headers, text)).toThrow('there is a body');
-    const empty = { ...headers, 'Content-Length': '0' };
-    expect(() => check('GET', '/api/v1/stats', 200, empty, undefined)).toThrow('no body');
-    expect(() => check('GET', '/api/v1/stats', 200, headers, '')).toThrow('not JSON');
-  });
-
-  test('refuses a page without Link and a Link without first', () => {
-    const { headers, text } = find('/search 200');
-    const link = headers.Link as string;
-    check('GET', '/api/v1/search', 200, headers, text);
-    headers.Link = link.replace('rel="first"', 'rel="start"');
-    expect(() => check('GET', '/api/v1/search', 200, headers, text)).toThrow('the header Link is');
-    delete headers.Link;
-    expect(() => check('GET', '/api/v1/search', 200, headers, text)).toThrow('Link is missing');
-  });
-
-  test('refuses a path outside the base', () => {
-    expect(() => check('GET', '/api/v10/stats', 200, {}, undefined)).toThrow('/api/v1');
-  });
+  const found = documentedResponses().find(({ name }) => name === '/platforms/{slug} 200');
+  const { headers = {}, examples = [] } = found ?? {};
+  const value = examples[0]?.value as JsonObject;
+  const { 'X-Snapshot': _, ...others } = headers;
+  const request = ['GET', '/api/v1/platforms/snes', 200] as const;
+  expect(() => check(...request, others, JSON.stringify(value))).toThrow('X-Snapshot is missing');
+  const more = JSON.stringify({ ...value, extra: 1 });
+  expect(() => check(...request, headers, more)).toThrow('additional');
 });
