@@ -4,7 +4,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { found, type MadeSearch, searchOf } from './made-search.ts';
 
-describe.each<[rule: string, found: [string, string][], notFound: [string, string][]]>([
+const RULES: readonly [rule: string, found: [string, string][], notFound: [string, string][]][] = [
   [
     'every word of the query, in any order, is a word of the title',
     [
@@ -223,17 +223,27 @@ describe.each<[rule: string, found: [string, string][], notFound: [string, strin
       ['game どうぶつ', 'どうぶつの森'],
     ],
   ],
-])('%s', (_, foundPairs, notFoundPairs) => {
-  const titles = new Set([...foundPairs, ...notFoundPairs].map(([, title]) => title));
-  let search: MadeSearch;
-  beforeAll(async () => {
-    // Each slug has "game 0" among its words.
-    const made = [...titles].map((title, i) => ({ title, slug: `game-0-${i}` }));
-    search = await searchOf(...made);
+];
+
+// The titles of each rule are on a platform of their own, with "game 0" among the words of their slugs.
+const platformOf = (rule: string) => `rule-${RULES.findIndex(([name]) => name === rule)}`;
+let rules: MadeSearch;
+beforeAll(async () => {
+  const games = RULES.flatMap(([rule, ...pairs]) => {
+    const titles = new Set(pairs.flat().map(([, title]) => title));
+    return [...titles].map((title, i) => ({
+      title,
+      slug: `game-0-${i}`,
+      platform: platformOf(rule),
+    }));
   });
+  rules = await searchOf(...games);
+});
+
+describe.each(RULES)('%s', (rule, foundPairs, notFoundPairs) => {
   const isExact = (q: string, title: string) => {
-    const [step, ...all] = found(search, q);
-    return step === 'exact' && all.includes(title);
+    const { step, hits } = rules.search({ q, platform: platformOf(rule) });
+    return step === 'exact' && hits.some((game) => game.title === title);
   };
 
   test.each(foundPairs)('%s finds %s', (q, title) => {
