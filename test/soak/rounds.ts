@@ -5,8 +5,6 @@
 
 /** Whether this is the full form. */
 export const IS_FULL = process.env.SOAK === 'full';
-/** @deprecated */
-export const IS_SOAK = IS_FULL;
 
 /** The number of rounds in each form. */
 export function rounds(quick: number, full: number): number {

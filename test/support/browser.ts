@@ -11,7 +11,6 @@ import {
   type Page,
 } from 'playwright-core';
 import { expect } from 'vitest';
-import { IS_SOAK } from '../soak/rounds.ts';
 import { ROOT } from './product.ts';
 import { shared } from './shared.ts';
 
@@ -163,7 +162,7 @@ export async function look(
  * axe-core, and checks nothing.
  */
 export async function keepScreenshot(page: Page, name: string, fullPage = false): Promise<void> {
-  if (!IS_SOAK) return;
+  if (process.env.SOAK === undefined) return;
   mkdirSync(OUTPUT, { recursive: true });
   await page.screenshot({ path: path.join(OUTPUT, `${name}.png`), fullPage });
 }

@@ -13,9 +13,8 @@ import {
   RING_HEAD,
 } from '../../../proxy/limits/rolling-window.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
-import { printFigure, rounds } from '../../soak/rounds.ts';
 
-const SCHEDULES = rounds(1_000, 10_000);
+const SCHEDULES = 1_000;
 const MINUTE = 60_000;
 
 /** Pauses between requests: bursts, a steady rate, whole seconds, or about a minute. */
@@ -60,11 +59,8 @@ function expectSame(found: Quota, expected: Quota): void {
   if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected);
 }
 
-test(`a window agrees with a list of all admitted times in ${SCHEDULES} schedules`, {
-  timeout: rounds(30_000, 600_000),
-}, () => {
+test(`a window agrees with a list of all admitted times in ${SCHEDULES} schedules`, () => {
   let refused = 0;
-  let admitted = 0;
   for (let seed = 0; seed < SCHEDULES; seed++) {
     const random = makeRandom(seed);
     let limit = 1 + random.below(random.pick([1, 5, 20, 120]));
@@ -93,12 +89,7 @@ test(`a window agrees with a list of all admitted times in ${SCHEDULES} schedule
     }
     const tooClose = times.filter((time, i) => time - (times[i - highest] ?? -MINUTE) < MINUTE);
     expect(tooClose).toEqual([]);
-    admitted += times.length;
   }
-  printFigure(
-    'The limit holds',
-    `${SCHEDULES} schedules, ${admitted} admitted, ${refused} refused`,
-  );
   expect(refused).toBeGreaterThan(SCHEDULES * 20);
 });
 
@@ -119,10 +110,8 @@ test('a client is admitted after it has waited for Retry-After', () => {
   }
 });
 
-test('with a clock that jumps, the limit holds and nobody is blocked forever', {
-  timeout: rounds(30_000, 600_000),
-}, () => {
-  for (let seed = 0; seed < rounds(300, 10_000); seed++) {
+test('with a clock that jumps, the limit holds and nobody is blocked forever', () => {
+  for (let seed = 0; seed < 300; seed++) {
     const random = makeRandom(seed);
     const limit = 1 + random.below(10);
     const window = makeWindow(limit);

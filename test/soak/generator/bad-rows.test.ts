@@ -3,11 +3,9 @@ import { expect, test } from 'vitest';
 import { checkCorrupted } from '../../generator/bad-rows.ts';
 import { printFigure, rounds } from '../rounds.ts';
 
-const CATALOGUES = rounds(5, 100);
+const CATALOGUES = rounds(2, 25);
 
-test(`every row of ${CATALOGUES} corrupted catalogues is served as the contract says or reported`, {
-  timeout: 3_600_000,
-}, async () => {
+test(`every row of ${CATALOGUES} corrupted catalogues is served as the contract says or reported`, async () => {
   const figures = { leftOut: 0, served: 0, resources: 0 };
   for (let seed = 1; seed <= CATALOGUES; seed++) {
     const found = await checkCorrupted(seed);

@@ -41,11 +41,11 @@ import {
   testKey,
 } from '../../../support/product.ts';
 import { openSocket } from '../../../support/servers/sockets.ts';
-import { printFigure, rounds } from '../../rounds.ts';
+import { IS_FULL, printFigure } from '../../rounds.ts';
 import { until } from '../../support/until.ts';
 
 const MEGABYTE = 1024 * 1024;
-const SIZE = rounds(48, 256) * MEGABYTE;
+const SIZE = (IS_FULL ? 256 : 48) * MEGABYTE;
 const keys = [1, 2, 3, 4, 5, 6].map((id) => testKey(id));
 const [key] = keys;
 /** How many downloads one key may have at the same time. */
@@ -117,7 +117,7 @@ async function requestLarge(proxy: ProxyProgram, more = '', { key: sent } = key)
   return socket;
 }
 
-describe.each(PARSERS)('over %s', { timeout: 300_000 }, (name, fields) => {
+describe.each(PARSERS)('over %s', (name, fields) => {
   let snapshotsDir: string;
   let proxy: ProxyProgram;
 

@@ -114,7 +114,7 @@ function expectEnd({ milliseconds }: Ended, after: number, slack = SLACK): void 
 const statuses = ({ received }: Ended) =>
   [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-describe.concurrent('a client', { timeout: IS_FULL ? 600_000 : 30_000 }, () => {
+describe.concurrent('a client', () => {
   test.each<[string, (socket: Socket) => Promise<unknown>, number[]]>([
     ['nothing', async () => {}, []],
     ['half of a usual head', async (socket) => socket.write(halfOf(USUAL)), []],
