@@ -23,7 +23,7 @@ import { judge, type Known } from '../support/hostile/hostile-judge.ts';
 import { exchange, type WireReply } from '../support/hostile/hostile-wire.ts';
 
 const PROMISE = 'Hostile requests';
-const REQUESTS = { directly: rounds(2_000, 100_000), 'through nginx': rounds(1_000, 20_000) };
+const REQUESTS = { directly: rounds(2_000, 100_000), 'through nginx': rounds(3_000, 20_000) };
 /** Fewer than the 100 simultaneous requests that nginx allows an address. */
 const CONNECTIONS = 48;
 /**

@@ -19,6 +19,7 @@ import {
   type Visits,
 } from '../../../support/browser.ts';
 import { type RunningProxy, startProxy, testKey } from '../../../support/product.ts';
+import { IS_FULL } from '../../rounds.ts';
 
 const PUBLIC_URL = 'https://api.covers.example';
 /** More than this moves visibly (https://web.dev/articles/cls: good is up to 0.1). */
@@ -76,16 +77,20 @@ async function faultsOf(page: Page): Promise<unknown[]> {
 /** A refused page has a status of 4xx, which the browser reports. */
 const complaints = () => visits.complaints.filter((text) => !/status of 404/.test(text));
 
-test.each(SCREENS)('every page is sound ($screen)', async (screen) => {
-  const page = await open(screen);
-  for (const path of pages) {
-    await page.goto(proxy.url + path);
-    expect([path, await faultsOf(page)]).toEqual([path, []]);
-    await keepScreenshot(page, `site${path.replaceAll('/', '-')}-${screen.screen}`);
-  }
-  expect(complaints()).toEqual([]);
-  expect(visits.foreign).toEqual([]);
-});
+// The quick form has one screen of each size and of each colour scheme.
+test.each(IS_FULL ? SCREENS : [SCREENS[0], phone])(
+  'every page is sound ($screen)',
+  async (screen) => {
+    const page = await open(screen);
+    for (const path of pages) {
+      await page.goto(proxy.url + path);
+      expect([path, await faultsOf(page)]).toEqual([path, []]);
+      await keepScreenshot(page, `site${path.replaceAll('/', '-')}-${screen.screen}`);
+    }
+    expect(complaints()).toEqual([]);
+    expect(visits.foreign).toEqual([]);
+  },
+);
 
 test('the reference has no fault when everything in it is open', async () => {
   const page = await open(phone);
