@@ -15,6 +15,7 @@ import {
   makeVisits,
   SCREENS,
   type Screen,
+  screensFor,
   startChromium,
   type Visits,
 } from '../../../support/browser.ts';
