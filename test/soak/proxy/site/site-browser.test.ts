@@ -1,5 +1,6 @@
 /**
- * The pages outside the API in a real browser, on a desktop and a phone, light and dark: axe-core finds nothing, nothing is wider than the screen or moves while the page loads, and
+ * The pages outside the API in a real browser, on a desktop and a phone, light and dark: axe-core finds nothing,
+ * nothing is wider than the screen or moves while the page loads, and
  * nothing is loaded from another host or against the content security policy.
  */
 import type { Page } from 'playwright-core';
@@ -78,20 +79,16 @@ async function faultsOf(page: Page): Promise<unknown[]> {
 /** A refused page has a status of 4xx, which the browser reports. */
 const complaints = () => visits.complaints.filter((text) => !/status of 404/.test(text));
 
-// The quick form has one screen of each size and of each colour scheme.
-test.each(IS_FULL ? SCREENS : [SCREENS[0], phone])(
-  'every page is sound ($screen)',
-  async (screen) => {
-    const page = await open(screen);
-    for (const path of pages) {
-      await page.goto(proxy.url + path);
-      expect([path, await faultsOf(page)]).toEqual([path, []]);
-      await keepScreenshot(page, `site${path.replaceAll('/', '-')}-${screen.screen}`);
-    }
-    expect(complaints()).toEqual([]);
-    expect(visits.foreign).toEqual([]);
-  },
-);
+test.each(screensFor(IS_FULL))('every page is sound ($screen)', async (screen) => {
+  const page = await open(screen);
+  for (const path of pages) {
+    await page.goto(proxy.url + path);
+    expect([path, await faultsOf(page)]).toEqual([path, []]);
+    await keepScreenshot(page, `site${path.replaceAll('/', '-')}-${screen.screen}`);
+  }
+  expect(complaints()).toEqual([]);
+  expect(visits.foreign).toEqual([]);
+});
 
 test('the reference has no fault when everything in it is open', async () => {
   const page = await open(phone);
