@@ -54,12 +54,10 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
   }
 
   function admitKey(request: ApiRequest, key: string, time: number): Admission {
-    let record = keys.recent(key);
+    const record = keys.recent(key) ?? keys.find(key);
     if (record === undefined || !isInUse(record, time)) {
-      // Guesses must be cheap to refuse: once the address is over its limit, no key is looked up.
       const quota = addresses.peek(addressOf(request), time);
       if (!quota.admitted) return { quota, key: undefined, refusal: ERRORS.invalidKey };
-      record ??= keys.find(key);
     }
     if (record === undefined || !isValid(record)) {
       return refuse(request, time, ERRORS.invalidKey);

@@ -77,9 +77,8 @@ export function makeSharedAdmissions(
     time: number,
     done: (admission: Admission) => void,
   ): void {
-    const recent = keys.recent(key);
-    const isUsed = recent !== undefined && isInUse(recent, time);
-    const record = isUsed ? recent : keys.find(key);
+    const record = keys.recent(key) ?? keys.find(key);
+    const isUsed = record !== undefined && isInUse(record, time);
     if (record === undefined || !isValid(record)) {
       refuse(request, ERRORS.invalidKey, done);
       return;

@@ -359,12 +359,3 @@ export async function send(
     },
   };
 }
-
-/** Waits until a condition holds; fails after thirty seconds. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('The condition did not hold within thirty seconds.');
-}

@@ -89,7 +89,7 @@ describe.each([1, 2])('with %i serving threads, requests without a valid key', (
     expect(refused.headers['x-ratelimit-limit']).toBe('5');
     expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect((await request(inUse.key)).status).toBe(200);
-    // Only a lookup can distinguish an unused key from a guess, and the address has no lookups left.
+    // A key that was not in use cannot be distinguished from a lucky guess.
     expect((await request(unused.key)).status).toBe(429);
     await proxy.stop();
   });

@@ -202,8 +202,9 @@ test('a key is requested, approved, revealed, used, rotated and revoked', {
   // Going back does not show the page with the key: it is not kept in the browser's history.
   await asOwner.getByRole('link', { name: 'I’ve saved my key' }).click();
   await asOwner.getByRole('heading', { name: 'Your keys' }).waitFor();
+  const wentBack = asOwner.waitForEvent('framenavigated');
   await asOwner.goBack().catch(() => {});
-  await asOwner.waitForLoadState().catch(() => {});
+  await wentBack;
   expect(await asOwner.content()).not.toContain(second);
 
   await asModerator.goto(`${proxy.url}/moderation/api-keys`);
