@@ -167,7 +167,8 @@ test(`${TAKEDOWNS} takedowns disappear from the API soon after their commit`, as
     await pause(random.next() * LONGEST_PAUSE_MS);
     times.push(await measure(await KINDS[i % KINDS.length]()));
   }
-  const middle = (step: keyof (typeof times)[0]) => median(times.map((time) => time[step]));
+  const middle = (step: keyof (typeof times)[0]) =>
+    Math.round(median(times.map((time) => time[step])));
   const longest = Math.max(...times.map(({ total }) => total));
   printFigure(
     'A takedown disappears from the API',
