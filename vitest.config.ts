@@ -2,7 +2,7 @@
  * How the tests run. The folder of a test decides when:
  *
  *     npm test            all but test/soak
- *     npm run test:quick  neither test/soak nor test/system, and no MariaDB: nothing needs a Debian package
+ *     npm run test:quick  neither test/soak nor test/system: nothing needs a Debian package or five seconds
  *     npm run soak        test/soak, one file at a time; with `-- --quick` in short
  */
 import './program/environment/node-version.ts';

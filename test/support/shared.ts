@@ -13,6 +13,9 @@ export interface Shared {
 }
 
 export async function shared<Name extends keyof Shared>(name: Name): Promise<Shared[Name]> {
+  if (process.env.QUICK === '1' && name !== 'sample') {
+    throw new Error(`npm run test:quick starts no ${name}. The test belongs in test/system.`);
+  }
   const response = await fetch(`${inject('shared')}/${name}`);
   const text = await response.text();
   if (!response.ok) throw new Error(`${name} could not be started: ${text}`);

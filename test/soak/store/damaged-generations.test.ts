@@ -1,6 +1,6 @@
 /**
  * A damaged generation is never served, whatever byte of whatever file is damaged: random damages. The
- * kinds of damage are checked file by file in `test/store/damaged-generation.test.ts`.
+ * kinds of damage are checked file by file in `test/system/store/damaged-generation.test.ts`.
  */
 import { execFileSync } from 'node:child_process';
 import {

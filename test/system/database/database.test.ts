@@ -1,0 +1,523 @@
+import { once } from 'node:events';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../../database/database.ts';
+import { type OpenOptions, openDatabase } from '../../../database/open.ts';
+import { KINDS, makeDatabase, sharedMariaDb } from '../../support/databases.ts';
+import { makeFolder } from '../../support/product.ts';
+
+const LARGEST = '9223372036854775807';
+
+describe.each(KINDS)('a %s database', (kind) => {
+  let url: string;
+  let database: Database;
+  beforeEach(async () => {
+    url = await makeDatabase(kind);
+    database = await openDatabase(url);
+  });
+  afterEach(() => database.close());
+
+  it('returns what was written: large integers, nulls, quotes, characters of four bytes', async () => {
+    await database.run('CREATE TABLE t (id BIGINT PRIMARY KEY, text VARCHAR(200) NULL)');
+    const rows = [
+      [1, `it's a "quoted" \\ back\\'slash; -- ? %`],
+      [2, '😀 ポケモン é \u0301\n\t'],
+      [3, null],
+      [4, ''],
+      [2 ** 53 - 1, 'largest exact'],
+      ['9007199254740993', 'beyond it'],
+      [LARGEST, 'largest'],
+    ];
+    for (const row of rows) await database.run('INSERT INTO t VALUES (?, ?)', row);
+    await database.run('INSERT INTO t VALUES (?, ?)', ['-9007199254740993', 'below']);
+    expect(await database.rows('SELECT id, text FROM t WHERE id > 0 ORDER BY id')).toEqual(rows);
+    expect(await database.rows('SELECT id FROM t WHERE id = ?', [LARGEST])).toEqual([[LARGEST]]);
+    expect(await database.rows('SELECT id FROM t WHERE id < 0')).toEqual([['-9007199254740993']]);
+  });
+
+  it('returns times as text and does not change zero dates', async () => {
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY, at DATETIME NULL)');
+    await database.run(
+      "INSERT INTO t VALUES (1, '2026-03-29 02:30:00'), (2, '0000-00-00 00:00:00'), (3, NULL)",
+    );
+    expect(await database.rows('SELECT at FROM t ORDER BY id')).toEqual([
+      ['2026-03-29 02:30:00'],
+      ['0000-00-00 00:00:00'],
+      [null],
+    ]);
+  });
+
+  it('returns sums, counts and averages as numbers', async () => {
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY)');
+    await database.run('INSERT INTO t VALUES (1), (2)');
+    expect(await database.rows('SELECT COUNT(*), SUM(id), AVG(id) FROM t')).toEqual([[2, 3, 1.5]]);
+  });
+
+  it('marks a change of a table once it is committed, and tells when that was, if it is a server', async () => {
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY)');
+    await database.run('CREATE TABLE u (id INT PRIMARY KEY)');
+    await database.run('CREATE VIEW v AS SELECT id FROM t');
+    const other = await openDatabase(url);
+    const markOf = () => other.changeMark(['t', 'u']);
+    const commits = () => other.lastCommits(['t', 'u', 'v']);
+    const before = await markOf();
+    await database.transaction(async ({ run }) => {
+      await run('INSERT INTO t VALUES (1)');
+      expect(await markOf()).toBe(before);
+      expect(await commits()).toEqual(new Map());
+    });
+    expect(await markOf()).not.toBe(before);
+    const commit = (await commits()).get('t');
+    expect([...(await commits()).keys()]).toEqual(kind === 'mysql' ? ['t'] : []);
+    if (kind === 'mysql') {
+      expect(commit?.time).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+      expect(commit?.secondsAgo).toBeGreaterThanOrEqual(0);
+    }
+    expect((await other.changeMark(['v'])) === undefined).toBe(kind === 'mysql');
+    await other.close();
+  });
+
+  it('reads double quotes as names and || as concatenation', async () => {
+    await database.run('CREATE TABLE "order" ("key" INT)');
+    expect(await database.rows(`SELECT 'a' || 'b' FROM "order"`)).toEqual([]);
+    expect(await database.rows(`SELECT 'a' || 'b'`)).toEqual([['ab']]);
+  });
+
+  it('returns how many rows a statement matched, and the id that it made', async () => {
+    const increment = kind === 'mysql' ? 'BIGINT AUTO_INCREMENT' : 'INTEGER';
+    await database.run(`CREATE TABLE t (id ${increment} PRIMARY KEY, n INT)`);
+    expect(await database.run('INSERT INTO t (n) VALUES (?)', [5])).toEqual({
+      changes: 1,
+      insertId: 1,
+    });
+    expect((await database.run('INSERT INTO t (n) VALUES (5), (6)')).changes).toBe(2);
+    // A row that already has the new value counts too.
+    expect((await database.run('UPDATE t SET n = 5 WHERE n = 5')).changes).toBe(2);
+    expect((await database.run('DELETE FROM t WHERE n = 7')).changes).toBe(0);
+  });
+
+  it('streams rows in order and counts them', async () => {
+    await fill(database, 2_000);
+    const ids: unknown[] = [];
+    const count = await database.snapshot((reader) =>
+      reader.each('SELECT id FROM t ORDER BY id', (row) => ids.push(row[0])),
+    );
+    expect(count).toBe(2_000);
+    expect(ids).toEqual(Array.from({ length: 2_000 }, (_, i) => i));
+  });
+
+  it('ends a stream with the error that onRow throws, and stays usable', async () => {
+    await fill(database, 2_000);
+    const mine = new Error('mine');
+    let seen = 0;
+    const stream = database.each('SELECT id FROM t', () => {
+      if (++seen === 500) throw mine;
+    });
+    await expect(stream).rejects.toBe(mine);
+    expect(await database.rows('SELECT COUNT(*) FROM t')).toEqual([[2_000]]);
+    expect(seen).toBe(500);
+  });
+
+  it('shows one moment in a snapshot, even while others write', async () => {
+    await fill(database, 10);
+    const other = await openDatabase(url);
+    const counts = await database.snapshot(async (reader) => {
+      const before = await reader.rows('SELECT COUNT(*) FROM t');
+      await other.run('DELETE FROM t WHERE id < 5');
+      return [before, await reader.rows('SELECT COUNT(*) FROM t')];
+    });
+    await other.close();
+    expect(counts).toEqual([[[10]], [[10]]]);
+    expect(await database.rows('SELECT COUNT(*) FROM t')).toEqual([[5]]);
+  });
+
+  it('fixes the moment of a snapshot before the first read', async () => {
+    await fill(database, 10);
+    const count = await database.snapshot(async (reader) => {
+      await database.run('DELETE FROM t');
+      return reader.rows('SELECT COUNT(*) FROM t');
+    });
+    expect(count).toEqual([[10]]);
+  });
+
+  it('undoes a transaction whose work fails', async () => {
+    await fill(database, 10);
+    const mine = new Error('mine');
+    const work = database.transaction(async (writer) => {
+      await writer.run('DELETE FROM t');
+      throw mine;
+    });
+    await expect(work).rejects.toBe(mine);
+    expect(await database.rows('SELECT COUNT(*) FROM t')).toEqual([[10]]);
+  });
+
+  it('loses no update when many transactions change one row at once', async () => {
+    await fill(database, 1);
+    const other = await openDatabase(url);
+    const add = (on: Database) =>
+      on.transaction(async (writer) => {
+        // A deferred transaction of SQLite would fail if another one wrote after this read.
+        await writer.rows('SELECT COUNT(*) FROM t');
+        await writer.run('UPDATE t SET text = text WHERE id = 0');
+        const [[text]] = (await writer.rows('SELECT text FROM t WHERE id = 0')) as [[string]];
+        await writer.rows('SELECT 1');
+        await writer.run('UPDATE t SET text = ? WHERE id = 0', [`${text}+`]);
+      });
+    await Promise.all(Array.from({ length: 20 }, (_, i) => add(i % 2 === 0 ? database : other)));
+    await other.close();
+    expect(await database.rows('SELECT text FROM t')).toEqual([[`0${'+'.repeat(20)}`]]);
+  });
+
+  it('does not include statements of others in a transaction', async () => {
+    await fill(database, 2);
+    let outside: Promise<unknown> | undefined;
+    const work = database.transaction(async (writer) => {
+      await writer.run("UPDATE t SET text = 'inside' WHERE id = 0");
+      // In SQLite it waits for the transaction, in MariaDB it runs at once. Neither undoes it.
+      outside = database.run("UPDATE t SET text = 'outside' WHERE id = 1");
+      if (kind === 'mysql') await outside;
+      await writer.rows('SELECT 1');
+      throw new Error('undo');
+    });
+    await expect(work).rejects.toThrow('undo');
+    await outside;
+    expect(await database.rows('SELECT text FROM t ORDER BY id')).toEqual([['0'], ['outside']]);
+  });
+
+  it('reports what is wrong with a statement', async () => {
+    await expect(database.rows('SELECT id FROM nowhere')).rejects.toThrow(/query of .*nowhere/);
+    await expect(database.each('SELEC', () => {})).rejects.toThrow(/query of .*SELEC/i);
+  });
+
+  it('lists columns of tables and views in lower case', async () => {
+    await database.run('CREATE TABLE t (ID INT, Text INT)');
+    await database.run('CREATE VIEW v AS SELECT id AS Game_Id FROM t');
+    const columns = await database.columns();
+    expect(columns.get('t')).toEqual(new Set(['id', 'text']));
+    expect(columns.get('v')).toEqual(new Set(['game_id']));
+  });
+});
+
+describe('a mysql database', () => {
+  it('reads unsigned integers that are larger than every signed one', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY)');
+    await database.run('INSERT INTO t VALUES (?)', ['18446744073709551615']);
+    expect(await database.rows('SELECT id FROM t')).toEqual([['18446744073709551615']]);
+    await database.close();
+  });
+
+  it('returns times in UTC and whole seconds, regardless of the settings of the server', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (a DATETIME(6), b TIMESTAMP(3) NULL)');
+    await database.run("INSERT INTO t VALUES ('2026-01-02 03:04:05.678901', FROM_UNIXTIME(0.5))");
+    expect(await database.rows('SELECT a, b FROM t')).toEqual([
+      ['2026-01-02 03:04:05', '1970-01-01 00:00:00'],
+    ]);
+    await database.close();
+  });
+
+  it('refuses a value that does not fit instead of truncating it', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (a VARCHAR(3))');
+    await expect(database.run("INSERT INTO t VALUES ('four')")).rejects.toThrow(/too long/);
+    await database.close();
+  });
+
+  // What a server answers to a deadlock, so many times in a session. User variables are not undone.
+  const loseDeadlocks = (times: number) => `CREATE TRIGGER t_lost BEFORE UPDATE ON t FOR EACH ROW
+    IF COALESCE(@lost, 0) < ${times} THEN
+      SET @lost = COALESCE(@lost, 0) + 1;
+      SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'Deadlock found';
+    END IF`;
+
+  it.each([
+    [4, 1],
+    [5, 0],
+  ])('repeats a statement that lost a deadlock four times, not more: %i', async (times, done) => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await fill(database, 1);
+    await database.run(loseDeadlocks(times));
+    const update = database.run("UPDATE t SET text = CONCAT(text, '+')");
+    if (done) expect(await update).toMatchObject({ changes: 1 });
+    else await expect(update).rejects.toThrow('Deadlock found');
+    expect(await database.rows('SELECT text, @lost FROM t')).toEqual([
+      [`0${'+'.repeat(done)}`, times],
+    ]);
+    await database.close();
+  });
+
+  it('repeats a transaction that lost a deadlock, from its beginning', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await fill(database, 1);
+    await database.run(loseDeadlocks(2));
+    let begun = 0;
+    await database.transaction(async (writer) => {
+      begun++;
+      await writer.run("INSERT INTO t VALUES (?, 'another')", [begun]);
+      await writer.run("UPDATE t SET text = 'changed' WHERE id = 0");
+    });
+    expect(begun).toBe(3);
+    expect(await database.rows('SELECT id, text FROM t ORDER BY id')).toEqual([
+      [0, 'changed'],
+      [3, 'another'],
+    ]);
+    await database.close();
+  });
+
+  it('cannot write within a snapshot', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await fill(database, 1);
+    const write = database.snapshot((reader) => reader.rows('DELETE FROM t'));
+    await expect(write).rejects.toThrow(/READ ONLY/);
+    await database.close();
+  });
+});
+
+describe('a stream that is interrupted', () => {
+  const ENDLESS = 'SELECT seq FROM seq_1_to_1000000000';
+  let database: Database;
+  const open = async (options?: OpenOptions) => {
+    database = await openDatabase(await makeDatabase('mysql'), options);
+  };
+  afterEach(() => database.close());
+
+  it.each(['CONNECTION', 'QUERY'])('ends with an error on KILL %s', async (what) => {
+    await open();
+    const stream = database.snapshot(async (reader) => {
+      const [[id]] = (await reader.rows('SELECT CONNECTION_ID()')) as [[number]];
+      let seen = 0;
+      await reader.each(ENDLESS, () => {
+        if (++seen === 1000) void database.run(`KILL ${what} ${id}`);
+      });
+    });
+    await expect(stream).rejects.toThrow(/query of .*(?:interrupted|lost|killed)/i);
+    expect(await database.rows('SELECT 1')).toEqual([[1]]);
+  });
+
+  it.each(['destroy', 'end'] as const)(
+    'ends with an error when the socket is cut (%s)',
+    async (way) => {
+      await open();
+      const relay = await startRelay((await sharedMariaDb()).port);
+      const remote = await openDatabase(
+        throughPort((await sharedMariaDb()).url('mysql'), relay.port),
+      );
+      let seen = 0;
+      const stream = remote.each(ENDLESS, () => {
+        if (++seen === 1000) relay.cut(way);
+      });
+      await expect(stream).rejects.toThrow(/query of .*(?:lost|closed|reset)/i);
+      expect(await remote.rows('SELECT 1')).toEqual([[1]]);
+      await remote.close();
+      await relay.stop();
+    },
+  );
+
+  it('ends with an error when the server sends nothing more', async () => {
+    await open();
+    const relay = await startRelay((await sharedMariaDb()).port);
+    const url = throughPort((await sharedMariaDb()).url('mysql'), relay.port);
+    const impatient = { stallSeconds: 0.5, connectSeconds: 0.5 };
+    const remote = await openDatabase(url, { stallSeconds: 0.5 });
+    let seen = 0;
+    const stream = remote.each(ENDLESS, () => {
+      if (++seen === 1000) relay.hold();
+    });
+    await expect(stream).rejects.toThrow(/sent nothing for 0.5 s/);
+    await expect(openDatabase(url, impatient)).rejects.toThrow(/does not answer/);
+    await remote.close();
+    await relay.stop();
+  });
+
+  it('makes new statements fail while no server listens, and works after its return', async () => {
+    await open();
+    const { port, url } = await sharedMariaDb();
+    const socketPath = join(makeFolder(), 'server.sock');
+    const remote = await openDatabaseThrough(socketPath, port, url('mysql'));
+    let seen = 0;
+    const stream = remote.database.each(ENDLESS, () => {
+      if (++seen === 1000) void remote.relay.stop();
+    });
+    await expect(stream).rejects.toThrow(`query of mysql on ${socketPath}: `);
+    await remote.relay.stop();
+    await expect(remote.database.rows('SELECT 1')).rejects.toThrow(
+      `No database server listens at ${socketPath}`,
+    );
+    const again = await startRelay(port, socketPath);
+    expect(await remote.database.rows('SELECT 1')).toEqual([[1]]);
+    await remote.database.close();
+    await again.stop();
+  });
+});
+
+describe('an address', () => {
+  const refusal = async (url: string): Promise<string> => {
+    const error = await openDatabase(url).then(
+      async (database) => {
+        await database.close();
+        return new Error('it opened');
+      },
+      (cause: Error) => cause,
+    );
+    expect(error.message).not.toContain('\n');
+    return error.message;
+  };
+
+  it('that is wrong is reported in one line, with the value and never the password', async () => {
+    const right = new URL((await sharedMariaDb()).url('mysql'));
+    const change = (
+      part: 'username' | 'password' | 'hostname' | 'port' | 'pathname',
+      to: string,
+    ) => {
+      const wrong = new URL(right);
+      wrong[part] = to;
+      return refusal(wrong.href);
+    };
+    const messages = {
+      password: await change('password', 'tell-nobody'),
+      user: await change('username', 'stranger'),
+      database: await change('pathname', '/missing'),
+      host: await change('hostname', 'nowhere.invalid'),
+      port: await change('port', '1'),
+      parameter: await refusal(`${right.href}?pool=5`),
+      ssl: await refusal(`${right.href}?ssl=perhaps`),
+      encoding: await refusal('mysql://me:tell%nobody@localhost/catalogue'),
+      nameless: await refusal('mysql://me:tell-nobody@localhost'),
+      scheme: await refusal('postgres://me:tell-nobody@localhost/catalogue'),
+      text: await refusal('tell-nobody'),
+    };
+    expect(messages.password).toMatch(/refuses the user "catalogue" or its password/);
+    expect(messages.user).toMatch(/refuses the user "stranger"/);
+    expect(messages.database).toMatch(/no database "missing" at 127\.0\.0\.1:\d+/);
+    expect(messages.host).toMatch(/nowhere\.invalid:\d+, cannot be found/);
+    expect(messages.port).toMatch(/No database server listens at 127\.0\.0\.1:1/);
+    expect(messages.parameter).toMatch(/parameter "pool"/);
+    expect(messages.ssl).toMatch(/not "perhaps"/);
+    expect(messages.encoding).toMatch(/password .* not percent-encoded/);
+    expect(messages.nameless).toMatch(/no database name/);
+    expect(messages.scheme).toMatch(/"postgres:"/);
+    expect(messages.text).toMatch(/no scheme/);
+    const secrets = [
+      right.password,
+      decodeURIComponent(right.password),
+      'tell-nobody',
+      'tell%nobody',
+    ];
+    for (const message of Object.values(messages)) {
+      for (const secret of secrets) expect(message).not.toContain(secret);
+    }
+  });
+
+  it('of a file that is not a SQLite database is reported with its path, and no file is made', async () => {
+    const folder = makeFolder();
+    const text = join(folder, 'text');
+    writeFileSync(
+      text,
+      'This is not a database, but it is as long as the header of one. '.repeat(20),
+    );
+    const missing = join(folder, 'missing.db');
+    expect(await refusal(`sqlite:${missing}`)).toContain(`no database file ${missing}`);
+    expect(await refusal(`sqlite:${missing}`)).toContain(`no database file ${missing}`);
+    expect(await refusal(`sqlite:${folder}`)).toContain(`${folder} is not a file`);
+    expect(await refusal(`sqlite:${text}`)).toContain(`${text} cannot be used`);
+    expect(await refusal('sqlite::memory:')).toContain('names no file');
+  });
+
+  it('follows a SQLite file that is replaced', async () => {
+    const folder = makeFolder();
+    const files = ['old.db', 'new.db'].map((name) => join(folder, name)) as [string, string];
+    for (const file of files) {
+      const made = await openDatabase(`sqlite:${file}`, { create: true });
+      await made.run('CREATE TABLE t (name VARCHAR(20))');
+      await made.run('INSERT INTO t VALUES (?)', [file]);
+      await made.close();
+    }
+    const [file, replacement] = files;
+    const database = await openDatabase(`sqlite:${file}`);
+    const mark = await database.changeMark(['t']);
+    expect(await database.rows('SELECT name FROM t')).toEqual([[file]]);
+    renameSync(replacement, file);
+    expect(await database.changeMark(['t'])).not.toBe(mark);
+    expect(await database.rows('SELECT name FROM t')).toEqual([[replacement]]);
+    rmSync(file);
+    await expect(database.rows('SELECT name FROM t')).rejects.toThrow(`no database file ${file}`);
+    await database.close();
+  });
+
+  it('can have a socket path and a percent-encoded user and password', async () => {
+    const { socketPath } = await sharedMariaDb();
+    const database = await openDatabase(
+      `${(await sharedMariaDb()).url('mysql')}?socketPath=${socketPath}`,
+    );
+    expect(await database.rows('SELECT 1')).toEqual([[1]]);
+    await database.close();
+  });
+});
+
+/** Rows 0 to `count - 1`, each with its number as text. */
+async function fill(database: Database, count: number): Promise<void> {
+  await database.run('CREATE TABLE t (id INT PRIMARY KEY, text VARCHAR(100))');
+  await database.transaction(async ({ run }) => {
+    for (let first = 0; first < count; first += 1000) {
+      const values = Array.from({ length: Math.min(1000, count - first) }, (_, i) => first + i);
+      await run(`INSERT INTO t VALUES ${values.map((id) => `(${id}, '${id}')`).join(',')}`);
+    }
+  });
+}
+
+function throughPort(url: string, port: number): string {
+  const address = new URL(url);
+  address.port = String(port);
+  return address.href;
+}
+
+async function openDatabaseThrough(socketPath: string, port: number, url: string) {
+  const relay = await startRelay(port, socketPath);
+  return { relay, database: await openDatabase(`${url}?socketPath=${socketPath}`) };
+}
+
+/**
+ * Passes bytes on to a port, until a call of `cut` closes every connection or `hold` stops the bytes.
+ * @param socketPath where to listen, instead of a free port
+ */
+async function startRelay(target: number, socketPath?: string) {
+  const sockets = new Set<Socket>();
+  let isHolding = false;
+  const relay: Server = createServer({ allowHalfOpen: false }, (near) => {
+    sockets.add(near);
+    near.on('error', () => {});
+    if (isHolding) return;
+    const far = connect(target, '127.0.0.1');
+    sockets.add(far);
+    far.on('error', () => near.destroy());
+    near.pipe(far).pipe(near);
+  });
+  relay.listen(socketPath === undefined ? { port: 0, host: '127.0.0.1' } : { path: socketPath });
+  await once(relay, 'listening');
+  const address = relay.address();
+  return {
+    port: typeof address === 'object' ? Number(address?.port) : 0,
+    cut(way: 'destroy' | 'end') {
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket[way]();
+      }
+      sockets.clear();
+    },
+    hold() {
+      isHolding = true;
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+      }
+    },
+    async stop() {
+      const closed = new Promise((resolve) => relay.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,282 @@
+/**
+ * Compares the code with golden files. What was published once is read correctly for as long as the
+ * version stays, and an unnoticed change of the bytes fails. Each reader refuses every other version, and
+ * continues with what it served before.
+ */
+
+import { copyFileSync, cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
+import { isWellFormedKey } from '../../../format/api-key.ts';
+import { openColumns } from '../../../format/index/columns.ts';
+import {
+  COVER_INDEX,
+  CURRENT,
+  FORMAT_VERSION,
+  GAME_INDEX,
+  KEYS_FILE,
+  sequenceOf,
+} from '../../../format/layout.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  pointCurrentTo,
+} from '../../../store/generations/generations.ts';
+import { verifyGeneration } from '../../../store/generations/verify.ts';
+import {
+  FIXTURE_KEY,
+  FUTURE_VERSION,
+  fixtureCatalogue,
+  makeFixture,
+  makeFutureFixture,
+} from '../../catalogue/fixture.ts';
+import { makeFolder, ROOT, runCommand, send, startProxy } from '../../support/product.ts';
+
+const FIXTURES = path.join(ROOT, 'test/fixtures');
+const PRESENT = path.join(FIXTURES, 'version-3');
+const FUTURE = path.join(FIXTURES, 'future-version');
+const KEYS_REFUSAL = 'keys.json has version 2; this program reads version 1.';
+
+const REFUSAL =
+  `manifest.json has format version ${FUTURE_VERSION}; this program reads version ${FORMAT_VERSION}. ` +
+  'Generate again with this program, or serve with the one that wrote it.';
+
+const headers = { 'x-api-key': FIXTURE_KEY };
+const idOf = (dir: string) => currentId(dir) as string;
+const read = (dir: string, name: string) => readFileSync(path.join(dir, CURRENT, name));
+const snapshot = (dir: string, ...args: string[]) =>
+  runCommand(runSnapshot, args, { SNAPSHOTS_DIR: dir });
+
+function copyOf(fixture: string): string {
+  const dir = path.join(makeFolder(), 'snapshots');
+  cpSync(fixture, dir, { recursive: true, verbatimSymlinks: true });
+  return dir;
+}
+
+/** Adds the generation of another version to a folder. @returns its id */
+function addGeneration(dir: string, fixture: string): string {
+  const id = idOf(fixture);
+  cpSync(generationDir(fixture, id), generationDir(dir, id), { recursive: true });
+  return id;
+}
+
+/** Every file and link of a folder by its name, with its content. */
+function contentOf(dir: string): Record<string, string> {
+  const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry): [string, string] => {
+      const file = path.join(entry.parentPath, entry.name);
+      const content = entry.isSymbolicLink()
+        ? `-> ${readlinkSync(file)}`
+        : readFileSync(file, 'latin1');
+      return [path.relative(dir, file), content];
+    });
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Names first, since a byte that differs says little without its file. */
+function expectSame(found: string, golden: string): void {
+  const left = contentOf(found);
+  const right = contentOf(golden);
+  expect(Object.keys(left)).toEqual(Object.keys(right));
+  const changed = Object.keys(left).filter((name) => left[name] !== right[name]);
+  expect(changed, 'test/fixtures/README.md says what to do').toEqual([]);
+}
+
+describe('version 3', () => {
+  test('is the version that this code writes', () => {
+    expect(FORMAT_VERSION).toBe(3);
+    expect(JSON.parse(read(PRESENT, 'manifest.json').toString()).format_version).toBe(3);
+    expect(isWellFormedKey(FIXTURE_KEY)).toBe(true);
+  });
+
+  test('is what the same rows give today, byte for byte', async () => {
+    const dir = path.join(makeFolder(), 'snapshots');
+    await makeFixture(dir);
+    expectSame(dir, PRESENT);
+  });
+
+  test('verifies', async () => {
+    const { code, stdout, stderr } = await snapshot(PRESENT, 'verify');
+    expect(stderr).toBe('');
+    expect([code, stdout]).toEqual([
+      0,
+      `${idOf(PRESENT)} is complete and undamaged: 14 games, 6 covers.\n`,
+    ]);
+  });
+
+  test('is served: each game, each cover, each list and a search', async () => {
+    const proxy = await startProxy(copyOf(PRESENT));
+    const get = async (target: string) => {
+      const reply = await proxy.get(target, FIXTURE_KEY);
+      expect(reply.status, target).toBe(200);
+      expect(reply.headers['x-snapshot']).toBe(idOf(PRESENT));
+      return reply.text;
+    };
+    for (const [target, file] of [
+      ['/platforms', 'platforms.json'],
+      ['/covers/recent', 'covers-recent.json'],
+      ['/stats', 'stats.json'],
+    ] as const) {
+      expect(await get(target)).toBe(read(PRESENT, file).toString());
+    }
+    const linesOf = (pack: string) => {
+      const lines = read(PRESENT, pack).toString().split('\n').slice(1, -2);
+      return lines.map((line) => line.replace(/,$/, ''));
+    };
+    let games = 0;
+    for (const [, slug] of fixtureCatalogue().platforms) {
+      const lines = linesOf(`games/${slug}.json`);
+      const page = JSON.parse(await get(`/platforms/${slug}/games`));
+      expect(page.data).toEqual(lines.map((line) => JSON.parse(line)));
+      for (const line of lines) {
+        expect(await get(`/games/${slug}/${JSON.parse(line).slug}`)).toBe(line);
+        games++;
+      }
+      for (const line of linesOf(`covers/${slug}.json`)) {
+        // Not by JSON.parse: an id may be beyond 2^53.
+        expect(await get(`/covers/${/^\{"id":(\d+)/.exec(line)?.[1]}`)).toBe(line);
+      }
+    }
+    expect(games).toBe(14);
+    const found = async (query: string) =>
+      JSON.parse(await get(`/search?${query}`)).data.map(({ slug }: { slug: string }) => slug);
+    expect(await found('q=pokemon')).toEqual(['pokemon-1', 'pokemon-2', 'pokemon-10']);
+    expect(await found('q=yoshis+isl')).toEqual(['yoshis-island']);
+    expect(await found(`q=${encodeURIComponent('鬼太')}`)).toEqual(['gegege']);
+    // Each kind of reading.
+    expect(await found('q=joe+and+mac')).toEqual(['joe-and-mac']);
+    expect(await found('q=joe+mac&sort=relevance')).toEqual(['joe-and-mac']);
+    expect(await found('q=evo')).toEqual(['evo']);
+    expect(await found('q=e+v+o+search')).toEqual(['evo']);
+    expect(await found('q=c%2B%2B')).toEqual(['c-plus-plus-quest']);
+    expect(await found('q=go+go&sort=relevance')).toEqual(['go-go-ackman']);
+    expect(await found('q=hoshi+wo+miru')).toEqual(['hoshi-wo-miru-hito']);
+    expect(await found(`q=${encodeURIComponent('ホシヲ')}`)).toEqual(['hoshi-wo-miru-hito']);
+    expect(await found('q=joe+mac+caveman')).toEqual(['joe-and-mac']);
+    expect(await found(`q=${encodeURIComponent('魔境')}`)).toEqual(['gegege']);
+    expect(await found('region=USA&sort=year_asc')).toEqual(['f-zero', 'chrono-trigger']);
+    expect(await found('genre=rpg&type=back')).toEqual(['chrono-trigger']);
+    await proxy.stop();
+  });
+});
+
+describe('the fixture of a future version', () => {
+  test('differs from version 3 only in its version, its sequence number and its keys file', () => {
+    const dir = path.join(makeFolder(), 'future');
+    makeFutureFixture(PRESENT, dir);
+    expectSame(dir, FUTURE);
+    expect(idOf(FUTURE)).toMatch(/^000002-/);
+    for (const pack of ['games/snes.json', 'covers/snes.json', 'search.json']) {
+      expect(read(FUTURE, pack)).toEqual(read(PRESENT, pack));
+    }
+  });
+
+  test('has a keys file that the proxy refuses, keeping the keys that it has', async () => {
+    const dir = copyOf(PRESENT);
+    const proxy = await startProxy(dir);
+    copyFileSync(path.join(FUTURE, KEYS_FILE), path.join(dir, KEYS_FILE));
+    await proxy.logged(KEYS_REFUSAL);
+    expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(200);
+    await proxy.stop();
+  });
+});
+
+describe('a generation of an unknown version', () => {
+  test('is refused by verification, naming both versions and the fix', async () => {
+    await expect(verifyGeneration(generationDir(FUTURE, idOf(FUTURE)))).rejects.toThrow(REFUSAL);
+  });
+
+  test.each([GAME_INDEX, COVER_INDEX])(
+    'is refused where %s is opened, naming both versions',
+    (name) => {
+      expect(() => openColumns(new Uint8Array(read(FUTURE, name)), name)).toThrow(
+        `${name} has format version ${FUTURE_VERSION}; this program reads version ${FORMAT_VERSION}.`,
+      );
+      expect(Object.keys(openColumns(new Uint8Array(read(PRESENT, name)), name))).not.toEqual([]);
+    },
+  );
+
+  test('is refused by each verb of the snapshot command that reads it', async () => {
+    const dir = copyOf(PRESENT);
+    const own = idOf(PRESENT);
+    const other = addGeneration(dir, FUTURE);
+    for (const args of [
+      ['verify', other],
+      ['show', '/games/snes/chrono-trigger', other],
+      ['show', '/search?q=chrono', other],
+      ['diff', own, other],
+      ['diff', other, own],
+      ['rollback', other],
+      ['rollback', '--no-hold', other],
+    ]) {
+      const { code, stdout, stderr } = await snapshot(dir, ...args);
+      expect([code, stdout], args.join(' ')).toEqual([1, '']);
+      expect(stderr, args.join(' ')).toContain(REFUSAL);
+    }
+    expect(idOf(dir)).toBe(own);
+    const { code, stdout } = await snapshot(dir, 'list');
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines.find((line) => line.startsWith('* '))).toMatch(
+      new RegExp(`^\\* ${own} .* 14 games, 6 covers$`),
+    );
+    const refused = lines.find((line) => line.startsWith(`  ${other} `));
+    expect(refused).toContain(REFUSAL);
+  });
+
+  test('is refused by the proxy, which continues with the generation that it has', async () => {
+    const dir = copyOf(PRESENT);
+    const proxy = await startProxy(dir);
+    const game = `${proxy.url}/api/v1/games/snes/chrono-trigger`;
+    const before = await send(game, { headers });
+    expect(before.status).toBe(200);
+    pointCurrentTo(dir, addGeneration(dir, FUTURE));
+    await proxy.refresh();
+    expect(proxy.log()).toContain(REFUSAL);
+    const after = await send(game, { headers });
+    expect([after.status, after.text]).toEqual([200, before.text]);
+    expect(after.headers['x-snapshot']).toBe(idOf(PRESENT));
+    const ready = await proxy.readyz();
+    expect(ready.status).toBe(200);
+    expect(ready.json).toMatchObject({
+      snapshot: idOf(PRESENT),
+      refused: { id: idOf(FUTURE), error: expect.stringContaining(REFUSAL) },
+    });
+    await proxy.stop();
+  });
+
+  test('leaves a proxy that has nothing else without a snapshot, and the proxy says why', async () => {
+    const dir = copyOf(FUTURE);
+    copyFileSync(path.join(PRESENT, KEYS_FILE), path.join(dir, KEYS_FILE));
+    const proxy = await startProxy(dir);
+    const { status, json } = await proxy.get('/stats', FIXTURE_KEY);
+    expect([status, json]).toEqual([503, { error: 'No snapshot yet' }]);
+    const ready = await proxy.readyz();
+    expect(ready.status).toBe(503);
+    expect(ready.json.refused.error).toContain(REFUSAL);
+    expect(proxy.log()).toContain(REFUSAL);
+    await proxy.stop();
+  });
+
+  test('stays as it is when this generator publishes version 3 next to it', async () => {
+    const dir = copyOf(FUTURE);
+    const other = idOf(FUTURE);
+    await makeFixture(dir);
+    expect(idsOnDisk(dir)).toEqual([other, currentId(dir)]);
+    const sequence = String(sequenceOf(other) + 1).padStart(6, '0');
+    expect(idOf(dir)).toBe(idOf(PRESENT).replace('000001', sequence));
+    expect(contentOf(generationDir(dir, other))).toEqual(contentOf(generationDir(FUTURE, other)));
+    expect((await snapshot(dir, 'verify')).code).toBe(0);
+    // The keys are exported again, too.
+    expect(readFileSync(path.join(dir, KEYS_FILE), 'utf8')).toContain('"version":1');
+
+    const proxy = await startProxy(dir);
+    const reply = await send(`${proxy.url}/api/v1/stats`, { headers });
+    expect([reply.status, reply.headers['x-snapshot']]).toEqual([200, idOf(dir)]);
+    await proxy.stop();
+  });
+});

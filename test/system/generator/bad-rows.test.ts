@@ -1,0 +1,227 @@
+/**
+ * The proxy never serves a broken record. Rows that break the contract are left out and reported, unusual
+ * but valid rows are served unchanged, and a run is refused if a table lost too many rows. The real proxy
+ * serves each generation, and every resource is checked against openapi.yaml.
+ */
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { currentId, generationDir } from '../../../store/generations/generations.ts';
+import { readManifest } from '../../../store/generations/manifest-file.ts';
+import {
+  BEYOND_DOUBLES,
+  checkCorrupted,
+  cover,
+  file,
+  game,
+  generateFrom,
+  loadLoosely,
+  plainTables,
+  SIGNED,
+  TABLES,
+  type Tables,
+  UNSIGNED,
+} from '../../generator/bad-rows.ts';
+import { KINDS, makeDatabase } from '../../support/databases.ts';
+import { generate } from '../../support/product.ts';
+import { crawl } from '../../support/served.ts';
+import {
+  expectCurrentVerifies,
+  newSnapshots,
+  runGenerator,
+  statusOf,
+} from '../../support/wholeness.ts';
+
+describe.each(KINDS)('from %s', (kind) => {
+  test('unusual values are served unchanged', async () => {
+    const largest = kind === 'mysql' ? UNSIGNED : SIGNED;
+    const long = 'é😀"\\\n任'.repeat(10_000);
+    const titles = [
+      '😀 𝕋𝕚𝕥𝕝𝕖 👨‍👩‍👧‍👦 \u{10ffff}',
+      'nul\u0000 bell\u0007 escape\u001b[31m delete\u007f',
+      'lines\r\n\t\u0085\u2028\u2029 \ufeff \u202e back',
+      `"quotes' \\ </script> \${x} %00 %2e%2e --`,
+      '\u0000',
+      'zalgo e\u0301\u0302\u0303\u0304',
+    ];
+    const slugs = ['__proto__', 'constructor', 'A.b~c_d-', '-', 'x'.repeat(191), 'a..b'];
+    const { dir, stderr, report } = await generateFrom(kind, {
+      platforms: [
+        [1, '__proto__', 'null'],
+        [2, 'toString', '😀\u0000"'],
+      ],
+      games: [
+        ...titles.map((title, index) => game(index + 1, 2, slugs[index], title)),
+        game(BEYOND_DOUBLES, 1, 'same', 'Beyond', [-44, long, 'Café Ñ ÿ', '任天堂', '中\u0000国']),
+        game(largest, 2, 'same', 'Largest', [0, '', '', '', '']),
+      ],
+      covers: [
+        cover(BEYOND_DOUBLES, BEYOND_DOUBLES, '9999-12-31 23:59:59'),
+        cover(largest, BEYOND_DOUBLES, '1000-01-01 00:00:00'),
+        [3, 1, 'Ré\u0000gion 😀', '"', 'approved', null],
+      ],
+      cover_files: [
+        file(BEYOND_DOUBLES, BEYOND_DOUBLES, 'a b/ü#?%/😀\\|^`.jpg', BEYOND_DOUBLES),
+        file(largest, BEYOND_DOUBLES, 'HTTPS://images.example.org:443/a|b/{c}?d=[e]^`"<é>%zz#f|g'),
+      ],
+    });
+    expect(stderr).not.toContain('Left out');
+    expect(report.rows).toEqual([]);
+    const served = await crawl(dir);
+    expect([...served.games.keys()].toSorted()).toEqual(
+      ['1', '2', '3', '4', '5', '6', BEYOND_DOUBLES, largest].toSorted(),
+    );
+    expect([...served.covers.keys()].toSorted()).toEqual(['3', BEYOND_DOUBLES, largest].toSorted());
+    expect(served.files.toSorted()).toEqual([BEYOND_DOUBLES, largest].toSorted());
+    titles.forEach((title, index) => {
+      expect(served.games.get(String(index + 1))).toMatchObject({ slug: slugs[index], title });
+    });
+    expect(served.games.get(BEYOND_DOUBLES)).toMatchObject({
+      release_year: -44,
+      description: long,
+      genres: 'Café Ñ ÿ',
+      developer: '任天堂',
+      publisher: '中\u0000国',
+    });
+  });
+
+  test('text with malformed Unicode is served as valid Unicode', async () => {
+    const { dir } = await generateFrom(
+      kind,
+      plainTables(20),
+      kind === 'mysql'
+        ? ["UPDATE games SET publisher = CONCAT('a', X'D83D', 'b', X'DE00') WHERE id < 9"]
+        : [
+            "UPDATE games SET title = CAST(X'61EDA0BD62FF' AS TEXT), publisher = X'EDA0BD80' WHERE id < 9",
+            "UPDATE covers SET region = CAST(X'EDB88062FF' AS TEXT) WHERE id < 9",
+            "UPDATE platforms SET name = CAST(X'C0AFEDA0BD' AS TEXT) WHERE id = 2",
+            "UPDATE cover_files SET path = CAST(X'61EDA0BD62FF' AS TEXT) WHERE id < 9",
+          ],
+    );
+    expect((await crawl(dir)).games.size).toBe(20);
+  });
+
+  test('bad rows are reported and not served', async () => {
+    const bad: Tables = {
+      platforms: [
+        [null, 'no-id', 'BAD'],
+        [3, null, 'BAD'],
+        [4, 'nameless', null],
+        [5, 'two', 'BAD: slug appears twice'],
+        [1, 'another-of-this-id', 'BAD'],
+        [6, '../etc', 'BAD'],
+        [7, 'a%2fb', 'BAD'],
+      ],
+      games: [
+        game(null, 1, 'no-id', 'BAD'),
+        game(101, null, 'no-platform', 'BAD'),
+        game(102, 99, 'orphan', 'BAD'),
+        game(103, 6, 'of-a-platform-left-out', 'BAD'),
+        game(104, 1, null, 'BAD'),
+        game(105, 1, 'no-title', null),
+        ...[
+          'a/b',
+          '..',
+          '.',
+          '%',
+          '%2e%2e',
+          'a b',
+          'a\u0000b',
+          'é',
+          '😀',
+          'a\nb',
+          'x\n',
+          '?',
+          '#',
+        ].map((slug, index) => game(110 + index, 1, slug, 'BAD')),
+        game(130, 1, 'g2', 'BAD: this slug appears twice'),
+        game(1, 1, 'another-of-this-id', 'BAD'),
+        game(131, 1, 'year', 'BAD', [123_456]),
+      ],
+      covers: [
+        cover(null, 1),
+        cover(101, null),
+        cover(102, 777),
+        cover(1, 2),
+        ...(kind === 'mysql'
+          ? [cover(104, 1, '2026-02-00 00:00:00'), cover(105, 1, '2026-00-00 00:00:00')]
+          : [cover(104, 1, '0000-00-00 00:00:01'), cover(105, 1, '2026-02-31 25:61:61')]),
+      ],
+      cover_files: [
+        file(null, 1),
+        file(101, null),
+        file(102, 777),
+        file(1, 2),
+        file(104, 1, null),
+        file(105, 1, '../../etc/passwd'),
+        file(106, 1, 'javascript:alert(1)'),
+        file(107, 1, 'a\u0000b'),
+        file(108, 1, 'negative.jpg', -1),
+      ],
+    };
+    const plain = plainTables(20);
+    const { dir, stderr, report } = await generateFrom(kind, {
+      platforms: [...plain.platforms, ...bad.platforms],
+      games: [...plain.games, ...bad.games],
+      covers: [...plain.covers, ...bad.covers],
+      cover_files: [...plain.cover_files, ...bad.cover_files],
+    });
+    for (const table of TABLES) {
+      expect(report.tables[table], table).toMatchObject({
+        rows: plain[table].length + bad[table].length,
+        left_out: bad[table].length,
+      });
+      expect(stderr).toContain(` of ${table}: `);
+    }
+    const served = await crawl(dir);
+    const numbers = plain.games.map(([id]) => String(id)).toSorted();
+    expect([...served.games.keys()].toSorted()).toEqual(numbers);
+    expect([...served.covers.keys()].toSorted()).toEqual(numbers);
+    expect(served.files.toSorted()).toEqual(numbers);
+    expect(served.text).not.toMatch(/BAD|another-of-this-id|passwd|javascript|negative/);
+  });
+});
+
+describe('a table that', () => {
+  const GAMES = 20;
+  const losses = [
+    ['is emptied', ''],
+    ['shrinks by 90 %', ' WHERE id % 10 <> 0'],
+  ] as const;
+  // Each table once, and what leaves a few rows.
+  const cases = [
+    ['platforms', ...losses[0]],
+    ['games', ...losses[1]],
+    ['covers', ...losses[0]],
+    ['cover_files', ...losses[1]],
+  ] as const;
+
+  test.each(cases)(
+    '%s %s is refused, and the previous generation stays current',
+    async (table, _, where) => {
+      const url = await makeDatabase('sqlite');
+      const database = await openDatabase(url);
+      await loadLoosely(database, plainTables(GAMES));
+      const dir = newSnapshots();
+      await generate(url, dir);
+      const before = currentId(dir);
+      await database.run(`DELETE FROM ${table}${where}`);
+      await database.close();
+      const { code, stdout, stderr } = await runGenerator(url, dir);
+      expect([code, stdout], stderr).toEqual([3, '']);
+      expect(stderr).toMatch(/Nothing is published: .*--force/);
+      expect(statusOf(dir)).toMatchObject({ outcome: 'refused' });
+      expect(await expectCurrentVerifies(dir)).toBe(before);
+
+      await generate(url, dir, ['--force']);
+      expect(currentId(dir)).not.toBe(before);
+      const { counts } = readManifest(generationDir(dir, await expectCurrentVerifies(dir)));
+      expect(Math.min(counts.games, counts.covers, counts.cover_files)).toBeLessThanOrEqual(
+        GAMES / 10,
+      );
+    },
+  );
+});
+
+test('every row of a corrupted catalogue is either served as the contract says or reported', async () => {
+  expect((await checkCorrupted(1)).leftOut).toBeGreaterThan(1);
+});

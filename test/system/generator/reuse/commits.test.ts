@@ -1,0 +1,105 @@
+/** The server computes no fingerprints of a table that has had no commit since the last run. */
+import { expect, test } from 'vitest';
+import type { Database, LastCommit } from '../../../../database/database.ts';
+import { hadCommit } from '../../../../generator/reuse/commits.ts';
+import { makeTimed, run } from '../../../generator/reuse/runs.ts';
+import { newSnapshots } from '../../../support/wholeness.ts';
+
+test.each([
+  ['has another time', true, { time: '10:00:00', isComplete: false }, '10:00:01', false],
+  [
+    'has another time, whether or not it was complete',
+    true,
+    complete('10:00:00'),
+    '10:00:01',
+    true,
+  ],
+  ['was complete and has the same time', false, complete('10:00:00'), '10:00:00', true],
+  [
+    'was recent, because more commits may have the same time',
+    'unknown',
+    { time: '10:00:00', isComplete: false },
+    '10:00:00',
+    true,
+  ],
+  ['was not known before', 'unknown', undefined, '10:00:00', true],
+  ['is not known any more', 'unknown', complete('10:00:00'), undefined, true],
+] as const)('a last commit that %s: %s', (_, expected, before, time, isComplete) => {
+  expect(hadCommit(before, time && { time, isComplete })).toBe(expected);
+});
+
+function complete(time: string) {
+  return { time, isComplete: true };
+}
+
+/** The database, with last commits of the test; records the statements for fingerprints. */
+function watched(database: Database) {
+  const commits = new Map<string, LastCommit>();
+  const statements: string[] = [];
+  const record = (sql: string) => {
+    if (sql.includes('CRC32')) {
+      const kind = sql.includes('GROUP BY') ? 'each chunk' : 'whole';
+      statements.push(`${kind} of ${/FROM (\w+)/.exec(sql)?.[1]}`);
+    }
+  };
+  const watchedDatabase: Database = {
+    ...database,
+    lastCommits: async () => new Map(commits),
+    snapshot: (read) =>
+      database.snapshot(({ rows, each }) =>
+        read({
+          rows(sql, parameters) {
+            record(sql);
+            return rows(sql, parameters);
+          },
+          each,
+          lastCommits: async () => new Map(commits),
+        }),
+      ),
+  };
+  return {
+    database: watchedDatabase,
+    commit(table: string, time: string, secondsAgo: number) {
+      commits.set(table, { time, secondsAgo });
+    },
+    /** Runs. @returns the fingerprints that the server computed, and the outcome */
+    async run(dir: string) {
+      statements.length = 0;
+      const { outcome, readAllBecause } = await run(watchedDatabase, dir);
+      expect(readAllBecause).toBe(null);
+      return { outcome, statements: [...statements] };
+    },
+  };
+}
+
+test('only the tables that may have changed have fingerprints computed', async () => {
+  const site = watched(await makeTimed('mysql', 12));
+  const dir = newSnapshots();
+  for (const table of ['games', 'covers', 'cover_files']) site.commit(table, '10:00:00', 3600);
+  await run(site.database, dir);
+  expect(await site.run(dir)).toEqual({ outcome: 'unchanged', statements: [] });
+
+  await site.database.run(
+    `UPDATE covers SET status = 'rejected', updated_at = '2021-01-01 00:00:00'
+      WHERE id = (SELECT id FROM (SELECT MIN(id) AS id FROM covers WHERE status = 'approved') AS a)`,
+  );
+  site.commit('covers', '11:00:00', 4);
+  expect(await site.run(dir)).toEqual({
+    outcome: 'published',
+    statements: ['each chunk of covers'],
+  });
+  // Another commit of the same second cannot be ruled out.
+  expect(await site.run(dir)).toEqual({ outcome: 'unchanged', statements: ['whole of covers'] });
+  await site.database.close();
+});
+
+test('without a record of commits, all tables have fingerprints computed', async () => {
+  const site = watched(await makeTimed('sqlite', 12));
+  const dir = newSnapshots();
+  await run(site.database, dir);
+  expect(await site.run(dir)).toEqual({
+    outcome: 'unchanged',
+    statements: ['whole of games', 'whole of covers', 'whole of cover_files'],
+  });
+  await site.database.close();
+});

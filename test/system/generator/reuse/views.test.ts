@@ -1,0 +1,99 @@
+/**
+ * Runs on views over the tables of a site, as a user who may only read the views. A new definition of a
+ * view reaches the next run, whether or not the user may see it.
+ */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Database } from '../../../../database/database.ts';
+import { openDatabase } from '../../../../database/open.ts';
+import { CATALOGUE_TABLES } from '../../../../database/schema.ts';
+import type { RunResult } from '../../../../generator/run/run.ts';
+import { loadTimed, run } from '../../../generator/reuse/runs.ts';
+import { makeDatabase } from '../../../support/databases.ts';
+import { newSnapshots } from '../../../support/wholeness.ts';
+
+let admin: Database;
+let api: string;
+let readerUrl: string;
+let user: string;
+let snapshotsDir: string;
+
+beforeEach(async () => {
+  const [siteUrl, apiUrl] = [await makeDatabase('mysql'), await makeDatabase('mysql')];
+  api = new URL(apiUrl).pathname.slice(1);
+  user = `v${api.slice(-12)}`;
+  admin = await openDatabase(siteUrl);
+  await loadTimed(admin, 20);
+  for (const table of Object.keys(CATALOGUE_TABLES)) {
+    await admin.run(`CREATE VIEW ${api}.${table} AS SELECT * FROM ${table}`);
+  }
+  await admin.run(`CREATE USER ${user} IDENTIFIED BY 'x'`);
+  await admin.run(`GRANT SELECT ON ${api}.* TO ${user}`);
+  readerUrl = apiUrl.replace(/\/\/.*@/, `//${user}:x@`);
+  snapshotsDir = newSnapshots();
+});
+afterEach(async () => {
+  await admin.run(`DROP USER ${user}`);
+  await admin.close();
+});
+
+/** Runs once, on a new connection: a server does not apply a new grant on a database to earlier ones. */
+async function runOnce(dir = snapshotsDir): Promise<RunResult> {
+  const reader = await openDatabase(readerUrl);
+  const result = await run(reader, dir);
+  await reader.close();
+  return result;
+}
+
+/** @returns the result of a run that has published the same as a run without any cache */
+async function runAndCompare(): Promise<RunResult> {
+  const [result, full] = [await runOnce(), await runOnce(newSnapshots())];
+  expect(result.outcome).toBe('published');
+  expect(result.id?.slice(-12)).toBe(full.id?.slice(-12));
+  return result;
+}
+
+/** Rejects every so many covers in the view, without a change to the tables. */
+async function rejectEvery(number: number): Promise<void> {
+  const status = `CASE WHEN id % ${number} = 0 THEN 'rejected' ELSE status END`;
+  await admin.run(
+    `CREATE OR REPLACE VIEW ${api}.covers AS SELECT id, game_id, region, type, ${status} AS status, approved_at, updated_at FROM covers`,
+  );
+}
+
+const textsOf = ({ report }: RunResult) => report.warnings.map(({ reason }) => reason);
+
+test('without SHOW VIEW, all rows are read, with a warning that gives the fix', async () => {
+  const fault = `'${user}'@'%' may not see how the views cover_files, covers, games are defined`;
+  const grant = `GRANT SHOW VIEW ON ${api}.* TO '${user}'@'%'`;
+  const first = await runOnce();
+  expect([first.readAllBecause, textsOf(first)]).toEqual([
+    fault,
+    [
+      `All rows are read: ${fault}, so a new definition would go unnoticed. Run as an administrator: ${grant}`,
+    ],
+  ]);
+  await rejectEvery(4);
+  expect((await runAndCompare()).readAllBecause).toBe(fault);
+
+  await admin.run(grant);
+  const granted = await runOnce();
+  expect([granted.readAllBecause, textsOf(granted)]).toEqual(['there is no row cache yet', []]);
+  expect((await runOnce()).readAllBecause).toBe(null);
+});
+
+test('with SHOW VIEW, only changes are read until a view is redefined', async () => {
+  await admin.run(`GRANT SHOW VIEW ON ${api}.* TO ${user}`);
+  await runOnce();
+  await admin.run("UPDATE covers SET status = 'rejected', updated_at = NOW() ORDER BY id LIMIT 1");
+  const changed = await runAndCompare();
+  expect([changed.readAllBecause, textsOf(changed)]).toEqual([null, []]);
+
+  await rejectEvery(4);
+  const redefined = await runAndCompare();
+  expect(redefined.readAllBecause).toContain('a table or view was altered');
+
+  // What was cached while the definition could be seen is not used once it cannot.
+  await admin.run(`REVOKE SHOW VIEW ON ${api}.* FROM ${user}`);
+  await rejectEvery(3);
+  expect((await runAndCompare()).readAllBecause).toContain('may not see how the views');
+});

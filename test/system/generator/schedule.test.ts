@@ -1,0 +1,120 @@
+/** The schedule as a program: when it generates, what it logs, and how it ends. */
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { addTimes } from '../../generator/reuse/random-changes.ts';
+import { startSchedule } from '../../generator/schedule/start-schedule.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
+import { runKeys, runProgram } from '../../support/product.ts';
+import { newSnapshots } from '../../support/wholeness.ts';
+
+/** What it logs of a run. */
+const OF_A_RUN = /"run":|"generated"|under way/;
+
+test('with GENERATE_CRON=off, the schedule exports the keys and never generates', async () => {
+  const url = await makeSampleSqlite();
+  const dir = newSnapshots();
+  expect((await runKeys(url, ['issue', '--note', 'A client'])).code).toBe(0);
+  const schedule = startSchedule(url, dir, { GENERATE_CRON: 'off' });
+  await schedule.logged('exported the keys');
+  expect(await schedule.stop()).toBe(0);
+  expect(schedule.log()).not.toMatch(OF_A_RUN);
+  expect(idsOnDisk(dir)).toEqual([]);
+});
+
+test('with a current generation it waits for the first scheduled time', async () => {
+  const schedule = startSchedule(await makeSampleSqlite(), await makeSampleSnapshots(), {
+    CHANGE_POLL_SECONDS: '0',
+  });
+  await schedule.logged('"scheduled"');
+  expect(await schedule.stop()).toBe(0);
+  expect(schedule.log()).not.toMatch(OF_A_RUN);
+});
+
+test('a wrong GENERATE_CRON ends the schedule with 2 and an error that names it', async () => {
+  const { code, stderr } = await runProgram('generator/cli/schedule.ts', [], {
+    DATABASE_URL: 'sqlite:x.db',
+    SNAPSHOTS_DIR: newSnapshots(),
+    GENERATE_CRON: 'every day',
+  });
+  expect(code).toBe(2);
+  expect(stderr).toContain('GENERATE_CRON');
+  expect(stderr).toContain('every day');
+});
+
+test('it generates at once and then on schedule, logs failed runs and rows left out, and continues', async () => {
+  const url = await makeSampleSqlite();
+  const database = await openDatabase(url);
+  await database.run(
+    "INSERT INTO covers (id, game_id, status) VALUES (999999, 88888888, 'approved')",
+  );
+  await database.run('ALTER TABLE covers RENAME TO elsewhere');
+  const dir = newSnapshots();
+  const schedule = startSchedule(url, dir, { GENERATE_CRON: '* * * * * *' });
+  const failure = JSON.parse(await schedule.logged('the generator failed: '));
+  expect(failure).toMatchObject({ level: 50, msg: expect.stringContaining('the table covers') });
+  await database.run('ALTER TABLE elsewhere RENAME TO covers');
+  const first = JSON.parse(await schedule.logged('"outcome":"published"'));
+  const warnings = schedule.log().match(/^{"level":40.*$/gm) ?? [];
+  expect(warnings.map((line) => JSON.parse(line).msg)).toContain(
+    'Left out: 1 of covers: the game does not exist.',
+  );
+  await database.run("UPDATE games SET title = 'Changed' WHERE id = 1001");
+  await database.close();
+  const second = JSON.parse(await schedule.logged('"outcome":"published"', 2));
+  expect(idsOnDisk(dir)).toEqual([first.id, second.id]);
+  expect(await schedule.stop()).toBe(0);
+});
+
+test('a takedown is published without waiting for PUBLISH_AT_MOST_EVERY', async () => {
+  const url = await makeSampleSqlite();
+  const database = await openDatabase(url);
+  await addTimes(database);
+  const dir = newSnapshots();
+  const schedule = startSchedule(url, dir, {
+    CHANGE_POLL_SECONDS: '1',
+    PUBLISH_AT_MOST_EVERY: '3600',
+  });
+  // The first poll requests a run, because it does not know what has been published.
+  await schedule.logged('"outcome":"unchanged"');
+  const covers = "covers WHERE status = 'approved'";
+  await database.run(
+    `UPDATE covers SET status = 'rejected', updated_at = CURRENT_TIMESTAMP
+      WHERE id = (SELECT MIN(id) FROM ${covers})`,
+  );
+  await database.close();
+  const published = JSON.parse(await schedule.logged('"outcome":"published"', 2));
+  expect(published).toMatchObject({ id: currentId(dir), read_all_because: null });
+  expect(await schedule.stop()).toBe(0);
+  // The check after the first of these runs waits for an hour.
+  expect(schedule.log().match(/"generated"/g)).toHaveLength(3);
+});
+
+test('SIGTERM ends the schedule and the run under way, even if the database does not answer', async () => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => {});
+    server.emit('connections', sockets.length);
+  });
+  atEndOfFile(() => server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  // One for the keys, one to look for changes, and one of the run.
+  const three = new Promise<void>((resolve) => {
+    server.on('connections', (count) => count === 3 && resolve());
+  });
+  const { port } = server.address() as AddressInfo;
+  const dir = newSnapshots();
+  const schedule = startSchedule(`mysql://a:b@127.0.0.1:${port}/c?timeout=600`, dir);
+  await three;
+  expect(await schedule.stop()).toBe(0);
+  expect(schedule.log()).toContain('the run that was under way was stopped');
+  // The run has ended, too.
+  await Promise.all(sockets.map((socket) => socket.closed || once(socket.resume(), 'close')));
+  expect(existsSync(dir)).toBe(false);
+});

@@ -1,0 +1,329 @@
+/** The outbox sends e-mails to a real mail server or to files, also if servers, disks or programs fail. */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { approveRequest } from '../../../../keys/lifecycle/reviews.ts';
+import { makeMailer } from '../../../../keys/mail/mailer.ts';
+import {
+  enqueueMail,
+  listMails,
+  removeOldMails,
+  retryAll,
+  sendDueMails,
+} from '../../../../keys/mail/outbox.ts';
+import {
+  AT,
+  type KeysDatabase,
+  openKeysDatabase,
+  PUBLIC_URL,
+} from '../../../keys/keys-database.ts';
+import { KINDS } from '../../../support/databases.ts';
+import { makeFolder } from '../../../support/product.ts';
+import {
+  type MailServer,
+  readMail,
+  startMailServer,
+} from '../../../support/servers/mail-server.ts';
+
+const FROM = 'Cover Catalogue <no-reply@covers.example>';
+const REVIEW = { by: null, at: AT, publicUrl: PUBLIC_URL };
+const DAY = 24 * 3600;
+const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
+
+describe.each(KINDS)('the outbox in a %s database', (kind) => {
+  let database: KeysDatabase;
+  let server: MailServer;
+  beforeAll(async () => {
+    database = await openKeysDatabase(kind);
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    server = await startMailServer();
+    await database.run('DELETE FROM mail_outbox');
+  });
+  afterEach(() => server.stop());
+
+  const mailer = () => makeMailer({ smtpUrl: server.url, folder: '/nowhere', from: FROM });
+  const send = (seconds = 0) => sendDueMails(database, mailer(), later(seconds));
+  const enqueue = (recipient: string, subject = 'News', seconds = 0) =>
+    enqueueMail(database, { recipient, subject, body: 'Text.\n', at: later(seconds) });
+  const subjects = () => server.mails.map(({ source }) => /^Subject: (.*)$/m.exec(source)?.[1]);
+  /** Sends mails until none is due at that time. */
+  const sendAll = async (seconds: number) => {
+    for (let rounds = 0; rounds < 100; rounds++) {
+      const { sent, failed } = await send(seconds);
+      if (sent + failed === 0) return;
+    }
+    throw new Error('There are still mails due.');
+  };
+
+  it('sends a mail once, to its recipient, from the configured sender', async () => {
+    const owner = await database.addOwner({ name: 'Ola' });
+    const id = await database.keyIn('pending', owner.id);
+    await approveRequest(database, id, { limit: 60, ...REVIEW });
+    expect(await send()).toEqual({ sent: 1, failed: 0 });
+    expect(await send(3600)).toEqual({ sent: 0, failed: 0 });
+    expect(server.mails).toHaveLength(1);
+    const [mail] = server.mails;
+    expect(mail).toMatchObject({ from: 'no-reply@covers.example', to: [owner.email] });
+    const text = readMail(mail?.source as string);
+    expect(text).toContain(`From: ${FROM}\n`);
+    expect(text).toContain(`To: ${owner.email}\n`);
+    expect(text).toContain(`Subject: Request ${id} is approved: your API key is ready\n`);
+    expect(text).toContain('Auto-Submitted: auto-generated\n');
+    expect(text).toContain('Date: Wed, 04 Mar 2026 05:06:07 +0000\n');
+    expect(text).toContain('Hello Ola,\n');
+    expect(text).toContain('allows 60 requests per minute.');
+    expect(text).toContain(`\n${PUBLIC_URL}/account/api-keys\n`);
+    expect(await listMails(database)).toEqual([]);
+    // A sent mail is kept as a record, without its text.
+    expect(await database.rows('SELECT body, sent_at, key_id FROM mail_outbox')).toEqual([
+      ['', expect.stringMatching(/^2026-03-04 05:06:\d\d$/), id],
+    ]);
+  });
+
+  it('sends each mail once when several programs send at the same time', async () => {
+    for (let i = 0; i < 30; i++) await enqueue(`n${i}@covers.example`, `news ${i}`);
+    const counts = await Promise.all([1, 2, 3, 4].map(() => send()));
+    expect(counts.reduce((sum, { sent }) => sum + sent, 0)).toBe(30);
+    expect(new Set(subjects()).size).toBe(30);
+    expect(server.mails).toHaveLength(30);
+  });
+
+  it('sends at most one mail a minute about each key, in their order', async () => {
+    const about = (keyId: number, subject: string) =>
+      enqueueMail(database, { recipient: 'a@covers.example', subject, body: 'x', keyId, at: AT });
+    for (const subject of ['first', 'second', 'third']) await about(1, subject);
+    await about(2, 'another key');
+    await enqueue('b@covers.example', 'no key');
+    await enqueue('b@covers.example', 'no key');
+    expect(await send()).toEqual({ sent: 4, failed: 0 });
+    expect(subjects()).toEqual(['first', 'another key', 'no key', 'no key']);
+    await database.run('UPDATE mail_outbox SET sent_at = ? WHERE sent_at IS NOT NULL', [
+      '2026-03-04 05:06:07',
+    ]);
+    expect(await send(59)).toEqual({ sent: 0, failed: 0 });
+    expect(await send(60)).toEqual({ sent: 1, failed: 0 });
+    expect(await send(100)).toEqual({ sent: 0, failed: 0 });
+    expect(await send(125)).toEqual({ sent: 1, failed: 0 });
+    expect(subjects().slice(4)).toEqual(['second', 'third']);
+  });
+
+  it('removes mails 30 days after they were sent, or were queued and never sent', async () => {
+    await enqueue('sent@covers.example', 'sent', 2 * DAY);
+    await sendAll(2 * DAY);
+    await enqueue('nobody', 'never');
+    await enqueue('waiting@covers.example', 'waiting');
+    const kept = async (seconds: number) => {
+      await removeOldMails(database, later(seconds));
+      const rows = await database.rows('SELECT subject FROM mail_outbox ORDER BY id');
+      return rows.map(([subject]) => subject);
+    };
+    expect(await kept(30 * DAY)).toEqual(['sent', 'never', 'waiting']);
+    expect(await kept(30 * DAY + 1)).toEqual(['sent', 'waiting']);
+    expect(await kept(32 * DAY)).toEqual(['sent', 'waiting']);
+    expect(await kept(32 * DAY + 60)).toEqual(['waiting']);
+  });
+
+  // The rest does not depend on the database.
+  if (kind === 'mysql') return;
+
+  it('keeps mails while the server is down, and delivers each once when it is back', async () => {
+    const names = ['first', 'second', 'third'];
+    for (const name of names) await enqueue(`${name}@covers.example`, name);
+    await server.stop();
+    // After one failed connection the other mails are not tried.
+    expect(await send()).toEqual({ sent: 0, failed: 1 });
+    expect(await listMails(database)).toEqual([
+      expect.objectContaining({
+        attempts: 1,
+        next_attempt_at: '2026-03-04 05:06:17',
+        sent_at: null,
+        last_error: expect.stringContaining('ECONNREFUSED'),
+      }),
+      expect.objectContaining({ attempts: 0 }),
+      expect.objectContaining({ attempts: 0 }),
+    ]);
+    for (let seconds = 1; seconds < 600; seconds += 20) await send(seconds);
+    expect(server.mails).toEqual([]);
+    await server.start();
+    await sendAll(DAY);
+    expect(subjects().toSorted()).toEqual(names);
+    expect(new Set(server.mails.map(({ messageId }) => messageId)).size).toBe(3);
+    expect(await listMails(database)).toEqual([]);
+    await sendAll(2 * DAY);
+    expect(server.mails).toHaveLength(3);
+  });
+
+  it('waits longer after each attempt, at most an hour, and gives up after five days', async () => {
+    await enqueue('a@covers.example');
+    await server.stop();
+    const waits: number[] = [];
+    let now = 0;
+    for (;;) {
+      expect(await send(now)).toEqual({ sent: 0, failed: 1 });
+      const [mail] = await listMails(database);
+      if (mail?.next_attempt_at == null) break;
+      const next = (Date.parse(`${mail.next_attempt_at.replace(' ', 'T')}Z`) - AT.getTime()) / 1000;
+      expect(await send(next - 1)).toEqual({ sent: 0, failed: 0 });
+      waits.push(next - now);
+      now = next;
+    }
+    expect(waits.slice(0, 10)).toEqual([10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600]);
+    expect(Math.max(...waits)).toBe(3600);
+    expect(now).toBeGreaterThan(4.9 * DAY);
+    expect(now).toBeLessThanOrEqual(5 * DAY);
+    // An operator can still have it sent once the server works again.
+    await server.start();
+    await sendAll(6 * DAY);
+    expect(server.mails).toEqual([]);
+    await retryAll(database, later(6 * DAY));
+    await sendAll(6 * DAY);
+    expect(server.mails).toHaveLength(1);
+  });
+
+  it('sends other mails if the server refuses one', async () => {
+    server.refuse({
+      recipient: (address) => (address.startsWith('gone') ? '550 no such mailbox' : undefined),
+    });
+    for (const name of ['gone', 'here', 'gone-too', 'there'])
+      await enqueue(`${name}@covers.example`, name);
+    expect(await send()).toEqual({ sent: 2, failed: 2 });
+    expect(subjects()).toEqual(['here', 'there']);
+    const left = await listMails(database);
+    expect(left.map(({ subject, last_error }) => [subject, last_error])).toEqual([
+      ['gone', expect.stringContaining('no such mailbox')],
+      ['gone-too', expect.stringContaining('no such mailbox')],
+    ]);
+    server.refuse({});
+    await sendAll(60);
+    expect(subjects()).toEqual(['here', 'there', 'gone', 'gone-too']);
+  });
+
+  it('tries again after a temporary refusal of the whole mail', async () => {
+    await enqueue('a@covers.example');
+    server.refuse({ data: '451 try again later' });
+    expect(await send()).toEqual({ sent: 0, failed: 1 });
+    expect((await listMails(database))[0]?.last_error).toContain('try again later');
+    server.refuse({});
+    await sendAll(60);
+    expect(server.mails).toHaveLength(1);
+  });
+
+  it('stops after one attempt if the server closes its service', async () => {
+    for (const name of ['a', 'b', 'c']) await enqueue(`${name}@covers.example`);
+    server.refuse({ recipient: () => '421 closing' });
+    expect(await send()).toEqual({ sent: 0, failed: 1 });
+    server.refuse({});
+    await sendAll(60);
+    expect(server.mails).toHaveLength(3);
+  });
+
+  it('sends a mail again with the same id if the sending program died before recording it', async () => {
+    await enqueue('a@covers.example');
+    await send();
+    await database.run(
+      "UPDATE mail_outbox SET sent_at = NULL, body = 'Text.', attempts = 1, next_attempt_at = '2026-03-04 05:21:07'",
+    );
+    expect(await send(899)).toEqual({ sent: 0, failed: 0 });
+    expect(await send(900)).toEqual({ sent: 1, failed: 0 });
+    expect(server.mails.map(({ messageId }) => messageId)).toEqual([
+      server.mails[0]?.messageId,
+      server.mails[0]?.messageId,
+    ]);
+  });
+
+  it('never sends an expired mail', async () => {
+    await enqueueMail(database, {
+      recipient: 'a@covers.example',
+      subject: 'Link',
+      body: 'secret link',
+      at: AT,
+      expiresAt: later(900),
+    });
+    await server.stop();
+    await send();
+    await server.start();
+    await retryAll(database, later(901));
+    await sendAll(901);
+    expect(server.mails).toEqual([]);
+    expect(await database.rows('SELECT body, last_error FROM mail_outbox')).toEqual([
+      ['', 'It expired before it was sent.'],
+    ]);
+    await retryAll(database, later(902));
+    expect(await send(902)).toEqual({ sent: 0, failed: 0 });
+  });
+
+  it.each([
+    'a@covers.example\r\nBcc: victim@covers.example',
+    'a@covers.example, victim@covers.example',
+    'a@covers.example;victim@covers.example',
+    'Victim <victim@covers.example>',
+    '"a\r\nRCPT TO:<victim@covers.example>"@covers.example',
+    'list: victim@covers.example;',
+    'a@covers.example\u0000',
+    'a b@covers.example',
+    'nobody',
+    '',
+    '@covers.example',
+    `a@${'x'.repeat(300)}.example`,
+  ])(
+    'sends nothing to an account with the address %j, whose keys still change state',
+    async (email) => {
+      const owner = await database.addOwner({ email });
+      const id = await database.keyIn('pending', owner.id);
+      await approveRequest(database, id, { limit: 60, ...REVIEW });
+      await enqueue('fine@covers.example', 'Fine');
+      await sendAll(DAY);
+      expect(server.mails.flatMap(({ to }) => to)).toEqual(['fine@covers.example']);
+      expect(await listMails(database)).toEqual([
+        expect.objectContaining({
+          key_id: id,
+          last_error: 'The recipient is not an e-mail address.',
+        }),
+      ]);
+    },
+  );
+
+  describe('without a mail server', () => {
+    it('writes each mail to its own file, which only the owner may read', async () => {
+      const folder = path.join(makeFolder(), 'new', 'mail');
+      const toFiles = makeMailer({ smtpUrl: '', folder, from: FROM });
+      await enqueue('a@covers.example', 'First');
+      await enqueue('b@covers.example', 'Second');
+      expect(await sendDueMails(database, toFiles, AT)).toEqual({ sent: 2, failed: 0 });
+      const files = readdirSync(folder).map((name) => path.join(folder, name));
+      expect(files.every((file) => file.endsWith('.eml'))).toBe(true);
+      expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+      const texts = files.map((file) => readMail(readFileSync(file, 'utf8'))).toSorted();
+      expect(texts.map((text) => /^Subject: (.*)$/m.exec(text)?.[1]).toSorted()).toEqual([
+        'First',
+        'Second',
+      ]);
+      expect(texts.join('')).toContain('To: a@covers.example\n');
+      expect(await sendDueMails(database, toFiles, later(60))).toEqual({ sent: 0, failed: 0 });
+    });
+
+    it('writes up to a hundred mails at a time, the oldest first', async () => {
+      const folder = makeFolder();
+      const toFiles = makeMailer({ smtpUrl: '', folder, from: FROM });
+      for (let i = 0; i < 120; i++) await enqueue('a@covers.example', `${i}`, 120 - i);
+      expect(await sendDueMails(database, toFiles, later(200))).toEqual({ sent: 100, failed: 0 });
+      const left = Array.from({ length: 20 }, (_, i) => `${i}`);
+      expect((await listMails(database)).map(({ subject }) => subject)).toEqual(left);
+      expect(await sendDueMails(database, toFiles, later(200))).toEqual({ sent: 20, failed: 0 });
+      expect(readdirSync(folder)).toHaveLength(120);
+    });
+
+    it('keeps a mail while the folder cannot be written', async () => {
+      const blocked = path.join(makeFolder(), 'mail');
+      const toFiles = makeMailer({ smtpUrl: '', folder: path.join(blocked, 'x'), from: FROM });
+      await enqueue('a@covers.example');
+      writeFileSync(blocked, 'in the way');
+      expect(await sendDueMails(database, toFiles, AT)).toEqual({ sent: 0, failed: 1 });
+      rmSync(blocked);
+      expect(await sendDueMails(database, toFiles, later(10))).toEqual({ sent: 1, failed: 0 });
+      expect(existsSync(path.join(blocked, 'x'))).toBe(true);
+    });
+  });
+});

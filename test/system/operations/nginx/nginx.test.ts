@@ -1,0 +1,520 @@
+/** The API behind a real nginx with the project's own nginx.conf. */
+import { writeFileSync } from 'node:fs';
+import { request as requestPlain } from 'node:http';
+import type { ClientHttp2Session } from 'node:http2';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import path from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeKey } from '../../../../format/api-key.ts';
+import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
+import { makeFolder, type RunningProxy, startProxy, testKey } from '../../../support/product.ts';
+import {
+  type FrontReply,
+  type FrontRequest,
+  openHttp2,
+  openTls,
+  type RunningNginx,
+  SERVER_NAME,
+  sendHttp1,
+  sendHttp2,
+  sendHttp2Once,
+  startNginx,
+} from '../../../support/servers/nginx.ts';
+import { freePort } from '../../../support/servers/ports.ts';
+import { readToEnd } from '../../../support/servers/sockets.ts';
+
+const HSTS = 'max-age=63072000';
+const ADDRESS_LIMIT = 5;
+const key = testKey(1);
+const keyed = { 'x-api-key': key.key };
+/** So that a busy machine does not cut the connections of these tests. */
+const PATIENT = [
+  ['client_header_timeout 10s;', 'client_header_timeout 300s;'],
+  ['send_timeout 15s;', 'send_timeout 300s;'],
+  ['keepalive_timeout 30s;', 'keepalive_timeout 300s;'],
+] as const;
+/** Marks queries, which no log may contain. */
+const MARK = 'mark-of-a-query';
+const secret = `?region=${key.key}&q=${MARK}`;
+
+let proxy: RunningProxy;
+let nginx: RunningNginx;
+let relay: Server;
+let upstreamConnections = 0;
+/** The last request that nginx sent to the proxy. */
+let lastSent = '';
+
+beforeAll(async () => {
+  const snapshotsDir = await makeSampleSnapshots([key]);
+  proxy = await startProxy(snapshotsDir, {
+    TRUSTED_PROXIES: '127.0.0.1',
+    ADDRESS_RATE_LIMIT: String(ADDRESS_LIMIT),
+  });
+  relay = await listen((socket) => {
+    upstreamConnections++;
+    socket.on('data', (part) => {
+      lastSent = part.toString('latin1');
+    });
+    const upstream = connect(proxy.port, '127.0.0.1');
+    socket.pipe(upstream).pipe(socket);
+    socket.on('error', () => upstream.destroy());
+    upstream.on('error', () => socket.destroy());
+  });
+  nginx = await startNginx(portOf(relay), PATIENT);
+});
+
+afterAll(async () => {
+  await nginx.stop();
+  relay.close();
+});
+
+function listen(handle: (socket: Socket) => void): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer(handle).listen(0, '127.0.0.1', () => resolve(server));
+  });
+}
+
+function portOf(server: Server): number {
+  return (server.address() as { port: number }).port;
+}
+
+/** Sends the same request without nginx. */
+function sendDirectly(target: string, { method, headers }: FrontRequest = {}): Promise<FrontReply> {
+  return sendPlain(proxy.port, target, { method: method ?? 'GET', headers: headers ?? {} });
+}
+
+function sendPlain(
+  port: number,
+  target: string,
+  { method, headers }: { method: string; headers: Record<string, string | string[]> },
+): Promise<FrontReply> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, method, path: target, headers, agent: false };
+    const sent = requestPlain({ ...options, maxHeaderSize: 65_536 }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part) => parts.push(part));
+      response.once('end', () => {
+        const bytes = Buffer.concat(parts);
+        const fields = response.headers as Record<string, string>;
+        resolve({ status: response.statusCode ?? 0, headers: fields, bytes, text: `${bytes}` });
+      });
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+/** Sends bytes over TLS and reads until nginx closes the connection. */
+async function exchange(text: string): Promise<string> {
+  const socket = await openTls(nginx);
+  socket.write(text, 'latin1');
+  return readToEnd(socket);
+}
+
+function expectOwnError(reply: FrontReply, status: number, error: string): void {
+  expect(reply.status, reply.text).toBe(status);
+  expect(reply.text).toBe(JSON.stringify({ error }));
+  expect(reply.headers).toMatchObject({
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': expect.stringContaining('Retry-After'),
+    'strict-transport-security': HSTS,
+    server: 'nginx',
+  });
+}
+
+/** A reply that was read from the wire. */
+function parseReply(received: string): FrontReply {
+  const [head = '', text = ''] = received.split('\r\n\r\n', 2);
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers = Object.fromEntries(
+    fields.map((field) => [
+      field.slice(0, field.indexOf(':')).toLowerCase(),
+      field.slice(field.indexOf(':') + 2),
+    ]),
+  );
+  return { status: Number(line.split(' ')[1]), headers, bytes: Buffer.from(text), text };
+}
+
+/** Headers that each hop sets itself, and the counts, which another test checks. */
+const OF_A_HOP = /^(date|server|connection|keep-alive|strict-transport-security)$|^x-ratelimit-r/;
+
+function forwardedFields({ headers }: FrontReply): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_HOP.test(name)));
+}
+
+const protocols = [
+  [
+    'HTTP/1.1',
+    (target: string, options?: FrontRequest) => sendHttp1(nginx, target, options),
+  ] as const,
+  [
+    'HTTP/2',
+    (target: string, options?: FrontRequest) => sendHttp2Once(nginx, target, options),
+  ] as const,
+];
+
+describe.each(protocols)('over %s', (protocol, send) => {
+  test.each<[string, string, FrontRequest]>([
+    ['a game', '/api/v1/games/snes/chrono-trigger', {}],
+    ['a list', '/api/v1/platforms', {}],
+    ['a page with Link', '/api/v1/platforms/snes/games?page=2&per_page=2', {}],
+    ['HEAD', '/api/v1/platforms', { method: 'HEAD' }],
+    ['gzip', '/api/v1/platforms', { headers: { 'accept-encoding': 'gzip' } }],
+    [
+      'a small body, which stays plain,',
+      '/api/v1/games/snes/chrono-trigger',
+      { headers: { 'accept-encoding': 'gzip, br' } },
+    ],
+    ['br', '/api/v1/platforms', { headers: { 'accept-encoding': 'br' } }],
+    ['304', '/api/v1/stats', { headers: { 'if-none-match': '*' } }],
+    ['a range, which the API does not serve', '/api/v1/stats', { headers: { range: 'bytes=0-9' } }],
+    ['404', '/api/v1/nothing', {}],
+    ['400', '/api/v1/search?page=0', {}],
+    ['405', '/api/v1/stats', { method: 'DELETE' }],
+    ['410', '/api/v1/stats', { headers: { 'x-snapshot': 'gone' } }],
+    [
+      'a preflight',
+      '/api/v1/stats',
+      { method: 'OPTIONS', headers: { origin: 'https://a.example' } },
+    ],
+    ['two keys', '/api/v1/stats', { headers: { authorization: `Bearer ${makeKey()}` } }],
+    ['the contract', '/openapi.json', {}],
+    ['the start page', '/', {}],
+    ['the longest Link', `/api/v1/search?per_page=1&page=2&q=a${'+'.repeat(3800)}`, {}],
+  ])('forwards %s unchanged', async (_name, target, options) => {
+    const headers = { ...keyed, 'x-request-id': 'a-test', ...options.headers };
+    const direct = await sendDirectly(target, { ...options, headers });
+    const reply = await send(target, { ...options, headers });
+    expect(reply.status).toBe(direct.status);
+    expect(forwardedFields(reply)).toEqual(forwardedFields(direct));
+    expect(reply.bytes.equals(direct.bytes)).toBe(true);
+    expect(reply.headers['strict-transport-security']).toBe(HSTS);
+    expect(reply.headers.server).toBe('nginx');
+  });
+
+  test('forwards the rate limit headers', async () => {
+    const [first, second] = [
+      await send('/api/v1/stats', { headers: keyed }),
+      await send('/api/v1/stats', { headers: keyed }),
+    ];
+    const remaining = (reply: FrontReply) => Number(reply.headers['x-ratelimit-remaining']);
+    expect(first.headers['x-ratelimit-reset']).toMatch(/^\d+$/);
+    expect(remaining(first) - remaining(second)).toBe(1);
+  });
+
+  test('keeps the ETag of each coding strong, so that it gives 304', async () => {
+    for (const [coding, decode] of [
+      ['gzip', gunzipSync],
+      ['br', brotliDecompressSync],
+      ['identity', (bytes: Buffer) => bytes],
+    ] as const) {
+      const headers = { ...keyed, 'accept-encoding': coding };
+      const reply = await send('/api/v1/platforms', { headers });
+      expect(JSON.parse(`${decode(reply.bytes)}`).data.length).toBeGreaterThan(5);
+      const condition = { ...headers, 'if-none-match': reply.headers.etag as string };
+      const again = await send('/api/v1/platforms', { headers: condition });
+      expect(again.status).toBe(304);
+      expect(again.bytes.length).toBe(0);
+      expect(again.headers.etag).toBe(reply.headers.etag);
+    }
+  });
+
+  test.each([
+    '//',
+    '//api/v1/stats',
+    '/api//v1/stats',
+    '/api/v1//stats',
+    '/api/v1/./stats',
+    '/api/v1/platforms/../stats',
+    '/api/v1/platforms/%2e%2e/stats',
+    '/api/v1/../../etc/passwd',
+    '/api/v1/platforms/snes%2Fgames',
+    '/api/v1%2Fstats',
+    '/%61pi/v1/stats',
+    '/api/v1/games/snes/chrono%2Dtrigge%72',
+    '/\\api/v1/stats',
+    '/api/v1/stats?',
+    '/api/v1/stats?a=//../%00',
+    '/api/v1/search?q=pok%C3%A9mon+red&per_page=%31',
+    '/api/v1/search?page=%ff',
+    '/nginx-error/502',
+    '/x/../nginx-error/429',
+  ])('answers the target "%s" as the proxy does', async (target) => {
+    const direct = await sendDirectly(target, { headers: keyed });
+    const reply = await send(target, { headers: keyed });
+    expect([reply.status, reply.text]).toEqual([direct.status, direct.text]);
+  });
+
+  test.each(['/api/v1/../../../etc/passwd', '/api/v1/platforms/%00', '/api/v1/covers/%E0%A4%A'])(
+    'refuses "%s" itself as malformed',
+    async (target) => {
+      expectOwnError(await send(target + secret, { headers: keyed }), 400, 'Bad request');
+    },
+  );
+
+  test('sends the real address, host and scheme to the proxy, once each', async () => {
+    const forged = '198.51.100.7';
+    const headers = { ...keyed, 'x-forwarded-for': forged, forwarded: `for=${forged}` };
+    const more = { 'x-forwarded-proto': 'http', connection: 'close', upgrade: 'h2c' };
+    const fields = protocol === 'HTTP/1.1' ? { ...headers, ...more } : headers;
+    expect((await send('/api/v1//x?y#z', { headers: fields })).status).toBe(404);
+    expect(lastSent).toMatch(/^GET \/api\/v1\/\/x\?y#z HTTP\/1\.1\r\n/);
+    const sent = lastSent
+      .split('\r\n')
+      .filter((field) => /^(x-forwarded|forwarded|host|connection|upgrade)/i.test(field));
+    expect(sent.toSorted()).toEqual([
+      `Host: ${SERVER_NAME}`,
+      'X-Forwarded-For: 127.0.0.1',
+      'X-Forwarded-Proto: https',
+    ]);
+  });
+
+  test('limits guesses by the real address, regardless of the addresses that the client claims', async () => {
+    const from = protocol === 'HTTP/1.1' ? '127.0.0.9' : '127.0.0.10';
+    const guess = (i: number) => {
+      const forged = `198.51.100.${i}`;
+      const headers = {
+        'x-api-key': makeKey(),
+        'x-forwarded-for': i % 2 ? forged : [forged, '127.0.0.1'],
+        'x-real-ip': forged,
+        forwarded: `for=${forged}`,
+      };
+      return send('/api/v1/stats', { headers, from });
+    };
+    const replies: FrontReply[] = [];
+    for (let i = 0; i < ADDRESS_LIMIT + 2; i++) replies.push(await guess(i));
+    expect(replies.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    expect(Number(replies.at(-1)?.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    // The address in a forged X-Forwarded-For is not affected.
+    const other = await sendHttp1(nginx, '/api/v1/stats', {
+      from: '127.0.0.11',
+      headers: { 'x-forwarded-for': from },
+    });
+    expect(other.status).toBe(401);
+  });
+
+  test('refuses a head that is too large', async () => {
+    const target = `/api/v1/search${secret}`;
+    const cases = [
+      [target, { 'x-filler': 'X'.repeat(9000) }, 431, 'Request header too large'],
+      [
+        target,
+        Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`x-${i}`, 'X'.repeat(1000)])),
+        431,
+        'Request header too large',
+      ],
+      [`${target}${'X'.repeat(5000)}`, {}, 414, 'Request target too long'],
+    ] as const;
+    for (const [long, fields, status, error] of cases) {
+      const headers = { ...keyed, ...fields };
+      if (protocol === 'HTTP/1.1') {
+        expectOwnError(await send(long, { headers }), status, error);
+      } else {
+        await expect(send(long, { headers })).rejects.toThrow('error code 11');
+      }
+    }
+  });
+
+  test('refuses a body', async () => {
+    for (const method of ['GET', 'POST']) {
+      const options = { method, headers: keyed, body: 'x'.repeat(2000) };
+      const reply = await send(`/api/v1/search${secret}`, options);
+      expectOwnError(reply, 400, 'A request must not have a body');
+      const small = await send('/api/v1/stats', { ...options, body: 'x' });
+      expect([small.status, small.text]).toEqual([
+        400,
+        '{"error":"A request must not have a body"}',
+      ]);
+    }
+  });
+});
+
+describe("nginx's own response", () => {
+  const line = (target: string, version = 'HTTP/1.1', method = 'GET') =>
+    `${method} ${target}${secret} ${version}\r\n`;
+  const host = `Host: ${SERVER_NAME}\r\nX-Api-Key: ${key.key}\r\n`;
+  const stats = line('/api/v1/stats');
+
+  test.each<[string, string, number, string]>([
+    ['bytes that are not HTTP', `NONSENSE ${secret}\r\n\r\n`, 400, 'Bad request'],
+    ['two Hosts', `${stats}${host}Host: y\r\n\r\n`, 400, 'Bad request'],
+    ['another version', `${line('/api/v1/stats', 'HTTP/2.0')}${host}\r\n`, 400, 'Bad request'],
+    [
+      'TRACE',
+      `${line('/api/v1/stats', 'HTTP/1.1', 'TRACE')}${host}\r\n`,
+      405,
+      'Method not allowed',
+    ],
+    ['CONNECT', `CONNECT a.example:443 HTTP/1.1\r\n${host}\r\n`, 400, 'Bad request'],
+    [
+      'a chunked body',
+      `${stats}${host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      400,
+      'A request must not have a body',
+    ],
+    [
+      'an unknown transfer coding',
+      `${stats}${host}Transfer-Encoding: xchunked\r\n\r\n`,
+      400,
+      'A request must not have a body',
+    ],
+    [
+      'both framings',
+      `${stats}${host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      400,
+      'Bad request',
+    ],
+  ])('to %s is one JSON error, and it closes the connection', async (_, bytes, status, error) => {
+    const reply = parseReply(await exchange(bytes));
+    expectOwnError(reply, status, error);
+    expect(reply.headers.allow).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : undefined);
+  });
+
+  test('on the HTTP port is a redirect to https', async () => {
+    const options = { method: 'GET', headers: { host: SERVER_NAME } };
+    const reply = await sendPlain(nginx.httpPort, `//api/v1/stats?q=%2F`, options);
+    expect(reply.status).toBe(308);
+    expect(reply.headers.location).toBe(`https://${SERVER_NAME}//api/v1/stats?q=%2F`);
+    expect(reply.headers['strict-transport-security']).toBeUndefined();
+  });
+
+  test('is an error with Retry-After while the proxy is down or does not answer', async () => {
+    const down = await startNginx(await freePort());
+    const silent = await listen(() => {});
+    // Otherwise the test would wait for half a minute.
+    const late = await startNginx(portOf(silent), [
+      ['proxy_read_timeout 10s;', 'proxy_read_timeout 1s;'],
+    ]);
+    for (const [front, status, error] of [
+      [down, 502, 'Bad gateway'],
+      [late, 504, 'Gateway timeout'],
+    ] as const) {
+      for (const reply of [
+        await sendHttp1(front, `/api/v1/search${secret}`, { headers: keyed }),
+        await sendHttp2Once(front, `/api/v1/search${secret}`, { headers: keyed }),
+      ]) {
+        expectOwnError(reply, status, error);
+        expect(reply.headers['retry-after']).toBe('5');
+      }
+      await front.stop();
+      expectNoSecret(front.logs());
+      expect(accessLog(front).map((entry) => entry.status)).toEqual([status, status]);
+    }
+    silent.close();
+  });
+});
+
+test('an address in the file of refused ones gets a JSON error for every path, and others do not', async () => {
+  const denied = '127.0.0.66';
+  const folder = makeFolder();
+  writeFileSync(path.join(folder, 'cover-catalogue-deny.conf'), `deny ${denied};\n`);
+  const front = await startNginx(portOf(relay), [
+    ['include /etc/nginx/cover-catalogue-deny', `include ${folder}/cover-catalogue-deny`],
+  ]);
+  const targets = [
+    '/api/v1/stats',
+    '/',
+    '/docs',
+    '/explore',
+    '/nothing',
+    '/account',
+    '/moderation',
+  ];
+  for (const target of targets) {
+    const reply = await sendHttp1(front, target, { headers: keyed, from: denied });
+    expectOwnError(reply, 403, 'Forbidden');
+    const allowed = await sendHttp1(front, target, { headers: keyed });
+    expect([target, allowed.status]).not.toEqual([target, 403]);
+  }
+  await front.stop();
+});
+
+describe('connections', () => {
+  test('to the proxy are kept for later requests', async () => {
+    const session = await openHttp2(nginx);
+    const before = upstreamConnections;
+    for (let i = 0; i < 30; i++) {
+      const reply = await sendHttp2(session, '/api/v1/stats', { headers: keyed });
+      expect(reply.status).toBe(200);
+    }
+    // One that was idle for too long may have been closed.
+    expect(upstreamConnections - before).toBeLessThanOrEqual(1);
+    session.destroy();
+  });
+
+  test('carry at most 100 simultaneous requests of one address; other addresses are not affected', async () => {
+    // A client that accepts one byte of each body keeps its requests under way.
+    const from = '127.0.0.20';
+    const greedy = [
+      await openHttp2(nginx, { initialWindowSize: 1 }, from),
+      await openHttp2(nginx, { initialWindowSize: 1 }, from),
+    ] as const;
+    expect(greedy[0].remoteSettings.maxConcurrentStreams).toBe(64);
+    const statusOf = (own: ClientHttp2Session) =>
+      new Promise<number>((resolve, reject) => {
+        own
+          .request({ ':path': `/api/v1/search${secret}`, ...keyed })
+          .on('error', reject)
+          .once('response', (headers) => resolve(Number(headers[':status'])));
+      });
+    const statuses: number[] = [];
+    for (let i = 0; i < 104; i++) statuses.push(await statusOf(i < 64 ? greedy[0] : greedy[1]));
+    expect(statuses).toEqual(Array.from({ length: 104 }, (_, i) => (i < 100 ? 200 : 429)));
+    const refused = await sendHttp1(nginx, `/api/v1/search${secret}`, { headers: keyed, from });
+    expectOwnError(refused, 429, 'Too many requests at once');
+    expect(refused.headers['retry-after']).toBe('1');
+    const other = await sendHttp1(nginx, '/api/v1/stats', { headers: keyed, from: '127.0.0.21' });
+    expect(other.status).toBe(200);
+    for (const own of greedy) own.destroy();
+  });
+});
+
+interface AccessEntry {
+  readonly path: string;
+  readonly status: number;
+  readonly address: string;
+}
+
+function accessLog(front: RunningNginx): AccessEntry[] {
+  const lines = (front.logs()['access.log'] ?? '').trim().split('\n');
+  return lines.map((text) => {
+    const entry = JSON.parse(text);
+    return { ...entry, status: Number(entry.status) };
+  });
+}
+
+function expectNoSecret(logs: Record<string, string>): void {
+  expect(Object.keys(logs)).toEqual(expect.arrayContaining(['access.log', 'error.log', 'stderr']));
+  for (const [name, text] of Object.entries(logs)) {
+    for (const hidden of [key.key, key.key.slice(4), MARK, 'key=']) {
+      expect(text.includes(hidden), `${hidden} in ${name}`).toBe(false);
+    }
+  }
+}
+
+test('the logs have the address, path and status of each request, never a key or a query', async () => {
+  await sendHttp1(nginx, `/api/v1/stats/${key.key}`, { headers: keyed });
+  await sendHttp1(nginx, `/api/v1/stats/%63${key.key.slice(1)}`, { headers: keyed });
+  await sendHttp1(nginx, `/api//v1/%73earch${secret}`, { headers: keyed, from: '127.0.0.30' });
+  await nginx.stop();
+  expectNoSecret(nginx.logs());
+  const entries = accessLog(nginx);
+  expect(entries.at(-1)).toMatchObject({
+    path: '/api//v1/%73earch',
+    status: 404,
+    address: '127.0.0.30',
+  });
+  expect(entries.at(-2)?.path).toBe('(left out: it may hold a key)');
+  for (const status of [200, 304, 400, 401, 404, 405, 414, 429, 431]) {
+    expect(
+      entries.some((entry) => entry.status === status),
+      `${status}`,
+    ).toBe(true);
+  }
+  // An error has the path of the request, not that of the error page.
+  expect(entries.find((entry) => entry.status === 431)?.path).toBe('/api/v1/search');
+  expect(nginx.logs()['error.log']).not.toMatch(/\[(?:error|crit|alert|emerg)\]/);
+});

@@ -1,0 +1,238 @@
+/**
+ * A wrong configuration ends each program at its start with exit code 2 and one line per fault, which
+ * names the variable and the fix. The folders, ports and files are real.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
+import { runGenerator } from '../../../generator/cli/run-generator.ts';
+import { VARIABLES as ACCOUNT_VARIABLES } from '../../../keys/account/assemble.ts';
+import { MAIL_CHECKS } from '../../../keys/mail/mailer.ts';
+import { inspectEnvironment } from '../../../program/environment/environment.ts';
+import { checkReadableFolder, checkWritableFolder } from '../../../program/folders.ts';
+import { listenAll } from '../../../program/listen.ts';
+import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { makeAccounts, openPages } from '../../support/account.ts';
+import { COMPILE_CACHE, flagsOf, UNPRIVILEGED } from '../../support/processes.ts';
+import { finish, makeFolder, ROOT, runCommand, startProxy } from '../../support/product.ts';
+import { freePort } from '../../support/servers/ports.ts';
+
+/** An address that no machine has (RFC 5737). */
+const FOREIGN = '203.0.113.7';
+const ANY_ADDRESS =
+  'to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.';
+const DATABASE_URL = 'sqlite:absent.db';
+
+let folder: string;
+beforeEach(() => {
+  folder = makeFolder();
+});
+
+const accountFaults = (variables: Record<string, string>) =>
+  inspectEnvironment(ACCOUNT_VARIABLES, { DATABASE_URL, ...variables }, MAIL_CHECKS).faults;
+
+describe('when a program cannot listen', () => {
+  let other: Server;
+  let taken: string;
+  beforeEach(async () => {
+    other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    taken = String((other.address() as AddressInfo).port);
+  });
+  afterEach(() => other.close());
+
+  test.each<[string, Record<string, string>, string[]]>([
+    [
+      'hosts that do not exist',
+      { HOST: 'nothost.invalid', ADMIN_HOST: 'other.invalid' },
+      [
+        `Cannot listen on other.invalid:0: there is no host "other.invalid". Set ADMIN_HOST ${ANY_ADDRESS}`,
+        `Cannot listen on nothost.invalid:0: there is no host "nothost.invalid". Set HOST ${ANY_ADDRESS}`,
+      ],
+    ],
+    [
+      'addresses of other machines',
+      { HOST: FOREIGN, ADMIN_HOST: '2001:db8::7' },
+      [
+        `Cannot listen on [2001:db8::7]:0: this machine does not have that address. Set ADMIN_HOST ${ANY_ADDRESS}`,
+        `Cannot listen on ${FOREIGN}:0: this machine does not have that address. Set HOST ${ANY_ADDRESS}`,
+      ],
+    ],
+  ])('%s are reported together, with the variable to change', async (_, environment, lines) => {
+    await expect(startProxy(folder, environment)).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: lines.join('\n'),
+    });
+  });
+
+  test('a port that another program uses and a port that is configured twice have messages of their own', async () => {
+    await expect(startProxy(folder, { PORT: taken })).rejects.toThrow(
+      `Cannot listen on 127.0.0.1:${taken}: another program listens there. Stop it, or set PORT to another port.`,
+    );
+    const port = String(await freePort());
+    await expect(startProxy(folder, { PORT: port, ADMIN_PORT: port })).rejects.toThrow(
+      `Cannot listen on 127.0.0.1:${port}: PORT and ADMIN_PORT are the same. Set one of them to another port.`,
+    );
+  });
+
+  test('the account pages report ACCOUNT_HOST and ACCOUNT_PORT likewise', async () => {
+    const databaseUrl = await makeSampleSqlite();
+    await makeAccounts(databaseUrl);
+    await expect(openPages(databaseUrl, { ACCOUNT_HOST: 'nothost.invalid' })).rejects.toThrow(
+      `Cannot listen on nothost.invalid:0: there is no host "nothost.invalid". Set ACCOUNT_HOST ${ANY_ADDRESS}`,
+    );
+    await expect(openPages(databaseUrl, { ACCOUNT_PORT: taken })).rejects.toThrow(
+      /another program listens there\. .* ACCOUNT_PORT to another port\.$/,
+    );
+  });
+
+  // Whether a low port needs a capability depends on the system, so the error is simulated.
+  test('a low port is refused with the capability that it needs and the first port without it', async () => {
+    const server = createServer();
+    server.listen = () => {
+      const error = new Error('listen EACCES: permission denied 127.0.0.1:80');
+      queueMicrotask(() => server.emit('error', Object.assign(error, { code: 'EACCES' })));
+      return server;
+    };
+    const variables = ['HOST', 'PORT'] as const;
+    await expect(listenAll([{ server, host: '127.0.0.1', port: 80, variables }])).rejects.toThrow(
+      /^Cannot listen on 127\.0\.0\.1:80: .* CAP_NET_BIND_SERVICE\. Set PORT to a port from 1024 on\.$/,
+    );
+  });
+});
+
+describe('a folder', () => {
+  test.each([
+    ['because its file system is read-only', '/proc/snapshots', '/proc/snapshots'],
+    ['because it is a dangling symbolic link', 'dangling', 'dangling'],
+  ])('that cannot be created %s is named', async (_, value, named) => {
+    symlinkSync('absent', path.join(folder, 'dangling'));
+    const { code, stderr } = await runCommand(runGenerator, ['--dry-run'], {
+      DATABASE_URL: await makeSampleSqlite(),
+      SNAPSHOTS_DIR: path.resolve(folder, value),
+    });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(named);
+    expect(stderr).toContain('Set another folder.');
+  });
+
+  test('that is a file is named by each command', async () => {
+    const file = path.join(folder, 'file');
+    writeFileSync(file, '');
+    const fault = `is ${file}, which is not a folder. Correct the path; a relative one starts at the working directory.`;
+    expect(() => checkWritableFolder(path.relative('.', file))).toThrow(fault);
+    for (const [command, words] of [
+      [runGenerator, []],
+      [runSnapshot, ['prune']],
+      [runSnapshot, ['list']],
+    ] as const) {
+      const variables = { DATABASE_URL, SNAPSHOTS_DIR: file };
+      const { code, stderr } = await runCommand(command, words, variables);
+      expect([code, stderr]).toEqual([2, `SNAPSHOTS_DIR ${fault}\n`]);
+    }
+    expect(accountFaults({ MAIL_FOLDER: file })).toEqual([`MAIL_FOLDER ${fault}`]);
+    // The folder for e-mails is not used when there is a mail server.
+    expect(accountFaults({ MAIL_FOLDER: file, SMTP_URL: 'smtp://localhost' })).toEqual([]);
+  });
+
+  test('to read may be absent, but not the folder above it', () => {
+    checkReadableFolder(path.join(folder, 'snapshots'));
+    expect(() => checkReadableFolder(path.join(folder, 'data/snapshot'))).toThrow(
+      `is ${folder}/data/snapshot, which does not exist; nor does ${folder}/data. Correct the path; a relative one starts at the working directory.`,
+    );
+  });
+});
+
+describe('without the rights', () => {
+  let base: string;
+  let said: Record<string, string>;
+  const user = `the user of this program (id ${process.getuid?.()})`;
+  const fix = 'Change its owner or mode, or set another folder.';
+  beforeAll(() => {
+    base = makeFolder();
+    const worker = path.join(import.meta.dirname, 'rights-worker.ts');
+    const [file = '', ...args] = [...UNPRIVILEGED, process.execPath, worker];
+    said = JSON.parse(execFileSync(file, args, { cwd: base, encoding: 'utf8' }));
+  });
+
+  test('to write into a folder, or to create it, the message names the closest folder', () => {
+    expect(said.write).toBe(`is ${base}/closed, which ${user} may not write into. ${fix}`);
+    expect(said.create).toBe(
+      `is ${base}/closed/new/one, and ${base}/closed ${user} may not write into. ${fix}`,
+    );
+  });
+
+  test('to read a folder, or to enter the one above it, the message names it', () => {
+    expect(said.read).toBe(`is ${base}/dark, which ${user} may not read. ${fix}`);
+    expect(said.enter).toBe(`is ${base}/dark/inner, and ${base}/dark ${user} may not read. ${fix}`);
+  });
+
+  test.each([
+    'a file that may not be opened',
+    'a file that may only be read',
+    'a folder that may only be read',
+    'a folder that may not be entered',
+  ])('to a SQLite database in %s, one line names it and the rights that are needed', (name) => {
+    const [line = '', ...more] = (said[name] ?? '').split('\n');
+    expect(more).toEqual(['']);
+    expect(line).toMatch(new RegExp(`^1 (?:query of ${base}/${name}/.*:|${base}/.* cannot be) `));
+    expect(line.split('The user of this program')).toHaveLength(2);
+    expect(line).toMatch(
+      / must be able to write to the file and to its folder, .* owner or mode\.$/,
+    );
+  });
+});
+
+describe('a variable', () => {
+  test.each([
+    ['proxy/main.ts', ['PORT must', 'SNAPSHOTS_DIR is', 'LOG_LEVEL must']],
+    ['generator/cli/main.ts', ['DATABASE_URL is', 'SNAPSHOTS_DIR is']],
+    ['generator/cli/schedule.ts', ['DATABASE_URL is', 'LOG_LEVEL must', 'SNAPSHOTS_DIR is']],
+    ['keys/account/main.ts', ['DATABASE_URL is', 'ACCOUNT_PORT must', 'LOG_LEVEL must']],
+  ])(
+    'that is misspelled is reported by %s, with all other faults at once',
+    async (program, own) => {
+      writeFileSync(path.join(folder, '.env'), 'SNAPSHOT_DIR=/data\nSMTP_HOST=mail\nTZ=UTC\n');
+      writeFileSync(path.join(folder, 'file'), '');
+      const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
+        cwd: folder,
+        env: {
+          ...COMPILE_CACHE,
+          DATABSE_URL: 'sqlite:x.db',
+          SNAPSHOTS_DIR: 'file',
+          PORT: 'x',
+          ACCOUNT_PORT: 'y',
+          LOG_LEVEL: 'z',
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const { code, stdout, stderr } = await finish(child);
+      expect([code, stdout]).toEqual([2, '']);
+      const lines = stderr.trimEnd().split('\n');
+      expect(lines.map((line) => line.split(' ', 2).join(' '))).toEqual([
+        'Warning: SMTP_HOST',
+        'Warning: DATABSE_URL',
+        'SNAPSHOT_DIR in',
+        ...own,
+      ]);
+    },
+  );
+
+  test('MAIL_FROM and the parameters of DATABASE_URL are checked like any other', async () => {
+    const { code, stderr } = await runCommand(runGenerator, [], {
+      DATABASE_URL: 'mysql://me:secret@localhost/catalogue?pool=5',
+      SNAPSHOTS_DIR: folder,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      'The mysql address has a parameter "pool"; known are ssl, socketPath, timeout.\n',
+    );
+    expect(accountFaults({ MAIL_FROM: 'nobody' })).toEqual([
+      expect.stringMatching(/^MAIL_FROM must be an address such as .* not "nobody"\.$/),
+    ]);
+  });
+});

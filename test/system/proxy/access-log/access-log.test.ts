@@ -1,0 +1,223 @@
+/** The access log of a running proxy: what its lines say, which requests it has, and where it goes. */
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { checkLogFile } from '../../../../proxy/access-log/log-file.ts';
+import { currentId } from '../../../../store/generations/generations.ts';
+import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
+import { makeLog } from '../../../support/log.ts';
+import {
+  makeFolder,
+  NEVER,
+  type OwnProxy,
+  type Reply,
+  runProgram,
+  send,
+  startProxy,
+  startProxyProgram,
+  testKey,
+} from '../../../support/product.ts';
+
+const key = testKey(7);
+const game = '/games/snes/chrono-trigger';
+let snapshots: string;
+
+beforeAll(async () => {
+  snapshots = await makeSampleSnapshots([key]);
+});
+
+interface Started {
+  readonly proxy: OwnProxy;
+  readonly file: string;
+}
+
+async function start(environment: Readonly<Record<string, string>>): Promise<Started> {
+  const file = path.join(makeFolder(), 'access.log');
+  const proxy = await startProxy(snapshots, { ACCESS_LOG_FILE: file, ...environment }, NEVER);
+  return { file, proxy };
+}
+
+/** Every line of a log. A line that is not whole fails the test. */
+// biome-ignore lint/suspicious/noExplicitAny: the values are compared in the tests
+function linesOf(file: string): any[] {
+  const text = readFileSync(file, 'utf8');
+  expect(text === '' || text.endsWith('\n')).toBe(true);
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+}
+
+describe('with all', () => {
+  const keyed = { 'x-api-key': key.key };
+  const requests = {
+    game: [`${game}?include=covers`, { ...keyed, 'x-forwarded-for': '2001:db8:0:1::2' }],
+    head: ['/stats', keyed, 'HEAD'],
+    unchanged: ['/stats', { ...keyed, 'if-none-match': '*' }],
+    preflight: ['/stats', {}, 'OPTIONS'],
+    file: ['/snapshot/files/games/snes.json', keyed],
+    part: ['/snapshot/files/games/snes.json', { ...keyed, range: 'bytes=1-99' }],
+    keyless: [game],
+    nowhere: ['/nowhere', keyed],
+    wrong: ['/stats?a=b', keyed],
+    deleting: ['/stats', {}, 'DELETE'],
+    gone: ['/stats', { ...keyed, 'x-snapshot': '000001-0123456789ab' }],
+  } as const satisfies Record<
+    string,
+    readonly [target: string, headers?: Readonly<Record<string, string>>, method?: string]
+  >;
+  type Name = keyof typeof requests;
+  const replies = new Map<Name, Reply>();
+  let file: string;
+
+  beforeAll(async () => {
+    const started = await start({ ACCESS_LOG: 'all', TRUSTED_PROXIES: '127.0.0.1' });
+    file = started.file;
+    for (const [name, [target, headers = {}, method = 'GET']] of Object.entries(requests)) {
+      const url = `${started.proxy.url}/api/v1${target}`;
+      replies.set(name as Name, await send(url, { headers, method }));
+    }
+    // At its end, a proxy writes what is left.
+    await started.proxy.stop();
+  });
+
+  const replyTo = (name: Name) => replies.get(name) as Reply;
+  const lineOf = (name: Name) =>
+    linesOf(file).find(({ id }) => id === replyTo(name).headers['x-request-id']);
+
+  test('a line says who asked for what, and what came of it', () => {
+    const line = lineOf('game');
+    expect(line).toEqual({
+      time: expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      address: '2001:db8:0:1::2',
+      key: 7,
+      method: 'GET',
+      route: 'game',
+      path: `/api/v1${game}`,
+      query: 'include=covers',
+      status: 200,
+      refusal: null,
+      bytes: replyTo('game').bytes.length,
+      duration_ms: expect.any(Number),
+      snapshot: currentId(snapshots),
+    });
+    expect(line.duration_ms).toBeGreaterThan(0);
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+  });
+
+  test.each([
+    ['head', { route: 'stats', status: 200, bytes: 0, query: null }],
+    ['unchanged', { route: 'stats', status: 304, bytes: 0, query: null }],
+    ['preflight', { route: 'none', status: 204, bytes: 0, query: null }],
+    ['part', { route: 'snapshot_file', status: 206, bytes: 99 }],
+  ] as const)('the line of the request %s has the bytes of the body', (name, expected) => {
+    expect(lineOf(name)).toMatchObject(expected);
+  });
+
+  test('the line of a download has the bytes of the file', () => {
+    const { bytes } = replyTo('file');
+    expect(bytes.length).toBeGreaterThan(1_000);
+    expect(lineOf('file')).toMatchObject({
+      route: 'snapshot_file',
+      bytes: bytes.length,
+      snapshot: currentId(snapshots),
+    });
+  });
+
+  test.each([
+    ['keyless', { status: 401, refusal: 'missing_key', key: null, route: 'none' }],
+    ['nowhere', { status: 404, refusal: null, key: 7, route: 'none' }],
+    ['wrong', { status: 400, key: 7, route: 'stats', query: 'a=…' }],
+    ['deleting', { status: 405, method: 'DELETE', key: null }],
+    ['gone', { status: 412, key: 7, route: 'stats', snapshot: null }],
+  ] as const)('the line of the refused request %s has a reason or a status', (name, expected) => {
+    expect(lineOf(name)).toMatchObject({ ...expected, bytes: replyTo(name).bytes.length });
+  });
+
+  test('there is one line for each request, and no key', () => {
+    expect(linesOf(file)).toHaveLength(replies.size);
+    expect(readFileSync(file, 'utf8')).not.toContain(key.key.slice(8));
+  });
+});
+
+test('errors has the requests with status 400 and above', async () => {
+  const { proxy, file } = await start({ ACCESS_LOG: 'errors' });
+  await proxy.get(game, key.key);
+  await proxy.get('/nowhere', key.key);
+  await send(`${proxy.url}/api/v1/stats`);
+  await proxy.stop();
+  expect(linesOf(file).map(({ status }) => status)).toEqual([404, 401]);
+});
+
+test('a share has the requests whose random number is below it', async () => {
+  const { proxy, file } = await start({ ACCESS_LOG: '1/4' });
+  const random = vi.spyOn(Math, 'random');
+  try {
+    for (const [number, target] of [
+      [0, game],
+      [0.2499, '/stats'],
+      [0.25, '/platforms'],
+      [0.99, '/nowhere'],
+    ] as const) {
+      random.mockReturnValue(number);
+      await proxy.get(target, key.key);
+    }
+  } finally {
+    random.mockRestore();
+  }
+  await proxy.stop();
+  expect(linesOf(file).map(({ route }) => route)).toEqual(['game', 'stats']);
+});
+
+test('off writes nothing and does not touch the file', async () => {
+  const { proxy, file } = await start({});
+  expect((await proxy.get(game, key.key)).status).toBe(200);
+  await proxy.stop();
+  expect(existsSync(file)).toBe(false);
+});
+
+test('SIGHUP opens the file again, or keeps the open one if it cannot be opened', async () => {
+  const folder = path.join(makeFolder(), 'logs');
+  mkdirSync(folder);
+  const file = path.join(folder, 'access.log');
+  const proxy = await startProxyProgram(snapshots, { ACCESS_LOG: 'all', ACCESS_LOG_FILE: file });
+  await proxy.get('/nowhere', key.key);
+  renameSync(file, `${file}.1`);
+  proxy.child.kill('SIGHUP');
+  await proxy.logged('opened the access log again');
+  await proxy.get(game, key.key);
+  renameSync(folder, `${folder}-moved`);
+  proxy.child.kill('SIGHUP');
+  await proxy.logged('cannot open the access log again');
+  await proxy.get('/stats', key.key);
+  expect(await proxy.stop()).toBe(0);
+  const files = ['access.log.1', 'access.log'].map((name) => path.join(`${folder}-moved`, name));
+  expect(files.flatMap(linesOf).map(({ route }) => route)).toEqual(['none', 'game', 'stats']);
+});
+
+test('without a file, the lines go to stdout', async () => {
+  const proxy = await startProxyProgram(snapshots, { ACCESS_LOG: 'all' });
+  const stdout = makeLog();
+  proxy.child.stdout?.setEncoding('utf8').on('data', stdout.write);
+  await send(`${proxy.url}/api/v1/stats`);
+  expect(JSON.parse(await stdout.logged('"id"'))).toMatchObject({ route: 'none', status: 401 });
+  await proxy.stop();
+});
+
+test('a file that cannot be written is a fault of the configuration', async () => {
+  const finished = await runProgram('proxy/main.ts', [], {
+    SNAPSHOTS_DIR: snapshots,
+    ACCESS_LOG: 'all',
+    ACCESS_LOG_FILE: makeFolder(),
+  });
+  expect(finished.code).toBe(2);
+  expect(finished.stderr).toMatch(/^ACCESS_LOG_FILE is \/.+, which cannot be written: EISDIR/);
+});
+
+test.each([
+  ['/nowhere/access.log', 'ENOENT'],
+  ['/dev/null', 'not a regular file'],
+])('neither can %s', (file, cause) => {
+  expect(() => checkLogFile(file)).toThrow(cause);
+});

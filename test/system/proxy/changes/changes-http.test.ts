@@ -1,0 +1,174 @@
+/** `GET /changes` over HTTP: parameters, errors, headers, and what the operator sees. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHANGES, differenceFile } from '../../../../format/layout.ts';
+import { currentId } from '../../../../store/generations/generations.ts';
+import { makeChangingCatalogue } from '../../../proxy/changes/changing-catalogue.ts';
+import { makeContractChecker } from '../../../support/openapi.ts';
+import {
+  generate,
+  makeFolder,
+  NEVER,
+  type OwnProxy,
+  type Reply,
+  send,
+  startProxy,
+  testKey,
+} from '../../../support/product.ts';
+
+const key = testKey(1);
+const dir = path.join(makeFolder(), 'snapshots');
+const ids: string[] = [];
+const contract = makeContractChecker();
+let catalogue: Awaited<ReturnType<typeof makeChangingCatalogue>>;
+let proxy: OwnProxy;
+
+async function publish(): Promise<void> {
+  await catalogue.change();
+  await generate(catalogue.url, dir, ['--force']);
+  ids.push(currentId(dir) as string);
+}
+
+beforeAll(async () => {
+  catalogue = await makeChangingCatalogue(21, key);
+  for (let run = 0; run < 4; run++) await publish();
+  proxy = await startProxy(dir, {}, NEVER);
+});
+afterAll(() => catalogue.close());
+
+/** Sends a request, and checks the response against the contract. */
+async function get(query: string, headers: Record<string, string> = {}): Promise<Reply> {
+  const target = `/changes${query}`;
+  const reply = await proxy.get(target, key.key, headers);
+  contract.check('GET', `/api/v1${target}`, reply.status, reply.headers, reply.text || undefined);
+  return reply;
+}
+
+const GONE =
+  'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on';
+
+describe('the parameter since', () => {
+  test.each([
+    ['', 'since is missing. To begin, read the whole catalogue from one snapshot.'],
+    ['?since=', 'since is missing.'],
+    ['?since=latest', 'since must be the id of a snapshot'],
+    ['?since=..%2F..%2Fetc', 'since must be the id of a snapshot'],
+    ['?since=000001-0123456789AB', 'since must be the id of a snapshot'],
+    ['?since=000001-0123456789ab&per_page=101', 'per_page must be an integer from 1 to 100'],
+    ['?since=000001-0123456789ab&kind=game', 'Unknown parameter: kind. Allowed: since, page, '],
+  ])('%s gets 400 with an explanation', async (query, text) => {
+    const reply = await get(query);
+    expect([reply.status, reply.json.error]).toEqual([400, expect.stringContaining(text)]);
+  });
+
+  test('gets 410 for a snapshot that is not known, with what to do', async () => {
+    const reply = await get('?since=000001-0123456789ab');
+    expect([reply.status, reply.json]).toEqual([410, { error: GONE }]);
+    expect(reply.headers['cache-control']).toBe('no-store');
+  });
+
+  test('may be the current snapshot: nothing has changed', async () => {
+    const current = ids.at(-1);
+    const reply = await get(`?since=${current}`);
+    expect(reply.text).toBe(
+      `{"from":"${current}","to":"${current}","data":[],"page":1,"per_page":50,"total":0,"total_pages":0}`,
+    );
+  });
+});
+
+test('a page has the headers of other pages, and each line is one change', async () => {
+  const since = ids[0];
+  const whole = await get(`?since=${since}&per_page=100`);
+  const total: number = whole.json.total;
+  expect(total).toBeGreaterThan(6);
+  expect(whole.json.data).toHaveLength(total);
+  expect(whole.text.split('\n')).toHaveLength(total + 2);
+  const last = Math.ceil(total / 3);
+  const page = await get(`?since=${since}&per_page=3&page=2`);
+  expect(page.json).toMatchObject({ from: since, to: ids.at(-1), page: 2, per_page: 3, total });
+  expect(page.json.data).toEqual(whole.json.data.slice(3, 6));
+  expect(page.headers['x-snapshot']).toBe(ids.at(-1));
+  const link = (number: number, relation: string) =>
+    `<http://localhost:8080/api/v1/changes?since=${since}&page=${number}&per_page=3>; rel="${relation}"`;
+  expect(page.headers.link).toBe(
+    [link(1, 'first'), link(1, 'prev'), link(3, 'next'), link(last, 'last')].join(', '),
+  );
+  const past = await get(`?since=${since}&per_page=3&page=${last + 1}`);
+  expect(past.json).toMatchObject({ data: [], total, total_pages: last });
+});
+
+test('a page has a strong ETag, and gets 304 as long as nothing changes', async () => {
+  const query = `?since=${ids[0]}&per_page=5`;
+  const { headers } = await get(query);
+  expect(headers.etag).toMatch(/^"[0-9a-f]{16}"$/);
+  expect((await get(query, { 'if-none-match': headers.etag as string })).status).toBe(304);
+  expect((await get(`?since=${ids[1]}&per_page=5`)).headers.etag).not.toBe(headers.etag);
+  const compressed = await proxy.get(`/changes?since=${ids[0]}&per_page=100`, key.key, {
+    'accept-encoding': 'gzip',
+  });
+  expect(compressed.headers['content-encoding']).toBe('gzip');
+  const head = await send(`${proxy.url}/api/v1/changes${query}`, {
+    method: 'HEAD',
+    headers: { 'x-api-key': key.key },
+  });
+  expect([head.status, head.headers.etag, head.text]).toEqual([200, headers.etag, '']);
+});
+
+test('a request gets 412 if another snapshot is current than it expects', async () => {
+  const [first, second] = ids as [string, string];
+  const current = ids.at(-1) as string;
+  const expected = await get(`?since=${first}`, { 'x-snapshot': current });
+  expect([expected.status, expected.json.to]).toEqual([200, current]);
+  const changed = await get(`?since=${first}`, { 'x-snapshot': second });
+  expect([changed.status, changed.json]).toEqual([412, { error: 'Snapshot changed' }]);
+});
+
+test('a proxy with several threads gives the same pages, and a restart changes nothing', async () => {
+  const query = `/changes?since=${ids[0]}&per_page=7`;
+  const expected = await proxy.get(query, key.key);
+  const threads = await startProxy(dir, { PROXY_THREADS: '2' });
+  const replies = await Promise.all(
+    Array.from({ length: 40 }, () => threads.get(query, key.key, { connection: 'close' })),
+  );
+  for (const { status, text, headers } of replies) {
+    expect([status, text, headers.etag]).toEqual([200, expected.text, expected.headers.etag]);
+  }
+  expect(await threads.metrics()).toMatch(/^changes_joins_total\{outcome="joined"\} 1$/m);
+  await threads.stop();
+});
+
+test('a damaged difference is named in the log once, counted, and gets 410; others still work', async () => {
+  const id = ids[1];
+  const file = path.join(dir, CHANGES, differenceFile(id));
+  const good = readFileSync(file);
+  writeFileSync(file, good.subarray(0, good.length - 3));
+  const damaged = await startProxy(dir);
+  for (const page of [1, 2]) {
+    const query = `/changes?since=${ids[0]}&page=${page}`;
+    const { status, json } = await damaged.get(query, key.key);
+    expect([status, json]).toEqual([410, { error: GONE }]);
+  }
+  expect((await damaged.get(`/changes?since=${id}`, key.key)).status).toBe(200);
+  const lines = damaged.log().match(/"level":50.*/g) ?? [];
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(
+    `${CHANGES}/${differenceFile(id)} cannot be used: its last line is cut`,
+  );
+  expect(await damaged.metrics()).toMatch(/^changes_joins_total\{outcome="refused"\} 1$/m);
+  await damaged.stop();
+  writeFileSync(file, good);
+});
+
+test('a list that was read before its differences were removed stays readable until the next snapshot', async () => {
+  const query = `/changes?since=${ids[2]}&per_page=2`;
+  const before = await proxy.get(query, key.key);
+  const file = path.join(dir, CHANGES, differenceFile(ids[3]));
+  const kept = readFileSync(file);
+  rmSync(file);
+  expect((await proxy.get(`${query}&page=2`, key.key)).json.total).toBe(before.json.total);
+  writeFileSync(file, kept);
+  await publish();
+  await proxy.refresh();
+  expect((await proxy.get(query, key.key)).json.to).toBe(ids.at(-1));
+});

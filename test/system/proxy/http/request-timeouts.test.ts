@@ -1,0 +1,185 @@
+/**
+ * Timeouts of requests. A client that sends nothing or only half a head gets 408; a kept connection
+ * without a request ends without a response. The same happens on the fast path, which reads usual GETs, and
+ * through Node's parser. Each server here has one time that passes and others that never do, so what ends
+ * a connection shows which time it was.
+ */
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { pino } from 'pino';
+import { afterAll, describe, test } from 'vitest';
+import type { ApiHandler, Responder } from '../../../../proxy/http/message/responder.ts';
+import { type ClientTimes, makeServer } from '../../../../proxy/http/server.ts';
+import { openSocket, readToEnd } from '../../../support/servers/sockets.ts';
+
+const NEVER = 1e8;
+const SHORT = 100;
+/** A client of this process sends the next request long before. */
+const LONGER = 3_000;
+
+const fields = 'Host: x\r\n\r\n';
+const USUAL = `GET /api/v1/stats HTTP/1.1\r\n${fields}`;
+const TO_NODE = `HEAD /api/v1/stats HTTP/1.1\r\n${fields}`;
+const halfOf = (request: string) => request.slice(0, -8);
+
+/** The exact response after a timeout: no fields of the API, and the connection closes. */
+const TIMED_OUT = [
+  'HTTP/1.1 408 Request Timeout',
+  'Content-Type: application/json; charset=utf-8',
+  'Content-Length: 27',
+  'Cache-Control: no-store',
+  'Connection: close',
+  '',
+  '{"error":"Request timeout"}',
+].join('\r\n');
+
+const answer = (response: Responder) =>
+  response.send({
+    head: { status: 200, headers: ['Content-Length', '2'] },
+    headers: [],
+    body: Buffer.from('{}'),
+  });
+const answerAll: ApiHandler = (_, response) => answer(response);
+
+const servers: { stop(): void }[] = [];
+afterAll(() => {
+  for (const { stop } of servers.splice(0)) stop();
+});
+
+/** Starts a server. @returns a function that opens connections to it */
+async function serve(
+  times: Partial<ClientTimes> | undefined,
+  api = answerAll,
+): Promise<() => Promise<Socket>> {
+  const never = { head: NEVER, request: NEVER, check: 20, keepAlive: NEVER };
+  const options = times === undefined ? {} : { times: { ...never, ...times } };
+  const http = makeServer(api, (_, response) => response.end(), pino({ level: 'silent' }), options);
+  http.server.listen(0, '127.0.0.1');
+  await once(http.server, 'listening');
+  servers.push({
+    stop() {
+      http.closeAllConnections();
+      http.server.close();
+    },
+  });
+  const { port } = http.server.address() as AddressInfo;
+  return async () => (await openSocket(port)).setNoDelay(true);
+}
+
+type Act = (socket: Socket) => unknown;
+
+/** Opens a connection, performs an action on it, and reads until the server closes. */
+async function untilEnd(open: () => Promise<Socket>, act: Act): Promise<string> {
+  const socket = await open();
+  const ended = readToEnd(socket);
+  await act(socket);
+  return ended;
+}
+
+/** Sends requests and waits for the response to each. */
+async function sendRequests(socket: Socket, ...requests: string[]): Promise<void> {
+  for (const request of requests) {
+    const answered = once(socket, 'data');
+    socket.write(request);
+    await answered;
+  }
+}
+
+const statuses = (received: string) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+describe.concurrent('a client', () => {
+  test.for<[name: string, act: Act, before: number[], head: number]>([
+    ['nothing', () => {}, [], SHORT],
+    ['half of a usual head', (socket) => socket.write(halfOf(USUAL)), [], SHORT],
+    ['half of a head for Node’s parser', (socket) => socket.write(halfOf(TO_NODE)), [], SHORT],
+    ['one byte', (socket) => socket.write('G'), [], SHORT],
+    [
+      'one byte after another',
+      (socket) => {
+        socket.write(halfOf(USUAL));
+        const drip = setInterval(() => socket.write('a'), SHORT / 20);
+        socket.once('close', () => clearInterval(drip));
+      },
+      [],
+      SHORT,
+    ],
+    [
+      'half of a head after a usual request',
+      async (socket) => {
+        await sendRequests(socket, USUAL);
+        socket.write(halfOf(USUAL));
+      },
+      [200],
+      LONGER,
+    ],
+    [
+      'half of a head after a request for Node’s parser',
+      async (socket) => {
+        await sendRequests(socket, TO_NODE, USUAL);
+        socket.write(halfOf(USUAL));
+      },
+      [200, 200],
+      LONGER,
+    ],
+    [
+      'half of a head together with a usual request',
+      (socket) => sendRequests(socket, USUAL + halfOf(USUAL)),
+      [200],
+      LONGER,
+    ],
+  ])(
+    'that sends %s gets 408 after the time for a head',
+    async ([, act, before, head], { expect }) => {
+      const received = await untilEnd(await serve({ head }), act);
+      expect(statuses(received)).toEqual([...before, 408]);
+      expect(received.slice(received.indexOf('HTTP/1.1 408'))).toBe(TIMED_OUT);
+    },
+  );
+
+  test.for<[name: string, requests: string[]]>([
+    ['a usual request', [USUAL]],
+    ['a request for Node’s parser', [TO_NODE]],
+    ['one of each', [USUAL, TO_NODE]],
+    ['one of each, in the other order', [TO_NODE, USUAL]],
+  ])(
+    'that is idle after %s keeps its connection for the time between requests',
+    async ([, requests], { expect }) => {
+      const keepAlive = requests.length > 1 ? LONGER : SHORT;
+      const open = await serve({ keepAlive });
+      const received = await untilEnd(open, (socket) => sendRequests(socket, ...requests));
+      expect(statuses(received)).toEqual(requests.map(() => 200));
+    },
+  );
+
+  test('is told to keep its connection for at most 65 s', async ({ expect }) => {
+    const socket = await (await serve(undefined))();
+    let received = '';
+    socket.setEncoding('latin1').on('data', (text) => {
+      received += text;
+    });
+    await sendRequests(socket, USUAL, TO_NODE);
+    socket.destroy();
+    expect(received.split('\r\nKeep-Alive: timeout=65\r\n')).toHaveLength(3);
+  });
+
+  test.for([
+    ['a usual request', USUAL],
+    ['a request for Node’s parser', TO_NODE],
+  ] as const)(
+    'gets a response to %s that is later than all times',
+    async ([, request], { expect }) => {
+      const begun = Promise.withResolvers<Responder>();
+      const api: ApiHandler = (_, response) => begun.resolve(response);
+      const open = await serve({ head: LONGER, keepAlive: SHORT }, api);
+      const socket = await open();
+      const ended = readToEnd(socket);
+      socket.write(request);
+      const response = await begun.promise;
+      // The times of this connection have begun later.
+      await untilEnd(open, () => {});
+      answer(response);
+      expect(statuses(await ended)).toEqual([200]);
+    },
+  );
+});

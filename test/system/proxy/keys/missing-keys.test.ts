@@ -1,0 +1,138 @@
+/**
+ * A generation without keys: clients get a short error, the log and `/readyz` give operators the
+ * cause, and the proxy serves as soon as it can read the keys.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { LARGEST_KEYS_FILE } from '../../../../format/keys-file.ts';
+import { KEYS_FILE } from '../../../../format/layout.ts';
+import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
+import { makeContractChecker } from '../../../support/openapi.ts';
+import { QUICK_POLLS, UNPRIVILEGED } from '../../../support/processes.ts';
+import {
+  NEVER,
+  type RunningProxy,
+  send,
+  startProxy,
+  startProxyProgram,
+  testKey,
+  writeKeys,
+} from '../../../support/product.ts';
+
+const key = testKey(1);
+const headers = { 'x-api-key': key.key };
+const STATS = '/api/v1/stats';
+const contract = makeContractChecker();
+
+let dir: string;
+let file: string;
+
+beforeEach(async () => {
+  dir = await makeSampleSnapshots();
+  file = path.join(dir, KEYS_FILE);
+  rmSync(file);
+});
+
+const start = () => startProxy(dir, {}, NEVER);
+const ask = (proxy: RunningProxy) => send(proxy.url + STATS, { headers });
+
+const INFO = 30;
+const WARNING = 40;
+
+/** Clients get 503, and operators the cause: in `/readyz`, and once in the log. */
+async function expectCause(proxy: RunningProxy, cause: string, level: number): Promise<void> {
+  const { status, json } = await proxy.readyz();
+  expect([status, json.ready, json.keys]).toEqual([503, false, null]);
+  expect(json.keys_error).toContain(cause);
+  expect(json.snapshot).not.toBe(null);
+
+  const reply = await ask(proxy);
+  expect([reply.status, reply.text]).toEqual([503, '{"error":"No API keys yet"}']);
+  expect(reply.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  contract.check('GET', STATS, reply.status, reply.headers, reply.text);
+
+  const lines = proxy
+    .log()
+    .split('\n')
+    .filter((line) => /requests with a key get 503/i.test(line));
+  const told = lines
+    .map((line) => JSON.parse(line))
+    .filter(({ err, msg }) => (err?.message ?? msg).startsWith(cause));
+  expect(told.map((line) => line.level)).toEqual([level]);
+}
+
+const faults: [string, () => void, () => string][] = [
+  ['absent', () => {}, () => `There is no keys.json in ${dir}.`],
+  ['not JSON', () => writeFileSync(file, '{'), () => 'keys.json is damaged: it is not JSON.'],
+  [
+    'too large',
+    () => writeFileSync(file, Buffer.alloc(LARGEST_KEYS_FILE + 1)),
+    () => `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`,
+  ],
+  ['a folder', () => mkdirSync(file), () => 'keys.json is a directory, not a regular file.'],
+  [
+    'a named pipe',
+    () => execFileSync('mkfifo', [file]),
+    () => 'keys.json is a named pipe, not a regular file.',
+  ],
+];
+
+test.each(faults)(
+  'keys.json is %s: clients get 503, and operators the cause',
+  async (name, damage, why) => {
+    damage();
+    const proxy = await start();
+    await proxy.refresh();
+    // Before the first export, a missing file is no fault.
+    await expectCause(proxy, why(), name === 'absent' ? INFO : WARNING);
+    rmSync(file, { recursive: true, force: true });
+    writeKeys(dir, [key]);
+    await proxy.refresh();
+    expect((await ask(proxy)).status).toBe(200);
+    expect((await proxy.readyz()).json).toMatchObject({ ready: true, keys: 1, keys_error: null });
+    await proxy.stop();
+  },
+);
+
+test('keys.json may not be read, or its folder not be entered', async () => {
+  const owner = `uid ${process.getuid?.()} and gid ${process.getgid?.()}`;
+  const denied = (place: string, mode: string) =>
+    `keys.json cannot be read: permission denied. ${place} has mode ${mode} and belongs to ${owner}; this program runs as ${owner}.`;
+  writeFileSync(file, '', { mode: 0o200 });
+  const proxy = await startProxyProgram(dir, QUICK_POLLS, UNPRIVILEGED);
+  await expectCause(proxy, denied(file, '0200'), WARNING);
+  try {
+    chmodSync(dir, 0o600);
+    await proxy.logged(denied(dir, '0600'));
+    await expectCause(proxy, denied(dir, '0600'), WARNING);
+  } finally {
+    chmodSync(dir, 0o700);
+  }
+  await proxy.kill();
+});
+
+test('known keys stay valid if the file can no longer be read', async () => {
+  writeKeys(dir, [key]);
+  const proxy = await start();
+  expect((await ask(proxy)).status).toBe(200);
+  writeFileSync(file, 'x');
+  await proxy.refresh();
+  const { status, json } = await proxy.readyz();
+  expect([status, json.ready, json.keys]).toEqual([200, true, 1]);
+  expect(json.keys_error).toBe('keys.json is damaged: it is not JSON.');
+  expect((await ask(proxy)).status).toBe(200);
+  expect(proxy.log()).toContain('the last known keys stay valid');
+  await proxy.stop();
+});
+
+test('every serving thread gives the same error', async () => {
+  const several = await startProxy(dir, { PROXY_THREADS: '2' }, NEVER);
+  const closing = { ...headers, connection: 'close' };
+  const ask = () => send(several.url + STATS, { headers: closing });
+  const replies = await Promise.all(Array.from({ length: 20 }, ask));
+  const texts = new Set(replies.map(({ text }) => text));
+  expect([...texts]).toEqual(['{"error":"No API keys yet"}']);
+  await several.stop();
+});

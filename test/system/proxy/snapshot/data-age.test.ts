@@ -1,0 +1,168 @@
+/**
+ * The age of the served data in `/readyz` and the metrics: the time since the current generation, not
+ * any other, was last found to agree with the database. The tests move times on disk into the past, so
+ * that each possible source gives another age.
+ */
+
+import {
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { GAME_INDEX, STATUS_FILE } from '../../../../format/layout.ts';
+import { parseStatus } from '../../../../format/status-file.ts';
+import {
+  currentId,
+  generationDir,
+  pointCurrentTo,
+} from '../../../../store/generations/generations.ts';
+import {
+  generate,
+  NEVER,
+  type OwnProxy,
+  runSnapshots,
+  startProxy,
+} from '../../../support/product.ts';
+import { makeChanging, newSnapshots, runGenerator, statusOf } from '../../../support/wholeness.ts';
+
+const HOUR = 3600;
+/** In seconds, longer than any step of these tests. */
+const TOLERANCE = 600;
+
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
+const statusFile = (dir: string) => path.join(dir, STATUS_FILE);
+
+/** Sets when a generation was published, and when it was last found to agree with the database. */
+function moveTimes(dir: string, id: string, published: number, agreed: number): void {
+  utimesSync(generationDir(dir, id), ago(published), ago(published));
+  const status = statusOf(dir);
+  const at = ago(agreed).toISOString();
+  if (id === currentId(dir)) status.current_as_of = at;
+  for (const one of status.agreed ?? []) if (one.id === id) one.at = at;
+  writeFileSync(statusFile(dir), JSON.stringify(status));
+}
+
+let dir: string;
+let database: Awaited<ReturnType<typeof makeChanging>>;
+let older: string;
+let newer: string;
+
+// Two generations: the older one published 9 hours ago and confirmed until 5 hours ago, the newer
+// one published 4 hours ago and confirmed until 2 hours ago.
+beforeAll(async () => {
+  dir = newSnapshots();
+  database = await makeChanging();
+  await generate(database.url, dir);
+  older = currentId(dir) as string;
+  await database.change();
+  await generate(database.url, dir);
+  newer = currentId(dir) as string;
+  moveTimes(dir, older, 9 * HOUR, 5 * HOUR);
+  moveTimes(dir, newer, 4 * HOUR, 2 * HOUR);
+});
+
+/** @returns the age of the served generation in `/readyz`, compared with the metrics */
+async function ageOf(proxy: OwnProxy, id: string): Promise<number> {
+  await proxy.refresh();
+  const { snapshot, snapshot_age_seconds: age } = (await proxy.readyz()).json;
+  expect(snapshot).toBe(id);
+  const metric = Number(/^snapshot_age_seconds (\d+)$/m.exec(await proxy.metrics())?.[1]);
+  expect(Math.abs(metric - age)).toBeLessThan(TOLERANCE);
+  return age;
+}
+
+function expectAbout(age: number, expected: number): void {
+  expect(Math.abs(age - expected), `${age} s`).toBeLessThan(TOLERANCE);
+}
+
+test('the age is that of the current generation after a run, a rollback, a resume and a refusal', async () => {
+  const proxy = await startProxy(dir, {}, NEVER);
+  expectAbout(await ageOf(proxy, newer), 2 * HOUR);
+
+  // A run without changes resets the age of the generation.
+  await generate(database.url, dir);
+  expectAbout(await ageOf(proxy, newer), 0);
+
+  await runSnapshots(dir, 'rollback', older);
+  const again = currentId(dir) as string;
+  expectAbout(await ageOf(proxy, again), 5 * HOUR);
+  // A refused run does not reset the age.
+  expect((await runGenerator(database.url, dir)).code).toBe(3);
+  expectAbout(await ageOf(proxy, again), 5 * HOUR);
+
+  await runSnapshots(dir, 'resume');
+  await database.change();
+  await generate(database.url, dir);
+  const third = currentId(dir) as string;
+  expectAbout(await ageOf(proxy, third), 0);
+  moveTimes(dir, third, 3 * HOUR, 3 * HOUR);
+
+  // The next generation is damaged before the proxy opens it, so the previous one is still served.
+  await database.change();
+  await generate(database.url, dir);
+  const fourth = currentId(dir) as string;
+  truncateSync(path.join(generationDir(dir, fourth), GAME_INDEX), 10);
+  expectAbout(await ageOf(proxy, third), 3 * HOUR);
+  expect((await proxy.readyz()).json.refused.id).toBe(fourth);
+  await proxy.stop();
+});
+
+test('without a usable status file the age is the time since the generation was published', async () => {
+  pointCurrentTo(dir, older);
+  utimesSync(generationDir(dir, older), ago(9 * HOUR), ago(9 * HOUR));
+  const good = readFileSync(statusFile(dir), 'utf8');
+  const proxy = await startProxy(dir, {}, NEVER);
+  expectAbout(await ageOf(proxy, older), 5 * HOUR);
+  const { agreed: _, ...olderForm } = JSON.parse(good);
+  const wrong: (() => void)[] = [
+    () => rmSync(statusFile(dir)),
+    ...['', '{"fin', 'null', '[]', '{}'].map((text) => () => writeFileSync(statusFile(dir), text)),
+    // The file of an older version has a recent time, but names no generation.
+    () => writeFileSync(statusFile(dir), JSON.stringify(olderForm)),
+    () => writeFileSync(statusFile(dir), good.replace(/"at": ?"[^"]*"/g, '"at":"soon"')),
+    () => writeFileSync(statusFile(dir), good.padEnd(2 * 1024 * 1024)),
+    () => {
+      rmSync(statusFile(dir));
+      mkdirSync(statusFile(dir));
+    },
+  ];
+  for (const damage of wrong) {
+    damage();
+    expectAbout(await ageOf(proxy, older), 9 * HOUR);
+  }
+  rmSync(statusFile(dir), { recursive: true });
+  writeFileSync(statusFile(dir), good);
+  expectAbout(await ageOf(proxy, older), 5 * HOUR);
+  await proxy.stop();
+});
+
+test('a status file of an older version is read, and the next run completes it', async () => {
+  const text = JSON.stringify({
+    finished_at: '2026-01-01T00:00:00Z',
+    outcome: 'published',
+    current_as_of: '2026-01-01T00:00:00Z',
+    error: null,
+  });
+  expect(parseStatus(text)).toMatchObject({ outcome: 'published', agreed: [] });
+  writeFileSync(statusFile(dir), text);
+  await database.change();
+  await generate(database.url, dir);
+  expect(statusOf(dir).agreed).toEqual([{ id: currentId(dir), at: statusOf(dir).finished_at }]);
+  expect(statSync(statusFile(dir)).isFile()).toBe(true);
+});
+
+test('the status file names only existing generations', async () => {
+  for (let run = 0; run < 3; run++) {
+    await database.change();
+    await generate(database.url, dir);
+  }
+  await runSnapshots(dir, 'prune', '--keep', '2');
+  await generate(database.url, dir);
+  expect(statusOf(dir).agreed).toHaveLength(2);
+});

@@ -1,0 +1,114 @@
+/** A generation is replaced by another one: no request fails, and no response mixes the two. */
+import { renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { GENERATIONS, MANIFEST } from '../../../../format/layout.ts';
+import { openSnapshots } from '../../../../proxy/snapshot/snapshots.ts';
+import {
+  makeGenerations,
+  openFilesOf,
+  pointTo,
+} from '../../../proxy/snapshot/marked-generations.ts';
+import { makeFolder, NEVER, startProxy, testKey } from '../../../support/product.ts';
+
+const GAMES = 60;
+const key = testKey(1);
+
+const start = (dir: string, environment: Readonly<Record<string, string>> = {}) =>
+  startProxy(dir, environment, NEVER);
+
+test('requests during a swap are answered from one of the two generations, and from the new one after it', async () => {
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
+  const [older, newer] = ids as [string, string];
+  const markOf = new Map([
+    [older, 'older'],
+    [newer, 'newer'],
+  ]);
+  pointTo(dir, older);
+  const proxy = await start(dir);
+  const ask = async () => {
+    const { status, headers, json } = await proxy.get('/search?per_page=50', key.key);
+    const id = String(headers['x-snapshot']);
+    const marks = new Set(json.data.map((game: { description: string }) => game.description));
+    expect([status, [...marks]]).toEqual([200, [markOf.get(id)]]);
+    return id;
+  };
+  const seen = [await ask()];
+  pointTo(dir, newer);
+  let isSwapped = false;
+  const client = async () => {
+    while (!isSwapped) seen.push(await ask());
+  };
+  const clients = [client(), client(), client()];
+  await proxy.refresh();
+  isSwapped = true;
+  await Promise.all(clients);
+  expect(await ask()).toBe(newer);
+  expect(seen[0]).toBe(older);
+  expect(seen.length).toBeGreaterThan(clients.length);
+  await proxy.stop();
+});
+
+test('a request that expects a replaced snapshot gets 412 from every thread, and nothing of it stays open', async () => {
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
+  const [older, newer] = ids as [string, string];
+  pointTo(dir, older);
+  const proxy = await start(dir, { PROXY_THREADS: '2' });
+  const request = (snapshot: string) =>
+    proxy.get('/search?per_page=50', key.key, { 'x-snapshot': snapshot, connection: 'close' });
+  expect((await request(older)).status).toBe(200);
+  expect((await request(newer)).status).toBe(412);
+  pointTo(dir, newer);
+  await proxy.refresh();
+  const replies = await Promise.all(Array.from({ length: 20 }, () => request(older)));
+  expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(412));
+  expect((await request(newer)).text).toContain('"description":"newer"');
+  const open = openFilesOf('self', dir);
+  expect(open.filter((file) => file.includes(newer))).not.toEqual([]);
+  expect(open.filter((file) => file.includes(older))).toEqual([]);
+  await proxy.stop();
+});
+
+test('simultaneous refreshes swap only once', async () => {
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
+  let swaps = 0;
+  const events = { swapped: () => swaps++, refused: () => {} };
+  const snapshots = openSnapshots(dir, events, () => 0);
+  await Promise.all([snapshots.refresh(), snapshots.refresh()]);
+  expect([snapshots.current()?.id, swaps]).toEqual([ids[1], 1]);
+  snapshots.close();
+});
+
+test('a proxy that starts before the first generation answers 503, and then serves', async () => {
+  const dir = path.join(makeFolder(), 'snapshots');
+  const source = await makeGenerations(GAMES, ['older', 'newer'], key);
+  const proxy = await start(dir);
+  const request = () => proxy.get('/stats', key.key);
+  const early = await request();
+  expect(early.status).toBe(503);
+  expect(early.text).toBe('{"error":"No snapshot yet"}');
+  expect(early.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  expect((await proxy.readyz()).status).toBe(503);
+  renameSync(source.dir, dir);
+  await proxy.refresh();
+  expect((await request()).status).toBe(200);
+  expect((await proxy.readyz()).status).toBe(200);
+  await proxy.stop();
+});
+
+test('a damaged generation is refused and named in /readyz, and the old one stays', async () => {
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
+  const [older, newer] = ids as [string, string];
+  pointTo(dir, older);
+  const proxy = await start(dir);
+  rmSync(path.join(dir, GENERATIONS, newer, MANIFEST));
+  pointTo(dir, newer);
+  await proxy.refresh();
+  const ready = await proxy.readyz();
+  expect(ready.status).toBe(200);
+  expect(ready.json.refused.id).toBe(newer);
+  expect(ready.json.snapshot).toBe(older);
+  expect(await proxy.metrics()).toMatch(/^snapshot_refused 1$/m);
+  expect((await proxy.get('/stats', key.key)).headers['x-snapshot']).toBe(older);
+  await proxy.stop();
+});
