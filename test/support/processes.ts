@@ -16,9 +16,12 @@ const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
 export const COMPILE_CACHE = {
   NODE_COMPILE_CACHE: path.join(import.meta.dirname, '../../node_modules/.cache/compiled'),
 } as const;
-/** Ctrl-C reaches the whole process group, so the shell ignores it in order to end the server. */
+/**
+ * Ctrl-C reaches the whole process group, so the shell ignores it in order to end the server. The shell leaves
+ * the output to the server, so that its end shows that the server has ended.
+ */
 const TIE = `trap "" INT; "$@" </dev/null >&2 & server=$!; echo $server
-cat >/dev/null; kill -$SIGNAL $server 2>/dev/null; wait`;
+exec 2>/dev/null; cat >/dev/null; kill -$SIGNAL $server 2>/dev/null; wait`;
 
 /** The flags of Node that `cover-catalogue` gives a program, such as "generator/cli/main.ts". */
 export function flagsOf(program: string): string[] {

@@ -80,11 +80,8 @@ export function mariaDbAt(server: {
   };
 }
 
-/**
- * Starts a server, which is ready when the promise resolves. This takes a few seconds.
- * @param options of its command line, for those that cannot be changed later
- */
-export async function startMariaDb(options: readonly string[] = []): Promise<MariaDb> {
+/** Starts a server, which is ready when the promise resolves. This takes a few seconds. */
+export async function startMariaDb(): Promise<MariaDb> {
   const directory = await mkdtemp(join(tmpdir(), 'catalogue-mariadb-'));
   const data = join(directory, 'data');
   const socketPath = join(directory, 'server.sock');
@@ -131,7 +128,6 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
         '--innodb-flush-log-at-trx-commit=2',
         '--innodb-doublewrite=0',
         '--max-connections=100',
-        ...options,
       ],
       { signal: 'KILL' },
     );

@@ -1,11 +1,14 @@
 /** The containers of operations/container/ with podman, built and run with the commands of OPERATIONS.md. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
+import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../../database/open.ts';
 import { loadCatalogue } from '../../../catalogue/load.ts';
 import { sampleCatalogue } from '../../../catalogue/sample.ts';
+import { makeDatabase } from '../../../support/databases.ts';
 import { makeFolder, ROOT, send } from '../../../support/product.ts';
-import { type MariaDb, startMariaDb } from '../../../support/servers/mariadb.ts';
 import { freePort } from '../../../support/servers/ports.ts';
 import { IS_FULL, printFigure } from '../../rounds.ts';
 import { until } from '../../support/until.ts';
@@ -14,7 +17,7 @@ import { BASE, makeBaseImages, NPM_BASE, type Podman, startPodman } from './podm
 
 describe.runIf(IS_FULL && process.getuid?.() === 0)('with podman', () => {
   let podman: Podman;
-  let server: MariaDb | undefined;
+  let gate: Server | undefined;
   let folder: string;
   let ports: Record<string, number>;
   const inCompose = (script: string) => podman.get(`cd ${folder}; ${script}`);
@@ -30,8 +33,7 @@ describe.runIf(IS_FULL && process.getuid?.() === 0)('with podman', () => {
     const size = await podman.get("podman image inspect --format '{{.Size}}' cover-catalogue");
     printFigure('containers', `the image has ${Math.round(Number(size) / 1e6)} MB`);
 
-    server = await startMariaDb(['--bind-address=0.0.0.0']);
-    const url = await server.createDatabase('site');
+    const url = await makeDatabase('mysql');
     const database = await openDatabase(url);
     await loadCatalogue(database, sampleCatalogue());
     await database.close();
@@ -39,7 +41,16 @@ describe.runIf(IS_FULL && process.getuid?.() === 0)('with podman', () => {
     folder = path.join(makeFolder(), 'covers');
     const install = commandsFrom('install -d -m 700').replaceAll('/srv/cover-catalogue', folder);
     await podman.get(`cd ${ROOT}; ${install}`);
-    const address = url.replace('127.0.0.1', 'host.containers.internal');
+    // The server listens on loopback, which containers cannot reach.
+    const { port } = new URL(url);
+    gate = createServer((socket) => {
+      const onward = connect(Number(port), '127.0.0.1');
+      pipeline(socket, onward, socket, () => {});
+    });
+    gate.listen(0, '0.0.0.0');
+    await once(gate, 'listening');
+    const { port: open } = gate.address() as AddressInfo;
+    const address = url.replace(`127.0.0.1:${port}`, `host.containers.internal:${open}`);
     for (const name of ['generator', 'account']) {
       await inCompose(`sed -i 's|^DATABASE_URL=.*|DATABASE_URL=${address}|' ${name}.env`);
     }
@@ -48,8 +59,8 @@ describe.runIf(IS_FULL && process.getuid?.() === 0)('with podman', () => {
       ports[port] = await freePort();
       await inCompose(`sed -i 's|127.0.0.1:${port}:|127.0.0.1:${ports[port]}:|' compose.yaml`);
     }
-  }, 900_000);
-  afterAll(() => server?.stop());
+  });
+  afterAll(() => gate?.close());
 
   test('the containers serve a request, end cleanly, and continue', async () => {
     const started = await inCompose(commandsFrom('podman-compose up'));
@@ -86,5 +97,5 @@ describe.runIf(IS_FULL && process.getuid?.() === 0)('with podman', () => {
     for (const container of containers) {
       expect(await inCompose(`podman logs ${container} 2>&1`)).not.toMatch(/"level":[456]0/);
     }
-  }, 300_000);
+  });
 });
