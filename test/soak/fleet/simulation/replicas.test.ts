@@ -1,7 +1,7 @@
 /**
  * Replicas in a simulated world, with links that are cut, bytes that are changed, old pointers that are
  * offered again, crashes, full disks and clocks that jump. `SIMULATION_SEED=7 npx vitest run
- * test/fleet/simulation/replicas.test.ts` repeats one history.
+ * test/soak/fleet/simulation/replicas.test.ts` repeats one history.
  */
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';

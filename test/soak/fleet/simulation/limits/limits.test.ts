@@ -2,7 +2,7 @@
  * The shared limits against a simulated store, network and clocks: exact as long as the store answers,
  * and never above what LIMITS_FAILURE promises without it. A failing seed can be repeated alone:
  *
- *     SEED=4711 npx vitest run test/fleet/simulation/limits/limits.test.ts
+ *     SEED=4711 npx vitest run test/soak/fleet/simulation/limits/limits.test.ts
  */
 import { expect, test } from 'vitest';
 import { IS_FULL, printFigure, rounds } from '../../../rounds.ts';
