@@ -46,6 +46,8 @@ const START: { readonly [Name in keyof Shared]: () => Promise<Started<Shared[Nam
 
 const started = new Map<string, Promise<Started<unknown>>>();
 const server = createServer(async (request, response) => {
+  // A process that is late would otherwise send its next request on a connection that is about to be closed.
+  response.setHeader('Connection', 'close');
   const name = request.url?.slice(1) as keyof Shared;
   let part = started.get(name);
   if (part === undefined) {
