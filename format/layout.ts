@@ -26,8 +26,8 @@ export const ACCEPTED_FILE = 'accepted.json';
 export const LOCK_FILE = 'lock';
 /** What a mirror has fetched of a generation that it has not published yet. */
 export const PULL_FOLDER = 'pull';
-/** The folder in which the generator caches the rows that it has read. */
-export const ROW_CACHE = 'row-cache';
+/** What a run of the generator leaves for the next one. */
+export const EARLIER_RUN = 'earlier-run';
 /** The folder in which Node keeps the compiled code of the runs that `schedule` starts. */
 export const COMPILE_CACHE = 'compile-cache';
 /** Prefix of what is being written, replaced or removed; readers ignore it. */

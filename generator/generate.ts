@@ -2,30 +2,116 @@
  * One run of the generator: reads the catalogue from one consistent snapshot of the database, writes a
  * generation and publishes it, or reports why not. A lock allows one run at a time per snapshots folder.
  */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Database } from '../database/database.ts';
 import { findHiddenViews, type HiddenViews } from '../database/hidden-views.ts';
-import { checkCatalogue, TIMED_TABLES } from '../database/schema.ts';
+import { checkCatalogue, type Optional, TIMED_TABLES } from '../database/schema.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
+import { REPORT } from '../format/layout.ts';
+import {
+  COLLATION_VERSIONS,
+  type Counts,
+  type ManifestContent,
+  type Settings,
+} from '../format/manifest.ts';
+import type { ErrorWithExitCode } from '../program/failure.ts';
 import type { Progress } from '../program/progress.ts';
+import { coversOnlyIn } from '../store/changes/compare-generations.ts';
+import { generationDir } from '../store/generations/generations.ts';
+import { openIndex, openIndexOf } from '../store/generations/open-index.ts';
+import type { PackChecker } from '../store/generations/verify.ts';
 import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
-import { readPrevious } from '../store/publish.ts';
-import { beginGeneration } from '../store/unfinished-generation.ts';
-import { makeCacheKey, whyUntimed } from './cache/cache-key.ts';
-import { findEarlierRun } from './cache/find-earlier-run.ts';
-import { warnOfHiddenViews } from './read/warnings.ts';
 import {
-  type ReadMode,
-  RefusedError,
-  type Run,
-  type RunOptions,
-  type RunResult,
-} from './run/run.ts';
-import { writeAndPublish } from './run/write-and-publish.ts';
-import { makeRunWorker } from './write/jobs.ts';
+  findMissingCovers,
+  findShrinkage,
+  isUnchanged,
+  type Previous,
+  publish,
+  readPrevious,
+} from '../store/publish.ts';
+import { beginGeneration } from '../store/unfinished-generation.ts';
+import {
+  type EarlierRun,
+  findEarlierRun,
+  type KeyOf,
+  makeRunKey,
+  type RowsOfRun,
+  saveRun,
+  whyUntimed,
+} from './changes/earlier-run.ts';
+import { PathTaken } from './read/read-catalogue.ts';
+import type { Conditions } from './read/read-table.ts';
+import { readAndWrite } from './read-and-write.ts';
+import {
+  makeReport,
+  type ReportContent,
+  type RunEnd,
+  saveReport,
+  summaryOf,
+  type Warning,
+  warningText,
+} from './report/report.ts';
+import { warnOfHiddenViews } from './report/warnings.ts';
+import { checkPacksWith } from './write/check-packs.ts';
+import { type RunWorker, startRunWorker } from './write/jobs.ts';
 
-/**
- * @throws LockedError, HeldError or RefusedError; any other Error names the step that failed
- */
+/** The catalogue has too many faults to be published without `--force`. */
+export class RefusedError extends Error implements ErrorWithExitCode {
+  override readonly name = 'RefusedError';
+  readonly exitCode = 3;
+  readonly result: RunResult;
+
+  constructor(message: string, result: RunResult) {
+    super(message);
+    this.result = result;
+  }
+}
+
+export interface RunOptions {
+  readonly snapshotsDir: string;
+  readonly settings: Settings;
+  /** Reads all rows, even if only the changed ones need to be read; by default false. */
+  readonly isFull?: boolean;
+  /** Does everything but publish. */
+  readonly isDryRun: boolean;
+  /** Publishes a catalogue that would be refused. */
+  readonly isForced: boolean;
+  /** Warnings about the configuration, which are added to the report of the run. */
+  readonly warnings: readonly Warning[];
+  /** To read only a part of the catalogue; by default, all of it. */
+  readonly conditions?: Conditions;
+}
+
+export interface RunResult {
+  readonly outcome: 'published' | 'unchanged' | 'dry_run' | 'refused';
+  /** The generation that is current after the run; undefined if nothing was ever published. */
+  readonly id: string | undefined;
+  readonly counts: Counts;
+  readonly previousCounts: Counts | undefined;
+  /** For each reason, a line that says how many rows of a table were left out. */
+  readonly leftOut: readonly string[];
+  readonly report: ReportContent;
+  /** Why all rows were read; null if only the changed ones were. */
+  readonly readAllBecause: string | null;
+}
+
+/** The options of a run, and what was found in the database. */
+export type Run = RunOptions & Optional;
+
+/** How a run reads the rows. */
+interface ReadMode {
+  readonly earlier: EarlierRun | undefined;
+  /** Why all rows are read; null if only the changed ones are. */
+  readonly reason: string | null;
+  /** When all rows were read last, in milliseconds since 1970. */
+  readonly fullRunAt: number;
+  /** Undefined if the database cannot show which rows have changed. */
+  readonly keyOf: KeyOf | undefined;
+}
+
+/** @throws LockedError, HeldError or RefusedError; any other Error names the step that failed */
 export async function generate(
   database: Database,
   options: RunOptions,
@@ -41,11 +127,11 @@ export async function generate(
   const hidden = isTimed ? await findHiddenViews(database, TIMED_TABLES) : undefined;
   const warnings = [...options.warnings, ...warnOfHiddenViews(hidden)];
   const run = { ...options, ...catalogue, warnings };
-  return withLock(snapshotsDir, () => readAndPublish(database, run, hidden, progress));
+  return withLock(snapshotsDir, () => readChangesOrAll(database, run, hidden, progress));
 }
 
 /** Reads the rows that have changed or, if that is impossible or fails, all rows. */
-async function readAndPublish(
+async function readChangesOrAll(
   database: Database,
   run: Run,
   hidden: HiddenViews | undefined,
@@ -53,36 +139,221 @@ async function readAndPublish(
 ): Promise<RunResult> {
   const { snapshotsDir, settings, withoutUpdatedAt, isFull = false } = run;
   const untimed = run.conditions ? 'only a part is read' : whyUntimed(withoutUpdatedAt, hidden);
-  const keyOf = untimed === undefined ? await makeCacheKey(database, settings) : undefined;
+  const keyOf = untimed === undefined ? await makeRunKey(database, settings) : undefined;
   const startedAt = Date.now();
-  const writeAll = (reason: string) => {
+  const readAll = (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
-    const none = { earlier: undefined, cache: undefined };
-    return writeOnce(database, run, progress, { ...none, reason, keyOf, fullRunAt: startedAt });
+    return runOnce(database, run, progress, {
+      earlier: undefined,
+      reason,
+      keyOf,
+      fullRunAt: startedAt,
+    });
   };
-  if (keyOf === undefined || isFull) return writeAll(untimed ?? 'a full run was requested');
+  if (keyOf === undefined || isFull) return readAll(untimed ?? 'a full run was requested');
   const found = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), keyOf);
-  if ('reason' in found) return writeAll(found.reason);
-  try {
-    return await writeOnce(database, run, progress, { reason: null, ...found, keyOf });
-  } catch (error) {
-    if (error instanceof HeldError || error instanceof RefusedError) throw error;
-    return writeAll(`reading only the changes failed (${(error as Error).message})`);
+  if ('reason' in found) return readAll(found.reason);
+  const { fullRunAt } = found;
+  for (let earlier = found; ; ) {
+    try {
+      return await runOnce(database, run, progress, { earlier, reason: null, keyOf, fullRunAt });
+    } catch (error) {
+      if (error instanceof HeldError || error instanceof RefusedError) throw error;
+      if (!(error instanceof PathTaken))
+        return readAll(`reading only the changes failed (${(error as Error).message})`);
+      earlier = { ...earlier, dependentBlocks: [...earlier.dependentBlocks, error.block] };
+    }
   }
 }
 
-async function writeOnce(
+async function runOnce(
   database: Database,
   run: Run,
   progress: Progress,
-  readMode: ReadMode,
+  mode: ReadMode,
 ): Promise<RunResult> {
-  const unfinished = beginGeneration(run.snapshotsDir, progress.warn);
-  const worker = makeRunWorker();
+  const { snapshotsDir, settings } = run;
+  const { earlier, keyOf } = mode;
+  const unfinished = beginGeneration(snapshotsDir, progress.warn);
+  const { dir } = unfinished;
+  let worker: RunWorker | undefined;
   try {
-    return await writeAndPublish({ database, run, progress, readMode, worker, unfinished });
+    const report = makeReport();
+    const startWorker = () => {
+      worker = startRunWorker();
+      return worker;
+    };
+    const isTimed = keyOf !== undefined && !run.isDryRun;
+    const options = { ...run, report, progress, dir, earlier, isTimed, startWorker };
+    const { written, rows } = await readAndWrite(database, options);
+    report.addWarnings(run.warnings);
+    const ending: Ending = { run, progress, mode, report: report.content() };
+    if (written === undefined) return endUnchanged(ending);
+    const content = {
+      latest_cover_at: written.latest_cover_at,
+      counts: { ...written.counts, left_out: report.total() },
+      settings,
+      minisearch_options: MINISEARCH_OPTIONS_HASH,
+      ...COLLATION_VERSIONS,
+      files: written.files,
+    };
+    const checkPacks = checkPacksWith(worker, earlier);
+    return await publishOrRefuse(ending, {
+      dir,
+      content,
+      rows,
+      faults: report.faults(),
+      checkPacks,
+    });
   } finally {
-    await worker.end();
+    await worker?.end();
     unfinished.clear();
+  }
+}
+
+/** What is needed to end a run. */
+interface Ending {
+  readonly run: Run;
+  readonly progress: Progress;
+  readonly mode: ReadMode;
+  readonly report: ReportContent;
+}
+
+/** Prints what the report says. @returns one line for each reason why rows were left out */
+function printReport({ progress, report }: Ending): string[] {
+  const leftOut = summaryOf(report);
+  for (const line of leftOut) progress.warn(`Left out: ${line}.`);
+  for (const warning of report.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
+  return leftOut;
+}
+
+/** Ends a run that has found no change since the earlier run. */
+function endUnchanged(ending: Ending): RunResult {
+  const { run, progress, report } = ending;
+  const { id, manifest } = readPrevious(run.snapshotsDir);
+  if (manifest === undefined) throw new Error('the current generation cannot be read');
+  const leftOut = printReport(ending);
+  saveReport(
+    run.snapshotsDir,
+    report,
+    { outcome: 'unchanged', error: null, takedowns_waiting: null },
+    progress,
+  );
+  const { counts } = manifest;
+  return {
+    outcome: 'unchanged',
+    id,
+    counts,
+    previousCounts: counts,
+    leftOut,
+    report,
+    readAllBecause: null,
+  };
+}
+
+interface WrittenFiles {
+  /** The folder of the generation. */
+  readonly dir: string;
+  readonly content: ManifestContent;
+  /** For the next run; undefined if that must read all rows. */
+  readonly rows: RowsOfRun | undefined;
+  /** Why tables have too many bad rows. */
+  readonly faults: readonly string[];
+  readonly checkPacks: PackChecker;
+}
+
+/** Ends a run whose files are written: nothing is new, or it is refused, or published. */
+async function publishOrRefuse(
+  ending: Ending,
+  { dir, content, rows, faults: faultsOfRows, checkPacks }: WrittenFiles,
+): Promise<RunResult> {
+  const { run, progress, mode, report } = ending;
+  const { snapshotsDir } = run;
+  const leftOut = printReport(ending);
+  const previous = readPrevious(snapshotsDir);
+  const result = {
+    id: previous.id,
+    counts: content.counts,
+    previousCounts: previous.manifest?.counts,
+    leftOut,
+    report,
+    readAllBecause: mode.reason,
+  };
+  /** Writes the report of the run. @returns whether it was written */
+  const finish = (
+    outcome: RunEnd['outcome'],
+    error: string | null = null,
+    waiting: number | null = null,
+  ) => saveReport(snapshotsDir, report, { outcome, error, takedowns_waiting: waiting }, progress);
+
+  if (previous.id !== undefined && isUnchanged(snapshotsDir, previous, content)) {
+    finish('unchanged');
+    keepRows(ending, rows, content, previous.id);
+    return { ...result, outcome: 'unchanged' };
+  }
+  const faults = [
+    ...faultsOfRows,
+    ...findShrinkage(previous, content),
+    ...findMissingCovers(previous, content),
+  ].join('; ');
+  if (faults !== '' && !run.isForced) {
+    const waiting = countWaitingTakedowns(snapshotsDir, previous, content, dir);
+    const stays =
+      previous.id === undefined
+        ? ''
+        : `The current generation stays${waiting ? `, with ${waiting} covers that this run would have taken down` : ''}. `;
+    const refusal = `Nothing is published: ${faults}. ${stays}Fix the data, or run with --force if this is what you want.`;
+    const isSaved = finish('refused', refusal, waiting);
+    const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, REPORT)}.` : '';
+    throw new RefusedError(refusal + where, { ...result, outcome: 'refused' });
+  }
+  if (faults !== '') progress.warn(`Not refused because of --force: ${faults}.`);
+  if (run.isDryRun) {
+    finish('dry_run');
+    return { ...result, outcome: 'dry_run' };
+  }
+  progress.step('verifying and publishing');
+  const steps = { checkPacks, warn: progress.warn };
+  const { id } = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
+    if (error instanceof HeldError) finish('held', error.message);
+    throw error;
+  });
+  finish('published');
+  keepRows(ending, rows, content, id);
+  return { ...result, outcome: 'published', id };
+}
+
+/**
+ * How many covers of the current generation are not in the one that is refused; null if the current one is
+ * damaged.
+ */
+function countWaitingTakedowns(
+  snapshotsDir: string,
+  { id }: Previous,
+  content: ManifestContent,
+  dir: string,
+): number | null {
+  if (id === undefined) return 0;
+  try {
+    const before = openIndexOf(generationDir(snapshotsDir, id));
+    const after = openIndex(content, (name) => readFileSync(path.join(dir, name)));
+    return [...coversOnlyIn(before, after)].length;
+  } catch {
+    return null;
+  }
+}
+
+/** Leaves what the run knows to the next one. @param id of the generation that fits it */
+function keepRows(
+  { run, progress, mode }: Ending,
+  rows: RowsOfRun | undefined,
+  { files }: ManifestContent,
+  id: string,
+): void {
+  if (rows === undefined || mode.keyOf === undefined) return;
+  try {
+    saveRun(run.snapshotsDir, mode.keyOf(id), files, mode.fullRunAt, rows);
+  } catch (error) {
+    progress.warn(`Warning: the next run will read all rows: ${(error as Error).message}`);
   }
 }

@@ -6,7 +6,7 @@ import { type Stats, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { checkCron } from '../../generator/cli/cron.ts';
-import { findLocalAddresses } from '../../generator/read/warnings.ts';
+import { findLocalAddresses } from '../../generator/report/warnings.ts';
 import { MAIL_CHECKS } from '../../keys/mail/mailer.ts';
 import {
   type Checks,

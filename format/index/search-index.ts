@@ -125,20 +125,29 @@ function postingsColumns(
  */
 export function openSearchIndex(contentOf: (name: string) => Uint8Array): SearchIndex {
   const words = openWordIndex(openColumns(contentOf(WORD_INDEX), WORD_INDEX));
-  const filters = openWith(openColumns(contentOf(FILTER_INDEX), FILTER_INDEX), FILTER_INDEX);
-  const yearOfRank = filters.column('yearOfRank', Uint16Array);
-  const index: SearchIndex = {
-    ...words,
-    games: yearOfRank.length,
-    regions: filters.postings('regions'),
-    types: filters.postings('types'),
-    genres: filters.postings('genres'),
-    years: filters.column('years', Int32Array),
-    yearOfRank,
-    ranksByYear: filters.column('ranksByYear', Uint32Array),
-    yearStart: filters.column('yearStart', Uint32Array),
+  const filters = openFilterIndex(openColumns(contentOf(FILTER_INDEX), FILTER_INDEX));
+  const index: SearchIndex = { ...words, ...filters, games: filters.yearOfRank.length };
+  if (index.readingsByWords.length !== countReadings(index)) throw wrongReadings();
+  return index;
+}
+
+/** @throws Error that names what is damaged */
+export function openFilterIndex(columns: Columns): FilterIndex {
+  const { postings, column } = openWith(columns, FILTER_INDEX);
+  const index: FilterIndex = {
+    regions: postings('regions'),
+    types: postings('types'),
+    genres: postings('genres'),
+    years: column('years', Int32Array),
+    yearOfRank: column('yearOfRank', Uint16Array),
+    ranksByYear: column('ranksByYear', Uint32Array),
+    yearStart: column('yearStart', Uint32Array),
   };
-  checkLengths(index);
+  for (const name of FILTER_POSTINGS) checkPostingLengths(index[name], FILTER_INDEX, name);
+  const { years, yearOfRank, ranksByYear, yearStart } = index;
+  if (ranksByYear.length !== yearOfRank.length || yearStart.length !== years.length + 2) {
+    throw damaged(FILTER_INDEX, 'its year columns have inconsistent lengths');
+  }
   return index;
 }
 
@@ -268,15 +277,6 @@ function hasPrefix({ text, textStart }: Postings, index: number, prefix: string)
     if (text[start + i] !== prefix.charCodeAt(i)) return false;
   }
   return true;
-}
-
-function checkLengths(index: SearchIndex): void {
-  for (const name of FILTER_POSTINGS) checkPostingLengths(index[name], FILTER_INDEX, name);
-  if (index.readingsByWords.length !== countReadings(index)) throw wrongReadings();
-  const { games, years, ranksByYear, yearStart } = index;
-  if (ranksByYear.length !== games || yearStart.length !== years.length + 2) {
-    throw damaged(FILTER_INDEX, 'its year columns have inconsistent lengths');
-  }
 }
 
 function wrongReadings(): Error {

@@ -16,12 +16,11 @@ import { LockedError } from '../../store/lock.ts';
 import { PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/push-variables.ts';
 import { startPush } from '../../store/push/start-push.ts';
 import { saveStatus } from '../../store/run-status.ts';
-import { generate } from '../generate.ts';
+import { generate, RefusedError, type RunResult } from '../generate.ts';
 import { exportKeys, hasKeys, KeysLostError } from '../keys/export-keys.ts';
-import { findLocalAddresses } from '../read/warnings.ts';
 import { warningText } from '../report/report.ts';
 import { printableJson } from '../report/shown-value.ts';
-import { RefusedError, type RunResult } from '../run/run.ts';
+import { findLocalAddresses } from '../report/warnings.ts';
 import { measureStages } from './stages.ts';
 
 const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]

@@ -8,9 +8,9 @@ import { compileCacheIn } from './compile-cache.ts';
 const GENERATOR = path.join(import.meta.dirname, 'main.ts');
 /**
  * How `bin/cover-catalogue` starts a run, too. A larger young generation would only cost memory: the objects
- * of rows live for a short time. With `--expose-gc`, a run frees memory between its stages.
+ * of rows live for a short time.
  */
-const GENERATOR_FLAGS = ['--max-semi-space-size=2', '--expose-gc'];
+const GENERATOR_FLAGS = ['--max-semi-space-size=4'];
 /** Keeps glibc from holding on to large blocks that are free. */
 const GENERATOR_MEMORY = { MALLOC_MMAP_THRESHOLD_: '131072' };
 

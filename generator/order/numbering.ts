@@ -1,139 +1,248 @@
 /**
- * Numbers games and covers in the order of publication: games by platform, then title; covers in the
- * order of their games, then by region, type and id. A "row" is an index in the order of ids, a "number"
- * is an index in the order of publication, and a "rank" is an index in title order over all platforms.
+ * Numbers games and covers in the order of publication: games by platform, then title; covers in the order of
+ * their games, then by region, type and id.
+ *
+ * A "row" is the index of a game or cover that was read, in the order of ids. An "item" is one of those that
+ * are published: first the games (or covers) of the earlier generation by their earlier numbers, of which some
+ * are kept, then the rows. If all rows were read, items are rows. A "number" is an index in the order of
+ * publication, and a "rank" an index in title order over all platforms.
  */
 
+import { compareIds, type Id } from '../../format/index/ids.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
-import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
-import { openTexts } from '../columns/texts.ts';
-import { sortRange } from './sort-range.ts';
+import { getOrAdd } from '../../program/get-or-add.ts';
+import type { EarlierGeneration } from '../changes/earlier-generation.ts';
+import { twinOf } from '../changes/earlier-generation.ts';
+import { type Covers, type Games, LEFT_OUT, type Platform } from '../read/catalogue.ts';
+import { makeRecordWriter } from '../write/records.ts';
 import { makeCollator, merge, orderTitles } from './title-order.ts';
 
-export interface Numbering {
-  /** For each number, the game's row. */
-  readonly rowOfGame: Uint32Array;
-  /** For each rank, the game's row. */
-  readonly rowOfRank: Uint32Array;
-  /** For each row, the game's number; meaningless for a game that was left out. */
-  readonly numberOfGame: Uint32Array;
-  /** For each platform, the number of its first game, and at the end the number of games. */
-  readonly firstGame: Uint32Array;
-  /** For each number, the cover's row. Only published covers have numbers. */
-  readonly rowOfCover: Uint32Array;
-  /** For each row, the cover's number, or LEFT_OUT. */
-  readonly numberOfCover: Uint32Array;
-  /** For each game's number, the number of its first cover, and at the end the number of covers. */
-  readonly firstCover: Uint32Array;
+export interface GameOrder {
+  /** How many of the items are games of the earlier generation. */
+  readonly earlierGames: number;
+  /** For each rank, the game's item. */
+  readonly itemOfRank: Uint32Array;
+  /** For each row, the earlier number of the same game with the same path and title, or LEFT_OUT. */
+  readonly twins: Uint32Array;
+  /** Whether the titles and paths are those of the earlier generation, in the same order. */
+  readonly isSame: boolean;
 }
 
-/**
- * The rows of the published games in title order; equal titles are ordered by platform slug, then id.
- * @param sorted rows of games that are known to be in this order, which may save most of the work
- */
+export interface Numbering extends GameOrder {
+  /** For each platform, the number of its first game and of its first cover, and at the end how many there are. */
+  readonly firstGame: Uint32Array;
+  readonly firstCoverOf: Uint32Array;
+  /** For each number, the game's item and rank. */
+  readonly itemOfGame: Uint32Array;
+  readonly rankOfGame: Uint32Array;
+  /** For each item, the game's number, or LEFT_OUT. */
+  readonly numberOfGame: Uint32Array;
+  /** How many of the items of covers are of the earlier generation. */
+  readonly earlierCovers: number;
+  /** For each game's number, the number of its first cover, and at the end how many covers there are. */
+  readonly firstCover: Uint32Array;
+  /** For each number, the cover's item. */
+  readonly itemOfCover: Uint32Array;
+  /** For each item, the cover's number, or LEFT_OUT. */
+  readonly numberOfCover: Uint32Array;
+}
+
+/** Puts the games in title order; equal titles are ordered by platform slug, then id. */
 export function orderGames(
   platforms: readonly Platform[],
   games: Games,
-  sorted: Uint32Array = new Uint32Array(0),
-): Uint32Array {
-  const { platform: platformOf } = games;
-  const titleAt = openTexts(games.titles);
+  earlier: EarlierGeneration | undefined,
+): GameOrder {
+  const { title, slug } = makeRecordWriter(games);
   const slugOrder = orderOf(
-    platforms.map(({ slug }) => slug),
+    platforms.map((platform) => platform.slug),
     (a, b) => (a < b ? -1 : 1),
   );
-  const tieOrder = (a: number, b: number) =>
-    slugOrder[platformOf[a]] - slugOrder[platformOf[b]] || a - b;
-  const isSorted = new Uint8Array(games.rows);
-  for (const row of sorted) isSorted[row] = 1;
-  const others = keptRows(platformOf.subarray(0, games.rows)).filter((row) => isSorted[row] === 0);
-  const order = orderTitles(
+  const rows = publishedRows(games.platform, games.rows);
+  const idOf = (row: number): Id => [games.ids.high[row], games.ids.low[row]];
+  const twins = new Uint32Array(earlier === undefined ? 0 : games.rows).fill(LEFT_OUT);
+  if (earlier !== undefined) {
+    for (const row of rows)
+      twins[row] = twinOf(earlier, games.platform[row], slug(row), idOf(row), title(row));
+  }
+  const others = earlier === undefined ? rows : rows.filter((row) => twins[row] === LEFT_OUT);
+  const sorted = orderTitles(
     others.length,
-    (at) => titleAt(others[at]),
-    (a, b) => tieOrder(others[a], others[b]),
+    (at) => title(others[at]),
+    (a, b) =>
+      slugOrder[games.platform[others[a]]] - slugOrder[games.platform[others[b]]] ||
+      others[a] - others[b],
   );
-  const rest = order.map((at) => others[at]);
+  if (earlier === undefined) {
+    const itemOfRank = sharedZeros(Uint32Array, others.length);
+    sorted.forEach((at, rank) => {
+      itemOfRank[rank] = others[at];
+    });
+    return { earlierGames: 0, itemOfRank, twins, isSame: false };
+  }
+  const earlierGames = earlier.isKept.length;
+  const known = knownOrder(earlier, twins);
+  if (others.length === 0) {
+    return {
+      earlierGames,
+      itemOfRank: shared(known),
+      twins,
+      isSame: known.length === earlierGames,
+    };
+  }
+  const { platformOf, titleAt, idAt } = describeItems(earlier, games);
   const collator = makeCollator();
-  const compare = (a: number, b: number) =>
-    collator.compare(titleAt(a), titleAt(b)) || tieOrder(a, b);
-  const rowOfRank = sharedZeros(Uint32Array, sorted.length + rest.length);
-  rowOfRank.set(sorted.length === 0 ? rest : merge(sorted, rest, compare));
-  return rowOfRank;
+  const fresh = sorted.map((at) => earlierGames + others[at]);
+  const itemOfRank = merge(
+    known,
+    fresh,
+    (a, b) =>
+      collator.compare(titleAt(a), titleAt(b)) ||
+      slugOrder[platformOf(a)] - slugOrder[platformOf(b)] ||
+      compareIds(idAt(a), idAt(b)),
+  );
+  return { earlierGames, itemOfRank: shared(itemOfRank), twins, isSame: false };
 }
 
-/** @param rowOfRank the result of {@link orderGames} */
+/** The items of the games whose order is that of the earlier generation. */
+function knownOrder({ index, isKept }: EarlierGeneration, twins: Uint32Array): Uint32Array {
+  const { gameOfRank } = index.games;
+  const rowOfTwin = new Uint32Array(isKept.length).fill(LEFT_OUT);
+  twins.forEach((number, row) => {
+    if (number !== LEFT_OUT) rowOfTwin[number] = row;
+  });
+  const items = gameOfRank.map((number) => {
+    if (isKept[number] === 1) return number;
+    return rowOfTwin[number] === LEFT_OUT ? LEFT_OUT : isKept.length + rowOfTwin[number];
+  });
+  return items.filter((item) => item !== LEFT_OUT);
+}
+
+/** The platform, title and id of each item. */
+function describeItems(earlier: EarlierGeneration, games: Games) {
+  const { title } = makeRecordWriter(games);
+  const first = earlier.isKept.length;
+  const platforms = earlierPlatforms(earlier);
+  const ids = earlier.ids();
+  const titles = new Map<number, string>();
+  return {
+    platformOf: (item: number) => (item < first ? platforms[item] : games.platform[item - first]),
+    titleAt: (item: number) =>
+      getOrAdd(titles, item, () => (item < first ? earlier.title(item) : title(item - first))),
+    idAt: (item: number): Id =>
+      item < first
+        ? [ids.high[item], ids.low[item]]
+        : [games.ids.high[item - first], games.ids.low[item - first]],
+  };
+}
+
+/** For each game of the earlier generation, its platform. */
+function earlierPlatforms({ index, isKept }: EarlierGeneration): Uint32Array {
+  const platformOf = new Uint32Array(isKept.length);
+  for (const [platform, { first_game, games }] of index.platforms.entries())
+    platformOf.fill(platform, first_game, first_game + games);
+  return platformOf;
+}
+
 export function numberRecords(
   platforms: readonly Platform[],
   games: Games,
   covers: Covers,
-  rowOfRank: Uint32Array,
+  order: GameOrder,
+  earlier: EarlierGeneration | undefined,
 ): Numbering {
-  const gameCount = rowOfRank.length;
-  const firstGame = startsOf(
-    rowOfRank.map((row) => games.platform[row]),
-    platforms.length,
+  const { earlierGames, itemOfRank } = order;
+  const ofEarlier = earlier && earlierPlatforms(earlier);
+  const platformOf = itemOfRank.map((item) =>
+    ofEarlier !== undefined && item < earlierGames
+      ? ofEarlier[item]
+      : games.platform[item - earlierGames],
   );
+  const firstGame = startsOf(platformOf, platforms.length);
   const nextGame = firstGame.slice();
-  const rowOfGame = sharedZeros(Uint32Array, gameCount);
-  const numberOfGame = sharedZeros(Uint32Array, games.rows);
-  for (const row of rowOfRank) {
-    const number = nextGame[games.platform[row]]++;
-    rowOfGame[number] = row;
-    numberOfGame[row] = number;
-  }
-
-  const published = keptRows(covers.game.subarray(0, covers.rows));
-  const gameOf = published.map((row) => numberOfGame[covers.game[row]]);
-  const firstCover = startsOf(gameOf, gameCount);
-  const nextCover = firstCover.slice();
-  const rowOfCover = sharedZeros(Uint32Array, published.length);
-  published.forEach((row, i) => {
-    rowOfCover[nextCover[gameOf[i]]++] = row;
+  const itemOfGame = sharedZeros(Uint32Array, itemOfRank.length);
+  const rankOfGame = sharedZeros(Uint32Array, itemOfRank.length);
+  const numberOfGame = sharedZeros(Uint32Array, earlierGames + games.rows).fill(LEFT_OUT);
+  platformOf.forEach((platform, rank) => {
+    const number = nextGame[platform]++;
+    itemOfGame[number] = itemOfRank[rank];
+    rankOfGame[number] = rank;
+    numberOfGame[itemOfRank[rank]] = number;
   });
-  orderCovers(covers, rowOfCover, firstCover);
-  const numberOfCover = sharedZeros(Uint32Array, covers.rows).fill(LEFT_OUT);
-  rowOfCover.forEach((row, number) => {
-    numberOfCover[row] = number;
+
+  const firstBefore = earlier?.index.games.firstCover;
+  const earlierCovers = earlier?.index.covers.byteLength.length ?? 0;
+  const published = publishedRows(covers.game, covers.rows);
+  const rowStart = startsOf(
+    published.map((row) => covers.game[row]),
+    games.rows,
+  );
+  const sortedRows = groupCovers(covers, published, rowStart);
+  const firstCover = sharedZeros(Uint32Array, itemOfGame.length + 1);
+  itemOfGame.forEach((item, number) => {
+    const count =
+      firstBefore !== undefined && item < earlierGames
+        ? firstBefore[item + 1] - firstBefore[item]
+        : rowStart[item - earlierGames + 1] - rowStart[item - earlierGames];
+    firstCover[number + 1] = firstCover[number] + count;
+  });
+  const itemOfCover = sharedZeros(Uint32Array, firstCover[itemOfGame.length]);
+  const numberOfCover = sharedZeros(Uint32Array, earlierCovers + covers.rows).fill(LEFT_OUT);
+  itemOfGame.forEach((item, game) => {
+    const [from, to] = [firstCover[game], firstCover[game + 1]];
+    if (firstBefore !== undefined && item < earlierGames) {
+      for (let number = from; number < to; number++)
+        itemOfCover[number] = firstBefore[item] + number - from;
+    } else {
+      const start = rowStart[item - earlierGames];
+      for (let number = from; number < to; number++)
+        itemOfCover[number] = earlierCovers + sortedRows[start + number - from];
+    }
+    for (let number = from; number < to; number++) numberOfCover[itemOfCover[number]] = number;
   });
   return {
-    rowOfGame,
-    rowOfRank,
-    numberOfGame,
+    ...order,
     firstGame,
-    rowOfCover,
-    numberOfCover,
+    firstCoverOf: firstGame.map((game) => firstCover[game]),
+    itemOfGame,
+    rankOfGame,
+    numberOfGame,
+    earlierCovers,
     firstCover,
+    itemOfCover,
+    numberOfCover,
   };
 }
 
-/** Sorts the covers of each game by region, type and id. */
-function orderCovers(covers: Covers, rowOfCover: Uint32Array, firstCover: Uint32Array): void {
+/** The rows of published covers by game, and within a game by region, type and id. */
+function groupCovers(covers: Covers, published: Uint32Array, start: Uint32Array): Uint32Array {
+  const rows = new Uint32Array(published.length);
+  const next = start.slice();
+  for (const row of published) rows[next[covers.game[row]]++] = row;
   const regionOrder = orderOfValues(covers.regions);
   const typeOrder = orderOfValues(covers.types);
   const { region, type } = covers;
-  const compareCovers = (a: number, b: number) =>
+  const compare = (a: number, b: number) =>
     regionOrder[region[a]] - regionOrder[region[b]] ||
     typeOrder[type[a]] - typeOrder[type[b]] ||
     a - b;
-  for (let game = 0; game + 1 < firstCover.length; game++) {
-    const from = firstCover[game];
-    const to = firstCover[game + 1];
-    if (to - from > 1) sortRange(rowOfCover, from, to, compareCovers);
+  for (let game = 0; game + 1 < start.length; game++) {
+    const [from, to] = [start[game], start[game + 1]];
+    if (to - from > 1) rows.subarray(from, to).sort(compare);
   }
+  return rows;
 }
 
 /** The rows whose value in a column is not LEFT_OUT. */
-export function keptRows(column: Uint32Array): Uint32Array {
-  const rows = new Uint32Array(column.length);
-  let kept = 0;
-  for (let row = 0; row < column.length; row++) {
-    if (column[row] !== LEFT_OUT) rows[kept++] = row;
-  }
-  return rows.subarray(0, kept);
+export function publishedRows(column: Uint32Array, rows: number): Uint32Array {
+  const found = new Uint32Array(rows);
+  let count = 0;
+  for (let row = 0; row < rows; row++) if (column[row] !== LEFT_OUT) found[count++] = row;
+  return found.subarray(0, count);
 }
 
 /** For each group, the index of its first member if all are sorted by group; at the end their number. */
-export function startsOf(groupOf: Uint32Array, groups: number): Uint32Array {
+export function startsOf(groupOf: Uint32Array | Uint16Array, groups: number): Uint32Array {
   const starts = sharedZeros(Uint32Array, groups + 1);
   for (let i = 0; i < groupOf.length; i++) starts[groupOf[i] + 1]++;
   for (let group = 1; group <= groups; group++) starts[group] += starts[group - 1];
@@ -155,8 +264,14 @@ function orderOf<T>(values: readonly T[], compare: (a: T, b: T) => number): Uint
   values
     .map((_, index) => index)
     .sort((a, b) => compare(values[a], values[b]))
-    .forEach((index, rank) => {
-      order[index] = rank;
+    .forEach((index, position) => {
+      order[index] = position;
     });
   return order;
+}
+
+function shared(numbers: Uint32Array): Uint32Array {
+  const copy = sharedZeros(Uint32Array, numbers.length);
+  copy.set(numbers);
+  return copy;
 }

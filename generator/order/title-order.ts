@@ -7,7 +7,6 @@
  * titles, and the two lists are merged.
  */
 import { firstIndexNear } from '../../format/index/first-index.ts';
-import { sortRange } from './sort-range.ts';
 
 /** Titles with a longer run of digits get no key. */
 const LONGEST_DIGIT_RUN = 60;
@@ -50,7 +49,7 @@ export function orderTitles(
     otherTitles.set(index, title);
   }
   const sorted = simple.subarray(0, simpleTitles);
-  sortRange(sorted, 0, simpleTitles, (a, b) => keys.compare(a, b) || tieOrder(a, b));
+  sorted.sort((a, b) => keys.compare(a, b) || tieOrder(a, b));
   const textOf = (index: number) => otherTitles.get(index) ?? titleAt(index);
   const compare = (a: number, b: number) =>
     collator.compare(textOf(a), textOf(b)) || tieOrder(a, b);

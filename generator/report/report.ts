@@ -2,21 +2,38 @@
  * The report of a run: the faults of rows. Rows that break the contract are left out, counted by reason,
  * and listed with their ids and values, so that no row is dropped silently. Warnings concern published
  * data and never prevent publishing.
+ *
+ * Faults are kept by block (see `changes/fingerprints.ts`). A run that reads only some blocks takes those of
+ * the others from the run before, so its report is that of a full run.
  */
+
+import path from 'node:path';
 import type { Value } from '../../database/database.ts';
 import type { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
+import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
-import { type ListedRow, makeReasons, type Reasons } from './reasons.ts';
+import { getOrAdd } from '../../program/get-or-add.ts';
+import type { Progress } from '../../program/progress.ts';
+import { utcNow } from '../../program/utc-now.ts';
+import { replaceFile } from '../../store/files/replace-file.ts';
 import type { RowFault } from './row-fault.ts';
-import { printableJson } from './shown-value.ts';
+import { printableJson, shownValue } from './shown-value.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES | keyof typeof GAME_TITLES_TABLE;
 
+/** How many rows of a table are listed for each reason. */
+export const MOST_LISTED = 100;
 /** Nothing is published if a table has at least this many bad rows and more than the percentage below. */
 const FEWEST_BAD_ROWS = 10;
 const LARGEST_PERCENTAGE = 1;
 /** How many reasons a refusal names for a table; the report has all of them. */
 const MOST_REASONS_NAMED = 3;
+
+/** A listed row: its id, and the value that is wrong, as the report shows them. */
+export interface ListedRow {
+  readonly id: Value;
+  readonly value: Value;
+}
 
 /** Something that is published and probably wrong. */
 export interface Warning {
@@ -30,8 +47,7 @@ export interface Warning {
 
 /** How a run ended. */
 export interface RunEnd {
-  readonly finished_at: string;
-  readonly outcome: RunStatus['outcome'] | 'dry_run';
+  readonly outcome: RunStatus['outcome'] | 'dry_run' | 'held';
   readonly error: string | null;
   /**
    * How many covers of the current generation stay public although the run would have removed them. Null
@@ -50,95 +66,171 @@ export interface ReportContent {
   readonly warnings: readonly Warning[];
 }
 
+/** The rows of one table that have the same fault or warning. */
+interface Finding {
+  readonly table: Table;
+  readonly kind: 'fault' | 'consequence' | 'warning';
+  readonly reason: string;
+  count: number;
+  /** The first ones by id, then value: at most {@link MOST_LISTED}. */
+  readonly rows: ListedRow[];
+}
+
+/** What a report has about the rows of one block. */
+export interface BlockFindings {
+  readonly findings: readonly Finding[];
+  readonly coversGone: number;
+  /** Whether the block must be read in every run. */
+  readonly dependsOnOthers: boolean;
+}
+
+/** The block of rows that are read in every run. */
+export const NO_BLOCK = '';
+
+/** @param block undefined if the row has no id that tells its block */
 export interface Report {
   /** Counts and lists a row that is left out. */
-  leaveOut(table: Table, id: Value, fault: RowFault): void;
+  leaveOut(table: Table, block: string | undefined, id: Value, fault: RowFault): void;
   /** Counts and lists a row that is published but probably wrong. */
-  warn(table: Table, id: Value, reason: string, value: Value): void;
+  warn(table: Table, block: string | undefined, id: Value, reason: string, value: Value): void;
   /** Adds complete warnings. */
   addWarnings(warnings: readonly Warning[]): void;
   /** Counts a cover that would be published if its game had not been left out. */
-  addConsequence(): void;
-  /** Sets the number of rows read. A table that a database may lack is in the report once this is called. */
+  addConsequence(block: string | undefined): void;
+  /** Sets the number of rows. A table that a database may lack is in the report once this is called. */
   setRows(table: Table, rows: number): void;
+  /** Takes the findings of a block that is not read. */
+  keep(block: string, findings: BlockFindings): void;
+  /** Notes that the next run must read all rows. */
+  needAllRows(): void;
+  /** The findings of each block, for the next run; undefined if that must read all rows. */
+  blocks(): ReadonlyMap<string, BlockFindings> | undefined;
   /** The number of rows left out, over all tables. */
   total(): number;
   /** One text for each table with too many rows left out. If there is any, nothing is published. */
   faults(): string[];
-  /** One line for each reason: "12 of covers: the game does not exist". */
-  summary(): string[];
   content(): ReportContent;
 }
 
-interface TableReport {
-  rows: number;
-  leftOut: number;
-  /** How many of the rows in `leftOut` are valid, and were left out only because of another row. */
-  consequences: number;
-  readonly reasons: Reasons;
-  readonly warnings: Reasons;
-}
-
 export function makeReport(): Report {
-  const tables = new Map<Table, TableReport>();
+  const blocks = new Map<
+    string,
+    { findings: Map<string, Finding>; coversGone: number; dependsOnOthers: boolean }
+  >();
+  const rowsOf = new Map<Table, number>(
+    (['platforms', 'games', 'covers', 'cover_files'] as const).map((table) => [table, 0]),
+  );
   const otherWarnings: Warning[] = [];
-  let coversOfLeftOutGames = 0;
-  const of = (table: Table): TableReport => {
-    const known = tables.get(table);
-    if (known !== undefined) return known;
-    // Rows of game_titles have no ids, so the database may return them in any order.
-    const isSorted = table === 'game_titles';
-    const [reasons, warnings] = [makeReasons(isSorted), makeReasons(isSorted)];
-    const added = { rows: 0, leftOut: 0, consequences: 0, reasons, warnings };
-    tables.set(table, added);
-    return added;
-  };
-  for (const table of ['platforms', 'games', 'covers', 'cover_files'] as const) of(table);
-  const entries = () => [...tables];
+  let needsAllRows = false;
+
+  function inBlock(block: string | undefined) {
+    if (block === undefined) needsAllRows = true;
+    return getOrAdd(blocks, block ?? NO_BLOCK, () => ({
+      findings: new Map(),
+      coversGone: 0,
+      dependsOnOthers: false,
+    }));
+  }
+
+  function add(
+    block: string | undefined,
+    { table, kind, reason }: Pick<Finding, 'table' | 'kind' | 'reason'>,
+    id: Value,
+    value: Value,
+  ) {
+    const { findings } = inBlock(block);
+    const key = `${table} ${kind} ${reason}`;
+    const finding = getOrAdd(findings, key, () => ({ table, kind, reason, count: 0, rows: [] }));
+    finding.count++;
+    list(finding.rows, { id: shownValue(id), value: shownValue(value) });
+  }
+
+  /** The findings of one kind over all blocks, by table and reason. */
+  function merge(
+    table: Table,
+    kinds: readonly Finding['kind'][],
+  ): Map<string, { count: number; rows: ListedRow[] }> {
+    const merged = new Map<string, { count: number; rows: ListedRow[] }>();
+    for (const { findings } of blocks.values()) {
+      for (const finding of findings.values()) {
+        if (finding.table !== table || !kinds.includes(finding.kind)) continue;
+        const all = getOrAdd(merged, finding.reason, () => ({ count: 0, rows: [] }));
+        all.count += finding.count;
+        for (const row of finding.rows) list(all.rows, row);
+      }
+    }
+    return new Map([...merged].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+  const leftOut = (table: Table) => merge(table, ['fault', 'consequence']);
+  const sum = (found: ReturnType<typeof merge>) =>
+    [...found.values()].reduce((total, { count }) => total + count, 0);
 
   return {
-    leaveOut(table, id, { message, value, isConsequence }) {
-      const report = of(table);
-      report.leftOut++;
-      if (isConsequence) report.consequences++;
-      report.reasons.add(message, id, value);
+    leaveOut(table, block, id, fault) {
+      const { message, value, isConsequence, dependsOn } = fault;
+      add(
+        block,
+        { table, kind: isConsequence ? 'consequence' : 'fault', reason: message },
+        id,
+        value,
+      );
+      if (dependsOn === 'all rows') needsAllRows = true;
+      if (dependsOn === 'other blocks') inBlock(block).dependsOnOthers = true;
     },
-    warn: (table, id, reason, value) => of(table).warnings.add(reason, id, value),
+    warn: (table, block, id, reason, value) =>
+      add(block, { table, kind: 'warning', reason }, id, value),
     addWarnings: (warnings) => otherWarnings.push(...warnings),
-    addConsequence() {
-      coversOfLeftOutGames++;
+    addConsequence(block) {
+      inBlock(block).coversGone++;
     },
-    setRows(table, rows) {
-      of(table).rows = rows;
+    setRows: (table, rows) => rowsOf.set(table, rows),
+    keep(block, { findings, coversGone, dependsOnOthers }) {
+      const byKey = findings.map((finding): [string, Finding] => [
+        `${finding.table} ${finding.kind} ${finding.reason}`,
+        finding,
+      ]);
+      blocks.set(block, { findings: new Map(byKey), coversGone, dependsOnOthers });
     },
-    total: () => entries().reduce((sum, [, { leftOut }]) => sum + leftOut, 0),
+    needAllRows() {
+      needsAllRows = true;
+    },
+    blocks() {
+      if (needsAllRows) return undefined;
+      const found = [...blocks].filter(([block]) => block !== NO_BLOCK);
+      return new Map(
+        found.map(([block, { findings, ...rest }]) => [
+          block,
+          { findings: [...findings.values()], ...rest },
+        ]),
+      );
+    },
+    total: () => [...rowsOf.keys()].reduce((total, table) => total + sum(leftOut(table)), 0),
     faults: () =>
-      entries().flatMap(([table, report]) => {
-        const fault = faultOf(table, report);
-        return fault === undefined ? [] : [`${fault} (${mainReasons(report)})`];
+      [...rowsOf].flatMap(([table, rows]) => {
+        const found = leftOut(table);
+        const fault = faultOf(table, rows, sum(found), sum(merge(table, ['fault'])));
+        return fault === undefined ? [] : [`${fault} (${mainReasons(found)})`];
       }),
-    summary: () =>
-      entries().flatMap(([table, { reasons }]) =>
-        reasons.entries().map(([reason, { count }]) => `${count} of ${table}: ${reason}`),
-      ),
     content: () => ({
       tables: Object.fromEntries(
-        entries().map(([table, { rows, leftOut, reasons }]) => {
-          const counts = reasons.entries().map(([reason, { count }]) => [reason, count]);
-          return [table, { rows, left_out: leftOut, reasons: Object.fromEntries(counts) }];
+        [...rowsOf].map(([table, rows]) => {
+          const found = leftOut(table);
+          const reasons = [...found].map(([reason, { count }]) => [reason, count]);
+          return [table, { rows, left_out: sum(found), reasons: Object.fromEntries(reasons) }];
         }),
       ),
-      covers_gone_with_their_game: coversOfLeftOutGames,
-      rows: entries().flatMap(([table, { reasons }]) =>
-        reasons
-          .entries()
-          .flatMap(([reason, { rows }]) =>
-            rows.map(({ id, value }) => ({ table, id, reason, value })),
-          ),
+      covers_gone_with_their_game: [...blocks.values()].reduce(
+        (total, { coversGone }) => total + coversGone,
+        0,
+      ),
+      rows: [...rowsOf.keys()].flatMap((table) =>
+        [...leftOut(table)].flatMap(([reason, { rows }]) =>
+          rows.map(({ id, value }) => ({ table, id, reason, value })),
+        ),
       ),
       warnings: [
-        ...entries().flatMap(([table, { warnings }]) =>
-          warnings.entries().map(([reason, found]) => ({ table, reason, ...found })),
+        ...[...rowsOf.keys()].flatMap((table) =>
+          [...merge(table, ['warning'])].map(([reason, found]) => ({ table, reason, ...found })),
         ),
         ...otherWarnings,
       ],
@@ -146,9 +238,28 @@ export function makeReport(): Report {
   };
 }
 
-/** Why a table must not be published; undefined if it may be. */
-function faultOf(table: Table, { rows, leftOut, consequences }: TableReport): string | undefined {
-  const bad = leftOut - consequences;
+/** Adds a row to a list in order, which keeps the first {@link MOST_LISTED}. */
+function list(rows: ListedRow[], row: ListedRow): void {
+  const last = rows.at(-1);
+  if (rows.length === MOST_LISTED && last !== undefined && compareRows(last, row) <= 0) return;
+  rows.splice(rows.findLastIndex((other) => compareRows(other, row) <= 0) + 1, 0, row);
+  if (rows.length > MOST_LISTED) rows.pop();
+}
+
+function compareRows(a: ListedRow, b: ListedRow): number {
+  return compareValues(a.id, b.id) || compareValues(a.value, b.value);
+}
+
+/** Orders null, then numbers, then texts. */
+function compareValues(a: Value, b: Value): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0;
+  const typeOrder = (value: Value) => (value === null ? 0 : typeof value === 'number' ? 1 : 2);
+  return typeOrder(a) - typeOrder(b);
+}
+
+/** Why a table must not be published; undefined if it may be. @param bad those that are no consequences */
+function faultOf(table: Table, rows: number, leftOut: number, bad: number): string | undefined {
   if (bad >= FEWEST_BAD_ROWS && bad * 100 > rows * LARGEST_PERCENTAGE) {
     return `${bad} of ${rows} rows of ${table} break the contract, more than ${LARGEST_PERCENTAGE} %`;
   }
@@ -159,15 +270,15 @@ function faultOf(table: Table, { rows, leftOut, consequences }: TableReport): st
   return undefined;
 }
 
-function mainReasons({ reasons }: TableReport): string {
-  const sorted = reasons.entries().sort(([, a], [, b]) => b.count - a.count);
+function mainReasons(found: ReadonlyMap<string, { readonly count: number }>): string {
+  const sorted = [...found].sort(([, a], [, b]) => b.count - a.count);
   const named = sorted
     .slice(0, MOST_REASONS_NAMED)
     .map(([reason, { count }]) => `${count}: ${reason}`);
   return [...named, ...(sorted.length > named.length ? ['…'] : [])].join('; ');
 }
 
-/** One line for each reason, from a complete report; as `Report.summary`. */
+/** One line for each reason: "12 of covers: the game does not exist". */
 export function summaryOf({ tables }: ReportContent): string[] {
   return Object.entries(tables).flatMap(([table, { reasons }]) =>
     Object.entries(reasons).map(([reason, count]) => `${count} of ${table}: ${reason}`),
@@ -179,15 +290,36 @@ export function warningText({ table, reason, count }: Warning): string {
   return table === null ? reason : `${count} of ${table}: ${reason}`;
 }
 
+/**
+ * Writes the report of a run to the snapshots folder. If that fails, it warns instead of throwing an
+ * error, which would hide how the run ended.
+ * @returns whether the report was written
+ */
+export function saveReport(
+  snapshotsDir: string,
+  content: ReportContent,
+  end: RunEnd,
+  progress: Progress,
+): boolean {
+  try {
+    // Only the owner may read the report: a row that was left out may hold values that are not public.
+    replaceFile(path.join(snapshotsDir, REPORT), encodeReport(content, end), 0o600);
+    return true;
+  } catch (cause) {
+    progress.warn(`The report of this run could not be written: ${(cause as Error).message}`);
+    return false;
+  }
+}
+
 /** The bytes of `report.json`. */
-export function encodeReport(
+function encodeReport(
   { tables, covers_gone_with_their_game, rows, warnings }: ReportContent,
   end: RunEnd,
 ): string {
   const lines = (list: readonly unknown[]) =>
     list.length === 0 ? '[]' : `[\n${list.map(printableJson).join(',\n')}\n]`;
   const members = [
-    printableJson(end).slice(1, -1),
+    printableJson({ finished_at: utcNow(), ...end }).slice(1, -1),
     `"tables":${printableJson(tables)}`,
     `"covers_gone_with_their_game":${covers_gone_with_their_game}`,
     `"rows":${lines(rows)}`,

@@ -25,8 +25,8 @@ export interface FileWriter {
   finish(): Promise<ManifestFile>;
 }
 
-// All files use this buffer, since a thread writes only one file at a time.
-let shared = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+/** Buffers of files that are complete. */
+const unused: Buffer[] = [];
 
 /**
  * @param dir the generation's folder
@@ -56,14 +56,13 @@ export function writeFile(dir: string, name: string): FileWriter {
   }
 
   const writer: FileWriter = {
-    buffer: shared,
+    buffer: unused.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES),
     at: 0,
     reserve(bytes) {
       if (writer.at + bytes <= writer.buffer.length) return;
       flush();
       if (bytes <= writer.buffer.length) return;
-      shared = Buffer.allocUnsafeSlow(bytes);
-      writer.buffer = shared;
+      writer.buffer = Buffer.allocUnsafeSlow(bytes);
     },
     end: () => flushed + writer.at,
     add(piece) {
@@ -79,6 +78,7 @@ export function writeFile(dir: string, name: string): FileWriter {
     async finish() {
       const size = writer.end();
       flush();
+      unused.push(writer.buffer);
       await syncInBackground(descriptor, name);
       return { path: name, size, sha256: sha256.digest('hex') };
     },

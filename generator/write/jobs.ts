@@ -1,22 +1,15 @@
-/**
- * The jobs of a run's worker thread. This module is also the program that the worker runs.
- */
-import { isMainThread } from 'node:worker_threads';
+/** The jobs of a run's worker thread. This module is also the program that the worker runs. */
 import { orderGames } from '../order/numbering.ts';
-import { type JobWorker, makeWorker, serveJobs } from '../worker/worker.ts';
+import { type JobWorker, serveJobs, startWorker } from '../worker.ts';
 import { checkPackFiles } from './check-packs.ts';
 import { allSynced } from './file-writer.ts';
-import { writeCoverPacks } from './write-covers.ts';
-import { writeGames } from './write-games.ts';
-import { writeSearch } from './write-search.ts';
+import { writeCoverPacks, writeGames } from './write-generation.ts';
 
-const JOBS = { orderGames, writeGames, writeSearch, writeCoverPacks, checkPackFiles, allSynced };
-
-/** The handle with which the main thread controls the worker of a run. */
+const JOBS = { orderGames, writeGames, writeCoverPacks, checkPackFiles, allSynced };
 export type RunWorker = JobWorker<typeof JOBS>;
 
-export function makeRunWorker(): RunWorker {
-  return makeWorker(new URL(import.meta.url));
+export function startRunWorker(): RunWorker {
+  return startWorker(new URL(import.meta.url));
 }
 
-if (!isMainThread) serveJobs(JOBS);
+serveJobs(import.meta.url, JOBS);

@@ -13,6 +13,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import {
   ACCEPTED_FILE,
+  EARLIER_RUN,
   HOLD_FILE,
   KEYS_FILE,
   REPLICA_FILE,
@@ -24,7 +25,16 @@ import { correctOpenMode, openForWriting } from './file-modes.ts';
 import { syncFolder } from './sync-folder.ts';
 
 /** The files of a snapshots folder that are replaced in one step. */
-const REPLACED = [KEYS_FILE, STATUS_FILE, REPORT, HOLD_FILE, REPLICA_FILE, ACCEPTED_FILE, POINTER];
+const REPLACED = [
+  KEYS_FILE,
+  STATUS_FILE,
+  REPORT,
+  EARLIER_RUN,
+  HOLD_FILE,
+  REPLICA_FILE,
+  ACCEPTED_FILE,
+  POINTER,
+];
 
 /**
  * Replaces a small file. Once this returns, the new content survives a crash or a power cut. An empty

@@ -1,12 +1,14 @@
 /** The checks of values in rows, and their JSON. */
 import { expect, test } from 'vitest';
-import { makeRepeatedValues } from '../../generator/read/repeated-values.ts';
+import type { Value } from '../../database/database.ts';
+import { makeFiles, makeGames, makeTextWriter } from '../../generator/read/catalogue.ts';
 import { checkFileUrl, checkOptionalTime } from '../../generator/read/row-checks.ts';
-import { putCount, putTextValue } from '../../generator/read/row-json.ts';
+import { addFile, addGame, makeRecordWriter, titleOf } from '../../generator/write/records.ts';
 import { makeRandom } from '../catalogue/random.ts';
 
 const random = makeRandom(11);
 const target = Buffer.alloc(4096);
+const BASE = 'https://files.example.org';
 /** For values that must not cause a note. */
 const note = (reason: string) => {
   throw new Error(`Unexpected note: ${reason}`);
@@ -16,7 +18,36 @@ function textOf(characters: readonly string[], most: number): string {
   return Array.from({ length: random.below(most) }, () => random.pick(characters)).join('');
 }
 
-test('a text of any characters becomes a JSON string, and an empty one null', () => {
+/** The record of a game up to `publisher`, its title, and what a cover names of it. */
+function recordOf(title: Value, description: Value) {
+  const texts = makeTextWriter();
+  const games = makeGames(1);
+  addGame(texts, games, 0, [1, 1, 'a-slug', title, 1999, description, null, '', null], note);
+  const {
+    putGame,
+    putSlugAndTitle,
+    title: titleAt,
+    slug,
+  } = makeRecordWriter({ ...games, texts: texts.texts });
+  const put = (of: typeof putGame) => target.toString('utf8', 0, of(target, 0, 0));
+  return {
+    record: `${put(putGame)}}`,
+    game: `${put(putSlugAndTitle)}}`,
+    title: titleAt(0),
+    slug: slug(0),
+  };
+}
+
+/** The JSON of a file. */
+function fileOf(width: Value, url: string): string {
+  const texts = makeTextWriter();
+  const files = makeFiles(1);
+  addFile(texts, files, 0, [7, 1, 'full', null, width, 2, '18446744073709551615'], url, BASE, note);
+  const { putFile } = makeRecordWriter({ ...files, texts: texts.texts });
+  return target.toString('utf8', 0, putFile(target, 0, 0, Buffer.from(BASE)));
+}
+
+test('texts of any characters become JSON strings, and an empty one null', () => {
   const characters = [
     'a',
     'Z',
@@ -34,35 +65,40 @@ test('a text of any characters becomes a JSON string, and an empty one null', ()
   ];
   for (let i = 0; i < 3000; i++) {
     const text = textOf(i % 2 ? characters : characters.slice(0, 4), 9);
-    const end = putTextValue(target, 0, text, 'title', note);
-    expect(target.toString('utf8', 0, end)).toBe(text === '' ? 'null' : JSON.stringify(text));
+    const { record, game, title, slug } = recordOf(`"${text}`, text);
+    const expected = { slug: 'a-slug', title: `"${text}` };
+    expect(JSON.parse(record)).toEqual({
+      ...{ id: 1, ...expected, release_year: 1999, description: text === '' ? null : text },
+      ...{ genres: null, developer: null, publisher: null },
+    });
+    expect(JSON.parse(game)).toEqual(expected);
+    expect([title, slug, titleOf(record)]).toEqual([expected.title, 'a-slug', expected.title]);
   }
-  expect(target.toString('utf8', 0, putTextValue(target, 0, null, 'title', note))).toBe('null');
-  expect(() => putTextValue(target, 0, 5, 'genres', note)).toThrow('genres is not text');
+  expect(() => recordOf('A', 5)).toThrow('description is not text');
 });
 
 test('a count must be an unsigned whole number or unknown', () => {
   for (const value of [0, 7, 10, 2 ** 32, 2 ** 53 - 1, '18446744073709551615', null]) {
-    const end = putCount(target, 0, value, 'width');
-    expect(target.toString('latin1', 0, end)).toBe(String(value));
+    for (const url of [`${BASE}/a.png`, 'https://else.example/b.png']) {
+      expect(fileOf(value, url)).toBe(
+        `{"id":7,"variant":"full","mime_type":null,"width":${value},"height":2,"size_bytes":18446744073709551615,"url":"${url}"}`,
+      );
+    }
   }
-  for (const value of [-1, 1.5, 'x', '', '-9007199254740993']) {
-    const put = () => putCount(target, 0, value, 'width');
-    expect(put).toThrow('width is not an unsigned whole number');
-  }
+  for (const value of [-1, 1.5, 'x', '', '-9007199254740993'])
+    expect(() => fileOf(value, BASE)).toThrow('width is not an unsigned whole number');
 });
 
 test('the path of a file becomes an address, and must not leave its folder', () => {
-  const base = 'https://files.example.org';
   const characters = ['a', 'B', '9', '_', '~', '-', '.', '/', ' ', '%', 'é', ':', '?'];
   for (let i = 0; i < 5000; i++) {
     const path = `a${textOf(i % 2 ? characters : characters.slice(0, 8), 8)}`;
     const parts = path.split('/');
     if (path.includes(':') || parts.includes('..')) continue;
-    expect(checkFileUrl(path, base)).toBe(`${base}/${parts.map(encodeURIComponent).join('/')}`);
+    expect(checkFileUrl(path, BASE)).toBe(`${BASE}/${parts.map(encodeURIComponent).join('/')}`);
   }
   for (const path of ['..', 'a/../b', '../a', 'a/..']) {
-    expect(() => checkFileUrl(path, base)).toThrow('path leaves its folder');
+    expect(() => checkFileUrl(path, BASE)).toThrow('path leaves its folder');
   }
 });
 
@@ -81,22 +117,4 @@ test('a time may have several forms and must exist', () => {
   for (const other of [' ', '2026-01-01', '2026-01-01 00:00:0x', '2026-01-01_00:00:00']) {
     expect(() => secondsOf(other)).toThrow('approved_at is not a time');
   }
-});
-
-test('each distinct value has one number, however often it occurs', () => {
-  const { numberOf, values } = makeRepeatedValues();
-  const texts: (string | null)[] = [];
-  const numbers: number[] = [];
-  const all = Array.from({ length: 3000 }, (_, i) => (i % 9 ? `value ${i}` : 'é'.repeat(i / 9)));
-  for (let i = 0; i < 20_000; i++) {
-    const value = i % 50 ? random.pick(all) : null;
-    const number = numberOf(value, 'region', note);
-    // An empty text counts as unknown.
-    const text = value === '' ? null : value;
-    texts.push(text);
-    numbers.push(number);
-  }
-  const found = values();
-  expect(numbers.map((number) => found[number])).toEqual(texts);
-  expect(found).toHaveLength(new Set(texts).size);
 });

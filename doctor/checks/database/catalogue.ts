@@ -4,7 +4,7 @@
  */
 import type { Database, Row } from '../../../database/database.ts';
 import { CATALOGUE_TABLES, checkCatalogue, GAME_TITLES_TABLE } from '../../../database/schema.ts';
-import { makeStatusCheck } from '../../../generator/read/cover-status.ts';
+import { makeStatusCheck } from '../../../generator/read/row-checks.ts';
 import { printableJson } from '../../../generator/report/shown-value.ts';
 import type { Check, Findings } from '../../findings/check.ts';
 

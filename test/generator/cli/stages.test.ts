@@ -11,7 +11,7 @@ test('a stage that a run passes through twice has the sum of both times', () => 
   progress.advance('reading games', 20, 1);
   progress.step('writing packs');
   vi.advanceTimersByTime(1_000);
-  // The row cache turns out to be damaged, and all rows are read.
+  // What the earlier run has left turns out to be damaged, and all rows are read.
   progress.step('reading all rows');
   progress.advance('reading games', 20, 1);
   vi.advanceTimersByTime(50);

@@ -3,7 +3,7 @@
  * change, or breaks the contract. A row that is changed gets a time that it has not had before, or the
  * current one.
  */
-import type { Value, Writer } from '../../../database/database.ts';
+import type { Database, Value, Writer } from '../../../database/database.ts';
 import { TIMED_TABLES } from '../../../database/schema.ts';
 import type { Random } from '../../catalogue/random.ts';
 
@@ -33,6 +33,25 @@ export async function addTimes(database: Writer): Promise<void> {
   }
 }
 
+/** Lets two games of a platform have the same slug, and a game the same title twice, as in a view. */
+export async function dropUniqueIndexes(database: Database): Promise<void> {
+  const indexes = { games: 'platform_id, slug', game_titles: 'game_id, title' };
+  for (const [table, columns] of Object.entries(indexes)) {
+    if (database.kind === 'mysql') {
+      await database.run(`ALTER TABLE ${table} DROP INDEX ${columns.split(',', 1)[0]}`);
+      continue;
+    }
+    const [[sql = null] = []] = await database.rows(
+      'SELECT sql FROM sqlite_schema WHERE name = ? AND type = ?',
+      [table, 'table'],
+    );
+    await database.run(`ALTER TABLE ${table} RENAME TO old_${table}`);
+    await database.run(String(sql).replace(`, UNIQUE (${columns})`, ''));
+    await database.run(`INSERT INTO ${table} SELECT * FROM old_${table}`);
+    await database.run(`DROP TABLE old_${table}`);
+  }
+}
+
 export function makeChanges(random: Random) {
   let next = 0;
   const time = (): string => {
@@ -59,7 +78,7 @@ export function makeChanges(random: Random) {
   const remove = async (writer: Writer, table: string) => {
     await writer.run(`DELETE FROM ${table} WHERE id = ?`, [await anyOf(writer, table)]);
   };
-  const addCover = async (writer: Writer, game: Value, cover = id()) => {
+  const addCover = async (writer: Writer, game: Value, cover: Value = id()) => {
     const status = random.pick(['approved', 'approved', 'approved', 'pending', 'unknown']);
     const approvedAt = random.pick(['2026-01-01 00:00:00', '2026-05-05 05:05:05', null]);
     await writer.run(
@@ -101,6 +120,16 @@ export function makeChanges(random: Random) {
     await writer.run('DELETE FROM games WHERE id = ?', [game]);
     await addGame(writer, game);
   };
+  /** Alternative titles, of games that exist, are left out, or are gone. */
+  const addTitle = async (writer: Writer) => {
+    const game = random.happens(0.9) ? await anyOf(writer, 'games') : id();
+    const text = random.pick([title(), title(), '', 'bad \ufffd', 'ゼルダ']);
+    await writer.run('INSERT INTO game_titles (game_id, title) VALUES (?, ?)', [game, text]);
+  };
+  const removeTitles = async (writer: Writer) => {
+    const [[game = null] = []] = await writer.rows('SELECT MIN(game_id) FROM game_titles');
+    await writer.run('DELETE FROM game_titles WHERE game_id = ?', [game]);
+  };
   const move = async (writer: Writer) => {
     await set(writer, 'games', 'platform_id', await anyOf(writer, 'platforms'));
   };
@@ -131,6 +160,13 @@ export function makeChanges(random: Random) {
     (writer) => set(writer, 'cover_files', 'width', next),
     async (writer) => set(writer, 'cover_files', 'cover_id', await anyOf(writer, 'covers')),
     (writer) => remove(writer, 'cover_files'),
+    addTitle,
+    addTitle,
+    removeTitles,
+    // Beyond 2^53.
+    async (writer) => addGame(writer, `90071992547${40993 + random.below(50_000)}`),
+    async (writer) =>
+      addCover(writer, await anyOf(writer, 'games'), `184467440737${id()}`.slice(0, 19)),
   ];
 
   return {

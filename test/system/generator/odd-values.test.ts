@@ -48,10 +48,10 @@ describe.each(KINDS)('from %s', (kind) => {
       .map(({ reason, count }: { reason: string; count: number }) => [reason, count]);
     expect(counts).toEqual(
       [
-        ['"ok"', 30],
-        ['"Approved"', 15],
-        ['NULL', 1],
         ['""', 1],
+        ['"Approved"', 15],
+        ['"ok"', 30],
+        ['NULL', 1],
       ].map(([value, count]) => [
         `the status is ${value}, not approved, pending or rejected: not public`,
         count,

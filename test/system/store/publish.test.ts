@@ -164,8 +164,8 @@ describe('a run that is interrupted', () => {
     const before = currentId(dir);
     // A change of the settings: the files of the database are larger than the limit.
     const changed = { SITE_URL: 'https://other.example' };
-    // Writing beyond 64 KiB fails as on a full disk.
-    const limited = ['sh', '-c', 'ulimit -f 128; exec "$@"', 'sh'];
+    // Writing beyond 40 KiB fails as on a full disk.
+    const limited = ['sh', '-c', 'ulimit -f 80; exec "$@"', 'sh'];
     const child = startGenerator(await makeSampleSqlite(), dir, [], changed, limited);
     expect(await expectFailed(dir, before, await finish(child))).toMatch(/^write \S+: EFBIG/);
     expectNoDebris(dir);

@@ -1,5 +1,5 @@
 /**
- * When all rows are read: if the row cache cannot be relied on, and once a day, which finds what
+ * When all rows are read: if what the earlier run has left cannot be relied on, and once a day, which finds what
  * `updated_at` cannot show.
  */
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,6 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -19,12 +18,12 @@ import {
 import path from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../../../database/database.ts';
-import { ROW_CACHE } from '../../../../format/layout.ts';
-import type { RunOptions } from '../../../../generator/run/run.ts';
+import { EARLIER_RUN } from '../../../../format/layout.ts';
+import type { RunOptions } from '../../../../generator/generate.ts';
 import { makeRandom } from '../../../catalogue/random.ts';
 import { makeChanges } from '../../../generator/reuse/random-changes.ts';
 import { makeTimed, run } from '../../../generator/reuse/runs.ts';
-import { KINDS, type Kind } from '../../../support/databases.ts';
+import type { Kind } from '../../../support/databases.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
 
 describe('all rows are read', () => {
@@ -46,74 +45,66 @@ describe('all rows are read', () => {
     await database.close();
     return readAllBecause;
   }
-  const inCache = (dir: string, name: string) => path.join(dir, ROW_CACHE, name);
+  const fileIn = (dir: string) => path.join(dir, EARLIER_RUN);
 
-  test('if the cache is deleted', async () => {
-    const why = await reasonAfter((dir) => rmSync(path.join(dir, ROW_CACHE), { recursive: true }));
-    expect(why).toBe('there is no row cache yet');
+  test('if nothing is known of the earlier run', async () => {
+    const why = await reasonAfter((dir) => rmSync(fileIn(dir)));
+    expect(why).toBe('nothing is known of the last run');
   });
 
-  test.each(['head.json', 'covers.bin'])('if %s of the cache is truncated', async (name) => {
-    const why = await reasonAfter((dir) => truncateSync(inCache(dir, name), 1_000));
-    expect(why).toContain('the row cache is damaged');
+  test.each([
+    ['it is truncated', (file: string) => truncateSync(file, 1_000)],
+    [
+      'one bit of it is wrong',
+      (file: string) => {
+        const bytes = readFileSync(file);
+        bytes[bytes.length >> 1] ^= 4;
+        writeFileSync(file, bytes);
+      },
+    ],
+    [
+      'a named pipe is in its place',
+      (file: string) => {
+        rmSync(file);
+        execFileSync('mkfifo', [file]);
+      },
+    ],
+  ])('if %s', async (_, damage) => {
+    expect(await reasonAfter((dir) => damage(fileIn(dir)))).toBe('earlier-run is damaged');
   });
 
-  test.each(KINDS)('if one bit of the cache is wrong, on %s', async (kind) => {
-    const flipBit = async (dir: string, database: Database) => {
-      for (const table of ['games', 'covers', 'cover_files']) {
-        await database.run(`UPDATE ${table} SET updated_at = CURRENT_TIMESTAMP`);
-      }
-      const file = inCache(dir, 'games.bin');
-      const bytes = readFileSync(file);
-      bytes[bytes.length - 5] ^= 4;
-      writeFileSync(file, bytes);
-    };
-    expect(await reasonAfter(flipBit, {}, kind)).toContain('the row cache is damaged');
-  });
-
-  test('if a named pipe is in the place of the cache', async () => {
-    const why = await reasonAfter((dir) => {
-      rmSync(inCache(dir, 'head.json'));
-      execFileSync('mkfifo', [inCache(dir, 'head.json')]);
-    });
-    expect(why).toContain('the row cache cannot be read');
-  });
-
-  test('if the cache is of another database', async () => {
+  test('if it is of another database', async () => {
     const why = await reasonAfter(async (dir) => {
       const other = await makeTimed('sqlite', 12);
       const otherDir = newSnapshots();
       await run(other, otherDir);
       await other.close();
-      rmSync(path.join(dir, ROW_CACHE), { recursive: true });
-      cpSync(path.join(otherDir, ROW_CACHE), path.join(dir, ROW_CACHE), { recursive: true });
+      cpSync(fileIn(otherDir), fileIn(dir));
     });
-    expect(why).toBe('the row cache is of another database, or a table or view was altered');
+    expect(why).toBe('the last run read another database, or a table or view was altered');
   });
 
-  test('if the cache is outdated, because another program has published since', async () => {
+  test('if it is outdated, because another program has published since', async () => {
     const why = await reasonAfter(async (dir, database) => {
-      const before = newSnapshots();
-      cpSync(path.join(dir, ROW_CACHE), before, { recursive: true });
+      const before = readFileSync(fileIn(dir));
       await database.run("UPDATE games SET title = 'Unseen'");
       await run(database, dir, { isFull: true });
-      rmSync(path.join(dir, ROW_CACHE), { recursive: true });
-      cpSync(before, path.join(dir, ROW_CACHE), { recursive: true });
+      writeFileSync(fileIn(dir), before);
     });
-    expect(why).toBe('the row cache is of a generation that is not current');
+    expect(why).toBe('the last run did not write the current generation');
   });
 
   test('if a table was altered', async () => {
     const why = await reasonAfter((_, database) =>
       database.run('ALTER TABLE games ADD COLUMN note TEXT'),
     );
-    expect(why).toBe('the row cache is of another database, or a table or view was altered');
+    expect(why).toBe('the last run read another database, or a table or view was altered');
   });
 
   test('if the settings have changed', async () => {
     const settings = { site_url: 'https://x.example', site_language: 'de', files_url: 'https://y' };
     expect(await reasonAfter(() => {}, { settings })).toBe(
-      'the row cache was written with another SITE_URL, SITE_LANGUAGE or FILES_URL',
+      'the last run had another SITE_URL, SITE_LANGUAGE or FILES_URL',
     );
   });
 
@@ -179,7 +170,7 @@ test.each([
   },
 );
 
-test('without updated_at in every table, all rows are read and nothing is cached', async () => {
+test('without updated_at in every table, all rows are read and nothing is left for the next run', async () => {
   const database = await makeTimed('sqlite', 12);
   await database.run('ALTER TABLE covers DROP COLUMN updated_at');
   const dir = newSnapshots();
@@ -187,18 +178,42 @@ test('without updated_at in every table, all rows are read and nothing is cached
   expect((await run(database, dir)).readAllBecause).toBe(
     'the database does not have covers.updated_at',
   );
-  expect(existsSync(path.join(dir, ROW_CACHE))).toBe(false);
+  expect(existsSync(path.join(dir, EARLIER_RUN))).toBe(false);
   await database.close();
 });
 
-test('only the owner may read the cache, even in a shared folder', async () => {
+test('only the owner may read what a run leaves, even in a shared folder', async () => {
   const database = await makeTimed('sqlite', 12);
   const dir = newSnapshots();
   mkdirSync(dir);
   chmodSync(dir, 0o2750);
   await run(database, dir);
   await database.close();
-  const modeOf = (name: string) => statSync(path.join(dir, ROW_CACHE, name)).mode & 0o7777;
-  expect(modeOf('.')).toBe(0o700);
-  expect(readdirSync(path.join(dir, ROW_CACHE)).map(modeOf)).toEqual(Array(4).fill(0o600));
+  expect(statSync(path.join(dir, EARLIER_RUN)).mode & 0o7777).toBe(0o600);
+});
+
+test('a run that is refused leaves it as it was, and one that cannot write it publishes', async () => {
+  const database = await makeTimed('sqlite', 60);
+  const dir = newSnapshots();
+  await run(database, dir);
+  const covers = await database.rows("SELECT id FROM covers WHERE status = 'approved' ORDER BY id");
+  const last = String(covers.at(covers.length >> 1)?.[0]);
+  const setStatus = (status: string, operator: string) =>
+    database.run(
+      `UPDATE covers SET status = ?, updated_at = CURRENT_TIMESTAMP WHERE id ${operator} ?`,
+      [status, last],
+    );
+  await setStatus('rejected', '<=');
+  await expect(run(database, dir, { isForced: false })).rejects.toThrow('by more than 20 %');
+  await setStatus('approved', '<=');
+  await setStatus('rejected', '=');
+  expect(await run(database, dir, { isForced: false })).toMatchObject({
+    outcome: 'published',
+    readAllBecause: null,
+  });
+  rmSync(path.join(dir, EARLIER_RUN));
+  mkdirSync(path.join(dir, EARLIER_RUN, 'in the way'), { recursive: true });
+  await setStatus('approved', '=');
+  expect(await run(database, dir)).toMatchObject({ outcome: 'published' });
+  await database.close();
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Database } from '../../../../database/database.ts';
 import { openDatabase } from '../../../../database/open.ts';
 import { CATALOGUE_TABLES } from '../../../../database/schema.ts';
-import type { RunResult } from '../../../../generator/run/run.ts';
+import type { RunResult } from '../../../../generator/generate.ts';
 import { loadTimed, run } from '../../../generator/reuse/runs.ts';
 import { makeDatabase } from '../../../support/databases.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
@@ -77,7 +77,10 @@ test('without SHOW VIEW, all rows are read, with a warning that gives the fix', 
 
   await admin.run(grant);
   const granted = await runOnce();
-  expect([granted.readAllBecause, textsOf(granted)]).toEqual(['there is no row cache yet', []]);
+  expect([granted.readAllBecause, textsOf(granted)]).toEqual([
+    'nothing is known of the last run',
+    [],
+  ]);
   expect((await runOnce()).readAllBecause).toBe(null);
 });
 

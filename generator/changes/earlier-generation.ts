@@ -1,0 +1,218 @@
+/**
+ * The generation of the earlier run, from which the records of unchanged games are copied. Nothing of it is
+ * used before its hash was checked.
+ */
+
+import { closeSync, linkSync, openSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { hashBytes } from '../../format/content-hash.ts';
+import { openColumns } from '../../format/index/columns.ts';
+import { findById, type Id, idAt } from '../../format/index/ids.ts';
+import { MOST_POSITIONS, makeReadingWords } from '../../format/index/reading-words.ts';
+import {
+  findGame,
+  openRecordIndex,
+  platformOf,
+  type RecordIndex,
+} from '../../format/index/record-index.ts';
+import {
+  type FilterIndex,
+  openFilterIndex,
+  openWordIndex,
+  textAt,
+  textCount,
+  type WordIndex,
+} from '../../format/index/search-index.ts';
+import { coversPack, FILTER_INDEX, gamesPack, STATS, WORD_INDEX } from '../../format/layout.ts';
+import type { Manifest, ManifestFile } from '../../format/manifest.ts';
+import { getOrAdd } from '../../program/get-or-add.ts';
+import { readChecked } from '../../store/files/checked-files.ts';
+import { hasModes, modesIn } from '../../store/files/file-modes.ts';
+import { readExactly } from '../../store/files/read-exactly.ts';
+import { LEFT_OUT } from '../read/catalogue.ts';
+import { titleOf } from '../write/records.ts';
+import { blockOf } from './fingerprints.ts';
+
+/** What `stats.json` and the records say of covers. */
+export interface CoverStats {
+  readonly region: string | null;
+  readonly type: string | null;
+  readonly files: number;
+}
+
+export interface EarlierGeneration {
+  readonly dir: string;
+  readonly manifest: Manifest;
+  readonly index: RecordIndex;
+  /** For each game: 1 if it was not read, so that its records are copied; otherwise 0. */
+  readonly isKept: Uint8Array;
+  /** Read when they are first needed. */
+  filters(): FilterIndex;
+  /** The number of the game with an id; undefined if there is none, or if it was read. */
+  keptGame(id: Id): number | undefined;
+  /** The id of each game. */
+  ids(): { readonly high: Uint32Array; readonly low: Uint32Array };
+  /** The record of a game or cover. @throws Error if it is damaged */
+  record(kind: 'games' | 'covers', number: number): string;
+  title(game: number): string;
+  /** The whole content of a file. @throws Error if it is damaged */
+  read(name: string): Buffer;
+  /** Links a file into a new generation. @returns undefined if the file must be written */
+  link(dir: string, name: string): ManifestFile | undefined;
+  stats(): { readonly covers_by_region: CoverCount[]; readonly covers_by_type: CoverCount[] };
+  /** @returns the readings of the game with a rank, as numbers from `numberOf`, or undefined if they must be made */
+  readings(numberOf: (word: string) => number): (rank: number) => EarlierReadings | undefined;
+  close(): void;
+}
+
+interface CoverCount {
+  readonly region?: string | null;
+  readonly type?: string | null;
+  readonly covers: number;
+}
+
+export interface EarlierReadings {
+  readonly readings: readonly (readonly number[])[];
+  /** Whether the last one is the words of the game's slug, and of none of its titles. */
+  readonly endsWithSlug: boolean;
+}
+
+/** @param isRead whether the games of a block are read again @throws Error if the generation is damaged */
+export function openEarlier(
+  dir: string,
+  manifest: Manifest,
+  isRead: (block: string) => boolean,
+  gameShift: number,
+): EarlierGeneration {
+  const files = new Map(manifest.files.map((file) => [file.path, file]));
+  const fileOf = (name: string) => {
+    const file = files.get(name);
+    if (file === undefined) throw new Error(`the current generation has no ${name}`);
+    return file;
+  };
+  const read = (name: string) => readChecked(dir, fileOf(name));
+  const index = openRecordIndex(read);
+  const { games, platforms } = index;
+  const isKept = new Uint8Array(games.rank.length).fill(1);
+  let last: Id = [-1, 0];
+  let isLastRead = false;
+  games.numberOfId.forEach((number, at) => {
+    const id = idAt(games, at);
+    // Ids ascend, so most are in the block of the one before.
+    const isSameBlock = id[0] === last[0] && id[1] >>> gameShift === last[1] >>> gameShift;
+    if (!isSameBlock || gameShift > 31) isLastRead = isRead(blockOf(id, gameShift));
+    last = id;
+    if (isLastRead) isKept[number] = 0;
+  });
+
+  const open = new Map<string, number>();
+  function record(kind: 'games' | 'covers', number: number): string {
+    const { byteOffset, byteLength, hash } = index[kind];
+    const first = kind === 'games' ? 'first_game' : 'first_cover';
+    const { slug } = platforms[platformOf(platforms, first, number)];
+    const { path: name } = fileOf(kind === 'games' ? gamesPack(slug) : coversPack(slug));
+    const descriptor = getOrAdd(open, name, () => openSync(path.join(dir, name), 'r'));
+    const bytes = Buffer.allocUnsafe(byteLength[number]);
+    readExactly(descriptor, bytes, 0, bytes.length, byteOffset[number], name);
+    const [high, low] = hashBytes(bytes);
+    if (high !== hash[number * 2] || low !== hash[number * 2 + 1]) {
+      throw new Error(`a record in ${name} of the current generation is damaged`);
+    }
+    return bytes.toString();
+  }
+
+  let filters: FilterIndex | undefined;
+  return {
+    dir,
+    manifest,
+    index,
+    isKept,
+    filters() {
+      filters ??= openFilterIndex(openColumns(read(FILTER_INDEX), FILTER_INDEX));
+      return filters;
+    },
+    keptGame(id) {
+      const number = findById(games, id);
+      return number !== undefined && isKept[number] === 1 ? number : undefined;
+    },
+    ids() {
+      const [high, low] = [new Uint32Array(isKept.length), new Uint32Array(isKept.length)];
+      games.numberOfId.forEach((number, at) => {
+        [high[number], low[number]] = idAt(games, at);
+      });
+      return { high, low };
+    },
+    record,
+    title: (game) => titleOf(record('games', game)),
+    read,
+    link(target, name) {
+      const [source, link] = [path.join(dir, name), path.join(target, name)];
+      try {
+        // The link has the permissions of the old file, which may be wrong for this generation.
+        const modes = modesIn(path.dirname(link));
+        if (!hasModes(statSync(source), modes.file, modes)) return undefined;
+        linkSync(source, link);
+        return fileOf(name);
+      } catch {
+        return undefined;
+      }
+    },
+    stats: () => JSON.parse(read(STATS).toString()),
+    readings(numberOf) {
+      const words = openWordIndex(openColumns(read(WORD_INDEX), WORD_INDEX));
+      return openReadings({ ...words, games: isKept.length }, numberOf);
+    },
+    close() {
+      for (const descriptor of open.values()) closeSync(descriptor);
+      open.clear();
+    },
+  };
+}
+
+function openReadings(
+  search: WordIndex & { readonly games: number },
+  numberOf: (word: string) => number,
+): (rank: number) => EarlierReadings | undefined {
+  const { words, start } = makeReadingWords(search);
+  const { games, rankOfFurther, slugReadings } = search;
+  const ofSlug = new Set(slugReadings);
+  const numbers = new Uint32Array(textCount(search.words)).fill(LEFT_OUT);
+  const furtherOf = new Map<number, number[]>();
+  rankOfFurther.forEach((rank, at) => {
+    const known = furtherOf.get(rank);
+    if (known === undefined) furtherOf.set(rank, [games + at]);
+    else known.push(games + at);
+  });
+  const wordsOf = (reading: number) =>
+    Array.from(words.subarray(start[reading], start[reading + 1]), (word) => {
+      if (numbers[word] === LEFT_OUT) numbers[word] = numberOf(textAt(search.words, word));
+      return numbers[word];
+    });
+  return (rank) => {
+    const further = furtherOf.get(rank) ?? [];
+    const readings = [rank, ...further].map(wordsOf);
+    // The words after those with a position are not in their order.
+    if (readings.some(({ length }) => length >= MOST_POSITIONS)) return undefined;
+    return { readings, endsWithSlug: ofSlug.has(further.at(-1) ?? -1) };
+  };
+}
+
+/**
+ * The number of the game that a game which was read replaces without a change of its path, id or title;
+ * otherwise LEFT_OUT.
+ */
+export function twinOf(
+  { index, isKept, title }: EarlierGeneration,
+  platform: number,
+  slug: string,
+  id: Id,
+  freshTitle: string,
+): number {
+  const number = findGame(index, platform, slug);
+  const isTwin =
+    number !== undefined &&
+    isKept[number] === 0 &&
+    findById(index.games, id) === number &&
+    title(number) === freshTitle;
+  return isTwin ? number : LEFT_OUT;
+}

@@ -1,0 +1,131 @@
+/** Finds the blocks of rows that have changed since the run before. */
+import type { SnapshotReader } from '../../database/database.ts';
+import { splitId } from '../../format/index/ids.ts';
+import { COVER_COLUMNS, FILE_COLUMNS, GAME_COLUMNS } from '../write/records.ts';
+import type { EarlierRun } from './earlier-run.ts';
+import {
+  type AllFingerprints,
+  blockOf,
+  compareFingerprints,
+  type Fingerprints,
+  GROUPS,
+  type Group,
+  hadNoCommit,
+  hashRows,
+  type LastCommits,
+  rangesOf,
+  readFingerprints,
+  rowsIn,
+  unsettledBlocks,
+} from './fingerprints.ts';
+
+/** The blocks that a run must read. */
+export interface ChangedBlocks {
+  readonly games: Set<string>;
+  /** The blocks of files in which a file, or a cover with files, may be new or gone. */
+  readonly files: ReadonlySet<string>;
+}
+
+export interface Changes {
+  /** Undefined if all rows must be read, because too many have changed. */
+  readonly blocks: ChangedBlocks | undefined;
+  readonly fingerprints: AllFingerprints;
+}
+
+/** To read more than this share of the games in blocks would take longer than to read all rows. */
+const LARGEST_SHARE_READ = 0.35;
+const FEWEST_GAMES_READ = 2_000;
+
+const COLUMNS: Readonly<Record<Exclude<Group, 'cover_ids'>, string>> = {
+  games: GAME_COLUMNS,
+  covers: COVER_COLUMNS,
+  cover_files: FILE_COLUMNS,
+};
+
+/** @param now the time of the database, in seconds since 1970 */
+export async function findChanges(
+  reader: SnapshotReader,
+  earlier: EarlierRun,
+  commits: LastCommits,
+  now: number,
+): Promise<Changes> {
+  const { shifts } = earlier;
+  const fingerprints: Partial<Record<Group, Fingerprints>> = {};
+  const changed: Partial<Record<Group, readonly string[]>> = {};
+  for (const group of GROUPS) {
+    const before = earlier.fingerprints[group];
+    const isSameTable = hadNoCommit(group, earlier.commits, commits);
+    if (isSameTable || (group === 'cover_ids' && changed.covers?.length === 0)) {
+      fingerprints[group] = before;
+      changed[group] = [];
+      continue;
+    }
+    const after = await readFingerprints(reader, group, shifts, now);
+    fingerprints[group] = after;
+    const found = compareFingerprints(before, after);
+    const isSame = await areSameRows(reader, group, found.suspect, after, earlier);
+    changed[group] = isSame ? found.changed : [...found.changed, ...found.suspect];
+  }
+  const { games = [], covers = [], cover_files = [], cover_ids = [] } = changed;
+  const all = fingerprints as AllFingerprints;
+  const blocks = {
+    games: new Set([...games, ...covers]),
+    files: new Set([...cover_files, ...cover_ids]),
+  };
+  for (const condition of rangesOf('cover_ids', cover_files, shifts)) {
+    const found = await reader.rows(`SELECT DISTINCT game_id FROM covers WHERE ${condition}`);
+    for (const [game] of found) {
+      const id = splitId(String(game));
+      if (id !== undefined) blocks.games.add(blockOf(id, shifts.game));
+    }
+  }
+  if (blocks.games.size + blocks.files.size > 0) {
+    for (const block of earlier.dependentBlocks) blocks.games.add(block);
+  }
+  const rows = (list: Iterable<string>) => {
+    let sum = 0;
+    for (const block of list) sum += rowsIn(all.games[block]);
+    return sum;
+  };
+  const most = Math.max(FEWEST_GAMES_READ, rows(Object.keys(all.games)) * LARGEST_SHARE_READ);
+  return { blocks: rows(blocks.games) > most ? undefined : blocks, fingerprints: all };
+}
+
+/** Whether the rows of blocks whose times do not tell are those of the earlier run. */
+async function areSameRows(
+  reader: SnapshotReader,
+  group: Group,
+  blocks: readonly string[],
+  fingerprints: Fingerprints,
+  { unsettled, shifts }: EarlierRun,
+): Promise<boolean> {
+  if (blocks.length === 0 || group === 'cover_ids') return true;
+  const before = unsettled[group];
+  if (before === undefined) return false;
+  // The hash is that of all blocks together, so a change in one of them hides that the others are the same.
+  if (before.blocks.join() !== blocks.join()) return false;
+  const now = await hashRows(reader, group, blocks, fingerprints, shifts, COLUMNS[group]);
+  return now?.hash === before.hash;
+}
+
+/** For the next run: the rows of the blocks that are not settled. */
+export async function hashUnsettled(
+  reader: SnapshotReader,
+  fingerprints: AllFingerprints,
+  shifts: EarlierRun['shifts'],
+): Promise<EarlierRun['unsettled']> {
+  const hashOf = (group: keyof typeof COLUMNS) =>
+    hashRows(
+      reader,
+      group,
+      unsettledBlocks(fingerprints[group]),
+      fingerprints[group],
+      shifts,
+      COLUMNS[group],
+    );
+  return {
+    games: await hashOf('games'),
+    covers: await hashOf('covers'),
+    cover_files: await hashOf('cover_files'),
+  };
+}

@@ -1,0 +1,454 @@
+/**
+ * Reads the tables of the catalogue, all rows or those of some blocks, and checks each row. Rows that break
+ * the contract are left out and reported.
+ */
+
+import type { Reader, Row, Value } from '../../database/database.ts';
+import { compareIds, type Id, textOfId } from '../../format/index/ids.ts';
+import type { Settings } from '../../format/manifest.ts';
+import { getOrAdd } from '../../program/get-or-add.ts';
+import type { ChangedBlocks } from '../changes/find-changes.ts';
+import {
+  type AllFingerprints,
+  blockOf,
+  rangesOf,
+  rowsIn,
+  type Shifts,
+} from '../changes/fingerprints.ts';
+import { makeCollator } from '../order/title-order.ts';
+import { NO_BLOCK, type Report } from '../report/report.ts';
+import { RowFault } from '../report/row-fault.ts';
+import { addFile, addGame, COVER_COLUMNS, FILE_COLUMNS, GAME_COLUMNS } from '../write/records.ts';
+import {
+  type Catalogue,
+  type Covers,
+  type Files,
+  type Games,
+  LEFT_OUT,
+  makeCovers,
+  makeFiles,
+  makeGames,
+  makeTextWriter,
+  NO_YEAR,
+  type Platform,
+} from './catalogue.ts';
+import { findId, readId } from './ids.ts';
+import { makeIdCheck, type ReadTable, type Selection } from './read-table.ts';
+import * as check from './row-checks.ts';
+
+/** The blocks to read, if not all, and the games of the others. */
+export interface Part {
+  readonly blocks: ChangedBlocks;
+  readonly fingerprints: AllFingerprints;
+  /** The id of the game that was published with a path, and is not read again; undefined if there is none. */
+  keptWithPath(platform: number, slug: string): Id | undefined;
+}
+
+/** Thrown if a game that was read takes the path of one that is not: that one must be read, too. */
+export class PathTaken extends Error {
+  readonly block: string;
+  constructor(block: string) {
+    super(`block ${block} has a game whose path is taken`);
+    this.block = block;
+  }
+}
+
+/** What is done with tables while others are read. */
+interface Stages {
+  gamesRead(games: Games): void;
+  coversRead(games: Games, covers: Covers): Promise<void>;
+}
+
+export async function readCatalogue(
+  reader: Reader,
+  readTable: ReadTable,
+  report: Report,
+  shifts: Shifts,
+  { platforms, numberOf, known }: Platforms,
+  { files_url }: Settings,
+  part: Part | undefined,
+  stages: Stages,
+): Promise<Catalogue> {
+  const games = await readGames(readTable, shifts, numberOf, known, part);
+  stages.gamesRead(games);
+  const covers = await readCovers(readTable, report, shifts, games, part);
+  await stages.coversRead(games, covers);
+  const files = await readFiles(readTable, shifts, games, covers, files_url, part);
+  if (part !== undefined) {
+    await findLostFiles(reader, readTable, shifts, part);
+  }
+  return { platforms, games, covers, files };
+}
+
+/** The rows of the changed blocks of games. @param group whose column names the game */
+function selectionOf(
+  group: 'games' | 'covers',
+  shifts: Shifts,
+  part: Part | undefined,
+): Selection | undefined {
+  if (part === undefined) return undefined;
+  const { blocks, fingerprints } = part;
+  let rows = 0;
+  for (const block of blocks.games) rows += rowsIn(fingerprints[group][block]);
+  return { conditions: rangesOf(group, blocks.games, shifts), rows };
+}
+
+/** The block of the games with an id, for findings; a key of its own kind. */
+const gameBlock = (block: string) => `games ${block}`;
+const fileBlock = (block: string) => `files ${block}`;
+/** The block of all alternative titles, which are read in every run. */
+export const TITLES_BLOCK = 'titles';
+
+/** Whether the findings of a block are those of an earlier run, of which some blocks are read again. */
+export function isKeptBlock(block: string, { games, files }: ChangedBlocks): boolean {
+  const [kind, number = ''] = block.split(' ');
+  return kind === 'games' ? !games.has(number) : kind === 'files' && !files.has(number);
+}
+
+function gameBlockOf(shifts: Shifts, id: Value): string | undefined {
+  const halves = readId(id);
+  return halves && gameBlock(blockOf(halves, shifts.game));
+}
+
+export type Platforms = Awaited<ReturnType<typeof readPlatforms>>;
+
+/**
+ * @returns `platforms`, sorted by name, then slug; `numberOf`, the number of each platform by its id;
+ * `known`, all ids in the table, including those of platforms that were left out; `asText`, a text of all
+ * that
+ */
+export async function readPlatforms(readTable: ReadTable) {
+  const found: (Platform & { id: string })[] = [];
+  const known = new Set<string>();
+  const taken = new Set<string>();
+  const slugs = new Set<string>();
+  await readTable('platforms', {
+    columns: 'id, slug, name',
+    blockOf: () => NO_BLOCK,
+    take(row, note) {
+      check.checkId(row[0]);
+      const id = String(row[0]);
+      known.add(id);
+      const slug = check.checkSlug(row[1]);
+      const name = check.checkText(row[2], 'name');
+      if (taken.has(id)) throw new RowFault('the id appears twice', row[0]);
+      if (slugs.has(slug)) throw new RowFault('the slug appears twice', slug);
+      check.noteDamage(name, 'name', note);
+      taken.add(id);
+      slugs.add(slug);
+      found.push({ id, slug, name });
+    },
+  });
+  const collator = makeCollator();
+  const byUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  found.sort(
+    (a, b) =>
+      collator.compare(a.name, b.name) || byUnits(a.name, b.name) || byUnits(a.slug, b.slug),
+  );
+  return {
+    platforms: found.map(({ slug, name }): Platform => ({ slug, name })),
+    numberOf: new Map(found.map(({ id }, number) => [id, number])),
+    known,
+    asText: JSON.stringify([found, [...known]]),
+  };
+}
+
+/**
+ * @param numberOf the number of each platform by its id
+ * @param knownPlatforms all ids in the table of platforms
+ * @throws PathTaken
+ */
+async function readGames(
+  readTable: ReadTable,
+  shifts: Shifts,
+  numberOf: ReadonlyMap<string, number>,
+  knownPlatforms: ReadonlySet<string>,
+  part: Part | undefined,
+): Promise<Games> {
+  let games = makeGames(0);
+  const texts = makeTextWriter();
+  const genres = numberValues('genres');
+  // A slug that appears twice would be found in the records, too, but then its row is reported too late.
+  const slugs = new Map<number, Set<string>>();
+  const nextId = makeIdCheck();
+  let rows = 0;
+  await readTable('games', {
+    columns: GAME_COLUMNS,
+    selection: selectionOf('games', shifts, part),
+    begin(count) {
+      games = makeGames(count);
+    },
+    blockOf: (row) => gameBlockOf(shifts, row[0]),
+    take(row, note) {
+      const { high, low } = nextId(row[0]);
+      const index = rows++;
+      // Memory to which nothing was written takes none, and nearly all upper halves are 0.
+      if (high !== 0) games.ids.high[index] = high;
+      games.ids.low[index] = low;
+      const platformId = String(row[1]);
+      const platform = numberOf.get(platformId);
+      if (platform === undefined) {
+        const isKnown = knownPlatforms.has(platformId);
+        const reason = isKnown ? 'its platform is left out' : 'the platform does not exist';
+        throw new RowFault(reason, row[1], { isConsequence: true });
+      }
+      const slug = check.checkSlug(row[2]);
+      check.checkText(row[3], 'title');
+      const year = check.checkOptionalYear(row[4]);
+      addGame(texts, games, index, row, note);
+      const genre = genres.numberOf(row[6]);
+      const isTwice = () =>
+        new RowFault('the slug appears twice on its platform', slug, { dependsOn: 'other blocks' });
+      const taken = getOrAdd(slugs, platform, () => new Set<string>());
+      if (taken.has(slug)) throw isTwice();
+      const kept = part?.keptWithPath(platform, slug);
+      if (kept !== undefined) {
+        if (compareIds(kept, [high, low]) < 0) throw isTwice();
+        throw new PathTaken(blockOf(kept, shifts.game));
+      }
+      taken.add(slug);
+      games.platform[index] = platform;
+      games.year[index] = year ?? NO_YEAR;
+      games.genresOf[index] = genre;
+    },
+  });
+  return { ...games, rows, genres: genres.values, texts: texts.texts };
+}
+
+async function readCovers(
+  readTable: ReadTable,
+  report: Report,
+  shifts: Shifts,
+  games: Games,
+  part: Part | undefined,
+): Promise<Covers> {
+  let covers = makeCovers(0);
+  const regions = numberValues('region');
+  const types = numberValues('type');
+  const isApproved = check.makeStatusCheck(report.needAllRows);
+  const nextId = makeIdCheck();
+  let rows = 0;
+  let lastGame = 0;
+  const blockOfRow = (row: Row) => gameBlockOf(shifts, row[1] ?? null);
+  await readTable('covers', {
+    columns: COVER_COLUMNS,
+    selection: selectionOf('covers', shifts, part),
+    begin(count) {
+      covers = makeCovers(count);
+    },
+    blockOf: blockOfRow,
+    take(row, note) {
+      const { high, low } = nextId(row[0]);
+      const index = rows++;
+      if (high !== 0) covers.ids.high[index] = high;
+      covers.ids.low[index] = low;
+      if (!isApproved(row[4], note)) return;
+      const gameId = check.checkId(row[1], 'game_id');
+      const game = findId(games.ids, games.rows, gameId, lastGame);
+      if (game < 0) throw new RowFault('the game does not exist', row[1], { isConsequence: true });
+      lastGame = game;
+      const region = regions.numberOf(row[2]);
+      check.noteDamage(regions.values[region], 'region', note);
+      const type = types.numberOf(row[3]);
+      check.noteDamage(types.values[type], 'type', note);
+      const approvedAt = check.checkOptionalTime(row[5], 'approved_at');
+      if (games.platform[game] === LEFT_OUT) {
+        report.addConsequence(blockOfRow(row));
+        return;
+      }
+      if (Number.isNaN(approvedAt) && row[5] !== null) {
+        note('approved_at is zero or empty: served as null, and not among the recent ones', row[5]);
+      }
+      covers.game[index] = game;
+      covers.region[index] = region;
+      covers.type[index] = type;
+      covers.approvedAt[index] = approvedAt;
+    },
+  });
+  return { ...covers, rows, regions: regions.values, types: types.values };
+}
+
+const COVERS_PER_QUERY = 1_000;
+
+/**
+ * Reads the files of published covers. They come in the order of their own ids: to order them by cover, the
+ * server would sort the whole table first, which takes longer than reading it.
+ */
+async function readFiles(
+  readTable: ReadTable,
+  shifts: Shifts,
+  games: Games,
+  covers: Covers,
+  filesUrl: string,
+  part: Part | undefined,
+): Promise<Files> {
+  let files = makeFiles(0);
+  const texts = makeTextWriter();
+  const nextId = makeIdCheck();
+  let count = 0;
+  let cover = 0;
+  const coverIds = part && publishedIds(covers);
+  await readTable('cover_files', {
+    columns: FILE_COLUMNS,
+    selection: coverIds && {
+      conditions: conditionsOf(coverIds),
+      rows: undefined,
+    },
+    begin(rows) {
+      files = makeFiles(rows);
+    },
+    blockOf(row) {
+      const id = readId(row[1] ?? null);
+      const found = id === undefined ? -1 : findId(covers.ids, covers.rows, id, cover);
+      // A file without a cover is a fault of the block of its cover.
+      if (found < 0) return id && fileBlock(blockOf(id, shifts.cover));
+      const { high, low } = games.ids;
+      const game = covers.game[found];
+      return game === LEFT_OUT
+        ? undefined
+        : gameBlock(blockOf([high[game], low[game]], shifts.game));
+    },
+    take(row, note) {
+      nextId(row[0]);
+      const coverId = check.checkId(row[1], 'cover_id');
+      const found = findId(covers.ids, covers.rows, coverId, cover);
+      if (found < 0) throw noCover(row);
+      cover = found;
+      if (covers.game[cover] === LEFT_OUT) return;
+      const url = check.checkFileUrl(row[7], filesUrl);
+      check.noteDamage(String(row[7]), 'path', note);
+      addFile(texts, files, count, row, url, filesUrl, note);
+      const file = count++;
+      files.next[file] = LEFT_OUT;
+      if (covers.firstFile[cover] === LEFT_OUT) covers.firstFile[cover] = file;
+      else files.next[covers.lastFile[cover]] = file;
+      covers.lastFile[cover] = file;
+    },
+  });
+  return { ...files, count, texts: texts.texts };
+}
+
+function* conditionsOf(coverIds: readonly string[]): Generator<string> {
+  for (const ids of batches(coverIds, COVERS_PER_QUERY)) yield `cover_id IN (${ids.join(',')})`;
+}
+
+function noCover(row: Row): RowFault {
+  return new RowFault('the cover does not exist', row[1] ?? null, { isConsequence: true });
+}
+
+/** Reports the files in changed blocks that have no cover. */
+async function findLostFiles(
+  reader: Reader,
+  readTable: ReadTable,
+  shifts: Shifts,
+  { blocks, fingerprints }: Part,
+): Promise<void> {
+  const covers = new Set<string>();
+  for (const condition of rangesOf('cover_ids', blocks.files, shifts)) {
+    for (const [id] of await reader.rows(`SELECT id FROM covers WHERE ${condition}`))
+      covers.add(String(id));
+  }
+  let rows = 0;
+  for (const block of blocks.files) rows += rowsIn(fingerprints.cover_files[block]);
+  await readTable('cover_files', {
+    columns: 'id, cover_id',
+    selection: { conditions: rangesOf('cover_files', blocks.files, shifts), rows },
+    blockOf(row) {
+      const id = readId(row[1] ?? null);
+      return id && fileBlock(blockOf(id, shifts.cover));
+    },
+    take(row) {
+      check.checkId(row[1] ?? null, 'cover_id');
+      if (!covers.has(String(row[1]))) throw noCover(row);
+    },
+  });
+}
+
+function publishedIds({ rows, ids, game }: Covers): string[] {
+  const found: string[] = [];
+  for (let row = 0; row < rows; row++)
+    if (game[row] !== LEFT_OUT) found.push(textOfId([ids.high[row], ids.low[row]]));
+  return found;
+}
+
+export function* batches<T>(list: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
+}
+
+/** Numbers the distinct values of a column; null is number 0, and so is the empty text. */
+function numberValues(column: string) {
+  const values: (string | null)[] = [null];
+  const numbers = new Map<string, number>();
+  return {
+    values,
+    numberOf(value: Value): number {
+      const text = check.checkOptionalText(value, column);
+      return text === null ? 0 : getOrAdd(numbers, text, () => values.push(text) - 1);
+    },
+  };
+}
+
+/** An alternative title and the id of its game, as the database has them. */
+export type TitleRow = readonly [game: Value, title: Value];
+
+/** The rows of `game_titles`, in the order of the database. */
+export async function readTitleRows(readTable: ReadTable): Promise<TitleRow[]> {
+  const rows: TitleRow[] = [];
+  await readTable('game_titles', {
+    columns: 'game_id, title',
+    blockOf: () => TITLES_BLOCK,
+    take: ([game = null, title = null]) => rows.push([game, title]),
+  });
+  return rows;
+}
+
+/**
+ * Checks alternative titles.
+ * @param isPublished tells whether a game is published; undefined if it does not exist
+ * @returns the titles of each published game by its id: in the order of UTF-16 code units, each once
+ */
+export function checkTitles(
+  rows: readonly TitleRow[],
+  report: Report,
+  isPublished: (id: Id) => boolean | undefined,
+): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  const leaveOut = (id: Value, fault: RowFault) =>
+    report.leaveOut('game_titles', TITLES_BLOCK, id, fault);
+  for (const [game, value] of rows) {
+    try {
+      const id = check.checkId(game, 'game_id');
+      const state = isPublished(id);
+      if (state === undefined)
+        throw new RowFault('the game does not exist', game, { isConsequence: true });
+      const title = check.checkText(value, 'title');
+      if (!state) throw new RowFault('its game is left out', game, { isConsequence: true });
+      const key = textOfId(id);
+      const titles = found.get(key);
+      if (titles === undefined) found.set(key, [title]);
+      else titles.push(title);
+    } catch (error) {
+      if (!(error instanceof RowFault)) throw error;
+      leaveOut(game, error);
+    }
+  }
+  for (const [key, titles] of found) {
+    // Without a comparator, sort() compares by UTF-16 code unit.
+    titles.sort();
+    const id = Number.isSafeInteger(Number(key)) ? Number(key) : key;
+    const once = titles.filter((title, at) => {
+      if (title !== titles[at - 1]) return true;
+      leaveOut(id, new RowFault('the title appears twice for its game', title));
+      return false;
+    });
+    for (const title of once)
+      check.noteDamage(
+        title,
+        'title',
+        (reason, text) => report.warn('game_titles', TITLES_BLOCK, id, reason, text),
+        'searched',
+      );
+    found.set(key, once);
+  }
+  return found;
+}

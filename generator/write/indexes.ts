@@ -1,0 +1,326 @@
+/**
+ * Writes the indexes that find the records: `index/games.bin`, `index/paths.bin`, `index/covers.bin`, and
+ * `index/filters.bin` with the ranks of the games for each value by which a search can be filtered.
+ */
+
+import { type Column, encodeColumns } from '../../format/index/columns.ts';
+import type { IdColumns } from '../../format/index/ids.ts';
+import { gameSlug, makeSlots, NO_REGION, NOT_FRONT } from '../../format/index/record-index.ts';
+import {
+  entriesAt,
+  type FilterIndex,
+  filterColumns,
+  type Postings,
+  textAt,
+  textCount,
+} from '../../format/index/search-index.ts';
+import { foldCase } from '../../format/index/words.ts';
+import { COVER_INDEX, FILTER_INDEX, GAME_INDEX, PATH_INDEX } from '../../format/layout.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
+import type { EarlierGeneration } from '../changes/earlier-generation.ts';
+import { type Numbering, publishedRows, startsOf } from '../order/numbering.ts';
+import { type Catalogue, type Covers, type Games, LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
+import type { Ids } from '../read/ids.ts';
+import { writeWhole } from './file-writer.ts';
+import { namedAsInFile, type Positions } from './packs.ts';
+import { makeRecordWriter } from './records.ts';
+
+/** The type of front covers, in lower case. */
+const FRONT = 'front';
+
+/** @param positions of the games, which must be complete */
+export function writeGameIndex(
+  dir: string,
+  { firstCover }: Numbering,
+  { games }: Positions,
+): Promise<ManifestFile> {
+  return writeWhole(dir, GAME_INDEX, encodeColumns({ ...namedAsInFile(games), firstCover }));
+}
+
+/** Links the index if no path, id or title has changed. */
+export function writePathIndex(
+  dir: string,
+  games: Games,
+  numbering: Numbering,
+  earlier?: EarlierGeneration,
+): Promise<ManifestFile> {
+  const linked = numbering.isSame ? earlier?.link(dir, PATH_INDEX) : undefined;
+  if (linked !== undefined) return Promise.resolve(linked);
+  const { itemOfGame, itemOfRank, rankOfGame, numberOfGame, earlierGames, firstGame } = numbering;
+  const { slug } = makeRecordWriter(games);
+  const slugs = Array.from(itemOfGame, (item) =>
+    earlier !== undefined && item < earlierGames
+      ? gameSlug(earlier.index, item)
+      : slug(item - earlierGames),
+  );
+  const slugStart = new Uint32Array(slugs.length + 1);
+  slugs.forEach((text, number) => {
+    slugStart[number + 1] = slugStart[number] + text.length;
+  });
+  const slugText = new Uint8Array(slugStart[slugs.length]);
+  Buffer.from(slugText.buffer).write(slugs.join(''), 'latin1');
+  const platformOf = new Uint32Array(slugs.length);
+  for (const [platform, first] of firstGame.entries()) platformOf.fill(platform, first);
+  const columns: Record<string, Column> = {
+    rank: rankOfGame,
+    gameOfRank: itemOfRank.map((item) => numberOfGame[item]),
+    slugStart,
+    slugText,
+    ...idColumns(
+      games.ids,
+      publishedRows(games.platform, games.rows),
+      numberOfGame,
+      earlier?.index.games,
+    ),
+    slots: makeSlots(
+      slugs.length,
+      (number) => platformOf[number],
+      (number) => slugs[number],
+    ),
+  };
+  return writeWhole(dir, PATH_INDEX, encodeColumns(columns));
+}
+
+/** @param positions of the covers, which must be complete */
+export function writeCoverIndex(
+  dir: string,
+  covers: Covers,
+  numbering: Numbering,
+  positions: Positions,
+  earlier?: EarlierGeneration,
+): Promise<ManifestFile> {
+  const published = publishedRows(covers.game, covers.rows);
+  const columns: Record<string, Column> = {
+    ...namedAsInFile(positions.covers),
+    ...idColumns(covers.ids, published, numbering.numberOfCover, earlier?.index.covers),
+    region: regionColumn(covers, numbering, earlier),
+    preference: preferenceColumn(covers, numbering, earlier),
+  };
+  return writeWhole(dir, COVER_INDEX, encodeColumns(columns));
+}
+
+/**
+ * The columns that find a record by its id.
+ * @param rows those of published records, in the order of their ids
+ * @param numberOf for each item, the number of its record, or LEFT_OUT
+ */
+function idColumns(
+  ids: Ids,
+  rows: Uint32Array,
+  numberOf: Uint32Array,
+  earlier?: IdColumns,
+): IdColumns {
+  const before = earlier?.numberOfId.length ?? 0;
+  const high = new Uint32Array(before + rows.length);
+  const low = new Uint32Array(before + rows.length);
+  const numberOfId = new Uint32Array(before + rows.length);
+  let count = 0;
+  let at = 0;
+  const add = (idHigh: number, idLow: number, number: number) => {
+    high[count] = idHigh;
+    low[count] = idLow;
+    numberOfId[count++] = number;
+  };
+  /** Adds the earlier records whose ids are below one. */
+  const addEarlier = (idHigh: number, idLow: number) => {
+    for (; earlier !== undefined && at < before; at++) {
+      const earlierHigh = earlier.idHigh.length === 0 ? 0 : earlier.idHigh[at];
+      if ((earlierHigh - idHigh || earlier.idLow[at] - idLow) >= 0) return;
+      const number = numberOf[earlier.numberOfId[at]];
+      if (number !== LEFT_OUT) add(earlierHigh, earlier.idLow[at], number);
+    }
+  };
+  for (const row of rows) {
+    addEarlier(ids.high[row], ids.low[row]);
+    // The item of the row. A record that was read again comes instead of its earlier one.
+    add(ids.high[row], ids.low[row], numberOf[before + row]);
+  }
+  addEarlier(Number.POSITIVE_INFINITY, 0);
+  const isWide = high.some((half) => half !== 0);
+  return {
+    idHigh: isWide ? high.subarray(0, count) : new Uint32Array(0),
+    idLow: low.subarray(0, count),
+    numberOfId: numberOfId.subarray(0, count),
+  };
+}
+
+/** The index of each cover's region in the regions of the search index, by which `include=cover` chooses. */
+function regionColumn(
+  covers: Covers,
+  { itemOfCover, earlierCovers }: Numbering,
+  earlier?: EarlierGeneration,
+): Uint16Array {
+  const texts = covers.regions.map((value) => value && foldCase(value));
+  const earlierRegion = earlier?.index.covers.region;
+  const earlierTexts = earlier === undefined ? [] : textsOf(earlier.filters().regions);
+  const published = new Set<string>();
+  const textOf = (item: number): string | null | undefined =>
+    earlierRegion !== undefined && item < earlierCovers
+      ? earlierTexts[earlierRegion[item]]
+      : texts[covers.region[item - earlierCovers]];
+  for (const item of itemOfCover) {
+    const text = textOf(item);
+    if (text !== null && text !== undefined) published.add(text);
+  }
+  const indexOf = new Map(
+    [...published].sort().map((text, index) => [text, Math.min(index, NO_REGION)]),
+  );
+  return Uint16Array.from(itemOfCover, (item) => indexOf.get(textOf(item) ?? '') ?? NO_REGION);
+}
+
+function textsOf(postings: Postings): string[] {
+  return Array.from({ length: textCount(postings) }, (_, index) => textAt(postings, index));
+}
+
+/** The order in which `include=cover` prefers the covers of a game. */
+function preferenceColumn(
+  covers: Covers,
+  { itemOfCover, itemOfGame, firstCover, earlierGames, earlierCovers }: Numbering,
+  earlier?: EarlierGeneration,
+): Uint16Array {
+  const isFront = covers.types.map((type) => type !== null && foldCase(type) === FRONT);
+  const preference = new Uint16Array(itemOfCover.length);
+  itemOfGame.forEach((game, number) => {
+    const [from, to] = [firstCover[number], firstCover[number + 1]];
+    if (earlier !== undefined && game < earlierGames) {
+      const first = itemOfCover[from];
+      preference.set(earlier.index.covers.preference.subarray(first, first + to - from), from);
+    } else if (to - from === 1) {
+      preference[from] = isFront[covers.type[itemOfCover[from] - earlierCovers]] ? 0 : NOT_FRONT;
+    } else {
+      // Items are in the order of ids.
+      const numbers = Array.from({ length: to - from }, (_, at) => from + at);
+      numbers.sort((a, b) => itemOfCover[a] - itemOfCover[b]);
+      numbers.forEach((cover, at) => {
+        const isFrontCover = isFront[covers.type[itemOfCover[cover] - earlierCovers]];
+        preference[cover] = Math.min(at, NOT_FRONT - 1) + (isFrontCover ? 0 : NOT_FRONT);
+      });
+    }
+  });
+  return preference;
+}
+
+/** @returns the file, and its genres for the warnings */
+export async function writeFilters(
+  dir: string,
+  { games, covers }: Catalogue,
+  numbering: Numbering,
+  earlier?: EarlierGeneration,
+) {
+  const { itemOfRank, earlierGames, earlierCovers, numberOfGame, firstCover, itemOfCover } =
+    numbering;
+  const total = itemOfRank.length;
+  const rankNow = new Uint32Array(earlierGames).fill(LEFT_OUT);
+  itemOfRank.forEach((item, rank) => {
+    if (earlier !== undefined && item < earlierGames)
+      rankNow[earlier.index.games.rank[item]] = rank;
+  });
+
+  /** The ranks of games that were read, by their values. */
+  const collect = (values: readonly (string | null)[]) => {
+    const numberOf = new Map<string, number[]>();
+    const ranksOf = values.map((value) => {
+      if (value === null) return undefined;
+      const text = foldCase(value);
+      const known = numberOf.get(text) ?? [];
+      numberOf.set(text, known);
+      return known;
+    });
+    return {
+      byText: numberOf,
+      add(value: number, rank: number) {
+        const ranks = ranksOf[value];
+        if (ranks !== undefined && ranks.at(-1) !== rank) ranks.push(rank);
+      },
+    };
+  };
+  const [genres, regions, types] = [
+    collect(games.genres),
+    collect(covers.regions),
+    collect(covers.types),
+  ];
+  const yearAt = new Int16Array(total).fill(NO_YEAR);
+  itemOfRank.forEach((item, rank) => {
+    if (item < earlierGames) return;
+    const row = item - earlierGames;
+    yearAt[rank] = games.year[row];
+    genres.add(games.genresOf[row], rank);
+    const number = numberOfGame[item];
+    for (let cover = firstCover[number]; cover < firstCover[number + 1]; cover++) {
+      const coverRow = itemOfCover[cover] - earlierCovers;
+      regions.add(covers.region[coverRow], rank);
+      types.add(covers.type[coverRow], rank);
+    }
+  });
+  const before = earlier?.filters();
+  before?.yearOfRank.forEach((year, rank) => {
+    if (rankNow[rank] !== LEFT_OUT && year < before.years.length)
+      yearAt[rankNow[rank]] = before.years[year];
+  });
+  const filters: FilterIndex = {
+    regions: mergePostings(regions.byText, rankNow, before?.regions),
+    types: mergePostings(types.byText, rankNow, before?.types),
+    genres: mergePostings(genres.byText, rankNow, before?.genres),
+    ...orderByYear(yearAt),
+  };
+  const file = await writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
+  return { file, genres: filters.genres };
+}
+
+/** @param rankNow for each earlier rank, the rank now, or LEFT_OUT */
+function mergePostings(
+  fresh: Map<string, number[]>,
+  rankNow: Uint32Array,
+  earlier?: Postings,
+): Postings {
+  for (let index = 0; earlier !== undefined && index < textCount(earlier); index++) {
+    const text = textAt(earlier, index);
+    const kept: number[] = [];
+    for (const rank of entriesAt(earlier, index))
+      if (rankNow[rank] !== LEFT_OUT) kept.push(rankNow[rank]);
+    const added = fresh.get(text);
+    // One game has the same value only once.
+    fresh.set(text, added === undefined ? kept : [...kept, ...added].sort((a, b) => a - b));
+  }
+  return makePostings(fresh);
+}
+
+/** @param entriesOf for each text, its entries in ascending order; texts without entries are left out */
+export function makePostings(entriesOf: ReadonlyMap<string, readonly number[]>): Postings {
+  const texts = [...entriesOf]
+    .filter(([, entries]) => entries.length > 0)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const entriesStart = new Uint32Array(texts.length + 1);
+  texts.forEach(([, entries], at) => {
+    entriesStart[at + 1] = entriesStart[at] + entries.length;
+  });
+  const entries = new Uint32Array(entriesStart[texts.length]);
+  for (const [at, [, list]] of texts.entries()) entries.set(list, entriesStart[at]);
+  return { ...encodeTexts(texts.map(([text]) => text)), entries, entriesStart };
+}
+
+/** Texts one after another as UTF-16 code units, and where each of them starts. */
+export function encodeTexts(texts: readonly string[]): Pick<Postings, 'text' | 'textStart'> {
+  const textStart = new Uint32Array(texts.length + 1);
+  texts.forEach((text, at) => {
+    textStart[at + 1] = textStart[at] + text.length;
+  });
+  const text = new Uint16Array(textStart[texts.length]);
+  Buffer.from(text.buffer).write(texts.join(''), 'utf16le');
+  return { text, textStart };
+}
+
+function orderByYear(yearAt: Int16Array) {
+  const years = Int32Array.from(new Set(yearAt))
+    .filter((year) => year !== NO_YEAR)
+    .sort();
+  const indexOf = new Map(Array.from(years, (year, index) => [year, index]));
+  const yearOfRank = Uint16Array.from(yearAt, (year) => indexOf.get(year) ?? years.length);
+  const yearStart = startsOf(yearOfRank, years.length + 1);
+  const next = yearStart.slice();
+  const ranksByYear = new Uint32Array(yearAt.length);
+  yearOfRank.forEach((year, rank) => {
+    ranksByYear[next[year]++] = rank;
+  });
+  return { years, yearOfRank, ranksByYear, yearStart };
+}

@@ -1,0 +1,234 @@
+/**
+ * Writes the files that are complete response bodies: `platforms.json`, with the index of platforms,
+ * `covers-recent.json` and `stats.json`.
+ */
+
+import { closeSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { hashBytes } from '../../format/content-hash.ts';
+import { firstIndex } from '../../format/index/first-index.ts';
+import { findById, splitId, textOfId } from '../../format/index/ids.ts';
+import { encodePlatforms, type PlatformEntry } from '../../format/index/record-index.ts';
+import {
+  COVERS_RECENT,
+  coversPack,
+  PLATFORM_INDEX,
+  PLATFORMS,
+  STATS,
+} from '../../format/layout.ts';
+import type { Counts, ManifestFile, Settings } from '../../format/manifest.ts';
+import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
+import { readExactly } from '../../store/files/read-exactly.ts';
+import type { CoverStats, EarlierGeneration } from '../changes/earlier-generation.ts';
+import type { Numbering } from '../order/numbering.ts';
+import { type Catalogue, type Covers, LEFT_OUT, type Platform } from '../read/catalogue.ts';
+import { isInFuture } from '../report/warnings.ts';
+import { writeFile, writeWhole } from './file-writer.ts';
+import type { Positions } from './packs.ts';
+import { encodePlatform, encodeTime, platformUrl } from './records.ts';
+
+export async function writePlatforms(
+  dir: string,
+  platforms: readonly Platform[],
+  { firstGame, firstCoverOf }: Numbering,
+  settings: Settings,
+): Promise<ManifestFile[]> {
+  const entries: PlatformEntry[] = [];
+  const writer = writeFile(dir, PLATFORMS);
+  writer.add(listHead(platforms.length));
+  platforms.forEach(({ slug, name }, platform) => {
+    const first_game = firstGame[platform];
+    const games = firstGame[platform + 1] - first_game;
+    const first_cover = firstCoverOf[platform];
+    const covers = firstCoverOf[platform + 1] - first_cover;
+    const record = encodePlatform(slug, name, games, covers, platformUrl(settings, slug));
+    if (platform > 0) writer.add(RECORD_SEPARATOR);
+    const offset = writer.end();
+    const length = Buffer.byteLength(record);
+    const hash = hashBytes(record);
+    entries.push({ slug, name, first_game, games, first_cover, covers, offset, length, hash });
+    writer.add(record);
+  });
+  writer.add(listTail(platforms.length));
+  return [await writer.finish(), await writeWhole(dir, PLATFORM_INDEX, [encodePlatforms(entries)])];
+}
+
+/** The time and the id of a cover. */
+export type RecentCover = readonly [seconds: number, id: string];
+
+const MOST_RECENT = 100;
+/** How many of the past a run keeps for the next one, so that some of them can go. */
+const MOST_KEPT = 1_000;
+
+/**
+ * The covers that were approved most recently, the latest first, and with them all that were approved in the
+ * future. Those without a time are never among them.
+ */
+export interface RecentCovers {
+  readonly covers: readonly RecentCover[];
+  /** All covers up to this one are known; undefined if all are. */
+  readonly end: RecentCover | undefined;
+}
+
+/**
+ * Of two covers approved at the same time, the one with the higher id is first.
+ * @param now in seconds since 1970
+ * @param kept those of the earlier run, without covers that were read again or are gone
+ * @throws Error if too few are known
+ */
+export function findRecent(
+  covers: Covers,
+  now: number,
+  kept: RecentCovers = { covers: [], end: undefined },
+): RecentCovers {
+  const recent = [...kept.covers];
+  let { end } = kept;
+  let nextCut = MOST_KEPT * 10;
+  const cut = () => {
+    recent.sort(compareRecent);
+    const past = recent.findIndex(([time]) => !isInFuture(time, now));
+    const most = past < 0 ? recent.length : past + MOST_KEPT;
+    if (recent.length > most) end = recent[most - 1];
+    recent.length = Math.min(recent.length, most);
+    nextCut = recent.length + MOST_KEPT * 10;
+  };
+  for (let row = 0; row < covers.rows; row++) {
+    const time = covers.approvedAt[row];
+    if (covers.game[row] === LEFT_OUT || Number.isNaN(time)) continue;
+    if (end !== undefined && time < end[0]) continue;
+    const cover: RecentCover = [time, textOfId([covers.ids.high[row], covers.ids.low[row]])];
+    if (end !== undefined && compareRecent(cover, end) > 0) continue;
+    if (recent.push(cover) === nextCut) cut();
+  }
+  cut();
+  if (end !== undefined && recent.length < MOST_RECENT)
+    throw new Error('too many of the recent covers have changed');
+  return { covers: recent, end };
+}
+
+function compareRecent([timeA, a]: RecentCover, [timeB, b]: RecentCover): number {
+  return timeB - timeA || b.length - a.length || (a < b ? 1 : a > b ? -1 : 0);
+}
+
+/** @param numberOf the number of the cover with an id @param positions of the covers, which must be complete */
+export function writeRecentCovers(
+  dir: string,
+  platforms: readonly Platform[],
+  { firstCoverOf }: Numbering,
+  recent: readonly RecentCover[],
+  numberOf: (id: string) => number,
+  { covers: { byteOffset, byteLength } }: Positions,
+): Promise<ManifestFile> {
+  const records = recent.slice(0, MOST_RECENT).map(([, id]) => {
+    const number = numberOf(id);
+    const { slug } = platforms[firstCoverOf.findLastIndex((first) => first <= number)];
+    const name = coversPack(slug);
+    const bytes = Buffer.alloc(byteLength[number]);
+    const descriptor = openSync(path.join(dir, name), 'r');
+    try {
+      readExactly(descriptor, bytes, 0, bytes.length, byteOffset[number], name);
+    } finally {
+      closeSync(descriptor);
+    }
+    return bytes.toString();
+  });
+  const { length } = records;
+  return writeWhole(dir, COVERS_RECENT, [
+    listHead(length),
+    records.join(RECORD_SEPARATOR),
+    listTail(length),
+  ]);
+}
+
+const TOP_PLATFORMS = 10;
+
+/** @returns the file, and what the manifest says of the records */
+export async function writeStats(
+  dir: string,
+  catalogue: Catalogue,
+  numbering: Numbering,
+  recent: readonly RecentCover[],
+  earlier?: EarlierGeneration,
+) {
+  const { platforms, covers, files } = catalogue;
+  const { firstGame, firstCover, firstCoverOf, itemOfGame, itemOfCover } = numbering;
+  let gamesWithCovers = 0;
+  for (let game = 0; game < itemOfGame.length; game++)
+    if (firstCover[game + 1] > firstCover[game]) gamesWithCovers++;
+  const regions = new Map<string | null, number>();
+  const types = new Map<string | null, number>();
+  const count = (counts: Map<string | null, number>, value: string | null, by: number) =>
+    counts.set(value, (counts.get(value) ?? 0) + by);
+  let coverFiles = files.count;
+  if (earlier !== undefined) {
+    const before = earlier.stats();
+    for (const { region = null, covers: number } of before.covers_by_region)
+      count(regions, region, number);
+    for (const { type = null, covers: number } of before.covers_by_type) count(types, type, number);
+    coverFiles += earlier.manifest.counts.cover_files;
+    for (const gone of coversNotKept(earlier)) {
+      count(regions, gone.region, -1);
+      count(types, gone.type, -1);
+      coverFiles -= gone.files;
+    }
+  }
+  for (let row = 0; row < covers.rows; row++) {
+    if (covers.game[row] === LEFT_OUT) continue;
+    count(regions, covers.regions[covers.region[row]] ?? null, 1);
+    count(types, covers.types[covers.type[row]] ?? null, 1);
+  }
+  const counts: Omit<Counts, 'left_out'> = {
+    platforms: platforms.length,
+    games: itemOfGame.length,
+    covers: itemOfCover.length,
+    cover_files: coverFiles,
+  };
+  const latestCoverAt = encodeTime(recent[0]?.[0] ?? Number.NaN);
+  const top = platforms
+    .map(({ slug, name }, platform) => ({
+      slug,
+      name,
+      games: firstGame[platform + 1] - firstGame[platform],
+      covers: firstCoverOf[platform + 1] - firstCoverOf[platform],
+    }))
+    // Of equal ones, the order of platforms stays: the sort is stable.
+    .sort((a, b) => b.covers - a.covers)
+    .slice(0, TOP_PLATFORMS);
+  const body = JSON.stringify({
+    ...counts,
+    games_with_covers: gamesWithCovers,
+    covers_by_region: byCount(regions).map(([region, number]) => ({ region, covers: number })),
+    covers_by_type: byCount(types).map(([type, number]) => ({ type, covers: number })),
+    top_platforms: top,
+    latest_cover_at: latestCoverAt,
+  });
+  return { file: await writeWhole(dir, STATS, [body]), counts, latestCoverAt };
+}
+
+/** The covers of the earlier generation whose games were read again, or are gone. */
+function* coversNotKept({ index, isKept, record }: EarlierGeneration): Generator<CoverStats> {
+  const { firstCover } = index.games;
+  for (const [game, kept] of isKept.entries()) {
+    if (kept === 1) continue;
+    for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {
+      const { region, type, files } = JSON.parse(record('covers', cover));
+      yield { region, type, files: files.length };
+    }
+  }
+}
+
+/** The most frequent value first. */
+function byCount(counts: ReadonlyMap<string | null, number>): [value: string | null, number][] {
+  return [...counts]
+    .filter(([, number]) => number > 0)
+    .sort(([a, left], [b, right]) => right - left || ((a ?? '\uffff') < (b ?? '\uffff') ? -1 : 1));
+}
+
+/** Whether a recent cover of the earlier run is still published as it was. */
+export function isKeptCover({ index, isKept }: EarlierGeneration, id: string): boolean {
+  const number = findById(index.covers, splitId(id) ?? [0, 0]);
+  if (number === undefined) return false;
+  const { firstCover } = index.games;
+  const game = firstIndex(1, firstCover.length, (at) => firstCover[at] > number) - 1;
+  return isKept[game] === 1;
+}

@@ -1,0 +1,281 @@
+/**
+ * Writes the words of all titles: `index/words.bin`, in which the proxy finds games, and the same words as
+ * `search.json`, which MiniSearch can load.
+ */
+
+import { encodeColumns } from '../../format/index/columns.ts';
+import { MOST_POSITIONS, type ReadingWords } from '../../format/index/reading-words.ts';
+import { equals, needsSlug, readingsOf } from '../../format/index/readings.ts';
+import { gameSlug } from '../../format/index/record-index.ts';
+import {
+  entriesAt,
+  LONGEST_ENDING,
+  type Postings,
+  textAt,
+  textCount,
+  wordColumns,
+} from '../../format/index/search-index.ts';
+import { isScriptWithoutSpaces, plainWordsOf } from '../../format/index/words.ts';
+import { MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { getOrAdd } from '../../program/get-or-add.ts';
+import type { EarlierGeneration } from '../changes/earlier-generation.ts';
+import type { Numbering } from '../order/numbering.ts';
+import { type Games, LEFT_OUT, type Platform } from '../read/catalogue.ts';
+import { writeWhole } from './file-writer.ts';
+import { encodeTexts, makePostings } from './indexes.ts';
+import { encodeMiniSearch } from './minisearch.ts';
+import { makeRecordWriter } from './records.ts';
+
+/** The alternative titles of the games that have some. */
+export interface Titles {
+  /** @param item of a game */
+  of(item: number): readonly string[];
+  /** Whether they are those of the earlier generation. */
+  readonly areSame: boolean;
+}
+
+/** Links both files if no title, path or alternative title has changed. */
+export async function writeWords(
+  dir: string,
+  platforms: readonly Platform[],
+  games: Games,
+  numbering: Numbering,
+  titles: Titles,
+  earlier?: EarlierGeneration,
+): Promise<ManifestFile[]> {
+  if (earlier !== undefined && numbering.isSame && titles.areSame) {
+    const words = earlier.link(dir, WORD_INDEX);
+    const miniSearch = words && earlier.link(dir, MINISEARCH);
+    if (words !== undefined && miniSearch !== undefined) return [words, miniSearch];
+  }
+  const { itemOfRank, earlierGames, numberOfGame, firstGame } = numbering;
+  const records = makeRecordWriter(games);
+  const slugAt = (item: number) =>
+    earlier !== undefined && item < earlierGames
+      ? gameSlug(earlier.index, item)
+      : records.slug(item - earlierGames);
+  const titleAt = (item: number) =>
+    earlier !== undefined && item < earlierGames
+      ? earlier.title(item)
+      : records.title(item - earlierGames);
+
+  const table = makeTextTable();
+  const known = titles.areSame ? earlier?.readings(table.numberOf) : undefined;
+  const earlierRank = (item: number): number => {
+    const number = item < earlierGames ? item : (numbering.twins[item - earlierGames] ?? LEFT_OUT);
+    return earlier?.index.games.rank[number] ?? LEFT_OUT;
+  };
+  const first = makeLists();
+  const further = makeLists();
+  const rankOfFurther: number[] = [];
+  const slugReadings: number[] = [];
+  for (const [rank, item] of itemOfRank.entries()) {
+    const before = known === undefined ? LEFT_OUT : earlierRank(item);
+    const { readings, endsWithSlug } =
+      (before === LEFT_OUT ? undefined : known?.(before)) ??
+      makeReadings(titleAt(item), () => slugAt(item), titles.of(item), table.numberOf);
+    readings.forEach((reading, at) => {
+      (at === 0 ? first : further).add(reading);
+      if (at > 0) rankOfFurther.push(rank);
+    });
+    if (endsWithSlug) slugReadings.push(itemOfRank.length + rankOfFurther.length - 1);
+  }
+  const { orderOf, sorted } = table.inOrder();
+  const words = joinLists(first, further, orderOf);
+  const repeatedWords: number[] = [];
+  const { postings, frequencies, positions, distinct } = invert(
+    sorted,
+    words,
+    (reading, position, word) => {
+      if (position < MOST_POSITIONS) repeatedWords.push(reading, position, word);
+    },
+  );
+  const columns = wordColumns({
+    words: postings,
+    endings: indexEndings(postings),
+    wordPositions: positions,
+    repeatedWords: Uint32Array.from(repeatedWords),
+    rankOfFurther: Uint32Array.from(rankOfFurther),
+    slugReadings: Uint32Array.from(slugReadings),
+    readingsByWords: sortReadings(words),
+  });
+  const platformOfGame = new Uint32Array(itemOfRank.length);
+  for (const [platform, from] of firstGame.entries()) platformOfGame.fill(platform, from);
+  const pathOf = (rank: number) => {
+    const item = itemOfRank[rank];
+    return `${platforms[platformOfGame[numberOfGame[item]]]?.slug}/${slugAt(item)}`;
+  };
+  return [
+    await writeWhole(dir, WORD_INDEX, encodeColumns(columns)),
+    await writeWhole(
+      dir,
+      MINISEARCH,
+      encodeMiniSearch(postings, frequencies, distinct.subarray(0, itemOfRank.length), pathOf),
+    ),
+  ];
+}
+
+/** The readings of a game: that of its title comes first, no other is empty, and no two are equal. */
+function makeReadings(
+  title: string,
+  slugOf: () => string,
+  alternatives: readonly string[],
+  numberOf: (word: string) => number,
+) {
+  const [first = [], ...others] = readingsOf(title);
+  const readings = [first];
+  const add = (reading: string[]): boolean => {
+    const isNew = reading.length > 0 && !readings.some((known) => equals(known, reading));
+    if (isNew) readings.push(reading);
+    return isNew;
+  };
+  for (const reading of others) add(reading);
+  for (const alternative of alternatives)
+    for (const reading of readingsOf(alternative)) add(reading);
+  const endsWithSlug = needsSlug(title) && add(plainWordsOf(slugOf()));
+  return { readings: readings.map((words) => words.map(numberOf)), endsWithSlug };
+}
+
+/** Numbers words in the order in which they first appear. */
+function makeTextTable() {
+  const numbers = new Map<string, number>();
+  return {
+    numberOf: (text: string) => getOrAdd(numbers, text, () => numbers.size),
+    /** The words in the order of their code units, and for each number its place in that order. */
+    inOrder() {
+      const texts = [...numbers.keys()].sort();
+      const orderOf = new Uint32Array(texts.length);
+      texts.forEach((text, order) => {
+        orderOf[numbers.get(text) ?? 0] = order;
+      });
+      return { sorted: encodeTexts(texts), orderOf };
+    },
+  };
+}
+
+interface Lists {
+  readonly numbers: number[];
+  readonly start: number[];
+  add(list: readonly number[]): void;
+}
+
+function makeLists(): Lists {
+  const numbers: number[] = [];
+  const start = [0];
+  return {
+    numbers,
+    start,
+    add(list) {
+      for (const number of list) numbers.push(number);
+      start.push(numbers.length);
+    },
+  };
+}
+
+/** The readings of both lists, one list after the other, with the words in their order. */
+function joinLists(one: Lists, other: Lists, orderOf: Uint32Array): ReadingWords {
+  const words = new Uint32Array(one.numbers.length + other.numbers.length);
+  one.numbers.forEach((number, at) => {
+    words[at] = orderOf[number];
+  });
+  other.numbers.forEach((number, at) => {
+    words[one.numbers.length + at] = orderOf[number];
+  });
+  const start = new Uint32Array(one.start.length + other.start.length - 1);
+  start.set(one.start);
+  for (let at = 1; at < other.start.length; at++)
+    start[one.start.length - 1 + at] = one.numbers.length + other.start[at];
+  return { words, start };
+}
+
+/** How often a reading has a word is counted up to this. */
+const MOST_COUNTED = 255;
+
+/**
+ * Makes postings: for each word, the readings that have it. Parallel to their entries: `frequencies`, how often
+ * the reading has the word; `positions`, where first, at most 255. `distinct`: how many words each reading has.
+ * @param onRepeat called for each further time that a reading has a word
+ */
+function invert(
+  sorted: Pick<Postings, 'text' | 'textStart'>,
+  { words, start }: ReadingWords,
+  onRepeat: (reading: number, position: number, word: number) => void,
+) {
+  const readings = start.length - 1;
+  // Counts each word of a reading once; the last reading that had a word tells whether it has it again.
+  const entriesStart = new Uint32Array(textCount(sorted) + 1);
+  const lastReading = new Uint32Array(textCount(sorted)).fill(LEFT_OUT);
+  for (let reading = 0; reading < readings; reading++) {
+    for (let at = start[reading]; at < start[reading + 1]; at++) {
+      if (lastReading[words[at]] === reading) continue;
+      lastReading[words[at]] = reading;
+      entriesStart[words[at] + 1]++;
+    }
+  }
+  for (let word = 0; word + 1 < entriesStart.length; word++)
+    entriesStart[word + 1] += entriesStart[word];
+  const pairs = entriesStart[entriesStart.length - 1];
+  const entries = new Uint32Array(pairs);
+  const frequencies = new Uint8Array(pairs);
+  const positions = new Uint8Array(pairs);
+  const distinct = new Uint16Array(readings);
+  const end = entriesStart.slice();
+  for (let reading = 0; reading < readings; reading++) {
+    for (let at = start[reading]; at < start[reading + 1]; at++) {
+      const word = words[at];
+      const position = at - start[reading];
+      const last = end[word] - 1;
+      if (last >= entriesStart[word] && entries[last] === reading) {
+        frequencies[last] = Math.min(frequencies[last] + 1, MOST_COUNTED);
+        onRepeat(reading, position, word);
+        continue;
+      }
+      const next = end[word]++;
+      entries[next] = reading;
+      frequencies[next] = 1;
+      positions[next] = Math.min(position, 255);
+      distinct[reading]++;
+    }
+  }
+  return { postings: { ...sorted, entries, entriesStart }, frequencies, positions, distinct };
+}
+
+/** The endings of the words in scripts without spaces, each with the readings that have it. */
+function indexEndings(words: Postings): Postings {
+  const readingsOfEnding = new Map<string, Set<number>>();
+  for (let word = 0; word < textCount(words); word++) {
+    const text = textAt(words, word);
+    if (!isScriptWithoutSpaces(text)) continue;
+    const characters = [...text];
+    // Every suffix that has at least two characters, cut to the longest ending.
+    for (let from = 0; from + 1 < characters.length; from++) {
+      const ending = characters.slice(from, from + LONGEST_ENDING).join('');
+      const readings = getOrAdd(readingsOfEnding, ending, () => new Set<number>());
+      for (const reading of entriesAt(words, word)) readings.add(reading);
+    }
+  }
+  return makePostings(
+    new Map(
+      Array.from(readingsOfEnding, ([ending, readings]) => [
+        ending,
+        [...readings].sort((a, b) => a - b),
+      ]),
+    ),
+  );
+}
+
+/** The numbers of all readings, ordered by their words; words without a position do not count. */
+function sortReadings({ words, start }: ReadingWords): Uint32Array {
+  const order = Uint32Array.from({ length: start.length - 1 }, (_, reading) => reading);
+  const ends = order.map((reading) =>
+    Math.min(start[reading + 1], start[reading] + MOST_POSITIONS),
+  );
+  const compare = (a: number, b: number) => {
+    let [i, j] = [start[a], start[b]];
+    for (; i < ends[a] && j < ends[b]; i++, j++)
+      if (words[i] !== words[j]) return words[i] - words[j];
+    return ends[a] - i - (ends[b] - j) || a - b;
+  };
+  return order.sort(compare);
+}
