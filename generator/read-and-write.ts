@@ -6,19 +6,17 @@ import { createHash } from 'node:crypto';
 import type { Database, Reader, SnapshotReader } from '../database/database.ts';
 import { type Optional, TIMED_TABLES } from '../database/schema.ts';
 import { type Id, textOfId } from '../format/index/ids.ts';
-import { findGame } from '../format/index/record-index.ts';
 import type { Settings } from '../format/manifest.ts';
 import type { Progress } from '../program/progress.ts';
 import { type EarlierGeneration, openEarlier } from './changes/earlier-generation.ts';
 import type { EarlierRun, RowsOfRun } from './changes/earlier-run.ts';
-import { type ChangedBlocks, findChanges, hashUnsettled } from './changes/find-changes.ts';
+import { type Changes, findChanges, hashUnsettled } from './changes/find-changes.ts';
 import {
   type AllFingerprints,
   chooseShift,
   type Fingerprints,
   GROUPS,
   type Group,
-  type LastCommits,
   readFingerprints,
   readLastCommits,
   rowsIn,
@@ -31,7 +29,6 @@ import {
   batches,
   checkTitles,
   isKeptBlock,
-  type Part,
   type Platforms,
   readCatalogue,
   readPlatforms,
@@ -75,35 +72,34 @@ const FEWEST_FOR_WORKER = 20_000;
 export async function readAndWrite(database: Database, options: ReadOptions): Promise<ReadResult> {
   const commits = await readLastCommits(database);
   return database.snapshot(async (reader) => {
-    const { report, progress, earlier, conditions } = options;
+    const { report, progress, earlier, hasGameTitles } = options;
     const readTable = makeReadTable(
       reader,
       report,
       (table, rows, share) => progress.advance(`reading ${table}`, rows, share),
-      conditions,
+      options.conditions,
     );
     const platforms = await readPlatforms(readTable);
-    const titleRows = options.hasGameTitles ? await readTitleRows(readTable) : undefined;
+    const titleRows = hasGameTitles ? await readTitleRows(readTable) : [];
+    const titles = hashOf(titleRows);
     const now = await readTime(reader);
-    const input: Input = {
-      reader,
-      readTable,
-      platforms,
-      titleRows,
-      titles: hashOf(titleRows),
-      commits,
-      now,
-    };
-    if (earlier === undefined) return readAll(input, options);
-    if (earlier.platforms !== platforms.asText) throw new Error('the platforms have changed');
-    const changes = await findChanges(reader, earlier, await readLastCommits(reader), now);
-    if (changes.blocks === undefined) throw new Error('too many rows have changed');
-    const { games, files } = changes.blocks;
-    if (games.size + files.size === 0 && input.titles === earlier.titles) {
-      reportUnchanged(earlier, report);
-      return { written: undefined, rows: undefined };
+    const changes = earlier && (await findChanges(reader, earlier, platforms.asText, now));
+    if (earlier !== undefined && changes !== undefined) {
+      setRows(report, changes.fingerprints);
+      if (changes.games.size + changes.files.size === 0 && titles === earlier.titles) {
+        reportUnchanged(earlier, report);
+        return { written: undefined, rows: undefined };
+      }
     }
-    return readBlocks(input, options, earlier, changes.blocks, changes.fingerprints);
+    const input = { reader, readTable, platforms, titleRows, changes, now };
+    const read = await readAndWriteRows(input, titles === earlier?.titles, options);
+    const { shifts, fingerprints, recent, written } = read;
+    const findings = report.blocks();
+    if (fingerprints === undefined || findings === undefined) return { written, rows: undefined };
+    const unsettled = await hashUnsettled(reader, fingerprints, shifts);
+    const { warnings } = written;
+    const known = { shifts, fingerprints, unsettled, commits, recent, findings, warnings };
+    return { written, rows: { ...known, platforms: platforms.asText, titles } };
   });
 }
 
@@ -111,14 +107,56 @@ interface Input {
   readonly reader: SnapshotReader;
   readonly readTable: ReadTable;
   readonly platforms: Platforms;
-  /** Undefined if the database has no alternative titles. */
-  readonly titleRows: readonly TitleRow[] | undefined;
-  /** The hash of these rows. */
-  readonly titles: string;
-  /** The last ones before the snapshot began. */
-  readonly commits: LastCommits;
+  readonly titleRows: readonly TitleRow[];
+  /** Undefined if all rows are read. */
+  readonly changes: Changes | undefined;
   /** The time of the database, in seconds since 1970. */
   readonly now: number;
+}
+
+async function readAndWriteRows(
+  { reader, readTable, platforms, titleRows, changes, now }: Input,
+  areTitlesSame: boolean,
+  options: ReadOptions,
+) {
+  const { report, settings, earlier, isTimed } = options;
+  const { shifts, games: count } = earlier ? { ...earlier, games: 0 } : await chooseShifts(reader);
+  const generation =
+    earlier && changes && openEarlier(earlier, (block) => changes.games.has(block));
+  try {
+    for (const [block, findings] of earlier?.findings ?? [])
+      if (changes && isKeptBlock(block, changes)) report.keep(block, findings);
+    const isLarge = generation === undefined && count >= FEWEST_FOR_WORKER;
+    const writer = makeGenerationWriter(
+      { dir: options.dir, settings, platforms: platforms.platforms, earlier: generation },
+      isLarge ? options.startWorker() : undefined,
+    );
+    const part = changes && generation && { ...changes, keptWithPath: generation.keptWithPath };
+    const source = { reader, readTable, report, shifts, platforms, settings, part };
+    const { covers, files } = await readCatalogue(source, {
+      gamesRead: writer.gamesRead,
+      async coversRead(games, covers) {
+        const isPublished = await findPublished(reader, games, generation, titleRows);
+        const of = checkTitles(titleRows, report, isPublished);
+        await writer.coversRead(games, covers, { of, areSame: areTitlesSame });
+      },
+    });
+    if (generation !== undefined && report.blocks() === undefined)
+      throw new Error('the fault of a row depends on all rows');
+    options.progress.step('writing packs');
+    const time = Date.now() / 1000;
+    const recent = findRecent(covers, time, generation && keptRecent(generation, earlier));
+    // The server computes the fingerprints while this program writes.
+    const [written, fingerprints] = await Promise.all([
+      writer.finish(files, recent.covers),
+      changes?.fingerprints ?? (isTimed ? readAllFingerprints(reader, shifts, now) : undefined),
+    ]);
+    report.addWarnings(written.warnings);
+    report.addWarnings(findFutureApprovals(recent.covers, time));
+    return { shifts, fingerprints, recent, written };
+  } finally {
+    generation?.close();
+  }
 }
 
 async function readTime(reader: Reader): Promise<number> {
@@ -126,16 +164,15 @@ async function readTime(reader: Reader): Promise<number> {
   return timeOf(time);
 }
 
-function hashOf(rows: readonly TitleRow[] | undefined): string {
+function hashOf(rows: readonly TitleRow[]): string {
   const sha256 = createHash('sha256');
-  for (const row of rows ?? []) sha256.update(JSON.stringify(row));
+  for (const row of rows) sha256.update(JSON.stringify(row));
   return sha256.digest('hex');
 }
 
 /** The report of a run that has nothing to write is that of the earlier run, with the warnings of today. */
 function reportUnchanged(earlier: EarlierRun, report: Report): void {
   for (const [block, findings] of earlier.findings) report.keep(block, findings);
-  setRows(report, earlier.fingerprints);
   report.addWarnings(earlier.warnings);
   report.addWarnings(findFutureApprovals(earlier.recent.covers, Date.now() / 1000));
 }
@@ -146,149 +183,6 @@ function setRows(report: Report, fingerprints: AllFingerprints): void {
     const rows = Object.values(fingerprints[table]).reduce((sum, text) => sum + rowsIn(text), 0);
     report.setRows(table, rows);
   }
-}
-
-async function readAll(input: Input, options: ReadOptions): Promise<ReadResult> {
-  const { reader, readTable, platforms, now } = input;
-  const { report, settings, isTimed } = options;
-  const { shifts, games: count } = await chooseShifts(reader);
-  const worker = count < FEWEST_FOR_WORKER ? undefined : options.startWorker();
-  const writer = makeGenerationWriter({
-    ...options,
-    platforms: platforms.platforms,
-    earlier: undefined,
-    worker,
-  });
-  const catalogue = await readCatalogue(
-    reader,
-    readTable,
-    report,
-    shifts,
-    platforms,
-    settings,
-    undefined,
-    {
-      gamesRead: writer.gamesRead,
-      coversRead(games, covers) {
-        const isPublished = publishedIn(games, () => undefined);
-        const titles = input.titleRows && checkTitles(input.titleRows, report, isPublished);
-        return writer.coversRead(games, covers, { of: titles ?? new Map(), areSame: false });
-      },
-    },
-  );
-  options.progress.step('writing packs');
-  const time = Date.now() / 1000;
-  const recent = findRecent(catalogue.covers, time);
-  // The server computes the fingerprints while this program writes.
-  const [written, fingerprints] = await Promise.all([
-    writer.finish(catalogue, recent.covers),
-    isTimed ? readAllFingerprints(reader, shifts, now) : undefined,
-  ]);
-  report.addWarnings(written.warnings);
-  report.addWarnings(findFutureApprovals(recent.covers, time));
-  const findings = report.blocks();
-  if (fingerprints === undefined || findings === undefined) return { written, rows: undefined };
-  const rows = await rowsFor(input, shifts, fingerprints, recent, findings, written);
-  return { written, rows };
-}
-
-async function readBlocks(
-  input: Input,
-  options: ReadOptions,
-  earlier: EarlierRun,
-  blocks: ChangedBlocks,
-  fingerprints: AllFingerprints,
-): Promise<ReadResult> {
-  const { reader, readTable, platforms } = input;
-  const { report, settings } = options;
-  const { shifts } = earlier;
-  const generation = openEarlier(
-    earlier.dir,
-    earlier.manifest,
-    (block) => blocks.games.has(block),
-    shifts.game,
-  );
-  try {
-    for (const [block, findings] of earlier.findings)
-      if (isKeptBlock(block, blocks)) report.keep(block, findings);
-    const writer = makeGenerationWriter({
-      ...options,
-      platforms: platforms.platforms,
-      earlier: generation,
-      worker: undefined,
-    });
-    const part: Part = {
-      blocks,
-      fingerprints,
-      keptWithPath(platform, slug) {
-        const game = findGame(generation.index, platform, slug);
-        if (game === undefined || generation.isKept[game] === 0) return undefined;
-        const { high, low } = generation.ids();
-        return [high[game], low[game]];
-      },
-    };
-    const catalogue = await readCatalogue(
-      reader,
-      readTable,
-      report,
-      shifts,
-      platforms,
-      settings,
-      part,
-      {
-        gamesRead: writer.gamesRead,
-        async coversRead(games, covers) {
-          const isPublished = await publishedAmong(
-            reader,
-            games,
-            generation,
-            input.titleRows ?? [],
-          );
-          const titles = input.titleRows && checkTitles(input.titleRows, report, isPublished);
-          await writer.coversRead(games, covers, {
-            of: titles ?? new Map(),
-            areSame: input.titles === earlier.titles,
-          });
-        },
-      },
-    );
-    setRows(report, fingerprints);
-    const kept = earlier.recent.covers.filter(([, id]) => isKeptCover(generation, id));
-    const time = Date.now() / 1000;
-    const recent = findRecent(catalogue.covers, time, { covers: kept, end: earlier.recent.end });
-    const findings = report.blocks();
-    if (findings === undefined) throw new Error('the fault of a row depends on all rows');
-    options.progress.step('writing packs');
-    const written = await writer.finish(catalogue, recent.covers);
-    report.addWarnings(written.warnings);
-    report.addWarnings(findFutureApprovals(recent.covers, time));
-    return { written, rows: await rowsFor(input, shifts, fingerprints, recent, findings, written) };
-  } finally {
-    generation.close();
-  }
-}
-
-/** What the next run needs to know of this one. */
-async function rowsFor(
-  { reader, commits, platforms, titles }: Input,
-  shifts: Shifts,
-  fingerprints: AllFingerprints,
-  recent: RecentCovers,
-  findings: RowsOfRun['findings'],
-  { warnings }: Written,
-): Promise<RowsOfRun> {
-  const unsettled = await hashUnsettled(reader, fingerprints, shifts);
-  return {
-    shifts,
-    fingerprints,
-    unsettled,
-    commits,
-    platforms: platforms.asText,
-    titles,
-    recent,
-    findings,
-    warnings,
-  };
 }
 
 /** The shifts of the blocks of this run and the next ones, and how many games there are. */
@@ -313,39 +207,45 @@ async function readAllFingerprints(
   return found as AllFingerprints;
 }
 
-/** @returns a function that tells whether a game is published; undefined if it does not exist */
-function publishedIn(games: Games, ofOthers: (id: Id) => boolean | undefined) {
+const IDS_PER_QUERY = 1_000;
+
+/**
+ * @param generation from which the games come that were not read
+ * @returns a function that tells whether a game is published; undefined if it does not exist
+ */
+async function findPublished(
+  reader: Reader,
+  games: Games,
+  generation: EarlierGeneration | undefined,
+  titleRows: readonly TitleRow[],
+) {
+  const leftOut = new Set<string>();
   let last = 0;
-  return (id: Id): boolean | undefined => {
+  const isPublished = (id: Id): boolean | undefined => {
     const row = findId(games.ids, games.rows, id, last);
-    if (row < 0) return ofOthers(id);
+    if (row < 0) {
+      if (generation?.keptGame(id) !== undefined) return true;
+      return leftOut.has(textOfId(id)) ? false : undefined;
+    }
     last = row;
     return games.platform[row] !== LEFT_OUT;
   };
-}
-
-const IDS_PER_QUERY = 1_000;
-
-/** As {@link publishedIn}, if only a part of the games was read. A game that was left out earlier is in no index. */
-async function publishedAmong(
-  reader: Reader,
-  games: Games,
-  { keptGame }: EarlierGeneration,
-  titleRows: readonly TitleRow[],
-) {
-  const isPublished = publishedIn(games, (id) => keptGame(id) !== undefined || undefined);
+  if (generation === undefined) return isPublished;
+  // The index of the generation does not have the games that the earlier run left out.
   const unknown = new Set<string>();
   for (const [game] of titleRows) {
     const id = readId(game);
     if (id !== undefined && isPublished(id) === undefined) unknown.add(textOfId(id));
   }
-  const leftOut = new Set<string>();
   for (const ids of batches([...unknown], IDS_PER_QUERY)) {
     const found = await reader.rows(`SELECT id FROM games WHERE id IN (${ids.join(',')})`);
     for (const [id] of found) leftOut.add(String(id));
   }
-  return publishedIn(games, (id) => {
-    if (keptGame(id) !== undefined) return true;
-    return leftOut.has(textOfId(id)) ? false : undefined;
-  });
+  return isPublished;
+}
+
+/** The recent covers of the earlier run that are still published as they were. */
+function keptRecent(generation: EarlierGeneration, earlier: EarlierRun | undefined): RecentCovers {
+  const { covers = [], end } = earlier?.recent ?? {};
+  return { covers: covers.filter(([, id]) => isKeptCover(generation, id)), end };
 }

@@ -9,12 +9,7 @@ import { hashBytes } from '../../format/content-hash.ts';
 import { openColumns } from '../../format/index/columns.ts';
 import { findById, type Id, idAt } from '../../format/index/ids.ts';
 import { MOST_POSITIONS, makeReadingWords } from '../../format/index/reading-words.ts';
-import {
-  findGame,
-  openRecordIndex,
-  platformOf,
-  type RecordIndex,
-} from '../../format/index/record-index.ts';
+import { findGame, openRecordIndex, platformOf } from '../../format/index/record-index.ts';
 import {
   type FilterIndex,
   openFilterIndex,
@@ -24,13 +19,15 @@ import {
   type WordIndex,
 } from '../../format/index/search-index.ts';
 import { coversPack, FILTER_INDEX, gamesPack, STATS, WORD_INDEX } from '../../format/layout.ts';
-import type { Manifest, ManifestFile } from '../../format/manifest.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
 import { readChecked } from '../../store/files/checked-files.ts';
 import { hasModes, modesIn } from '../../store/files/file-modes.ts';
 import { readExactly } from '../../store/files/read-exactly.ts';
+import type { GameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
 import { titleOf } from '../write/records.ts';
+import type { EarlierRun } from './earlier-run.ts';
 import { blockOf } from './fingerprints.ts';
 
 /** What `stats.json` and the records say of covers. */
@@ -38,31 +35,6 @@ export interface CoverStats {
   readonly region: string | null;
   readonly type: string | null;
   readonly files: number;
-}
-
-export interface EarlierGeneration {
-  readonly dir: string;
-  readonly manifest: Manifest;
-  readonly index: RecordIndex;
-  /** For each game: 1 if it was not read, so that its records are copied; otherwise 0. */
-  readonly isKept: Uint8Array;
-  /** Read when they are first needed. */
-  filters(): FilterIndex;
-  /** The number of the game with an id; undefined if there is none, or if it was read. */
-  keptGame(id: Id): number | undefined;
-  /** The id of each game. */
-  ids(): { readonly high: Uint32Array; readonly low: Uint32Array };
-  /** The record of a game or cover. @throws Error if it is damaged */
-  record(kind: 'games' | 'covers', number: number): string;
-  title(game: number): string;
-  /** The whole content of a file. @throws Error if it is damaged */
-  read(name: string): Buffer;
-  /** Links a file into a new generation. @returns undefined if the file must be written */
-  link(dir: string, name: string): ManifestFile | undefined;
-  stats(): { readonly covers_by_region: CoverCount[]; readonly covers_by_type: CoverCount[] };
-  /** @returns the readings of the game with a rank, as numbers from `numberOf`, or undefined if they must be made */
-  readings(numberOf: (word: string) => number): (rank: number) => EarlierReadings | undefined;
-  close(): void;
 }
 
 interface CoverCount {
@@ -77,13 +49,13 @@ export interface EarlierReadings {
   readonly endsWithSlug: boolean;
 }
 
+export type EarlierGeneration = ReturnType<typeof openEarlier>;
+
 /** @param isRead whether the games of a block are read again @throws Error if the generation is damaged */
 export function openEarlier(
-  dir: string,
-  manifest: Manifest,
+  { dir, manifest, shifts: { game: gameShift } }: EarlierRun,
   isRead: (block: string) => boolean,
-  gameShift: number,
-): EarlierGeneration {
+) {
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   const fileOf = (name: string) => {
     const file = files.get(name);
@@ -106,6 +78,7 @@ export function openEarlier(
   });
 
   const open = new Map<string, number>();
+  /** The record of a game or cover. @throws Error if it is damaged */
   function record(kind: 'games' | 'covers', number: number): string {
     const { byteOffset, byteLength, hash } = index[kind];
     const first = kind === 'games' ? 'first_game' : 'first_cover';
@@ -126,15 +99,25 @@ export function openEarlier(
     dir,
     manifest,
     index,
+    /** For each game: 1 if it was not read, so that its records are copied; otherwise 0. */
     isKept,
     filters() {
       filters ??= openFilterIndex(openColumns(read(FILTER_INDEX), FILTER_INDEX));
       return filters;
     },
-    keptGame(id) {
+    /** The number of the game with an id; undefined if there is none, or if it was read. */
+    keptGame(id: Id): number | undefined {
       const number = findById(games, id);
       return number !== undefined && isKept[number] === 1 ? number : undefined;
     },
+    /** The id of the game that was published with a path, and was not read; undefined if there is none. */
+    keptWithPath(platform: number, slug: string): Id | undefined {
+      const game = findGame(index, platform, slug);
+      return game === undefined || isKept[game] === 0
+        ? undefined
+        : idAt(games, games.numberOfId.indexOf(game));
+    },
+    /** The id of each game. */
     ids() {
       const [high, low] = [new Uint32Array(isKept.length), new Uint32Array(isKept.length)];
       games.numberOfId.forEach((number, at) => {
@@ -143,9 +126,11 @@ export function openEarlier(
       return { high, low };
     },
     record,
-    title: (game) => titleOf(record('games', game)),
+    title: (game: number) => titleOf(record('games', game)),
+    /** The whole content of a file. @throws Error if it is damaged */
     read,
-    link(target, name) {
+    /** Links a file into a new generation. @returns undefined if the file must be written */
+    link(target: string, name: string): ManifestFile | undefined {
       const [source, link] = [path.join(dir, name), path.join(target, name)];
       try {
         // The link has the permissions of the old file, which may be wrong for this generation.
@@ -157,10 +142,13 @@ export function openEarlier(
         return undefined;
       }
     },
-    stats: () => JSON.parse(read(STATS).toString()),
-    readings(numberOf) {
+    stats: (): { covers_by_region: CoverCount[]; covers_by_type: CoverCount[] } =>
+      JSON.parse(read(STATS).toString()),
+    /** @returns the readings of a game, as numbers from `numberOf`, or undefined if they must be made */
+    readings(numberOf: (word: string) => number) {
       const words = openWordIndex(openColumns(read(WORD_INDEX), WORD_INDEX));
-      return openReadings({ ...words, games: isKept.length }, numberOf);
+      const readings = openReadings({ ...words, games: isKept.length }, numberOf);
+      return (game: number) => readings(games.rank[game]);
     },
     close() {
       for (const descriptor of open.values()) closeSync(descriptor);
@@ -203,16 +191,14 @@ function openReadings(
  */
 export function twinOf(
   { index, isKept, title }: EarlierGeneration,
-  platform: number,
-  slug: string,
-  id: Id,
-  freshTitle: string,
+  item: number,
+  items: GameItems,
 ): number {
-  const number = findGame(index, platform, slug);
+  const number = findGame(index, items.platform(item), items.slug(item));
   const isTwin =
     number !== undefined &&
     isKept[number] === 0 &&
-    findById(index.games, id) === number &&
-    title(number) === freshTitle;
+    findById(index.games, items.id(item)) === number &&
+    title(number) === items.title(item);
   return isTwin ? number : LEFT_OUT;
 }

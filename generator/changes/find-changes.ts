@@ -12,23 +12,18 @@ import {
   type Group,
   hadNoCommit,
   hashRows,
-  type LastCommits,
   rangesOf,
   readFingerprints,
+  readLastCommits,
   rowsIn,
   unsettledBlocks,
 } from './fingerprints.ts';
 
-/** The blocks that a run must read. */
-export interface ChangedBlocks {
-  readonly games: Set<string>;
+/** The blocks that a run must read, and all fingerprints now. */
+export interface Changes {
+  readonly games: ReadonlySet<string>;
   /** The blocks of files in which a file, or a cover with files, may be new or gone. */
   readonly files: ReadonlySet<string>;
-}
-
-export interface Changes {
-  /** Undefined if all rows must be read, because too many have changed. */
-  readonly blocks: ChangedBlocks | undefined;
   readonly fingerprints: AllFingerprints;
 }
 
@@ -42,14 +37,20 @@ const COLUMNS: Readonly<Record<Exclude<Group, 'cover_ids'>, string>> = {
   cover_files: FILE_COLUMNS,
 };
 
-/** @param now the time of the database, in seconds since 1970 */
+/**
+ * @param platforms all platforms, as a text to compare
+ * @param now the time of the database, in seconds since 1970
+ * @throws Error if so much has changed that all rows must be read
+ */
 export async function findChanges(
   reader: SnapshotReader,
   earlier: EarlierRun,
-  commits: LastCommits,
+  platforms: string,
   now: number,
 ): Promise<Changes> {
+  if (platforms !== earlier.platforms) throw new Error('the platforms have changed');
   const { shifts } = earlier;
+  const commits = await readLastCommits(reader);
   const fingerprints: Partial<Record<Group, Fingerprints>> = {};
   const changed: Partial<Record<Group, readonly string[]>> = {};
   for (const group of GROUPS) {
@@ -68,27 +69,24 @@ export async function findChanges(
   }
   const { games = [], covers = [], cover_files = [], cover_ids = [] } = changed;
   const all = fingerprints as AllFingerprints;
-  const blocks = {
-    games: new Set([...games, ...covers]),
-    files: new Set([...cover_files, ...cover_ids]),
-  };
+  const blocks = new Set([...games, ...covers]);
+  const files = new Set([...cover_files, ...cover_ids]);
   for (const condition of rangesOf('cover_ids', cover_files, shifts)) {
     const found = await reader.rows(`SELECT DISTINCT game_id FROM covers WHERE ${condition}`);
     for (const [game] of found) {
       const id = splitId(String(game));
-      if (id !== undefined) blocks.games.add(blockOf(id, shifts.game));
+      if (id !== undefined) blocks.add(blockOf(id, shifts.game));
     }
   }
-  if (blocks.games.size + blocks.files.size > 0) {
-    for (const block of earlier.dependentBlocks) blocks.games.add(block);
-  }
+  if (blocks.size + files.size > 0) for (const block of earlier.dependentBlocks) blocks.add(block);
   const rows = (list: Iterable<string>) => {
     let sum = 0;
     for (const block of list) sum += rowsIn(all.games[block]);
     return sum;
   };
   const most = Math.max(FEWEST_GAMES_READ, rows(Object.keys(all.games)) * LARGEST_SHARE_READ);
-  return { blocks: rows(blocks.games) > most ? undefined : blocks, fingerprints: all };
+  if (rows(blocks) > most) throw new Error('too many rows have changed');
+  return { games: blocks, files, fingerprints: all };
 }
 
 /** Whether the rows of blocks whose times do not tell are those of the earlier run. */

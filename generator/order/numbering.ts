@@ -2,19 +2,18 @@
  * Numbers games and covers in the order of publication: games by platform, then title; covers in the order of
  * their games, then by region, type and id.
  *
- * A "row" is the index of a game or cover that was read, in the order of ids. An "item" is one of those that
- * are published: first the games (or covers) of the earlier generation by their earlier numbers, of which some
- * are kept, then the rows. If all rows were read, items are rows. A "number" is an index in the order of
- * publication, and a "rank" an index in title order over all platforms.
+ * A "row" is the index of a game or cover that was read, in the order of ids, and an "item" one of those that are
+ * published (`items.ts`). A "number" is an index in the order of publication, and a "rank" an index in title
+ * order over all platforms.
  */
 
-import { compareIds, type Id } from '../../format/index/ids.ts';
+import { compareIds } from '../../format/index/ids.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import { twinOf } from '../changes/earlier-generation.ts';
 import { type Covers, type Games, LEFT_OUT, type Platform } from '../read/catalogue.ts';
-import { makeRecordWriter } from '../write/records.ts';
+import { makeGameItems } from './items.ts';
 import { makeCollator, merge, orderTitles } from './title-order.ts';
 
 export interface GameOrder {
@@ -51,57 +50,38 @@ export interface Numbering extends GameOrder {
 export function orderGames(
   platforms: readonly Platform[],
   games: Games,
-  earlier: EarlierGeneration | undefined,
+  earlier?: EarlierGeneration,
 ): GameOrder {
-  const { title, slug } = makeRecordWriter(games);
+  const items = makeGameItems(games, earlier);
+  const earlierGames = earlier?.isKept.length ?? 0;
   const slugOrder = orderOf(
-    platforms.map((platform) => platform.slug),
+    platforms.map(({ slug }) => slug),
     (a, b) => (a < b ? -1 : 1),
   );
+  const tieOrder = (a: number, b: number) =>
+    slugOrder[items.platform(a)] - slugOrder[items.platform(b)] ||
+    compareIds(items.id(a), items.id(b));
   const rows = publishedRows(games.platform, games.rows);
-  const idOf = (row: number): Id => [games.ids.high[row], games.ids.low[row]];
-  const twins = new Uint32Array(earlier === undefined ? 0 : games.rows).fill(LEFT_OUT);
-  if (earlier !== undefined) {
-    for (const row of rows)
-      twins[row] = twinOf(earlier, games.platform[row], slug(row), idOf(row), title(row));
-  }
-  const others = earlier === undefined ? rows : rows.filter((row) => twins[row] === LEFT_OUT);
-  const sorted = orderTitles(
+  const twins = new Uint32Array(games.rows).fill(LEFT_OUT);
+  if (earlier !== undefined)
+    for (const row of rows) twins[row] = twinOf(earlier, earlierGames + row, items);
+  const others = rows.filter((row) => twins[row] === LEFT_OUT).map((row) => earlierGames + row);
+  const fresh = orderTitles(
     others.length,
-    (at) => title(others[at]),
-    (a, b) =>
-      slugOrder[games.platform[others[a]]] - slugOrder[games.platform[others[b]]] ||
-      others[a] - others[b],
-  );
+    (at) => items.title(others[at]),
+    (a, b) => tieOrder(others[a], others[b]),
+  ).map((at) => others[at]);
   if (earlier === undefined) {
-    const itemOfRank = sharedZeros(Uint32Array, others.length);
-    sorted.forEach((at, rank) => {
-      itemOfRank[rank] = others[at];
-    });
-    return { earlierGames: 0, itemOfRank, twins, isSame: false };
+    return { earlierGames, itemOfRank: shared(fresh), twins, isSame: false };
   }
-  const earlierGames = earlier.isKept.length;
   const known = knownOrder(earlier, twins);
-  if (others.length === 0) {
-    return {
-      earlierGames,
-      itemOfRank: shared(known),
-      twins,
-      isSame: known.length === earlierGames,
-    };
-  }
-  const { platformOf, titleAt, idAt } = describeItems(earlier, games);
+  const titles = new Map<number, string>();
+  const titleOf = (item: number) => getOrAdd(titles, item, () => items.title(item));
   const collator = makeCollator();
-  const fresh = sorted.map((at) => earlierGames + others[at]);
-  const itemOfRank = merge(
-    known,
-    fresh,
-    (a, b) =>
-      collator.compare(titleAt(a), titleAt(b)) ||
-      slugOrder[platformOf(a)] - slugOrder[platformOf(b)] ||
-      compareIds(idAt(a), idAt(b)),
-  );
-  return { earlierGames, itemOfRank: shared(itemOfRank), twins, isSame: false };
+  const compare = (a: number, b: number) =>
+    collator.compare(titleOf(a), titleOf(b)) || tieOrder(a, b);
+  const isSame = fresh.length === 0 && known.length === earlierGames;
+  return { earlierGames, itemOfRank: shared(merge(known, fresh, compare)), twins, isSame };
 }
 
 /** The items of the games whose order is that of the earlier generation. */
@@ -118,32 +98,6 @@ function knownOrder({ index, isKept }: EarlierGeneration, twins: Uint32Array): U
   return items.filter((item) => item !== LEFT_OUT);
 }
 
-/** The platform, title and id of each item. */
-function describeItems(earlier: EarlierGeneration, games: Games) {
-  const { title } = makeRecordWriter(games);
-  const first = earlier.isKept.length;
-  const platforms = earlierPlatforms(earlier);
-  const ids = earlier.ids();
-  const titles = new Map<number, string>();
-  return {
-    platformOf: (item: number) => (item < first ? platforms[item] : games.platform[item - first]),
-    titleAt: (item: number) =>
-      getOrAdd(titles, item, () => (item < first ? earlier.title(item) : title(item - first))),
-    idAt: (item: number): Id =>
-      item < first
-        ? [ids.high[item], ids.low[item]]
-        : [games.ids.high[item - first], games.ids.low[item - first]],
-  };
-}
-
-/** For each game of the earlier generation, its platform. */
-function earlierPlatforms({ index, isKept }: EarlierGeneration): Uint32Array {
-  const platformOf = new Uint32Array(isKept.length);
-  for (const [platform, { first_game, games }] of index.platforms.entries())
-    platformOf.fill(platform, first_game, first_game + games);
-  return platformOf;
-}
-
 export function numberRecords(
   platforms: readonly Platform[],
   games: Games,
@@ -152,12 +106,8 @@ export function numberRecords(
   earlier: EarlierGeneration | undefined,
 ): Numbering {
   const { earlierGames, itemOfRank } = order;
-  const ofEarlier = earlier && earlierPlatforms(earlier);
-  const platformOf = itemOfRank.map((item) =>
-    ofEarlier !== undefined && item < earlierGames
-      ? ofEarlier[item]
-      : games.platform[item - earlierGames],
-  );
+  const { platform: platformAt } = makeGameItems(games, earlier);
+  const platformOf = itemOfRank.map(platformAt);
   const firstGame = startsOf(platformOf, platforms.length);
   const nextGame = firstGame.slice();
   const itemOfGame = sharedZeros(Uint32Array, itemOfRank.length);

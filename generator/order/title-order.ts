@@ -21,7 +21,6 @@ export function makeCollator(): Intl.Collator {
 }
 
 /**
- * Sorts titles, which are read one at a time: a million strings would take most of the memory of a run.
  * @param titles how many titles there are
  * @param titleAt returns the title at an index
  * @param tieOrder compares two equal titles, given by index; returns a negative or positive number
@@ -33,28 +32,23 @@ export function orderTitles(
   tieOrder: (a: number, b: number) => number,
 ): Uint32Array {
   const collator = makeCollator();
-  const keys = makeKeys(collator, titles);
+  const keyOf = makeKeys(collator);
+  const keys: string[] = [];
   const simple = new Uint32Array(titles);
   let simpleTitles = 0;
-  const others: number[] = [];
-  // The collator compares each of these titles many times.
-  const otherTitles = new Map<number, string>();
+  const others = new Map<number, string>();
   for (let index = 0; index < titles; index++) {
     const title = titleAt(index);
-    if (keys.add(index, title)) {
-      simple[simpleTitles++] = index;
-      continue;
-    }
-    others.push(index);
-    otherTitles.set(index, title);
+    const key = keyOf(title);
+    keys.push(key ?? '');
+    if (key === undefined) others.set(index, title);
+    else simple[simpleTitles++] = index;
   }
   const sorted = simple.subarray(0, simpleTitles);
-  sorted.sort((a, b) => keys.compare(a, b) || tieOrder(a, b));
-  const textOf = (index: number) => otherTitles.get(index) ?? titleAt(index);
+  sorted.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : tieOrder(a, b)));
   const compare = (a: number, b: number) =>
-    collator.compare(textOf(a), textOf(b)) || tieOrder(a, b);
-  others.sort(compare);
-  return merge(sorted, others, compare);
+    collator.compare(others.get(a) ?? titleAt(a), others.get(b) ?? titleAt(b)) || tieOrder(a, b);
+  return merge(sorted, [...others.keys()].sort(compare), compare);
 }
 
 /** Merges two lists that `compare` has sorted; no two entries are equal. */
@@ -75,85 +69,36 @@ export function merge(
   return merged;
 }
 
-interface Keys {
-  /** Adds the key of a title. Indexes must ascend. @returns false if the title has no key */
-  add(index: number, title: string): boolean;
-  /** Compares two keys: the order of their titles. */
-  compare(a: number, b: number): number;
-}
-
-const BYTES_PER_TITLE = 32;
-/** The first bytes of a key, which are kept as two numbers: comparing these settles most comparisons. */
-const PREFIX_BYTES = 8;
-
 /**
- * Makes keys whose bytes have the same order as the titles in the collator. No byte is 0.
- * @param titles how many titles there are
+ * @returns a function that makes keys whose code units have the same order as the titles in the collator;
+ * undefined for a title that has none
  */
-function makeKeys(collator: Intl.Collator, titles: number): Keys {
+function makeKeys(collator: Intl.Collator): (title: string) => string | undefined {
   const weights = weighAscii(collator);
   const digitWeight = weights[ZERO];
-  // Where the key of each title starts in `bytes`, and where it ends.
-  const start = new Uint32Array(titles);
-  const end = new Uint32Array(titles);
-  const high = new Uint32Array(titles);
-  const low = new Uint32Array(titles);
-  let bytes = Buffer.allocUnsafeSlow(titles * BYTES_PER_TITLE + PREFIX_BYTES);
-  let used = 0;
-
-  /** Writes the key of a title. @returns the position after it, or -1 if there is none */
-  function put(title: string): number {
-    let at = used;
+  let bytes = Buffer.alloc(1024);
+  return (title) => {
+    // A digit takes three bytes at most, and any other character one.
+    if (title.length * 3 > bytes.length) bytes = Buffer.alloc(title.length * 6);
+    let end = 0;
     for (let i = 0; i < title.length; i++) {
       const code = title.charCodeAt(i);
-      if (code < FIRST_PRINTABLE || code > LAST_PRINTABLE) return -1;
-      if (code < ZERO || code > NINE) {
-        bytes[at++] = weights[code];
+      if (code < FIRST_PRINTABLE || code > LAST_PRINTABLE) return undefined;
+      if (!isDigit(code)) {
+        bytes[end++] = weights[code];
         continue;
       }
       // The key of a number: the weight of digits, how many digits it has without leading zeros, and these
       // digits. The count precedes the digits, since a number with more digits is larger.
       let from = i;
       while (i + 1 < title.length && isDigit(title.charCodeAt(i + 1))) i++;
-      if (i + 1 - from > LONGEST_DIGIT_RUN) return -1;
+      if (i + 1 - from > LONGEST_DIGIT_RUN) return undefined;
       while (from < i && title.charCodeAt(from) === ZERO) from++;
-      bytes[at++] = digitWeight;
-      bytes[at++] = i + 1 - from;
-      for (; from <= i; from++) bytes[at++] = title.charCodeAt(from);
+      bytes[end++] = digitWeight;
+      bytes[end++] = i + 1 - from;
+      for (; from <= i; from++) bytes[end++] = title.charCodeAt(from);
     }
-    return at;
-  }
-
-  return {
-    add(index, title) {
-      // A digit takes three bytes at most, and any other character one.
-      const most = used + title.length * 3 + PREFIX_BYTES;
-      if (most > bytes.length) {
-        const larger = Buffer.allocUnsafeSlow(Math.max(most, bytes.length * 2));
-        larger.set(bytes);
-        bytes = larger;
-      }
-      const keyEnd = put(title);
-      if (keyEnd < 0) return false;
-      bytes.fill(0, keyEnd, keyEnd + PREFIX_BYTES);
-      start[index] = used;
-      end[index] = keyEnd;
-      high[index] = bytes.readUInt32BE(used);
-      low[index] = bytes.readUInt32BE(used + 4);
-      used = keyEnd;
-      return true;
-    },
-    compare(a, b) {
-      const difference = high[a] - high[b] || low[a] - low[b];
-      if (difference !== 0) return difference;
-      let i = start[a] + PREFIX_BYTES;
-      let j = start[b] + PREFIX_BYTES;
-      while (i < end[a] && j < end[b]) {
-        const order = bytes[i++] - bytes[j++];
-        if (order !== 0) return order;
-      }
-      return end[a] - start[a] - (end[b] - start[b]);
-    },
+    return bytes.toString('latin1', 0, end);
   };
 }
 

@@ -64,13 +64,6 @@ export interface RecordTexts {
   readonly length: Uint32Array;
 }
 
-export interface Catalogue {
-  readonly platforms: readonly Platform[];
-  readonly games: Games;
-  readonly covers: Covers;
-  readonly files: Files;
-}
-
 /** Texts in large blocks of memory. No text spans two blocks. */
 export type Texts = readonly SharedArrayBuffer[];
 
@@ -78,38 +71,30 @@ const BLOCK_BYTES = 4 * 1024 * 1024;
 /** A position is the index of a block times this, plus the position in the block. */
 const POSITIONS_PER_BLOCK = 2 ** 32;
 
-/** Adds texts. The caller reserves bytes, writes into `buffer` from `at` on, and then advances `at`. */
-export interface TextWriter {
-  readonly texts: Texts;
-  readonly buffer: Buffer;
-  at: number;
-  /** Makes room for a text. It may replace `buffer` and `at`. @returns the position of the text */
-  reserve(bytes: number): number;
-}
-
-export function makeTextWriter(): TextWriter {
+/** @returns `texts`, and a function that adds a text for a row of `target` */
+export function makeTexts() {
   const texts: SharedArrayBuffer[] = [];
   let buffer: Buffer = Buffer.alloc(0);
-  const writer = {
+  let end = 0;
+  return {
     texts,
-    get buffer() {
-      return buffer;
-    },
-    at: 0,
-    reserve(bytes: number) {
-      if (writer.at + bytes > buffer.length) {
-        const block = new SharedArrayBuffer(Math.max(bytes, BLOCK_BYTES));
+    add({ position, length }: Omit<RecordTexts, 'texts'>, row: number, text: string): void {
+      // UTF-8 takes at most three bytes per code unit.
+      const most = text.length * 3;
+      if (end + most > buffer.length) {
+        const block = new SharedArrayBuffer(Math.max(most, BLOCK_BYTES));
         texts.push(block);
         buffer = Buffer.from(block);
-        writer.at = 0;
+        end = 0;
       }
-      return (texts.length - 1) * POSITIONS_PER_BLOCK + writer.at;
+      position[row] = (texts.length - 1) * POSITIONS_PER_BLOCK + end;
+      length[row] = buffer.write(text, end);
+      end += length[row];
     },
   };
-  return writer;
 }
 
-/** @returns a function that returns the block with a position, and the index in it */
+/** @returns functions that return the block with a position, and the index in it */
 export function openTexts(texts: Texts) {
   const buffers = texts.map((block) => Buffer.from(block));
   return {

@@ -3,7 +3,6 @@
  */
 import { firstIndexNear } from '../../format/index/first-index.ts';
 import { evenlySpaced, type Id, splitId, textOfId } from '../../format/index/ids.ts';
-import { putAscii, putInteger } from '../write/json-bytes.ts';
 
 /** A column of unsigned 64-bit ids, as their upper and lower halves. */
 export interface Ids {
@@ -35,14 +34,6 @@ export function findId({ high, low }: Ids, rows: number, id: Id, guess: number):
   const near = evenlySpaced(idOf(0), idOf(rows - 1), rows, id);
   const row = firstIndexNear(near, 0, rows, (at) => compareAt(at) >= 0);
   return row < rows && compareAt(row) === 0 ? row : -1;
-}
-
-/** Writes the id of a row in decimal. @returns the position after it */
-export function putId(target: Uint8Array, at: number, { high, low }: Ids, row: number): number {
-  const upper = high[row];
-  const lower = low[row];
-  if (upper === 0) return putInteger(target, at, lower);
-  return putAscii(target, at, textOfId([upper, lower]));
 }
 
 /** An id as a database returns it: a number, or its decimal digits if it is beyond 2^53. */

@@ -7,20 +7,20 @@ import type { Reader, Row, Value } from '../../database/database.ts';
 import { compareIds, type Id, textOfId } from '../../format/index/ids.ts';
 import type { Settings } from '../../format/manifest.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
-import type { ChangedBlocks } from '../changes/find-changes.ts';
-import {
-  type AllFingerprints,
-  blockOf,
-  rangesOf,
-  rowsIn,
-  type Shifts,
-} from '../changes/fingerprints.ts';
+import type { EarlierGeneration } from '../changes/earlier-generation.ts';
+import type { Changes } from '../changes/find-changes.ts';
+import { blockOf, rangesOf, rowsIn, type Shifts } from '../changes/fingerprints.ts';
 import { makeCollator } from '../order/title-order.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
 import { RowFault } from '../report/row-fault.ts';
-import { addFile, addGame, COVER_COLUMNS, FILE_COLUMNS, GAME_COLUMNS } from '../write/records.ts';
 import {
-  type Catalogue,
+  COVER_COLUMNS,
+  FILE_COLUMNS,
+  fileValues,
+  GAME_COLUMNS,
+  gameValues,
+} from '../write/records.ts';
+import {
   type Covers,
   type Files,
   type Games,
@@ -28,7 +28,7 @@ import {
   makeCovers,
   makeFiles,
   makeGames,
-  makeTextWriter,
+  makeTexts,
   NO_YEAR,
   type Platform,
 } from './catalogue.ts';
@@ -37,11 +37,18 @@ import { makeIdCheck, type ReadTable, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
 
 /** The blocks to read, if not all, and the games of the others. */
-export interface Part {
-  readonly blocks: ChangedBlocks;
-  readonly fingerprints: AllFingerprints;
-  /** The id of the game that was published with a path, and is not read again; undefined if there is none. */
-  keptWithPath(platform: number, slug: string): Id | undefined;
+type Part = Changes & Pick<EarlierGeneration, 'keptWithPath'>;
+
+/** What the tables are read with. */
+export interface Source {
+  readonly reader: Reader;
+  readonly readTable: ReadTable;
+  readonly report: Report;
+  readonly shifts: Shifts;
+  readonly platforms: Platforms;
+  readonly settings: Settings;
+  /** Undefined if all rows are read. */
+  readonly part: Part | undefined;
 }
 
 /** Thrown if a game that was read takes the path of one that is not: that one must be read, too. */
@@ -59,38 +66,23 @@ interface Stages {
   coversRead(games: Games, covers: Covers): Promise<void>;
 }
 
-export async function readCatalogue(
-  reader: Reader,
-  readTable: ReadTable,
-  report: Report,
-  shifts: Shifts,
-  { platforms, numberOf, known }: Platforms,
-  { files_url }: Settings,
-  part: Part | undefined,
-  stages: Stages,
-): Promise<Catalogue> {
-  const games = await readGames(readTable, shifts, numberOf, known, part);
+/** @returns the covers and files; the games are passed on */
+export async function readCatalogue(source: Source, stages: Stages) {
+  const games = await readGames(source);
   stages.gamesRead(games);
-  const covers = await readCovers(readTable, report, shifts, games, part);
+  const covers = await readCovers(source, games);
   await stages.coversRead(games, covers);
-  const files = await readFiles(readTable, shifts, games, covers, files_url, part);
-  if (part !== undefined) {
-    await findLostFiles(reader, readTable, shifts, part);
-  }
-  return { platforms, games, covers, files };
+  const files = await readFiles(source, games, covers);
+  if (source.part !== undefined) await findLostFiles(source, source.part);
+  return { covers, files };
 }
 
 /** The rows of the changed blocks of games. @param group whose column names the game */
-function selectionOf(
-  group: 'games' | 'covers',
-  shifts: Shifts,
-  part: Part | undefined,
-): Selection | undefined {
+function selectionOf(group: 'games' | 'covers', { part, shifts }: Source): Selection | undefined {
   if (part === undefined) return undefined;
-  const { blocks, fingerprints } = part;
   let rows = 0;
-  for (const block of blocks.games) rows += rowsIn(fingerprints[group][block]);
-  return { conditions: rangesOf(group, blocks.games, shifts), rows };
+  for (const block of part.games) rows += rowsIn(part.fingerprints[group][block]);
+  return { conditions: rangesOf(group, part.games, shifts), rows };
 }
 
 /** The block of the games with an id, for findings; a key of its own kind. */
@@ -100,7 +92,7 @@ const fileBlock = (block: string) => `files ${block}`;
 export const TITLES_BLOCK = 'titles';
 
 /** Whether the findings of a block are those of an earlier run, of which some blocks are read again. */
-export function isKeptBlock(block: string, { games, files }: ChangedBlocks): boolean {
+export function isKeptBlock(block: string, { games, files }: Changes): boolean {
   const [kind, number = ''] = block.split(' ');
   return kind === 'games' ? !games.has(number) : kind === 'files' && !files.has(number);
 }
@@ -153,20 +145,11 @@ export async function readPlatforms(readTable: ReadTable) {
   };
 }
 
-/**
- * @param numberOf the number of each platform by its id
- * @param knownPlatforms all ids in the table of platforms
- * @throws PathTaken
- */
-async function readGames(
-  readTable: ReadTable,
-  shifts: Shifts,
-  numberOf: ReadonlyMap<string, number>,
-  knownPlatforms: ReadonlySet<string>,
-  part: Part | undefined,
-): Promise<Games> {
+/** @throws PathTaken */
+async function readGames(source: Source): Promise<Games> {
+  const { readTable, shifts, platforms, part } = source;
   let games = makeGames(0);
-  const texts = makeTextWriter();
+  const texts = makeTexts();
   const genres = numberValues('genres');
   // A slug that appears twice would be found in the records, too, but then its row is reported too late.
   const slugs = new Map<number, Set<string>>();
@@ -174,7 +157,7 @@ async function readGames(
   let rows = 0;
   await readTable('games', {
     columns: GAME_COLUMNS,
-    selection: selectionOf('games', shifts, part),
+    selection: selectionOf('games', source),
     begin(count) {
       games = makeGames(count);
     },
@@ -186,16 +169,16 @@ async function readGames(
       if (high !== 0) games.ids.high[index] = high;
       games.ids.low[index] = low;
       const platformId = String(row[1]);
-      const platform = numberOf.get(platformId);
+      const platform = platforms.numberOf.get(platformId);
       if (platform === undefined) {
-        const isKnown = knownPlatforms.has(platformId);
+        const isKnown = platforms.known.has(platformId);
         const reason = isKnown ? 'its platform is left out' : 'the platform does not exist';
         throw new RowFault(reason, row[1], { isConsequence: true });
       }
       const slug = check.checkSlug(row[2]);
       check.checkText(row[3], 'title');
       const year = check.checkOptionalYear(row[4]);
-      addGame(texts, games, index, row, note);
+      texts.add(games, index, gameValues(row, note));
       const genre = genres.numberOf(row[6]);
       const isTwice = () =>
         new RowFault('the slug appears twice on its platform', slug, { dependsOn: 'other blocks' });
@@ -215,13 +198,8 @@ async function readGames(
   return { ...games, rows, genres: genres.values, texts: texts.texts };
 }
 
-async function readCovers(
-  readTable: ReadTable,
-  report: Report,
-  shifts: Shifts,
-  games: Games,
-  part: Part | undefined,
-): Promise<Covers> {
+async function readCovers(source: Source, games: Games): Promise<Covers> {
+  const { readTable, report, shifts } = source;
   let covers = makeCovers(0);
   const regions = numberValues('region');
   const types = numberValues('type');
@@ -232,7 +210,7 @@ async function readCovers(
   const blockOfRow = (row: Row) => gameBlockOf(shifts, row[1] ?? null);
   await readTable('covers', {
     columns: COVER_COLUMNS,
-    selection: selectionOf('covers', shifts, part),
+    selection: selectionOf('covers', source),
     begin(count) {
       covers = makeCovers(count);
     },
@@ -275,15 +253,12 @@ const COVERS_PER_QUERY = 1_000;
  * server would sort the whole table first, which takes longer than reading it.
  */
 async function readFiles(
-  readTable: ReadTable,
-  shifts: Shifts,
+  { readTable, shifts, settings: { files_url: filesUrl }, part }: Source,
   games: Games,
   covers: Covers,
-  filesUrl: string,
-  part: Part | undefined,
 ): Promise<Files> {
   let files = makeFiles(0);
-  const texts = makeTextWriter();
+  const texts = makeTexts();
   const nextId = makeIdCheck();
   let count = 0;
   let cover = 0;
@@ -317,7 +292,7 @@ async function readFiles(
       if (covers.game[cover] === LEFT_OUT) return;
       const url = check.checkFileUrl(row[7], filesUrl);
       check.noteDamage(String(row[7]), 'path', note);
-      addFile(texts, files, count, row, url, filesUrl, note);
+      texts.add(files, count, fileValues(row, url, filesUrl, note));
       const file = count++;
       files.next[file] = LEFT_OUT;
       if (covers.firstFile[cover] === LEFT_OUT) covers.firstFile[cover] = file;
@@ -338,21 +313,19 @@ function noCover(row: Row): RowFault {
 
 /** Reports the files in changed blocks that have no cover. */
 async function findLostFiles(
-  reader: Reader,
-  readTable: ReadTable,
-  shifts: Shifts,
-  { blocks, fingerprints }: Part,
+  { reader, readTable, shifts }: Source,
+  { files, fingerprints }: Part,
 ): Promise<void> {
   const covers = new Set<string>();
-  for (const condition of rangesOf('cover_ids', blocks.files, shifts)) {
+  for (const condition of rangesOf('cover_ids', files, shifts)) {
     for (const [id] of await reader.rows(`SELECT id FROM covers WHERE ${condition}`))
       covers.add(String(id));
   }
   let rows = 0;
-  for (const block of blocks.files) rows += rowsIn(fingerprints.cover_files[block]);
+  for (const block of files) rows += rowsIn(fingerprints.cover_files[block]);
   await readTable('cover_files', {
     columns: 'id, cover_id',
-    selection: { conditions: rangesOf('cover_files', blocks.files, shifts), rows },
+    selection: { conditions: rangesOf('cover_files', files, shifts), rows },
     blockOf(row) {
       const id = readId(row[1] ?? null);
       return id && fileBlock(blockOf(id, shifts.cover));

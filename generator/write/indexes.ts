@@ -5,7 +5,7 @@
 
 import { type Column, encodeColumns } from '../../format/index/columns.ts';
 import type { IdColumns } from '../../format/index/ids.ts';
-import { gameSlug, makeSlots, NO_REGION, NOT_FRONT } from '../../format/index/record-index.ts';
+import { makeSlots, NO_REGION, NOT_FRONT } from '../../format/index/record-index.ts';
 import {
   entriesAt,
   type FilterIndex,
@@ -17,42 +17,35 @@ import {
 import { foldCase } from '../../format/index/words.ts';
 import { COVER_INDEX, FILTER_INDEX, GAME_INDEX, PATH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import type { EarlierGeneration } from '../changes/earlier-generation.ts';
-import { type Numbering, publishedRows, startsOf } from '../order/numbering.ts';
-import { type Catalogue, type Covers, type Games, LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
+import { makeGameItems } from '../order/items.ts';
+import { publishedRows, startsOf } from '../order/numbering.ts';
+import { LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
 import type { Ids } from '../read/ids.ts';
 import { writeWhole } from './file-writer.ts';
-import { namedAsInFile, type Positions } from './packs.ts';
-import { makeRecordWriter } from './records.ts';
+import { namedAsInFile } from './packs.ts';
+import type { WriteSource } from './source.ts';
 
 /** The type of front covers, in lower case. */
 const FRONT = 'front';
 
-/** @param positions of the games, which must be complete */
-export function writeGameIndex(
-  dir: string,
-  { firstCover }: Numbering,
-  { games }: Positions,
-): Promise<ManifestFile> {
+/** The packs of games must be complete. */
+export function writeGameIndex(source: WriteSource): Promise<ManifestFile> {
+  const {
+    dir,
+    numbering: { firstCover },
+    positions: { games },
+  } = source;
   return writeWhole(dir, GAME_INDEX, encodeColumns({ ...namedAsInFile(games), firstCover }));
 }
 
 /** Links the index if no path, id or title has changed. */
-export function writePathIndex(
-  dir: string,
-  games: Games,
-  numbering: Numbering,
-  earlier?: EarlierGeneration,
-): Promise<ManifestFile> {
+export function writePathIndex(source: WriteSource): Promise<ManifestFile> {
+  const { dir, games, numbering, earlier } = source;
   const linked = numbering.isSame ? earlier?.link(dir, PATH_INDEX) : undefined;
   if (linked !== undefined) return Promise.resolve(linked);
-  const { itemOfGame, itemOfRank, rankOfGame, numberOfGame, earlierGames, firstGame } = numbering;
-  const { slug } = makeRecordWriter(games);
-  const slugs = Array.from(itemOfGame, (item) =>
-    earlier !== undefined && item < earlierGames
-      ? gameSlug(earlier.index, item)
-      : slug(item - earlierGames),
-  );
+  const { itemOfGame, itemOfRank, rankOfGame, numberOfGame, firstGame } = numbering;
+  const { slug } = makeGameItems(games, earlier);
+  const slugs = Array.from(itemOfGame, slug);
   const slugStart = new Uint32Array(slugs.length + 1);
   slugs.forEach((text, number) => {
     slugStart[number + 1] = slugStart[number] + text.length;
@@ -81,22 +74,18 @@ export function writePathIndex(
   return writeWhole(dir, PATH_INDEX, encodeColumns(columns));
 }
 
-/** @param positions of the covers, which must be complete */
-export function writeCoverIndex(
-  dir: string,
-  covers: Covers,
-  numbering: Numbering,
-  positions: Positions,
-  earlier?: EarlierGeneration,
-): Promise<ManifestFile> {
+/** The packs of covers must be complete. @returns the file, and the ids of the covers */
+export async function writeCoverIndex(source: WriteSource) {
+  const { dir, covers, numbering, positions, earlier } = source;
   const published = publishedRows(covers.game, covers.rows);
+  const ids = idColumns(covers.ids, published, numbering.numberOfCover, earlier?.index.covers);
   const columns: Record<string, Column> = {
     ...namedAsInFile(positions.covers),
-    ...idColumns(covers.ids, published, numbering.numberOfCover, earlier?.index.covers),
-    region: regionColumn(covers, numbering, earlier),
-    preference: preferenceColumn(covers, numbering, earlier),
+    ...ids,
+    region: regionColumn(source),
+    preference: preferenceColumn(source),
   };
-  return writeWhole(dir, COVER_INDEX, encodeColumns(columns));
+  return { file: await writeWhole(dir, COVER_INDEX, encodeColumns(columns)), ids };
 }
 
 /**
@@ -145,11 +134,8 @@ function idColumns(
 }
 
 /** The index of each cover's region in the regions of the search index, by which `include=cover` chooses. */
-function regionColumn(
-  covers: Covers,
-  { itemOfCover, earlierCovers }: Numbering,
-  earlier?: EarlierGeneration,
-): Uint16Array {
+function regionColumn({ covers, numbering, earlier }: WriteSource): Uint16Array {
+  const { itemOfCover, earlierCovers } = numbering;
   const texts = covers.regions.map((value) => value && foldCase(value));
   const earlierRegion = earlier?.index.covers.region;
   const earlierTexts = earlier === undefined ? [] : textsOf(earlier.filters().regions);
@@ -173,11 +159,8 @@ function textsOf(postings: Postings): string[] {
 }
 
 /** The order in which `include=cover` prefers the covers of a game. */
-function preferenceColumn(
-  covers: Covers,
-  { itemOfCover, itemOfGame, firstCover, earlierGames, earlierCovers }: Numbering,
-  earlier?: EarlierGeneration,
-): Uint16Array {
+function preferenceColumn({ covers, numbering, earlier }: WriteSource): Uint16Array {
+  const { itemOfCover, itemOfGame, firstCover, earlierGames, earlierCovers } = numbering;
   const isFront = covers.types.map((type) => type !== null && foldCase(type) === FRONT);
   const preference = new Uint16Array(itemOfCover.length);
   itemOfGame.forEach((game, number) => {
@@ -201,12 +184,7 @@ function preferenceColumn(
 }
 
 /** @returns the file, and its genres for the warnings */
-export async function writeFilters(
-  dir: string,
-  { games, covers }: Catalogue,
-  numbering: Numbering,
-  earlier?: EarlierGeneration,
-) {
+export async function writeFilters({ dir, games, covers, numbering, earlier }: WriteSource) {
   const { itemOfRank, earlierGames, earlierCovers, numberOfGame, firstCover, itemOfCover } =
     numbering;
   const total = itemOfRank.length;

@@ -7,7 +7,7 @@ import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { hashBytes } from '../../format/content-hash.ts';
 import { firstIndex } from '../../format/index/first-index.ts';
-import { findById, splitId, textOfId } from '../../format/index/ids.ts';
+import { findById, type IdColumns, splitId, textOfId } from '../../format/index/ids.ts';
 import { encodePlatforms, type PlatformEntry } from '../../format/index/record-index.ts';
 import {
   COVERS_RECENT,
@@ -16,23 +16,19 @@ import {
   PLATFORMS,
   STATS,
 } from '../../format/layout.ts';
-import type { Counts, ManifestFile, Settings } from '../../format/manifest.ts';
+import type { Counts, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
 import { readExactly } from '../../store/files/read-exactly.ts';
 import type { CoverStats, EarlierGeneration } from '../changes/earlier-generation.ts';
-import type { Numbering } from '../order/numbering.ts';
-import { type Catalogue, type Covers, LEFT_OUT, type Platform } from '../read/catalogue.ts';
+import { type Covers, LEFT_OUT } from '../read/catalogue.ts';
 import { isInFuture } from '../report/warnings.ts';
 import { writeFile, writeWhole } from './file-writer.ts';
-import type { Positions } from './packs.ts';
 import { encodePlatform, encodeTime, platformUrl } from './records.ts';
+import type { CoverSource, WriteSource } from './source.ts';
 
-export async function writePlatforms(
-  dir: string,
-  platforms: readonly Platform[],
-  { firstGame, firstCoverOf }: Numbering,
-  settings: Settings,
-): Promise<ManifestFile[]> {
+export async function writePlatforms(source: WriteSource): Promise<ManifestFile[]> {
+  const { dir, platforms, settings } = source;
+  const { firstGame, firstCoverOf } = source.numbering;
   const entries: PlatformEntry[] = [];
   const writer = writeFile(dir, PLATFORMS);
   writer.add(listHead(platforms.length));
@@ -110,17 +106,16 @@ function compareRecent([timeA, a]: RecentCover, [timeB, b]: RecentCover): number
   return timeB - timeA || b.length - a.length || (a < b ? 1 : a > b ? -1 : 0);
 }
 
-/** @param numberOf the number of the cover with an id @param positions of the covers, which must be complete */
+/** The packs of covers must be complete. @param ids of all covers */
 export function writeRecentCovers(
-  dir: string,
-  platforms: readonly Platform[],
-  { firstCoverOf }: Numbering,
+  { dir, platforms, numbering, positions }: WriteSource,
   recent: readonly RecentCover[],
-  numberOf: (id: string) => number,
-  { covers: { byteOffset, byteLength } }: Positions,
+  ids: IdColumns,
 ): Promise<ManifestFile> {
+  const { firstCoverOf } = numbering;
+  const { byteOffset, byteLength } = positions.covers;
   const records = recent.slice(0, MOST_RECENT).map(([, id]) => {
-    const number = numberOf(id);
+    const number = findById(ids, splitId(id) ?? [0, 0]) ?? LEFT_OUT;
     const { slug } = platforms[firstCoverOf.findLastIndex((first) => first <= number)];
     const name = coversPack(slug);
     const bytes = Buffer.alloc(byteLength[number]);
@@ -143,15 +138,9 @@ export function writeRecentCovers(
 const TOP_PLATFORMS = 10;
 
 /** @returns the file, and what the manifest says of the records */
-export async function writeStats(
-  dir: string,
-  catalogue: Catalogue,
-  numbering: Numbering,
-  recent: readonly RecentCover[],
-  earlier?: EarlierGeneration,
-) {
-  const { platforms, covers, files } = catalogue;
-  const { firstGame, firstCover, firstCoverOf, itemOfGame, itemOfCover } = numbering;
+export async function writeStats(source: CoverSource, recent: readonly RecentCover[]) {
+  const { dir, platforms, covers, files, earlier } = source;
+  const { firstGame, firstCover, firstCoverOf, itemOfGame, itemOfCover } = source.numbering;
   let gamesWithCovers = 0;
   for (let game = 0; game < itemOfGame.length; game++)
     if (firstCover[game + 1] > firstCover[game]) gamesWithCovers++;

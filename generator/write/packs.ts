@@ -6,17 +6,14 @@
 
 import { hashBytes } from '../../format/content-hash.ts';
 import type { Column } from '../../format/index/columns.ts';
+import { textOfId } from '../../format/index/ids.ts';
 import type { RecordColumns } from '../../format/index/record-index.ts';
-import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { coversPack, gamesPack } from '../../format/layout.ts';
-import type { ManifestFile, Settings } from '../../format/manifest.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
-import type { Numbering } from '../order/numbering.ts';
-import { type Catalogue, LEFT_OUT } from '../read/catalogue.ts';
-import { putId } from '../read/ids.ts';
+import { LEFT_OUT } from '../read/catalogue.ts';
 import { type FileWriter, writeFile, writeWhole } from './file-writer.ts';
-import { putAscii, putBytes, putInteger, putText } from './json-bytes.ts';
 import {
   encodePlatformRef,
   encodeText,
@@ -25,22 +22,11 @@ import {
   makeRecordWriter,
   platformUrl,
 } from './records.ts';
+import type { CoverSource, WriteSource } from './source.ts';
 
-/** The positions of the records of all packs. */
-export interface Positions {
-  readonly games: RecordColumns;
-  readonly covers: RecordColumns;
-}
-
-/** Makes the columns, which the threads that write the packs fill. */
-export function makePositions({ itemOfGame, itemOfCover }: Numbering): Positions {
-  const columns = (count: number): RecordColumns => ({
-    byteOffset: sharedZeros(Float64Array, count),
-    byteLength: sharedZeros(Uint32Array, count),
-    hash: sharedZeros(Uint32Array, count * 2),
-  });
-  return { games: columns(itemOfGame.length), covers: columns(itemOfCover.length) };
-}
+const COMMA = 0x2c;
+const CLOSING_BRACKET = 0x5d;
+const CLOSING_BRACE = 0x7d;
 
 /** Record columns under the names that they have in the files. */
 export function namedAsInFile({
@@ -54,12 +40,6 @@ export function namedAsInFile({
     length: byteLength,
     hash,
   };
-}
-
-export interface PackSource {
-  readonly catalogue: Catalogue;
-  readonly numbering: Numbering;
-  readonly settings: Settings;
 }
 
 /** A pack to write. */
@@ -79,91 +59,76 @@ interface Pack {
   readonly before: readonly [first: number, end: number];
 }
 
-export function writeGamePack(
-  dir: string,
-  { catalogue: { platforms, games }, numbering, settings }: PackSource,
-  columns: RecordColumns,
-  platform: number,
-  earlier?: EarlierGeneration,
-): Promise<ManifestFile> {
+export function writeGamePack(source: WriteSource, platform: number): Promise<ManifestFile> {
+  const { dir, platforms, games, numbering, settings, positions, earlier } = source;
   const { slug, name } = platforms[platform];
   const { firstGame, itemOfGame, firstCover, earlierGames } = numbering;
   const records = makeRecordWriter(games);
-  const reference = encodePlatformRef(slug, name);
-  const tail = Buffer.from(`,"platform":${reference},"url":"${platformUrl(settings, slug)}/game/`);
+  const tail = `,"platform":${encodePlatformRef(slug, name)},"url":"${platformUrl(settings, slug)}/game/`;
   const { first_game = 0, games: count = 0 } = earlier?.index.platforms[platform] ?? {};
   return writePack(dir, {
     name: gamesPack(slug),
     from: firstGame[platform],
     to: firstGame[platform + 1],
     items: itemOfGame,
-    columns,
+    columns: positions.games,
     addRecord(writer, number) {
       const row = itemOfGame[number] - earlierGames;
-      writer.reserve(FIXED_BYTES + records.lengthOf(row) * 2 + tail.length);
-      const { buffer } = writer;
-      let end = records.putGame(buffer, writer.at, row);
-      end = putAscii(buffer, end, ',"cover_count":');
-      end = putInteger(buffer, end, firstCover[number + 1] - firstCover[number]);
-      end = putBytes(buffer, end, tail);
-      end = records.putSlug(buffer, end, row);
-      writer.at = putAscii(buffer, end, '"}');
+      const covers = firstCover[number + 1] - firstCover[number];
+      const rest = `,"cover_count":${covers}${tail}${records.slug(row)}"}`;
+      writer.reserve(records.mostBytes(row) + rest.length * 3);
+      writer.at = records.putGame(writer.buffer, writer.at, row);
+      writer.at += writer.buffer.write(rest, writer.at);
     },
     earlier: earlier && { ...earlier.index.games, read: earlier.read, link: earlier.link },
     before: [first_game, first_game + count],
   });
 }
 
-export function writeCoverPack(
-  dir: string,
-  { catalogue: { platforms, games, covers, files }, numbering, settings }: PackSource,
-  columns: RecordColumns,
-  platform: number,
-  earlier?: EarlierGeneration,
-): Promise<ManifestFile> {
+export function writeCoverPack(source: CoverSource, platform: number): Promise<ManifestFile> {
+  const { dir, platforms, games, covers, files, numbering, settings, earlier } = source;
   const { slug, name } = platforms[platform];
   const { firstCoverOf, itemOfCover, earlierCovers } = numbering;
   const ofGames = makeRecordWriter(games);
-  const ofFiles = makeRecordWriter(files);
-  const reference = Buffer.from(`,"platform":${encodePlatformRef(slug, name)}},"files":[`);
-  const filesUrl = Buffer.from(JSON.stringify(settings.files_url).slice(1, -1));
-  const regions = covers.regions.map((value) => Buffer.from(encodeText(value)));
-  const types = covers.types.map((value) => Buffer.from(encodeText(value)));
+  const ofFiles = makeRecordWriter(files, settings.files_url);
+  const reference = encodePlatformRef(slug, name);
+  const regions = covers.regions.map(encodeText);
+  const types = covers.types.map(encodeText);
+  // Covers come in the order of their games.
+  let game = LEFT_OUT;
+  let gameMember = '';
   const { first_cover = 0, covers: count = 0 } = earlier?.index.platforms[platform] ?? {};
   return writePack(dir, {
     name: coversPack(slug),
     from: firstCoverOf[platform],
     to: firstCoverOf[platform + 1],
     items: itemOfCover,
-    columns,
+    columns: source.positions.covers,
     addRecord(writer, number) {
       const row = itemOfCover[number] - earlierCovers;
-      const game = covers.game[row];
-      const region = regions[covers.region[row]];
-      const type = types[covers.type[row]];
+      if (covers.game[row] !== game) {
+        game = covers.game[row];
+        const [gameSlug, title] = ofGames.slugAndTitle(game);
+        gameMember = `{"slug":${gameSlug},"title":${title},"platform":${reference}}`;
+      }
+      const id = textOfId([covers.ids.high[row], covers.ids.low[row]]);
+      const time = encodeTime(covers.approvedAt[row]);
+      const head = `{"id":${id},"region":${regions[covers.region[row]]},"type":${types[covers.type[row]]},"approved_at":${time && `"${time}"`},"game":${gameMember},"files":[`;
       const first = covers.firstFile[row];
-      let most =
-        FIXED_BYTES + region.length + type.length + ofGames.lengthOf(game) + reference.length;
+      let most = FIXED_BYTES + head.length * 3;
       for (let file = first; file !== LEFT_OUT; file = files.next[file])
-        most += FIXED_BYTES + filesUrl.length + ofFiles.lengthOf(file);
+        most += ofFiles.mostBytes(file);
       writer.reserve(most);
       const { buffer } = writer;
-      let end = putAscii(buffer, writer.at, '{"id":');
-      end = putId(buffer, end, covers.ids, row);
-      end = putAscii(buffer, end, ',"region":');
-      end = putBytes(buffer, end, region);
-      end = putAscii(buffer, end, ',"type":');
-      end = putBytes(buffer, end, type);
-      end = putAscii(buffer, end, ',"approved_at":');
-      end = putText(buffer, end, encodeTime(covers.approvedAt[row]));
-      end = putAscii(buffer, end, ',"game":');
-      end = ofGames.putSlugAndTitle(buffer, end, game);
-      end = putBytes(buffer, end, reference);
+      let end = writer.at + buffer.write(head, writer.at);
       for (let file = first; file !== LEFT_OUT; file = files.next[file]) {
-        if (file !== first) buffer[end++] = 0x2c;
-        end = ofFiles.putFile(buffer, end, file, filesUrl);
+        if (file !== first) buffer[end++] = COMMA;
+        end = ofFiles.putFile(buffer, end, file);
+        buffer[end++] = CLOSING_BRACE;
       }
-      writer.at = putAscii(buffer, end, ']}');
+      buffer[end++] = CLOSING_BRACKET;
+      buffer[end++] = CLOSING_BRACE;
+      writer.at = end;
     },
     earlier: earlier && { ...earlier.index.covers, read: earlier.read, link: earlier.link },
     before: [first_cover, first_cover + count],

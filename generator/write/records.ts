@@ -7,10 +7,9 @@
  */
 import type { Row, Value } from '../../database/database.ts';
 import type { Settings } from '../../format/manifest.ts';
-import { openTexts, type RecordTexts, type TextWriter } from '../read/catalogue.ts';
+import { openTexts, type RecordTexts } from '../read/catalogue.ts';
 import { checkOptionalCount, checkOptionalText, noteDamage } from '../read/row-checks.ts';
 import type { Note } from '../report/row-fault.ts';
-import { mostBytes, putAscii, putBytes, putInteger, putText } from './json-bytes.ts';
 
 /** The columns of each table, in the order in which its functions read them. */
 export const GAME_COLUMNS =
@@ -19,196 +18,115 @@ export const COVER_COLUMNS = 'id, game_id, region, type, status, approved_at';
 export const FILE_COLUMNS = 'id, cover_id, variant, mime_type, width, height, size_bytes, path';
 
 /** Ends each value in memory. */
-const END_OF_VALUE = 0;
-/** Begins the address of a file that is relative to FILES_URL. */
-const RELATIVE = 1;
+const END_OF_VALUE = '\0';
+/** Stands for FILES_URL in memory. */
+const FILES_URL = '\u0001';
 /** More bytes than the names, numbers and punctuation of any record take. */
 export const FIXED_BYTES = 256;
 
 /** Before each value: the name of its member, with the punctuation around it. */
-const BEFORE_GAME_VALUE = membersOf(
-  'id',
-  'slug',
-  'title',
-  'release_year',
-  'description',
-  'genres',
-  'developer',
-  'publisher',
+const GAME_MEMBERS = membersOf(
+  ...['id', 'slug', 'title', 'release_year', 'description', 'genres', 'developer', 'publisher'],
 );
-const BEFORE_FILE_VALUE = membersOf('id', 'variant', 'mime_type', 'width', 'height', 'size_bytes');
-const BEFORE_URL = Buffer.from(',"url":"');
+const FILE_MEMBERS = membersOf(
+  ...['id', 'variant', 'mime_type', 'width', 'height', 'size_bytes', 'url'],
+);
 
 function membersOf(...names: string[]): Buffer[] {
   return names.map((name, at) => Buffer.from(`${at === 0 ? '{' : ','}"${name}":`));
 }
 
 /**
- * Adds the values of a game from `id` to `publisher`. The caller has checked the id, slug, title and year.
+ * The values of a game from `id` to `publisher`. The caller has checked the id, slug, title and year.
  * @param row the values of {@link GAME_COLUMNS}
  */
-export function addGame(
-  texts: TextWriter,
-  target: Omit<RecordTexts, 'texts'>,
-  index: number,
-  row: Row,
-  note: Note,
-): void {
-  const position = texts.reserve(mostOfRow(row));
-  const { buffer, at } = texts;
-  let end = putCount(buffer, at, row[0], 'id');
-  end = putTextValue(buffer, end, row[2], 'slug', note);
-  end = putTextValue(buffer, end, row[3], 'title', note);
-  end = putCount(buffer, end, row[4], 'release_year', true);
-  end = putTextValue(buffer, end, row[5], 'description', note);
-  end = putTextValue(buffer, end, row[6], 'genres', note);
-  end = putTextValue(buffer, end, row[7], 'developer', note);
-  end = putTextValue(buffer, end, row[8], 'publisher', note);
-  target.position[index] = position;
-  target.length[index] = end - at;
-  texts.at = end;
+export function gameValues(row: Row, note: Note): string {
+  return ended(
+    row[0],
+    textValue(row[2], 'slug', note),
+    textValue(row[3], 'title', note),
+    row[4],
+    textValue(row[5], 'description', note),
+    textValue(row[6], 'genres', note),
+    textValue(row[7], 'developer', note),
+    textValue(row[8], 'publisher', note),
+  );
 }
 
 /**
- * Adds the values of a file. The caller has checked the id.
- * @param row the values of {@link FILE_COLUMNS} @param url see {@link relativeUrl}
+ * The values of a file. The caller has checked the id.
+ * @param row the values of {@link FILE_COLUMNS} @param url its address
  */
-export function addFile(
-  texts: TextWriter,
-  target: Omit<RecordTexts, 'texts'>,
-  index: number,
-  row: Row,
-  url: string,
-  filesUrl: string,
-  note: Note,
-): void {
-  const position = texts.reserve(mostOfRow(row) + mostBytes(url.length));
-  const { buffer, at } = texts;
-  let end = putCount(buffer, at, row[0], 'id');
-  end = putTextValue(buffer, end, row[2], 'variant', note);
-  end = putTextValue(buffer, end, row[3], 'mime_type', note);
-  end = putCount(buffer, end, row[4], 'width');
-  end = putCount(buffer, end, row[5], 'height');
-  end = putCount(buffer, end, row[6], 'size_bytes');
+export function fileValues(row: Row, url: string, filesUrl: string, note: Note): string {
   // An address is in ASCII, and JSON escapes none of its characters.
-  if (url.startsWith(filesUrl)) {
-    buffer[end++] = RELATIVE;
-    end = putAscii(buffer, end, url, filesUrl.length);
-  } else {
-    end = putAscii(buffer, end, url);
-  }
-  target.position[index] = position;
-  target.length[index] = end - at;
-  texts.at = end;
+  const rest = url.startsWith(filesUrl) ? `${FILES_URL}${url.slice(filesUrl.length)}` : url;
+  return ended(
+    row[0],
+    textValue(row[2], 'variant', note),
+    textValue(row[3], 'mime_type', note),
+    checkOptionalCount(row[4], 'width'),
+    checkOptionalCount(row[5], 'height'),
+    checkOptionalCount(row[6], 'size_bytes'),
+    `"${rest}"`,
+  );
 }
 
-function putCount(
-  target: Buffer,
-  at: number,
-  value: Value,
-  name: string,
-  isChecked = false,
-): number {
-  const end = putInteger(target, at, isChecked ? value : checkOptionalCount(value, name));
-  target[end] = END_OF_VALUE;
-  return end + 1;
+function ended(...values: Value[]): string {
+  let text = '';
+  for (const value of values) text += `${value}${END_OF_VALUE}`;
+  return text;
 }
 
-/** Writes a text, or null for a text that is unknown (null or empty). */
-function putTextValue(target: Buffer, at: number, value: Value, name: string, note: Note): number {
+/** The JSON of a text, or null for a text that is unknown (null or empty). */
+function textValue(value: Value, name: string, note: Note): string {
   const text = checkOptionalText(value, name);
   noteDamage(text, name, note);
-  const end = putText(target, at, text);
-  target[end] = END_OF_VALUE;
-  return end + 1;
+  return encodeText(text);
 }
 
-/** The most bytes that the JSON of a row can take. */
-function mostOfRow(row: Row): number {
-  let codeUnits = 0;
-  for (const value of row) if (typeof value === 'string') codeUnits += value.length;
-  return FIXED_BYTES + mostBytes(codeUnits);
-}
+export type RecordWriter = ReturnType<typeof makeRecordWriter>;
 
-/** Copies a value up to its end. @returns the position after it in `target` */
-function putValue(target: Buffer, at: number, source: Buffer, from: number): number {
-  let end = at;
-  for (let byte = source[from]; byte !== END_OF_VALUE; byte = source[++from]) target[end++] = byte;
-  return end;
-}
-
-/** Writes the records of games and files from their values. The caller reserves `FIXED_BYTES` for each. */
-export function makeRecordWriter({ texts, position, length }: RecordTexts) {
+/** Makes records of games and files from their values. */
+export function makeRecordWriter({ texts, position, length }: RecordTexts, filesUrl = '') {
   const { blockOf, indexOf } = openTexts(texts);
+  const ofFilesUrl = Buffer.from(JSON.stringify(filesUrl).slice(1, -1));
 
-  function putMembers(target: Buffer, at: number, row: number, before: readonly Buffer[]) {
+  /** Writes members byte by byte: for a million short values, a call for each takes longer. */
+  function putMembers(target: Buffer, at: number, row: number, members: readonly Buffer[]): number {
     const source = blockOf(position[row]);
     let from = indexOf(position[row]);
     let end = at;
-    for (const name of before) {
-      end = putBytes(target, end, name);
-      for (let byte = source[from++]; byte !== END_OF_VALUE; byte = source[from++])
-        target[end++] = byte;
+    for (const name of members) {
+      for (let i = 0; i < name.length; i++) target[end++] = name[i];
+      for (let byte = source[from++]; byte !== 0; byte = source[from++]) {
+        if (byte !== 1) target[end++] = byte;
+        else for (let i = 0; i < ofFilesUrl.length; i++) target[end++] = ofFilesUrl[i];
+      }
     }
-    return { end, source, from };
+    return end;
   }
 
-  /** Where the value of the slug, or of the title, starts. */
-  function slugAt(row: number): number {
+  /** The JSON of the slug and the title of a game. */
+  function slugAndTitle(row: number): [slug: string, title: string] {
     const source = blockOf(position[row]);
-    return source.indexOf(END_OF_VALUE, indexOf(position[row])) + 1;
+    const slug = source.indexOf(0, indexOf(position[row])) + 1;
+    const title = source.indexOf(0, slug) + 1;
+    const end = source.indexOf(0, title);
+    return [source.toString('latin1', slug, title - 1), source.toString('utf8', title, end)];
   }
-  function valueAt(row: number, start: number): [source: Buffer, start: number, end: number] {
-    const source = blockOf(position[row]);
-    return [source, start, source.indexOf(END_OF_VALUE, start)];
-  }
-  const slugBytes = (row: number) => valueAt(row, slugAt(row));
-  const titleBytes = (row: number) => valueAt(row, slugBytes(row)[2] + 1);
 
   return {
-    lengthOf: (row: number) => length[row],
+    /** The most bytes that the record of a game up to `publisher`, or of a file, takes. */
+    mostBytes: (row: number) => FIXED_BYTES + length[row] + ofFilesUrl.length,
     /** Writes the record of a game up to `publisher`. @returns the position after it */
-    putGame: (target: Buffer, at: number, row: number) =>
-      putMembers(target, at, row, BEFORE_GAME_VALUE).end,
-    /** Writes the JSON of a file inside a cover. @returns the position after it */
-    putFile(target: Buffer, at: number, row: number, filesUrl: Buffer): number {
-      let { end, source, from } = putMembers(target, at, row, BEFORE_FILE_VALUE);
-      end = putBytes(target, end, BEFORE_URL);
-      const urlEnd = indexOf(position[row]) + length[row];
-      if (source[from] === RELATIVE) {
-        end = putBytes(target, end, filesUrl);
-        from++;
-      }
-      end = putBytes(target, end, source, from, urlEnd);
-      target[end++] = 0x22;
-      target[end++] = 0x7d;
-      return end;
-    },
-    /** Writes the slug of a game without quotes. */
-    putSlug(target: Buffer, at: number, row: number): number {
-      const [source, start, end] = slugBytes(row);
-      return putBytes(target, at, source, start + 1, end - 1);
-    },
-    /** Writes the slug and the title of a game, the members with which a cover names its game. */
-    putSlugAndTitle(target: Buffer, at: number, row: number): number {
-      const source = blockOf(position[row]);
-      const slug = slugAt(row);
-      let end = putAscii(target, at, '{"slug":');
-      end = putValue(target, end, source, slug);
-      end = putAscii(target, end, ',"title":');
-      return putValue(target, end, source, source.indexOf(END_OF_VALUE, slug) + 1);
-    },
-    slug(row: number): string {
-      const [source, start, end] = slugBytes(row);
-      return source.toString('latin1', start + 1, end - 1);
-    },
-    title(row: number): string {
-      const [source, start, end] = titleBytes(row);
-      return textOf(source.toString('utf8', start, end));
-    },
+    putGame: (target: Buffer, at: number, row: number) => putMembers(target, at, row, GAME_MEMBERS),
+    /** Writes the members of a file, without the closing brace. @returns the position after them */
+    putFile: (target: Buffer, at: number, row: number) => putMembers(target, at, row, FILE_MEMBERS),
+    slugAndTitle,
+    slug: (row: number) => textOf(slugAndTitle(row)[0]),
+    title: (row: number) => textOf(slugAndTitle(row)[1]),
   };
 }
-export type RecordWriter = ReturnType<typeof makeRecordWriter>;
 
 /** The text of a string in JSON. */
 function textOf(json: string): string {

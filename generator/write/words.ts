@@ -4,9 +4,9 @@
  */
 
 import { encodeColumns } from '../../format/index/columns.ts';
+import { textOfId } from '../../format/index/ids.ts';
 import { MOST_POSITIONS, type ReadingWords } from '../../format/index/reading-words.ts';
-import { equals, needsSlug, readingsOf } from '../../format/index/readings.ts';
-import { gameSlug } from '../../format/index/record-index.ts';
+import { equals, needsSlug, readingsOf as readingsOfText } from '../../format/index/readings.ts';
 import {
   entriesAt,
   LONGEST_ENDING,
@@ -19,62 +19,39 @@ import { isScriptWithoutSpaces, plainWordsOf } from '../../format/index/words.ts
 import { MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
-import type { EarlierGeneration } from '../changes/earlier-generation.ts';
-import type { Numbering } from '../order/numbering.ts';
-import { type Games, LEFT_OUT, type Platform } from '../read/catalogue.ts';
+import { makeGameItems } from '../order/items.ts';
+import { LEFT_OUT } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';
 import { encodeTexts, makePostings } from './indexes.ts';
 import { encodeMiniSearch } from './minisearch.ts';
-import { makeRecordWriter } from './records.ts';
-
-/** The alternative titles of the games that have some. */
-export interface Titles {
-  /** @param item of a game */
-  of(item: number): readonly string[];
-  /** Whether they are those of the earlier generation. */
-  readonly areSame: boolean;
-}
+import type { WriteSource } from './source.ts';
 
 /** Links both files if no title, path or alternative title has changed. */
-export async function writeWords(
-  dir: string,
-  platforms: readonly Platform[],
-  games: Games,
-  numbering: Numbering,
-  titles: Titles,
-  earlier?: EarlierGeneration,
-): Promise<ManifestFile[]> {
+export async function writeWords(source: WriteSource): Promise<ManifestFile[]> {
+  const { dir, platforms, games, numbering, titles, earlier } = source;
   if (earlier !== undefined && numbering.isSame && titles.areSame) {
     const words = earlier.link(dir, WORD_INDEX);
     const miniSearch = words && earlier.link(dir, MINISEARCH);
     if (words !== undefined && miniSearch !== undefined) return [words, miniSearch];
   }
-  const { itemOfRank, earlierGames, numberOfGame, firstGame } = numbering;
-  const records = makeRecordWriter(games);
-  const slugAt = (item: number) =>
-    earlier !== undefined && item < earlierGames
-      ? gameSlug(earlier.index, item)
-      : records.slug(item - earlierGames);
-  const titleAt = (item: number) =>
-    earlier !== undefined && item < earlierGames
-      ? earlier.title(item)
-      : records.title(item - earlierGames);
-
+  const { itemOfRank, earlierGames, twins } = numbering;
+  const items = makeGameItems(games, earlier);
   const table = makeTextTable();
   const known = titles.areSame ? earlier?.readings(table.numberOf) : undefined;
-  const earlierRank = (item: number): number => {
-    const number = item < earlierGames ? item : (numbering.twins[item - earlierGames] ?? LEFT_OUT);
-    return earlier?.index.games.rank[number] ?? LEFT_OUT;
+  const readingsOf = (item: number) => {
+    const number = item < earlierGames ? item : twins[item - earlierGames];
+    const alternatives = titles.of.size === 0 ? [] : titles.of.get(textOfId(items.id(item)));
+    return (
+      (number === LEFT_OUT ? undefined : known?.(number)) ??
+      makeReadings(items.title(item), () => items.slug(item), alternatives ?? [], table.numberOf)
+    );
   };
   const first = makeLists();
   const further = makeLists();
   const rankOfFurther: number[] = [];
   const slugReadings: number[] = [];
   for (const [rank, item] of itemOfRank.entries()) {
-    const before = known === undefined ? LEFT_OUT : earlierRank(item);
-    const { readings, endsWithSlug } =
-      (before === LEFT_OUT ? undefined : known?.(before)) ??
-      makeReadings(titleAt(item), () => slugAt(item), titles.of(item), table.numberOf);
+    const { readings, endsWithSlug } = readingsOf(item);
     readings.forEach((reading, at) => {
       (at === 0 ? first : further).add(reading);
       if (at > 0) rankOfFurther.push(rank);
@@ -100,11 +77,9 @@ export async function writeWords(
     slugReadings: Uint32Array.from(slugReadings),
     readingsByWords: sortReadings(words),
   });
-  const platformOfGame = new Uint32Array(itemOfRank.length);
-  for (const [platform, from] of firstGame.entries()) platformOfGame.fill(platform, from);
   const pathOf = (rank: number) => {
     const item = itemOfRank[rank];
-    return `${platforms[platformOfGame[numberOfGame[item]]]?.slug}/${slugAt(item)}`;
+    return `${platforms[items.platform(item)]?.slug}/${items.slug(item)}`;
   };
   return [
     await writeWhole(dir, WORD_INDEX, encodeColumns(columns)),
@@ -123,7 +98,7 @@ function makeReadings(
   alternatives: readonly string[],
   numberOf: (word: string) => number,
 ) {
-  const [first = [], ...others] = readingsOf(title);
+  const [first = [], ...others] = readingsOfText(title);
   const readings = [first];
   const add = (reading: string[]): boolean => {
     const isNew = reading.length > 0 && !readings.some((known) => equals(known, reading));
@@ -132,7 +107,7 @@ function makeReadings(
   };
   for (const reading of others) add(reading);
   for (const alternative of alternatives)
-    for (const reading of readingsOf(alternative)) add(reading);
+    for (const reading of readingsOfText(alternative)) add(reading);
   const endsWithSlug = needsSlug(title) && add(plainWordsOf(slugOf()));
   return { readings: readings.map((words) => words.map(numberOf)), endsWithSlug };
 }

@@ -1,9 +1,14 @@
 /** The checks of values in rows, and their JSON. */
 import { expect, test } from 'vitest';
 import type { Value } from '../../database/database.ts';
-import { makeFiles, makeGames, makeTextWriter } from '../../generator/read/catalogue.ts';
+import { makeFiles, makeGames, makeTexts } from '../../generator/read/catalogue.ts';
 import { checkFileUrl, checkOptionalTime } from '../../generator/read/row-checks.ts';
-import { addFile, addGame, makeRecordWriter, titleOf } from '../../generator/write/records.ts';
+import {
+  fileValues,
+  gameValues,
+  makeRecordWriter,
+  titleOf,
+} from '../../generator/write/records.ts';
 import { makeRandom } from '../catalogue/random.ts';
 
 const random = makeRandom(11);
@@ -20,31 +25,21 @@ function textOf(characters: readonly string[], most: number): string {
 
 /** The record of a game up to `publisher`, its title, and what a cover names of it. */
 function recordOf(title: Value, description: Value) {
-  const texts = makeTextWriter();
-  const games = makeGames(1);
-  addGame(texts, games, 0, [1, 1, 'a-slug', title, 1999, description, null, '', null], note);
-  const {
-    putGame,
-    putSlugAndTitle,
-    title: titleAt,
-    slug,
-  } = makeRecordWriter({ ...games, texts: texts.texts });
-  const put = (of: typeof putGame) => target.toString('utf8', 0, of(target, 0, 0));
-  return {
-    record: `${put(putGame)}}`,
-    game: `${put(putSlugAndTitle)}}`,
-    title: titleAt(0),
-    slug: slug(0),
-  };
+  const [texts, games] = [makeTexts(), makeGames(1)];
+  const row = [1, 1, 'a-slug', title, 1999, description, null, '', null];
+  texts.add(games, 0, gameValues(row, note));
+  const records = makeRecordWriter({ ...games, texts: texts.texts });
+  const record = `${target.toString('utf8', 0, records.putGame(target, 0, 0))}}`;
+  return { record, of: records.slugAndTitle(0), title: records.title(0), slug: records.slug(0) };
 }
 
 /** The JSON of a file. */
 function fileOf(width: Value, url: string): string {
-  const texts = makeTextWriter();
-  const files = makeFiles(1);
-  addFile(texts, files, 0, [7, 1, 'full', null, width, 2, '18446744073709551615'], url, BASE, note);
-  const { putFile } = makeRecordWriter({ ...files, texts: texts.texts });
-  return target.toString('utf8', 0, putFile(target, 0, 0, Buffer.from(BASE)));
+  const [texts, files] = [makeTexts(), makeFiles(1)];
+  const row = [7, 1, 'full', null, width, 2, '18446744073709551615'];
+  texts.add(files, 0, fileValues(row, url, BASE, note));
+  const { putFile } = makeRecordWriter({ ...files, texts: texts.texts }, BASE);
+  return `${target.toString('utf8', 0, putFile(target, 0, 0))}}`;
 }
 
 test('texts of any characters become JSON strings, and an empty one null', () => {
@@ -65,13 +60,13 @@ test('texts of any characters become JSON strings, and an empty one null', () =>
   ];
   for (let i = 0; i < 3000; i++) {
     const text = textOf(i % 2 ? characters : characters.slice(0, 4), 9);
-    const { record, game, title, slug } = recordOf(`"${text}`, text);
+    const { record, of, title, slug } = recordOf(`"${text}`, text);
     const expected = { slug: 'a-slug', title: `"${text}` };
     expect(JSON.parse(record)).toEqual({
       ...{ id: 1, ...expected, release_year: 1999, description: text === '' ? null : text },
       ...{ genres: null, developer: null, publisher: null },
     });
-    expect(JSON.parse(game)).toEqual(expected);
+    expect(of.map((json) => JSON.parse(json))).toEqual(['a-slug', expected.title]);
     expect([title, slug, titleOf(record)]).toEqual([expected.title, 'a-slug', expected.title]);
   }
   expect(() => recordOf('A', 5)).toThrow('description is not text');
