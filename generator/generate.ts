@@ -20,7 +20,6 @@ import type { Progress } from '../program/progress.ts';
 import { coversOnlyIn } from '../store/changes/compare-generations.ts';
 import { generationDir } from '../store/generations/generations.ts';
 import { openIndex, openIndexOf } from '../store/generations/open-index.ts';
-import type { PackChecker } from '../store/generations/verify.ts';
 import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
 import {
@@ -28,6 +27,7 @@ import {
   findShrinkage,
   isUnchanged,
   type Previous,
+  type PublishSteps,
   publish,
   readPrevious,
 } from '../store/publish.ts';
@@ -46,6 +46,7 @@ import type { Conditions } from './read/read-table.ts';
 import { readAndWrite } from './read-and-write.ts';
 import {
   makeReport,
+  type Report,
   type ReportContent,
   type RunEnd,
   saveReport,
@@ -187,9 +188,7 @@ async function runOnce(
     const options = { ...run, report, progress, dir, earlier, isTimed, startWorker };
     const { written, rows } = await readAndWrite(database, options);
     report.addWarnings(run.warnings);
-    const ending: Ending = { run, progress, mode, report: report.content() };
-    if (written === undefined) return endUnchanged(ending);
-    const content = {
+    const content = written && {
       latest_cover_at: written.latest_cover_at,
       counts: { ...written.counts, left_out: report.total() },
       settings,
@@ -197,102 +196,68 @@ async function runOnce(
       ...COLLATION_VERSIONS,
       files: written.files,
     };
-    const checkPacks = checkPacksWith(worker, earlier);
-    return await publishOrRefuse(ending, {
-      dir,
-      content,
-      rows,
-      faults: report.faults(),
-      checkPacks,
-    });
+    const steps = { checkPacks: checkPacksWith(worker, earlier), warn: progress.warn };
+    return await publishOrRefuse({ run, progress, mode, report, dir, content, rows, steps });
   } finally {
     await worker?.end();
     unfinished.clear();
   }
 }
 
-/** What is needed to end a run. */
-interface Ending {
+/** A run whose files are written. */
+interface WrittenRun {
   readonly run: Run;
   readonly progress: Progress;
   readonly mode: ReadMode;
-  readonly report: ReportContent;
-}
-
-/** Prints what the report says. @returns one line for each reason why rows were left out */
-function printReport({ progress, report }: Ending): string[] {
-  const leftOut = summaryOf(report);
-  for (const line of leftOut) progress.warn(`Left out: ${line}.`);
-  for (const warning of report.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
-  return leftOut;
-}
-
-/** Ends a run that has found no change since the earlier run. */
-function endUnchanged(ending: Ending): RunResult {
-  const { run, progress, report } = ending;
-  const { id, manifest } = readPrevious(run.snapshotsDir);
-  if (manifest === undefined) throw new Error('the current generation cannot be read');
-  const leftOut = printReport(ending);
-  saveReport(
-    run.snapshotsDir,
-    report,
-    { outcome: 'unchanged', error: null, takedowns_waiting: null },
-    progress,
-  );
-  const { counts } = manifest;
-  return {
-    outcome: 'unchanged',
-    id,
-    counts,
-    previousCounts: counts,
-    leftOut,
-    report,
-    readAllBecause: null,
-  };
-}
-
-interface WrittenFiles {
+  readonly report: Report;
   /** The folder of the generation. */
   readonly dir: string;
-  readonly content: ManifestContent;
+  /** Undefined if nothing has changed since the earlier run. */
+  readonly content: ManifestContent | undefined;
   /** For the next run; undefined if that must read all rows. */
   readonly rows: RowsOfRun | undefined;
-  /** Why tables have too many bad rows. */
-  readonly faults: readonly string[];
-  readonly checkPacks: PackChecker;
+  readonly steps: PublishSteps;
 }
 
-/** Ends a run whose files are written: nothing is new, or it is refused, or published. */
-async function publishOrRefuse(
-  ending: Ending,
-  { dir, content, rows, faults: faultsOfRows, checkPacks }: WrittenFiles,
-): Promise<RunResult> {
-  const { run, progress, mode, report } = ending;
+/** Ends a run: nothing is new, or it is refused, or published. */
+async function publishOrRefuse(written: WrittenRun): Promise<RunResult> {
+  const { run, progress, mode, report, dir, content, steps } = written;
   const { snapshotsDir } = run;
-  const leftOut = printReport(ending);
+  const found = report.content();
+  const leftOut = summaryOf(found);
+  for (const line of leftOut) progress.warn(`Left out: ${line}.`);
+  for (const warning of found.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
   const previous = readPrevious(snapshotsDir);
+  const previousCounts = previous.manifest?.counts;
+  const counts = content?.counts ?? previousCounts;
+  if (counts === undefined) throw new Error('the current generation cannot be read');
+  const readAllBecause = mode.reason;
   const result = {
     id: previous.id,
-    counts: content.counts,
-    previousCounts: previous.manifest?.counts,
+    counts,
+    previousCounts,
     leftOut,
-    report,
-    readAllBecause: mode.reason,
+    report: found,
+    readAllBecause,
   };
   /** Writes the report of the run. @returns whether it was written */
   const finish = (
     outcome: RunEnd['outcome'],
     error: string | null = null,
     waiting: number | null = null,
-  ) => saveReport(snapshotsDir, report, { outcome, error, takedowns_waiting: waiting }, progress);
+  ) => saveReport(snapshotsDir, found, { outcome, error, takedowns_waiting: waiting }, progress);
 
+  if (content === undefined) {
+    finish('unchanged');
+    return { ...result, outcome: 'unchanged' };
+  }
   if (previous.id !== undefined && isUnchanged(snapshotsDir, previous, content)) {
     finish('unchanged');
-    keepRows(ending, rows, content, previous.id);
+    keepRows(written, content, previous.id);
     return { ...result, outcome: 'unchanged' };
   }
   const faults = [
-    ...faultsOfRows,
+    ...report.faults(),
     ...findShrinkage(previous, content),
     ...findMissingCovers(previous, content),
   ].join('; ');
@@ -313,13 +278,12 @@ async function publishOrRefuse(
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const steps = { checkPacks, warn: progress.warn };
   const { id } = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
     if (error instanceof HeldError) finish('held', error.message);
     throw error;
   });
   finish('published');
-  keepRows(ending, rows, content, id);
+  keepRows(written, content, id);
   return { ...result, outcome: 'published', id };
 }
 
@@ -345,11 +309,10 @@ function countWaitingTakedowns(
 
 /** Leaves what the run knows to the next one. @param id of the generation that fits it */
 function keepRows(
-  { run, progress, mode }: Ending,
-  rows: RowsOfRun | undefined,
+  { run, progress, mode, rows }: WrittenRun,
   { files }: ManifestContent,
   id: string,
-): void {
+) {
   if (rows === undefined || mode.keyOf === undefined) return;
   try {
     saveRun(run.snapshotsDir, mode.keyOf(id), files, mode.fullRunAt, rows);

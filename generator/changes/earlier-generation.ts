@@ -167,9 +167,7 @@ function openReadings(
   const numbers = new Uint32Array(textCount(search.words)).fill(LEFT_OUT);
   const furtherOf = new Map<number, number[]>();
   rankOfFurther.forEach((rank, at) => {
-    const known = furtherOf.get(rank);
-    if (known === undefined) furtherOf.set(rank, [games + at]);
-    else known.push(games + at);
+    getOrAdd(furtherOf, rank, () => []).push(games + at);
   });
   const wordsOf = (reading: number) =>
     Array.from(words.subarray(start[reading], start[reading + 1]), (word) => {

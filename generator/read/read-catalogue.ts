@@ -396,10 +396,7 @@ export function checkTitles(
         throw new RowFault('the game does not exist', game, { isConsequence: true });
       const title = check.checkText(value, 'title');
       if (!state) throw new RowFault('its game is left out', game, { isConsequence: true });
-      const key = textOfId(id);
-      const titles = found.get(key);
-      if (titles === undefined) found.set(key, [title]);
-      else titles.push(title);
+      getOrAdd(found, textOfId(id), () => []).push(title);
     } catch (error) {
       if (!(error instanceof RowFault)) throw error;
       leaveOut(game, error);

@@ -78,58 +78,32 @@ interface Finding {
 
 /** What a report has about the rows of one block. */
 export interface BlockFindings {
-  readonly findings: readonly Finding[];
-  readonly coversGone: number;
+  /** By table, kind and reason. */
+  readonly findings: Record<string, Finding>;
+  /** The covers that would be published if their games had not been left out. */
+  coversGone: number;
   /** Whether the block must be read in every run. */
-  readonly dependsOnOthers: boolean;
+  dependsOnOthers: boolean;
 }
 
 /** The block of rows that are read in every run. */
 export const NO_BLOCK = '';
 
-/** @param block undefined if the row has no id that tells its block */
-export interface Report {
-  /** Counts and lists a row that is left out. */
-  leaveOut(table: Table, block: string | undefined, id: Value, fault: RowFault): void;
-  /** Counts and lists a row that is published but probably wrong. */
-  warn(table: Table, block: string | undefined, id: Value, reason: string, value: Value): void;
-  /** Adds complete warnings. */
-  addWarnings(warnings: readonly Warning[]): void;
-  /** Counts a cover that would be published if its game had not been left out. */
-  addConsequence(block: string | undefined): void;
-  /** Sets the number of rows. A table that a database may lack is in the report once this is called. */
-  setRows(table: Table, rows: number): void;
-  /** Takes the findings of a block that is not read. */
-  keep(block: string, findings: BlockFindings): void;
-  /** Notes that the next run must read all rows. */
-  needAllRows(): void;
-  /** The findings of each block, for the next run; undefined if that must read all rows. */
-  blocks(): ReadonlyMap<string, BlockFindings> | undefined;
-  /** The number of rows left out, over all tables. */
-  total(): number;
-  /** One text for each table with too many rows left out. If there is any, nothing is published. */
-  faults(): string[];
-  content(): ReportContent;
-}
+export type Report = ReturnType<typeof makeReport>;
 
-export function makeReport(): Report {
-  const blocks = new Map<
-    string,
-    { findings: Map<string, Finding>; coversGone: number; dependsOnOthers: boolean }
-  >();
+/** In its functions, `block` is undefined if a row has no id that tells its block. */
+export function makeReport() {
+  const blocks = new Map<string, BlockFindings>();
   const rowsOf = new Map<Table, number>(
     (['platforms', 'games', 'covers', 'cover_files'] as const).map((table) => [table, 0]),
   );
   const otherWarnings: Warning[] = [];
   let needsAllRows = false;
 
-  function inBlock(block: string | undefined) {
+  function inBlock(block: string | undefined): BlockFindings {
     if (block === undefined) needsAllRows = true;
-    return getOrAdd(blocks, block ?? NO_BLOCK, () => ({
-      findings: new Map(),
-      coversGone: 0,
-      dependsOnOthers: false,
-    }));
+    const none: BlockFindings = { findings: {}, coversGone: 0, dependsOnOthers: false };
+    return getOrAdd(blocks, block ?? NO_BLOCK, () => none);
   }
 
   function add(
@@ -140,7 +114,8 @@ export function makeReport(): Report {
   ) {
     const { findings } = inBlock(block);
     const key = `${table} ${kind} ${reason}`;
-    const finding = getOrAdd(findings, key, () => ({ table, kind, reason, count: 0, rows: [] }));
+    findings[key] ??= { table, kind, reason, count: 0, rows: [] };
+    const finding = findings[key];
     finding.count++;
     list(finding.rows, { id: shownValue(id), value: shownValue(value) });
   }
@@ -152,7 +127,7 @@ export function makeReport(): Report {
   ): Map<string, { count: number; rows: ListedRow[] }> {
     const merged = new Map<string, { count: number; rows: ListedRow[] }>();
     for (const { findings } of blocks.values()) {
-      for (const finding of findings.values()) {
+      for (const finding of Object.values(findings)) {
         if (finding.table !== table || !kinds.includes(finding.kind)) continue;
         const all = getOrAdd(merged, finding.reason, () => ({ count: 0, rows: [] }));
         all.count += finding.count;
@@ -166,7 +141,8 @@ export function makeReport(): Report {
     [...found.values()].reduce((total, { count }) => total + count, 0);
 
   return {
-    leaveOut(table, block, id, fault) {
+    /** Counts and lists a row that is left out. */
+    leaveOut(table: Table, block: string | undefined, id: Value, fault: RowFault): void {
       const { message, value, isConsequence, dependsOn } = fault;
       add(
         block,
@@ -177,41 +153,38 @@ export function makeReport(): Report {
       if (dependsOn === 'all rows') needsAllRows = true;
       if (dependsOn === 'other blocks') inBlock(block).dependsOnOthers = true;
     },
-    warn: (table, block, id, reason, value) =>
+    /** Counts and lists a row that is published but probably wrong. */
+    warn: (table: Table, block: string | undefined, id: Value, reason: string, value: Value) =>
       add(block, { table, kind: 'warning', reason }, id, value),
-    addWarnings: (warnings) => otherWarnings.push(...warnings),
-    addConsequence(block) {
+    /** Adds complete warnings. */
+    addWarnings: (warnings: readonly Warning[]) => otherWarnings.push(...warnings),
+    /** Counts a cover that would be published if its game had not been left out. */
+    addConsequence(block: string | undefined): void {
       inBlock(block).coversGone++;
     },
-    setRows: (table, rows) => rowsOf.set(table, rows),
-    keep(block, { findings, coversGone, dependsOnOthers }) {
-      const byKey = findings.map((finding): [string, Finding] => [
-        `${finding.table} ${finding.kind} ${finding.reason}`,
-        finding,
-      ]);
-      blocks.set(block, { findings: new Map(byKey), coversGone, dependsOnOthers });
-    },
-    needAllRows() {
+    /** Sets the number of rows. A table that a database may lack is in the report once this is called. */
+    setRows: (table: Table, rows: number) => rowsOf.set(table, rows),
+    /** Takes the findings of a block that is not read. */
+    keep: (block: string, findings: BlockFindings) => blocks.set(block, findings),
+    /** Notes that the next run must read all rows. */
+    needAllRows(): void {
       needsAllRows = true;
     },
-    blocks() {
+    /** The findings of each block, for the next run; undefined if that must read all rows. */
+    blocks(): ReadonlyMap<string, BlockFindings> | undefined {
       if (needsAllRows) return undefined;
-      const found = [...blocks].filter(([block]) => block !== NO_BLOCK);
-      return new Map(
-        found.map(([block, { findings, ...rest }]) => [
-          block,
-          { findings: [...findings.values()], ...rest },
-        ]),
-      );
+      return new Map([...blocks].filter(([block]) => block !== NO_BLOCK));
     },
+    /** The number of rows left out, over all tables. */
     total: () => [...rowsOf.keys()].reduce((total, table) => total + sum(leftOut(table)), 0),
+    /** One text for each table with too many rows left out. If there is any, nothing is published. */
     faults: () =>
       [...rowsOf].flatMap(([table, rows]) => {
         const found = leftOut(table);
         const fault = faultOf(table, rows, sum(found), sum(merge(table, ['fault'])));
         return fault === undefined ? [] : [`${fault} (${mainReasons(found)})`];
       }),
-    content: () => ({
+    content: (): ReportContent => ({
       tables: Object.fromEntries(
         [...rowsOf].map(([table, rows]) => {
           const found = leftOut(table);

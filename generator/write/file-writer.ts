@@ -3,7 +3,7 @@
  * Writing is synchronous, since promises would take twice as long for the same bytes. A complete file is
  * synced to disk in the background, while the next files are written.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { close, closeSync, fsync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -11,79 +11,72 @@ import type { ManifestFile } from '../../format/manifest.ts';
 import { openForWriting } from '../../store/files/file-modes.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
-
-export interface FileWriter {
-  /** After `reserve`, the caller can write into `buffer` at `at`, and then advances `at`. */
-  buffer: Buffer;
-  at: number;
-  /** Makes room for `bytes` contiguous bytes. It may replace `buffer` and change `at`. */
-  reserve(bytes: number): void;
-  /** The size of the file so far, in bytes. */
-  end(): number;
-  add(piece: string | Uint8Array): void;
-  /** Completes the file. It is on disk after {@link allSynced}. @returns its entry in the manifest */
-  finish(): Promise<ManifestFile>;
-}
-
 /** Buffers of files that are complete. */
 const unused: Buffer[] = [];
 
-/**
- * @param dir the generation's folder
- * @param name the path of the file, relative to `dir`; its folder must exist
- */
-export function writeFile(dir: string, name: string): FileWriter {
-  const descriptor = openForWriting(path.join(dir, name), 'wx');
-  const sha256: Hash = createHash('sha256');
-  let flushed = 0;
+/** A file that is being written. After `reserve`, write into `buffer` from `at` on, and then advance `at`. */
+export class FileWriter {
+  buffer = unused.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  at = 0;
+  private flushed = 0;
+  private readonly sha256 = createHash('sha256');
+  private readonly descriptor: number;
+  private readonly name: string;
 
-  function put(bytes: Uint8Array): void {
-    sha256.update(bytes);
+  /** @param dir the generation's folder @param name relative to `dir`; its folder must exist */
+  constructor(dir: string, name: string) {
+    this.name = name;
+    this.descriptor = openForWriting(path.join(dir, name), 'wx');
+  }
+
+  /** Makes room for contiguous bytes. It may replace `buffer` and change `at`. */
+  reserve(bytes: number): void {
+    if (this.at + bytes <= this.buffer.length) return;
+    this.flush();
+    if (bytes > this.buffer.length) this.buffer = Buffer.allocUnsafeSlow(bytes);
+  }
+
+  /** The size of the file so far, in bytes. */
+  end(): number {
+    return this.flushed + this.at;
+  }
+
+  add(piece: string | Uint8Array): void {
+    if (typeof piece === 'string') {
+      // UTF-8 takes at most three bytes per code unit.
+      this.reserve(piece.length * 3);
+      this.at += this.buffer.write(piece, this.at);
+    } else {
+      this.flush();
+      this.put(piece);
+    }
+  }
+
+  /** Completes the file. It is on disk after {@link allSynced}. @returns its entry in the manifest */
+  async finish(): Promise<ManifestFile> {
+    this.flush();
+    unused.push(this.buffer);
+    await syncInBackground(this.descriptor, this.name);
+    return { path: this.name, size: this.flushed, sha256: this.sha256.digest('hex') };
+  }
+
+  private flush(): void {
+    this.put(this.buffer.subarray(0, this.at));
+    this.at = 0;
+  }
+
+  private put(bytes: Uint8Array): void {
+    this.sha256.update(bytes);
     try {
       for (let at = 0; at < bytes.length; )
-        at += writeSync(descriptor, bytes, at, bytes.length - at);
+        at += writeSync(this.descriptor, bytes, at, bytes.length - at);
     } catch (cause) {
       // While it is open, a file keeps its space even after it is removed.
-      closeSync(descriptor);
-      throw new Error(`write ${name}: ${(cause as Error).message}`, { cause });
+      closeSync(this.descriptor);
+      throw new Error(`write ${this.name}: ${(cause as Error).message}`, { cause });
     }
-    flushed += bytes.length;
+    this.flushed += bytes.length;
   }
-
-  function flush(): void {
-    put(writer.buffer.subarray(0, writer.at));
-    writer.at = 0;
-  }
-
-  const writer: FileWriter = {
-    buffer: unused.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES),
-    at: 0,
-    reserve(bytes) {
-      if (writer.at + bytes <= writer.buffer.length) return;
-      flush();
-      if (bytes <= writer.buffer.length) return;
-      writer.buffer = Buffer.allocUnsafeSlow(bytes);
-    },
-    end: () => flushed + writer.at,
-    add(piece) {
-      if (typeof piece === 'string') {
-        // UTF-8 takes at most three bytes per code unit.
-        writer.reserve(piece.length * 3);
-        writer.at += writer.buffer.write(piece, writer.at);
-      } else {
-        flush();
-        put(piece);
-      }
-    },
-    async finish() {
-      const size = writer.end();
-      flush();
-      unused.push(writer.buffer);
-      await syncInBackground(descriptor, name);
-      return { path: name, size, sha256: sha256.digest('hex') };
-    },
-  };
-  return writer;
 }
 
 const MOST_UNSYNCED = 16;
@@ -119,7 +112,7 @@ export function writeWhole(
   name: string,
   pieces: Iterable<string | Uint8Array>,
 ): Promise<ManifestFile> {
-  const writer = writeFile(dir, name);
+  const writer = new FileWriter(dir, name);
   for (const piece of pieces) writer.add(piece);
   return writer.finish();
 }

@@ -17,6 +17,7 @@ import {
 import { foldCase } from '../../format/index/words.ts';
 import { COVER_INDEX, FILTER_INDEX, GAME_INDEX, PATH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { getOrAdd } from '../../program/get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
 import { publishedRows, startsOf } from '../order/numbering.ts';
 import { LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
@@ -196,27 +197,21 @@ export async function writeFilters({ dir, games, covers, numbering, earlier }: W
 
   /** The ranks of games that were read, by their values. */
   const collect = (values: readonly (string | null)[]) => {
-    const numberOf = new Map<string, number[]>();
-    const ranksOf = values.map((value) => {
-      if (value === null) return undefined;
-      const text = foldCase(value);
-      const known = numberOf.get(text) ?? [];
-      numberOf.set(text, known);
-      return known;
-    });
+    const byText = new Map<string, number[]>();
+    const ranksOf = values.map((value) =>
+      value === null ? undefined : getOrAdd(byText, foldCase(value), () => []),
+    );
     return {
-      byText: numberOf,
+      byText,
       add(value: number, rank: number) {
         const ranks = ranksOf[value];
         if (ranks !== undefined && ranks.at(-1) !== rank) ranks.push(rank);
       },
     };
   };
-  const [genres, regions, types] = [
-    collect(games.genres),
-    collect(covers.regions),
-    collect(covers.types),
-  ];
+  const genres = collect(games.genres);
+  const regions = collect(covers.regions);
+  const types = collect(covers.types);
   const yearAt = new Int16Array(total).fill(NO_YEAR);
   itemOfRank.forEach((item, rank) => {
     if (item < earlierGames) return;

@@ -22,7 +22,7 @@ import { readExactly } from '../../store/files/read-exactly.ts';
 import type { CoverStats, EarlierGeneration } from '../changes/earlier-generation.ts';
 import { type Covers, LEFT_OUT } from '../read/catalogue.ts';
 import { isInFuture } from '../report/warnings.ts';
-import { writeFile, writeWhole } from './file-writer.ts';
+import { FileWriter, writeWhole } from './file-writer.ts';
 import { encodePlatform, encodeTime, platformUrl } from './records.ts';
 import type { CoverSource, WriteSource } from './source.ts';
 
@@ -30,7 +30,7 @@ export async function writePlatforms(source: WriteSource): Promise<ManifestFile[
   const { dir, platforms, settings } = source;
   const { firstGame, firstCoverOf } = source.numbering;
   const entries: PlatformEntry[] = [];
-  const writer = writeFile(dir, PLATFORMS);
+  const writer = new FileWriter(dir, PLATFORMS);
   writer.add(listHead(platforms.length));
   platforms.forEach(({ slug, name }, platform) => {
     const first_game = firstGame[platform];

@@ -13,7 +13,7 @@ import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
-import { type FileWriter, writeFile, writeWhole } from './file-writer.ts';
+import { FileWriter, writeWhole } from './file-writer.ts';
 import {
   encodePlatformRef,
   encodeText,
@@ -143,7 +143,7 @@ async function writePack(dir: string, pack: Pack): Promise<ManifestFile> {
   const kept = earlier?.byteLength.length ?? 0;
   // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
   let source: Buffer | undefined;
-  const writer = writeFile(dir, name);
+  const writer = new FileWriter(dir, name);
   writer.add(PACK_HEAD);
   for (let number = from; number < to; ) {
     if (number > from) writer.add(RECORD_SEPARATOR);

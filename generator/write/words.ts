@@ -46,24 +46,35 @@ export async function writeWords(source: WriteSource): Promise<ManifestFile[]> {
       makeReadings(items.title(item), () => items.slug(item), alternatives ?? [], table.numberOf)
     );
   };
-  const first = makeLists();
-  const further = makeLists();
+  const words: number[] = [];
+  const start = [0];
+  const further: (readonly number[])[] = [];
   const rankOfFurther: number[] = [];
   const slugReadings: number[] = [];
+  const add = (reading: readonly number[]) => {
+    for (const word of reading) words.push(word);
+    start.push(words.length);
+  };
   for (const [rank, item] of itemOfRank.entries()) {
     const { readings, endsWithSlug } = readingsOf(item);
-    readings.forEach((reading, at) => {
-      (at === 0 ? first : further).add(reading);
-      if (at > 0) rankOfFurther.push(rank);
-    });
-    if (endsWithSlug) slugReadings.push(itemOfRank.length + rankOfFurther.length - 1);
+    const [first = [], ...others] = readings;
+    add(first);
+    for (const reading of others) {
+      further.push(reading);
+      rankOfFurther.push(rank);
+    }
+    if (endsWithSlug) slugReadings.push(itemOfRank.length + further.length - 1);
   }
+  for (const reading of further) add(reading);
   const { orderOf, sorted } = table.inOrder();
-  const words = joinLists(first, further, orderOf);
+  const all: ReadingWords = {
+    words: Uint32Array.from(words, (number) => orderOf[number]),
+    start: Uint32Array.from(start),
+  };
   const repeatedWords: number[] = [];
   const { postings, frequencies, positions, distinct } = invert(
     sorted,
-    words,
+    all,
     (reading, position, word) => {
       if (position < MOST_POSITIONS) repeatedWords.push(reading, position, word);
     },
@@ -75,7 +86,7 @@ export async function writeWords(source: WriteSource): Promise<ManifestFile[]> {
     repeatedWords: Uint32Array.from(repeatedWords),
     rankOfFurther: Uint32Array.from(rankOfFurther),
     slugReadings: Uint32Array.from(slugReadings),
-    readingsByWords: sortReadings(words),
+    readingsByWords: sortReadings(all),
   });
   const pathOf = (rank: number) => {
     const item = itemOfRank[rank];
@@ -127,41 +138,6 @@ function makeTextTable() {
       return { sorted: encodeTexts(texts), orderOf };
     },
   };
-}
-
-interface Lists {
-  readonly numbers: number[];
-  readonly start: number[];
-  add(list: readonly number[]): void;
-}
-
-function makeLists(): Lists {
-  const numbers: number[] = [];
-  const start = [0];
-  return {
-    numbers,
-    start,
-    add(list) {
-      for (const number of list) numbers.push(number);
-      start.push(numbers.length);
-    },
-  };
-}
-
-/** The readings of both lists, one list after the other, with the words in their order. */
-function joinLists(one: Lists, other: Lists, orderOf: Uint32Array): ReadingWords {
-  const words = new Uint32Array(one.numbers.length + other.numbers.length);
-  one.numbers.forEach((number, at) => {
-    words[at] = orderOf[number];
-  });
-  other.numbers.forEach((number, at) => {
-    words[one.numbers.length + at] = orderOf[number];
-  });
-  const start = new Uint32Array(one.start.length + other.start.length - 1);
-  start.set(one.start);
-  for (let at = 1; at < other.start.length; at++)
-    start[one.start.length - 1 + at] = one.numbers.length + other.start[at];
-  return { words, start };
 }
 
 /** How often a reading has a word is counted up to this. */
