@@ -13,13 +13,18 @@ import {
   COLLATION_VERSIONS,
   type Counts,
   type ManifestContent,
+  type ManifestFile,
   type Settings,
 } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import type { Progress } from '../program/progress.ts';
 import { coversOnlyIn } from '../store/changes/compare-generations.ts';
+import { checkFile } from '../store/files/checked-files.ts';
+import { isSameFile } from '../store/files/known-files.ts';
+import { checkPack } from '../store/generations/check-packs.ts';
 import { generationDir } from '../store/generations/generations.ts';
 import { openIndex, openIndexOf } from '../store/generations/open-index.ts';
+import type { PackChecker } from '../store/generations/verify.ts';
 import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
 import {
@@ -55,7 +60,6 @@ import {
   warningText,
 } from './report/report.ts';
 import { warnOfHiddenViews } from './report/warnings.ts';
-import { checkPacksWith } from './write/check-packs.ts';
 import { type RunWorker, startRunWorker } from './write/jobs.ts';
 
 /** The catalogue has too many faults to be published without `--force`. */
@@ -196,12 +200,29 @@ async function runOnce(
       ...COLLATION_VERSIONS,
       files: written.files,
     };
-    const steps = { checkPacks: checkPacksWith(worker, earlier), warn: progress.warn };
+    const steps = { checkPacks: checkWritten(earlier), warn: progress.warn };
     return await publishOrRefuse({ run, progress, mode, report, dir, content, rows, steps });
   } finally {
     await worker?.end();
     unfinished.clear();
   }
+}
+
+/**
+ * Checks the files that a run has written, not those that it has linked. The hashes of records are not checked
+ * again: the run computed them from the same bytes as the SHA-256 of the file, which is checked.
+ * @param earlier the run whose generation has the linked files
+ */
+function checkWritten(earlier: EarlierRun | undefined): PackChecker {
+  const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
+  const isLinked = (dir: string, { path: name, sha256 }: ManifestFile) =>
+    earlier !== undefined &&
+    hashes.get(name) === sha256 &&
+    isSameFile(path.join(earlier.dir, name), path.join(dir, name));
+  return async (dir, packs, checkOthers) => {
+    checkOthers((folder, file) => isLinked(folder, file) || checkFile(folder, file));
+    for (const pack of packs) if (!isLinked(dir, pack.file)) checkPack(dir, pack, false);
+  };
 }
 
 /** A run whose files are written. */

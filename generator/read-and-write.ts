@@ -23,8 +23,7 @@ import {
   type Shifts,
   timeOf,
 } from './changes/fingerprints.ts';
-import { type Games, LEFT_OUT } from './read/catalogue.ts';
-import { findId, readId } from './read/ids.ts';
+import { findId, type Games, LEFT_OUT, readId } from './read/catalogue.ts';
 import {
   batches,
   checkTitles,

@@ -18,15 +18,6 @@ const LONGEST_DIRECTORY = 65_536;
 export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 export type Columns = Readonly<Record<string, Column>>;
 
-/** A column that is not in memory. */
-export interface StoredColumn {
-  readonly type: TypeName;
-  /** In entries. */
-  readonly length: number;
-  /** The bytes of the column, in order. */
-  pieces(): Iterable<Uint8Array>;
-}
-
 const TYPES = {
   u8: Uint8Array,
   u16: Uint16Array,
@@ -35,20 +26,18 @@ const TYPES = {
   f64: Float64Array,
 } as const;
 type TypeName = keyof typeof TYPES;
-export type DirectoryEntry = { type: TypeName; start: number; length: number };
+type DirectoryEntry = { type: TypeName; start: number; length: number };
 
 // A typed array has the byte order of the machine. Every platform that Node supports is little-endian.
 if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
   throw new Error('Index files are little-endian and this machine is not.');
 }
 
-export type WritableColumns = Readonly<Record<string, Column | StoredColumn>>;
-
 /**
  * The pieces of a columns file, which the caller writes one after another.
  * @param columns the columns by name, in the order that they get in the file
  */
-export function* encodeColumns(columns: WritableColumns): Generator<Uint8Array> {
+export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
   const directory: Record<string, DirectoryEntry> = {};
   const names = Object.keys(columns);
   // The directory holds absolute positions, and their digits change its length, which moves the columns.
@@ -77,14 +66,13 @@ export function* encodeColumns(columns: WritableColumns): Generator<Uint8Array> 
     const column = columns[name];
     const { start } = directory[name];
     yield new Uint8Array(start - end);
-    if ('pieces' in column) yield* column.pieces();
-    else yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+    yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
     end = start + bytesOf(directory[name]);
   }
 }
 
 /** The bytes that a column takes in the file. */
-export function bytesOf({ type, length }: DirectoryEntry): number {
+function bytesOf({ type, length }: DirectoryEntry): number {
   return length * TYPES[type].BYTES_PER_ELEMENT;
 }
 
@@ -96,37 +84,23 @@ export function bytesOf({ type, length }: DirectoryEntry): number {
  */
 export function openColumns(file: Uint8Array, name: string): Columns {
   const columns: Record<string, Column> = {};
-  for (const [column, entry] of readDirectory(file, file.byteLength, name)) {
-    columns[column] = viewColumn(entry, file.buffer, file.byteOffset + entry.start);
+  for (const [column, entry] of readDirectory(file, name)) {
+    columns[column] = new TYPES[entry.type](
+      file.buffer as ArrayBuffer,
+      file.byteOffset + entry.start,
+      entry.length,
+    );
   }
   return columns;
 }
 
-/** The column of an entry whose bytes begin at `start` in `memory`. */
-export function viewColumn(
-  { type, length }: DirectoryEntry,
-  memory: ArrayBufferLike,
-  start = 0,
-): Column {
-  return new TYPES[type](memory as ArrayBuffer, start, length);
-}
-
-/** A file has its directory in this many of its first bytes. */
-export const MOST_HEAD_BYTES = HEAD_BYTES + LONGEST_DIRECTORY;
-
 /**
  * The columns of a file by name. All of them fit the file.
- * @param head the first {@link MOST_HEAD_BYTES} of the file, or all bytes of a shorter one
- * @param size the size of the file in bytes
  * @param name the name of the file, used in errors
  * @throws Error that names the file and the fault
  */
-export function readDirectory(
-  head: Uint8Array,
-  size: number,
-  name: string,
-): Map<string, DirectoryEntry> {
-  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
+function readDirectory(file: Uint8Array, name: string): Map<string, DirectoryEntry> {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   if (bytes.length < HEAD_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) {
     throw new Error(`${name} is not an index file: it does not begin with "${MAGIC}".`);
   }
@@ -154,7 +128,7 @@ export function readDirectory(
       Number.isSafeInteger(length) &&
       length >= 0 &&
       start >= dataStart &&
-      start + length * View.BYTES_PER_ELEMENT <= size;
+      start + length * View.BYTES_PER_ELEMENT <= file.byteLength;
     if (!fits) throw damaged(name, `its column "${column}" does not fit the file`);
     entries.set(column, { type, start, length });
   }
@@ -187,8 +161,7 @@ function parseDirectory(text: string, name: string): [string, DirectoryEntry][] 
   }
 }
 
-function typeOf(column: Column | StoredColumn): TypeName {
-  if ('pieces' in column) return column.type;
+function typeOf(column: Column): TypeName {
   for (const [name, Type] of Object.entries(TYPES)) {
     if (column instanceof Type) return name as TypeName;
   }

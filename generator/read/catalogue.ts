@@ -3,8 +3,9 @@
  * in memory that threads share, and neither costs the garbage collector anything: with an object per row,
  * 300,000 games took half as much processor time again, and 950 MB.
  */
+import { firstIndexNear } from '../../format/index/first-index.ts';
+import { evenlySpaced, type Id, splitId, textOfId } from '../../format/index/ids.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
-import type { Ids } from './ids.ts';
 
 export interface Platform {
   readonly slug: string;
@@ -139,4 +140,42 @@ export function makeFiles(rows: number) {
 
 function makeIds(rows: number): Ids {
   return { high: sharedZeros(Uint32Array, rows), low: sharedZeros(Uint32Array, rows) };
+}
+
+/** A column of unsigned 64-bit ids, as their upper and lower halves. */
+export interface Ids {
+  readonly high: Uint32Array;
+  readonly low: Uint32Array;
+}
+
+/** Converts a value of an id column; undefined if it is not an unsigned 64-bit integer. */
+export function readId(value: string | number | null): Id | undefined {
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value) || value < 0) return undefined;
+    return [Math.floor(value / 2 ** 32), value >>> 0];
+  }
+  return value === null ? undefined : splitId(value);
+}
+
+/**
+ * The row that has an id, or -1.
+ * @param rows the number of rows, which are in ascending order of their ids
+ * @param guess the row found last. Usually that row or the next one has the id, since the rows of a
+ * table refer to those of another in about the same order.
+ */
+export function findId({ high, low }: Ids, rows: number, id: Id, guess: number): number {
+  const compareAt = (row: number) => high[row] - id[0] || low[row] - id[1];
+  if (guess < rows && compareAt(guess) === 0) return guess;
+  if (guess + 1 < rows && compareAt(guess + 1) === 0) return guess + 1;
+  if (rows === 0) return -1;
+  const idOf = (row: number): Id => [high[row], low[row]];
+  const near = evenlySpaced(idOf(0), idOf(rows - 1), rows, id);
+  const row = firstIndexNear(near, 0, rows, (at) => compareAt(at) >= 0);
+  return row < rows && compareAt(row) === 0 ? row : -1;
+}
+
+/** An id as a database returns it: a number, or its decimal digits if it is beyond 2^53. */
+export function valueOfId(id: Id): number | string {
+  const text = textOfId(id);
+  return Number.isSafeInteger(Number(text)) ? Number(text) : text;
 }

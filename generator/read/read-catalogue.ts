@@ -12,7 +12,6 @@ import type { Changes } from '../changes/find-changes.ts';
 import { blockOf, rangesOf, rowsIn, type Shifts } from '../changes/fingerprints.ts';
 import { makeCollator } from '../order/title-order.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
-import { RowFault } from '../report/row-fault.ts';
 import {
   COVER_COLUMNS,
   FILE_COLUMNS,
@@ -23,6 +22,7 @@ import {
 import {
   type Covers,
   type Files,
+  findId,
   type Games,
   LEFT_OUT,
   makeCovers,
@@ -31,10 +31,11 @@ import {
   makeTexts,
   NO_YEAR,
   type Platform,
+  readId,
 } from './catalogue.ts';
-import { findId, readId } from './ids.ts';
 import { makeIdCheck, type ReadTable, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
+import { RowFault } from './row-checks.ts';
 
 /** The blocks to read, if not all, and the games of the others. */
 type Part = Changes & Pick<EarlierGeneration, 'keptWithPath'>;

@@ -5,9 +5,8 @@
 import type { Reader, Row, Value } from '../../database/database.ts';
 import { compareIds } from '../../format/index/ids.ts';
 import type { Report, Table } from '../report/report.ts';
-import { type Note, RowFault } from '../report/row-fault.ts';
-import { readId } from './ids.ts';
-import { checkId } from './row-checks.ts';
+import { readId } from './catalogue.ts';
+import { checkId, type Note, RowFault } from './row-checks.ts';
 
 /** For each table, a condition in SQL that chooses the rows to read. A table without one is read whole. */
 export type Conditions = Readonly<Partial<Record<Table, string>>>;

@@ -16,7 +16,7 @@ import { getOrAdd } from '../../program/get-or-add.ts';
 import type { Progress } from '../../program/progress.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
-import type { RowFault } from './row-fault.ts';
+import type { RowFault } from '../read/row-checks.ts';
 import { printableJson, shownValue } from './shown-value.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES | keyof typeof GAME_TITLES_TABLE;

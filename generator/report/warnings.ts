@@ -6,7 +6,7 @@ import { isIPv4 } from 'node:net';
 import type { HiddenViews } from '../../database/hidden-views.ts';
 import { compareIds, type Id, splitId } from '../../format/index/ids.ts';
 import { entriesAt, type Postings, textAt, textCount } from '../../format/index/search-index.ts';
-import { valueOfId } from '../read/ids.ts';
+import { valueOfId } from '../read/catalogue.ts';
 import { encodeTime } from '../write/records.ts';
 import { MOST_LISTED, type Warning } from './report.ts';
 import { shownValue } from './shown-value.ts';

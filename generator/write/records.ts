@@ -8,8 +8,8 @@
 import type { Row, Value } from '../../database/database.ts';
 import type { Settings } from '../../format/manifest.ts';
 import { openTexts, type RecordTexts } from '../read/catalogue.ts';
+import type { Note } from '../read/row-checks.ts';
 import { checkOptionalCount, checkOptionalText, noteDamage } from '../read/row-checks.ts';
-import type { Note } from '../report/row-fault.ts';
 
 /** The columns of each table, in the order in which its functions read them. */
 export const GAME_COLUMNS =
