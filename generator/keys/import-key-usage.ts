@@ -1,41 +1,62 @@
 /**
- * Imports the files in which the proxies of this snapshots folder report the use of keys.
+ * Imports what proxies report about the use of keys. Nothing depends on the order of the reports, or on how
+ * often one arrives: the day of last use never moves back, and nothing counts twice, because the counts of
+ * a run of a proxy only grow and the larger value stays.
  */
 import { lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Database } from '../../database/database.ts';
-import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
+import type { Database, Value } from '../../database/database.ts';
+import {
+  type DayUsage,
+  dayOf,
+  isReported,
+  KEPT_USAGE_DAYS,
+  LARGEST_KEY_USAGE,
+  parseKeyUsage,
+  type Usage,
+} from '../../format/key-usage.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { makeReportImport } from './import-report.ts';
+import { getOrAdd } from '../../program/get-or-add.ts';
 
-/**
- * @returns a function that imports the files. Later calls skip files that have not changed. A file that
- * cannot be imported does not stop the others; the first error is thrown at the end.
- */
-export function makeKeyUsageImport(
-  snapshotsDir: string,
-): (database: Database, now: Date) => Promise<void> {
+const KEYS_PER_STATEMENT = 200;
+/** The columns of counts, with the names that reports have for them. */
+const COUNTS: Readonly<Record<string, keyof Usage>> = {
+  requests: 'requests',
+  not_modified: 'notModified',
+  refused: 'refused',
+  bytes: 'bytes',
+};
+const COLUMNS = Object.keys(COUNTS);
+const MEMBERS = Object.values(COUNTS);
+/** The end of a statement that adds rows, or raises their counts. */
+const ENDS = {
+  mysql: `ON DUPLICATE KEY UPDATE ${COLUMNS.map((name) => `${name} = GREATEST(${name}, VALUES(${name}))`).join(', ')}`,
+  sqlite: `ON CONFLICT (key_id, day, run) DO UPDATE SET ${COLUMNS.map((name) => `${name} = MAX(${name}, excluded.${name})`).join(', ')}`,
+};
+
+/** A report of key usage: a file of a proxy here, or an object that a replica has sent. */
+export interface FoundReport {
+  readonly name: string;
+  /** In milliseconds since 1970. */
+  readonly writtenAt: number;
+  /** @returns undefined if the report was removed since it was found */
+  read(): string | Promise<string | undefined>;
+}
+
+/** @returns a function that imports the files of the proxies of this snapshots folder */
+export function makeKeyUsageImport(snapshotsDir: string) {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
-  /** For each imported file, its modification time. */
-  const importedMtimes = new Map<string, number>();
-  const importReport = makeReportImport();
-
-  async function importFile(database: Database, now: Date, file: string): Promise<void> {
-    const found = readChanged(file, importedMtimes.get(file));
-    if (found === undefined) return;
-    await importReport(database, now, parseKeyUsage(found.text, path.basename(file)));
-    importedMtimes.set(file, found.mtimeMs);
-  }
-
-  return async function importKeyUsage(database, now) {
-    const faults: Error[] = [];
+  return makeReportsImport(function* () {
     for (const name of namesIn(folder).filter(isKeyUsageFile)) {
       const file = path.join(folder, name);
-      await importFile(database, now, file).catch((error: Error) => faults.push(error));
+      const writtenAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+      if (writtenAt === undefined) continue;
+      // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
+      const read = () => readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
+      yield { name, writtenAt, read };
     }
-    if (faults[0] !== undefined) throw faults[0];
-  };
+  });
 }
 
 function namesIn(folder: string): string[] {
@@ -48,14 +69,113 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The content of a file; undefined if it does not exist or has not changed since `lastMtime`. */
-function readChanged(
-  file: string,
-  lastMtime: number | undefined,
-): { text: string; mtimeMs: number } | undefined {
-  const mtimeMs = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
-  if (mtimeMs === undefined || mtimeMs === lastMtime) return undefined;
-  // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
-  const text = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
-  return { text, mtimeMs };
+/**
+ * @returns a function that imports the reports. Later calls skip reports and values that have not changed.
+ * A report that cannot be imported does not stop the others; the first error is thrown at the end.
+ */
+export function makeReportsImport(
+  find: () => Iterable<FoundReport> | AsyncIterable<FoundReport>,
+): (database: Database, now: Date) => Promise<void> {
+  /** For each imported report, when it was written. */
+  const imported = new Map<string, number>();
+  /** For the id of each key, the latest day that was imported. */
+  const latestDays = new Map<number, string>();
+  /** What was imported last of each run and day. */
+  const importedCounts = new Map<string, DayUsage>();
+  let tidiedOn = '';
+
+  async function importDays(database: Database, days: ReadonlyMap<number, string>, time: number) {
+    // A proxy whose clock is ahead must not set a future day, which would then stay.
+    const tomorrow = dayOf(time, 1);
+    const idsByDay = new Map<string, number[]>();
+    for (const [id, day] of days) {
+      if (day <= (latestDays.get(id) ?? '') || day > tomorrow) continue;
+      getOrAdd(idsByDay, day, () => []).push(id);
+    }
+    for (const [day, ids] of idsByDay) {
+      for (const batch of batchesOf(ids)) {
+        await database.run(
+          `UPDATE api_keys SET last_used_on = ?
+           WHERE id IN (${marks(batch)}) AND (last_used_on IS NULL OR last_used_on < ?)`,
+          [day, ...batch, day],
+        );
+      }
+      for (const id of ids) latestDays.set(id, day);
+    }
+  }
+
+  async function importCounts(database: Database, usage: DayUsage): Promise<void> {
+    const name = `${usage.run} ${usage.day}`;
+    const before = importedCounts.get(name)?.keys;
+    const changed = [...usage.keys].filter(([id, used]) =>
+      MEMBERS.some((member) => used[member] !== before?.get(id)?.[member]),
+    );
+    for (const batch of batchesOf(changed)) await raiseCounts(database, usage, batch);
+    importedCounts.set(name, usage);
+  }
+
+  /** Once a day, removes the counts that are no longer kept. */
+  async function tidy(database: Database, time: number): Promise<void> {
+    const today = dayOf(time);
+    if (today === tidiedOn) return;
+    for (const [name, { day }] of importedCounts) {
+      if (!isReported(day, time)) importedCounts.delete(name);
+    }
+    const oldest = dayOf(time, 1 - KEPT_USAGE_DAYS);
+    await database.run('DELETE FROM key_usage WHERE day < ?', [oldest]);
+    tidiedOn = today;
+  }
+
+  return async (database, now) => {
+    const time = now.getTime();
+    const faults: Error[] = [];
+    for await (const { name, writtenAt, read } of find()) {
+      if (imported.get(name) === writtenAt) continue;
+      try {
+        const text = await read();
+        if (text === undefined) continue;
+        const { days, counts } = parseKeyUsage(text, name);
+        await importDays(database, days, time);
+        for (const usage of counts) {
+          if (isReported(usage.day, time)) await importCounts(database, usage);
+        }
+        await tidy(database, time);
+        imported.set(name, writtenAt);
+      } catch (error) {
+        faults.push(error as Error);
+      }
+    }
+    if (faults[0] !== undefined) throw faults[0];
+  };
+}
+
+async function raiseCounts(
+  database: Database,
+  { run, day }: DayUsage,
+  keys: readonly (readonly [number, Usage])[],
+): Promise<void> {
+  const ids = keys.map(([id]) => id);
+  const found = await database.rows(`SELECT id FROM api_keys WHERE id IN (${marks(ids)})`, ids);
+  // A report may name a key that was deleted, or, if somebody forged it, any number.
+  const known = new Set(found.map(([id]) => Number(id)));
+  const rows = keys
+    .filter(([id]) => known.has(id))
+    .map(([id, used]): Value[] => [id, day, run, ...MEMBERS.map((member) => used[member])]);
+  if (rows.length === 0) return;
+  await database.run(
+    `INSERT INTO key_usage (key_id, day, run, ${COLUMNS.join(', ')})
+     VALUES ${rows.map((row) => `(${marks(row)})`).join(', ')} ${ENDS[database.kind]}`,
+    rows.flat(),
+  );
+}
+
+function* batchesOf<T>(values: readonly T[]): Iterable<readonly T[]> {
+  for (let start = 0; start < values.length; start += KEYS_PER_STATEMENT) {
+    yield values.slice(start, start + KEYS_PER_STATEMENT);
+  }
+}
+
+/** A question mark for each of the values of a statement. */
+function marks(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
 }

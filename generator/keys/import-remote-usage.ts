@@ -1,41 +1,18 @@
-/**
- * Imports what replicas have sent to the key store about the use of keys. Objects that have not
- * changed since they were imported are skipped.
- */
-import type { Database } from '../../database/database.ts';
-import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
+/** Imports what replicas have sent to the key store about the use of keys. */
+import { LARGEST_KEY_USAGE } from '../../format/key-usage.ts';
 import { isRemoteUsage, KEYS_PREFIXES } from '../../format/keys-pointer.ts';
 import { readUpTo } from '../../store/remote/content.ts';
 import type { RemoteStore } from '../../store/remote/remote.ts';
-import { makeReportImport } from './import-report.ts';
+import { makeReportsImport } from './import-key-usage.ts';
 
-/**
- * @returns a function that imports what has changed since its last call. An object that cannot be
- * imported does not stop the others; the first error is thrown at the end.
- */
-export function makeRemoteUsageImport(
-  remote: RemoteStore,
-): (database: Database, now: Date) => Promise<void> {
-  const importReport = makeReportImport();
-  /** For each imported object, when it was written. */
-  const imported = new Map<string, number>();
-
-  return async function importRemoteUsage(database, now) {
-    const faults: Error[] = [];
+/** @returns a function that imports what has changed since its last call */
+export function makeRemoteUsageImport(remote: RemoteStore) {
+  return makeReportsImport(async function* () {
     for (const { path: name, modifiedAt } of await remote.list(KEYS_PREFIXES.usage)) {
-      const time = modifiedAt.getTime();
-      if (!isRemoteUsage(name) || imported.get(name) === time) continue;
-      try {
-        const text = await read(remote, name);
-        if (text === undefined) continue;
-        await importReport(database, now, parseKeyUsage(text, name));
-        imported.set(name, time);
-      } catch (error) {
-        faults.push(error as Error);
-      }
+      if (!isRemoteUsage(name)) continue;
+      yield { name, writtenAt: modifiedAt.getTime(), read: () => read(remote, name) };
     }
-    if (faults[0] !== undefined) throw faults[0];
-  };
+  });
 }
 
 /** @returns the text of an object; undefined if it was removed since it was listed */
