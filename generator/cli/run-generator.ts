@@ -17,11 +17,10 @@ import { PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/push-variables.ts'
 import { startPush } from '../../store/push/start-push.ts';
 import { saveStatus } from '../../store/run-status.ts';
 import { generate, RefusedError, type RunResult } from '../generate.ts';
-import { exportKeys, hasKeys, KeysLostError } from '../keys/export-keys.ts';
+import { exportKeys, KeysLostError } from '../keys/export-keys.ts';
 import { warningText } from '../report/report.ts';
 import { printableJson } from '../report/shown-value.ts';
 import { findLocalAddresses } from '../report/warnings.ts';
-import { measureStages } from './stages.ts';
 
 const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]
 
@@ -63,19 +62,12 @@ async function publish(
   { words, variables: readVariables, stdout }: Invocation,
   progress: Progress,
 ): Promise<void> {
-  const options = {
-    full: { type: 'boolean' },
-    'dry-run': { type: 'boolean' },
-    force: { type: 'boolean' },
-    json: { type: 'boolean' },
-  } as const;
+  const flag = { type: 'boolean' } as const;
+  const options = { full: flag, 'dry-run': flag, force: flag, json: flag };
   const values = readArguments(USAGE, options, words);
   const variables = readVariables();
   const environment = readEnvironment(
-    [
-      ...(['DATABASE_URL', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL'] as const),
-      ...PUSH_VARIABLES,
-    ],
+    ['DATABASE_URL', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL', ...PUSH_VARIABLES],
     variables,
     PUSH_CHECKS,
   );
@@ -85,9 +77,7 @@ async function publish(
     checkPushAddress(environment.SNAPSHOT_PUSH);
   }
   const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
-  const started = performance.now();
-  const stages = measureStages(progress);
-  const times = () => ({ seconds: secondsSince(started), stages: stages.end() });
+  const times = measureTimes(progress);
   let result: RunResult;
   const database = await openDatabase(environment.DATABASE_URL).catch((error: Error) => {
     saveStatus(snapshotsDir, { outcome: 'failed', error: error.message });
@@ -110,14 +100,14 @@ async function publish(
         isDryRun: values['dry-run'] ?? false,
         isForced: values.force ?? false,
       },
-      stages.progress,
+      times.progress,
     );
     const { outcome, id } = result;
     if ((outcome === 'published' || outcome === 'unchanged') && id !== undefined) {
       saveStatus(snapshotsDir, { outcome, id });
     }
     try {
-      if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
+      await exportKeys(database, snapshotsDir);
     } catch (cause) {
       const { message } = cause as Error;
       if (!(cause instanceof KeysLostError)) {
@@ -132,14 +122,14 @@ async function publish(
     // After a rollback, publishing is held, and the store must follow.
     if (error instanceof HeldError) await pushCurrent(environment, variables, progress);
     if (error instanceof RefusedError && values.json) {
-      stdout.write(asJson(error.result, times(), error.message));
+      stdout.write(asJson(error.result, times.end(), error.message));
     }
     throw error;
   } finally {
     await database.close();
   }
   progress.end();
-  const taken = times();
+  const taken = times.end();
   stdout.write(values.json ? asJson(result, taken, null) : asText(result, taken.seconds));
   if (!values['dry-run']) await pushCurrent(environment, variables, progress);
 }
@@ -159,10 +149,6 @@ async function pushCurrent(
   );
 }
 
-function secondsSince(started: number): number {
-  return (performance.now() - started) / 1000;
-}
-
 /** Ends a run that threw an error: saves the status and, unless the run failed, exports the keys. */
 async function endWithError(
   error: Error,
@@ -178,34 +164,80 @@ async function endWithError(
   if (outcome === 'failed') return;
   try {
     // A revoked key must stop working even while no generation is published.
-    if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
+    await exportKeys(database, snapshotsDir);
   } catch (cause) {
     progress.warn(`The keys stay as they were: ${(cause as Error).message}`);
   }
 }
 
 function peakMemoryMb(): number {
-  return Math.round((peakMemoryKib() * 1024) / 1e6);
-}
-
-function peakMemoryKib(): number {
+  let kib = process.resourceUsage().maxRSS;
   try {
     // Preferred to maxRSS, which includes the peak of the program that called exec to start this one.
     const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-    if (peak !== undefined) return Number(peak);
+    if (peak !== undefined) kib = Number(peak);
   } catch {
     // Only Linux has this file.
   }
-  return process.resourceUsage().maxRSS;
+  return Math.round((kib * 1024) / 1e6);
 }
 
-interface Times {
-  readonly seconds: number;
-  /** For each stage of the run, its seconds. */
-  readonly stages: Readonly<Record<string, number>>;
+/**
+ * Measures how long a run and its stages take. The first stage begins now, and each other one when the
+ * one before it ends.
+ */
+export function measureTimes(progress: Progress) {
+  const started = performance.now();
+  const milliseconds: Record<string, number> = {};
+  let began = started;
+  /** The stage under way, if its name is known before it ends. */
+  let current: string | undefined;
+
+  function endStage(stage = current): void {
+    if (stage === undefined) return;
+    const now = performance.now();
+    // A run that begins again passes through its first stages twice.
+    milliseconds[stage] = (milliseconds[stage] ?? 0) + now - began;
+    began = now;
+    current = undefined;
+  }
+
+  return {
+    /** Passes everything on, and takes the times. */
+    progress: {
+      ...progress,
+      advance(step, done, share) {
+        if (share === 1) endStage(step);
+        progress.advance(step, done, share);
+      },
+      step(step) {
+        endStage();
+        current = step;
+        progress.step(step);
+      },
+    } satisfies Progress,
+    /** Ends the stage under way. @returns the seconds of the run, and those of each stage */
+    end(): { seconds: number; stages: Record<string, number> } {
+      endStage();
+      const stages = Object.entries(milliseconds).map(([stage, taken]) => [
+        stage,
+        toSeconds(taken),
+      ]);
+      return {
+        seconds: toSeconds(performance.now() - started),
+        stages: Object.fromEntries(stages),
+      };
+    },
+  };
 }
 
-function asJson(result: RunResult, { seconds, stages }: Times, error: string | null): string {
+function toSeconds(milliseconds: number): number {
+  return Math.round(milliseconds) / 1000;
+}
+
+type Times = ReturnType<ReturnType<typeof measureTimes>['end']>;
+
+function asJson(result: RunResult, times: Times, error: string | null): string {
   const { outcome, id, counts, previousCounts, leftOut, report, readAllBecause } = result;
   return `${printableJson({
     outcome,
@@ -217,8 +249,7 @@ function asJson(result: RunResult, { seconds, stages }: Times, error: string | n
     warnings: report.warnings.map(warningText),
     report,
     read_all_because: readAllBecause,
-    seconds: Math.round(seconds * 1000) / 1000,
-    stages,
+    ...times,
     peak_memory_mb: peakMemoryMb(),
   })}\n`;
 }

@@ -1,137 +1,139 @@
 /**
- * The metrics of the schedule. The rows are those of the last report, so the metrics know them after a
- * restart, too, and know runs of `cover-catalogue generate`.
+ * The metrics of the schedule, and how the last run ended. After a restart, and after a run of
+ * `cover-catalogue generate`, only `status.json` and the last report know it. On a full disk, a run cannot
+ * write these files, so the endings of this process's own runs are also kept in memory.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { REPORT } from '../../format/layout.ts';
+import type { RunStatus } from '../../format/status-file.ts';
 import { addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
+import { utcNow } from '../../program/utc-now.ts';
+import { readStatus } from '../../store/run-status.ts';
 import type { ReportContent, RunEnd } from '../report/report.ts';
-import type { LastRun } from './last-run.ts';
-import { RUN_OUTCOMES, type RunEnding } from './runs.ts';
+import { RUN_OUTCOMES, type RunEnding, STATUS_OUTCOMES } from './runs.ts';
 
 /** In bytes. A report lists at most 100 rows for each reason. */
 const LARGEST_REPORT = 16 * 2 ** 20;
-/** The outcomes of runs that write `status.json`. */
-const STATUS_OUTCOMES = RUN_OUTCOMES.filter((outcome) => outcome !== 'locked');
 
 type Tables = ReportContent['tables'];
 
-/** What the metrics take from reports. */
-interface Rows {
-  /** The tables of the last report. */
-  readonly read: Tables;
-  /** The tables of the last report of a run that published or found nothing new. */
-  readonly published: Tables;
-  /** See {@link RunEnd.takedowns_waiting}. */
-  readonly takedownsWaiting: number | undefined;
-}
-const UNKNOWN_ROWS: Rows = { read: {}, published: {}, takedownsWaiting: undefined };
+/** Adds the metrics of runs, and of the rows that they read. */
+export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
+  let own: Pick<RunStatus, 'finished_at' | 'outcome' | 'error'> | undefined;
+  let lastSeconds: number | undefined;
 
-/** @returns a function that counts a run that has ended */
-export function addScheduleMetrics(
-  registry: Registry,
-  snapshotsDir: string,
-  lastRun: LastRun,
-): (ending: RunEnding) => void {
-  addLastRun(registry, lastRun);
-  addRows(registry, makeRowsReader(path.join(snapshotsDir, REPORT)));
-  return addRuns(registry);
-}
+  /** @returns undefined if no run has ended yet, or none is known */
+  function lastRun(): RunStatus | undefined {
+    const stored = readStatus(snapshotsDir);
+    const storedAt = Date.parse(stored?.finished_at ?? '');
+    // It is newer if a run of `generate` has ended since.
+    if (own === undefined || storedAt > Date.parse(own.finished_at)) return stored;
+    return { current_as_of: null, agreed: [], ...stored, ...own };
+  }
 
-function addRuns(registry: Registry): (ending: RunEnding) => void {
-  const registers = [registry];
   const runs = new Counter({
     name: 'schedule_runs_total',
     help: 'Ended runs, by outcome',
-    labelNames: ['outcome'] as const,
-    registers,
+    labelNames: ['outcome'],
+    registers: [registry],
   });
   for (const outcome of RUN_OUTCOMES) runs.inc({ outcome }, 0);
-  let lastSeconds: number | undefined;
   addGauge(registry, 'schedule_run_seconds', 'How long the last run took', () => lastSeconds);
   const stageSeconds = new Gauge({
     name: 'schedule_run_stage_seconds',
     help: 'How long each stage took in the last run that read all rows',
-    labelNames: ['stage'] as const,
-    registers,
+    labelNames: ['stage'],
+    registers: [registry],
   });
-  return ({ outcome, seconds, stages }) => {
-    runs.inc({ outcome });
-    lastSeconds = seconds;
-    if (stages === undefined) return;
-    stageSeconds.reset();
-    for (const [stage, taken] of Object.entries(stages)) stageSeconds.set({ stage }, taken);
-  };
-}
-
-function addLastRun(registry: Registry, lastRun: LastRun): void {
-  const secondsOf = (time: string | null | undefined) =>
-    time ? Date.parse(time) / 1000 : undefined;
   addGauges(
     registry,
     'schedule_last_run_outcome',
     '1 for the outcome of the last run, 0 for all others',
     'outcome',
     () => {
-      const last = lastRun.read()?.outcome;
-      return STATUS_OUTCOMES.map((outcome) => [outcome, Number(outcome === last)] as const);
+      const last = lastRun()?.outcome;
+      return STATUS_OUTCOMES.map((outcome) => [outcome, Number(outcome === last)]);
     },
   );
   addGauge(registry, 'schedule_last_run_timestamp_seconds', 'When the last run ended', () =>
-    secondsOf(lastRun.read()?.finished_at),
+    secondsOf(lastRun()?.finished_at),
   );
   addGauge(
     registry,
     'schedule_last_success_timestamp_seconds',
     'When a run last found the current generation equal to the database, or made it so',
-    () => secondsOf(lastRun.read()?.current_as_of),
+    () => secondsOf(lastRun()?.current_as_of),
   );
+  addRows(registry, followReport(path.join(snapshotsDir, REPORT)));
+
+  return {
+    lastRun,
+    /** Counts a run of this process that has ended, and keeps how it ended. */
+    noteEnding({ outcome, seconds, error, stages }: RunEnding): void {
+      // The run that held the lock has an ending of its own.
+      if (outcome !== 'locked') own = { finished_at: utcNow(), outcome, error };
+      runs.inc({ outcome });
+      lastSeconds = seconds;
+      if (stages === undefined) return;
+      stageSeconds.reset();
+      for (const [stage, taken] of Object.entries(stages)) stageSeconds.set({ stage }, taken);
+    },
+  };
 }
 
-function addRows(registry: Registry, readRows: () => Rows): void {
+function secondsOf(time: string | null | undefined): number | undefined {
+  return time ? Date.parse(time) / 1000 : undefined;
+}
+
+function addRows(registry: Registry, report: ReturnType<typeof followReport>): void {
   addGauges(registry, 'schedule_rows', 'Rows in each table, as of the last report', 'table', () =>
-    Object.entries(readRows().read).map(([table, { rows }]) => [table, rows] as const),
+    Object.entries(report().read).map(([table, { rows }]) => [table, rows]),
   );
   addGauges(
     registry,
     'schedule_rows_left_out',
     'Rows left out in the last run that published or found nothing new',
     'table',
-    () =>
-      Object.entries(readRows().published).map(
-        ([table, { left_out: leftOut }]) => [table, leftOut] as const,
-      ),
+    () => Object.entries(report().served).map(([table, { left_out }]) => [table, left_out]),
   );
   addGauge(
     registry,
     'schedule_takedowns_waiting',
     'Covers that stay public because the last run was refused',
-    () => readRows().takedownsWaiting,
+    () => report().takedownsWaiting,
   );
 }
 
-/** @returns a function that reads the rows from the report, and parses it only if it has changed */
-function makeRowsReader(file: string): () => Rows {
+/**
+ * @returns a function that returns the tables of the last report, those of the last report of a run that
+ * published or found nothing new, and {@link RunEnd.takedowns_waiting}. It parses only a changed report.
+ */
+function followReport(file: string) {
+  const unknown = { read: {}, served: {}, takedownsWaiting: undefined };
   let lastMtime: number | undefined;
-  let rows = UNKNOWN_ROWS;
+  let known: { read: Tables; served: Tables; takedownsWaiting: number | undefined } = unknown;
   return () => {
     try {
       const { mtimeMs } = statSync(file);
-      if (mtimeMs === lastMtime) return rows;
-      const { outcome, tables, takedownsWaiting } = readReport(file);
+      if (mtimeMs === lastMtime) return known;
+      const { outcome, tables, takedowns_waiting: waiting } = readReport(file);
       // The rows of a refused run, or of a dry run, were not published.
       const isServed = outcome === 'published' || outcome === 'unchanged';
-      rows = { read: tables, published: isServed ? tables : rows.published, takedownsWaiting };
+      known = {
+        read: tables,
+        served: isServed ? tables : known.served,
+        takedownsWaiting: waiting ?? (outcome === 'refused' ? undefined : 0),
+      };
       lastMtime = mtimeMs;
     } catch {
       // There is none yet, or it cannot be read: the rows are not known.
       lastMtime = undefined;
-      rows = UNKNOWN_ROWS;
+      known = unknown;
     }
-    return rows;
+    return known;
   };
 }
 
@@ -139,8 +141,8 @@ function makeRowsReader(file: string): () => Rows {
 function readReport(file: string) {
   const text = readBoundedFileSync(file, LARGEST_REPORT).toString('utf8');
   const report: Partial<ReportContent & RunEnd> = JSON.parse(text) ?? {};
-  const { outcome, tables, takedowns_waiting: waiting } = report;
+  const { tables } = report;
   const counts = Object.values(tables ?? {}).flatMap(({ rows, left_out }) => [rows, left_out]);
   if (tables === undefined || !counts.every(Number.isFinite)) throw new Error('not a report');
-  return { outcome, tables, takedownsWaiting: waiting ?? (outcome === 'refused' ? undefined : 0) };
+  return { ...report, tables };
 }

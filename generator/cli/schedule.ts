@@ -12,7 +12,11 @@ import type { Logger } from 'pino';
 import { makeProgramAdmin } from '../../program/admin/program-admin.ts';
 import type { Tasks } from '../../program/admin/tasks.ts';
 import { readArguments } from '../../program/arguments.ts';
-import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
+import {
+  type Environment,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
@@ -29,7 +33,6 @@ import { pollKeys } from '../keys/poll-keys.ts';
 import { paceRuns } from '../schedule/pace-runs.ts';
 import { pollChanges } from '../schedule/poll-changes.ts';
 import { CRON_TIMEZONE, checkCron, NO_RUNS } from './cron.ts';
-import { makeLastRun } from './last-run.ts';
 import { makeRuns } from './runs.ts';
 import { addScheduleMetrics } from './schedule-metrics.ts';
 
@@ -51,7 +54,7 @@ ADMIN_HOST:SCHEDULE_ADMIN_PORT.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 /** The objects in the key store are small. */
-const STORE_STALL_SECONDS = 10;
+const KEYS_STORE_OPTIONS = { stallSeconds: 10 };
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -80,29 +83,17 @@ async function main(): Promise<void> {
   const isOff = cron === NO_RUNS;
   const log = makeLog(environment.LOG_LEVEL);
   const isHeld = makeHoldWatch(snapshotsDir, log);
-  const lastRun = makeLastRun(snapshotsDir);
   const admin = makeProgramAdmin({
     host: environment.ADMIN_HOST,
     port: environment.SCHEDULE_ADMIN_PORT,
     portVariable: 'SCHEDULE_ADMIN_PORT',
     refresh: () => readDisk(),
-    readiness: () => ({
-      last_run: lastRun.read() ?? null,
-      held: whyHeld(snapshotsDir) ?? null,
-    }),
+    readiness: () => ({ last_run: lastRun() ?? null, held: whyHeld(snapshotsDir) ?? null }),
   });
   const { registry, tasks } = admin;
   const readDisk = addDiskMetrics(registry, snapshotsDir);
-  const countRun = addScheduleMetrics(registry, snapshotsDir, lastRun);
-  const runs = makeRuns(
-    snapshotsDir,
-    isHeld,
-    (ending) => {
-      lastRun.remember(ending);
-      countRun(ending);
-    },
-    log,
-  );
+  const { lastRun, noteEnding } = addScheduleMetrics(registry, snapshotsDir);
+  const runs = makeRuns(snapshotsDir, isHeld, noteEnding, log);
   const adminAddress = await admin.listen();
   const task = isOff
     ? undefined
@@ -114,11 +105,7 @@ async function main(): Promise<void> {
     tasks,
     log,
     signingKeys: readSigningKeys(environment.SNAPSHOT_SIGNING_KEY),
-    store: openKeysStore(
-      environment.KEYS_STORE,
-      { SNAPSHOT_PUSH },
-      { stallSeconds: STORE_STALL_SECONDS },
-    ),
+    store: openKeysStore(environment.KEYS_STORE, { SNAPSHOT_PUSH }, KEYS_STORE_OPTIONS),
   });
   const pushes =
     SNAPSHOT_PUSH === '' ? undefined : pushChanges(snapshotsDir, process.env, tasks, log);
@@ -137,27 +124,21 @@ async function main(): Promise<void> {
 
 /** Publishes changes soon after they are made, unless CHANGE_POLL_SECONDS is 0. */
 function publishChanges(
-  environment: {
-    DATABASE_URL: string;
-    CHANGE_POLL_SECONDS: number;
-    PUBLISH_AT_MOST_EVERY: number;
-  },
+  environment: Environment<'DATABASE_URL' | 'CHANGE_POLL_SECONDS' | 'PUBLISH_AT_MOST_EVERY'>,
   run: () => Promise<boolean>,
   tasks: Tasks,
   log: Logger,
 ) {
   const { DATABASE_URL: databaseUrl, CHANGE_POLL_SECONDS: seconds } = environment;
   if (seconds === 0) return undefined;
-  const pace = paceRuns({
-    milliseconds: environment.PUBLISH_AT_MOST_EVERY * 1000,
-    run,
-    onFailure: (isUrgent) => changes.forget(isUrgent),
-  });
+  const pace = paceRuns(environment.PUBLISH_AT_MOST_EVERY * 1000, run, (isUrgent) =>
+    changes.forget(isUrgent),
+  );
   const changes = pollChanges({ databaseUrl, seconds, tasks, log, request: pace.request });
   return {
-    async stop() {
+    stop() {
       pace.stop();
-      await changes.stop();
+      return changes.stop();
     },
   };
 }

@@ -5,7 +5,7 @@
  */
 import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
-import type { Database, Row } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import {
   encodeKeys,
   isKeyEntry,
@@ -25,11 +25,11 @@ export class KeysLostError extends Error {
 }
 
 /**
- * @returns whether the content of the file changed, or its mode
+ * Writes the file, if the database has keys.
  * @throws KeysLostError
  */
-export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {
-  return writeKeys(await readKeys(database), snapshotsDir);
+export async function exportKeys(database: Database, snapshotsDir: string): Promise<void> {
+  if (await hasKeys(database)) writeKeys(await readKeys(database), snapshotsDir);
 }
 
 /** The content of the file for the keys that are in the database. */
@@ -40,22 +40,17 @@ export async function readKeys(database: Database): Promise<string> {
      WHERE key_hash IS NOT NULL ORDER BY id`,
   );
   // A broken row is skipped, so that the other keys are exported.
-  return encodeKeys(rows.map(toEntry).filter(isKeyEntry));
-}
-
-function toEntry([id, hash, state, limit]: Row): unknown {
-  return {
-    id: Number(id),
-    hash,
-    state,
+  const entries: unknown[] = rows.map(([id, hash, state, limit]) => ({
+    ...{ id: Number(id), hash, state },
     limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
-  };
+  }));
+  return encodeKeys(entries.filter(isKeyEntry));
 }
 
 /**
  * @param content the content that {@link readKeys} returned
  * @returns whether the content of the file changed, or its mode
- * @throws KeysLostError, as {@link refuseLoss} explains
+ * @throws KeysLostError
  */
 export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
@@ -89,9 +84,9 @@ export function refuseLoss(content: string | undefined, snapshotsDir: string): v
 }
 
 /** @returns no keys if there is no content, or it is damaged */
-function keysIn(content: string | undefined): KeyEntry[] {
+function keysIn(content = ''): KeyEntry[] {
   try {
-    return content === undefined ? [] : parseKeys(content);
+    return parseKeys(content);
   } catch {
     return [];
   }

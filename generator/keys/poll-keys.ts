@@ -26,20 +26,21 @@ const SEND_INTERVAL_MS = 100;
 const USAGE_INTERVAL_MS = 10_000;
 const LONGEST_STOP_MS = 2_000;
 
-export interface KeysPollOptions {
+/**
+ * Starts to poll. While the database cannot be read, `keys.json` and the store stay as they are.
+ * @param options.store the key store; undefined if there are no replicas
+ */
+export function pollKeys(options: {
   readonly databaseUrl: string;
   readonly snapshotsDir: string;
-  /** The key store; undefined if there are no replicas. */
   readonly store: RemoteStore | undefined;
   readonly signingKeys: readonly SigningKey[];
   readonly tasks: Tasks;
   readonly log: Logger;
-}
-
-/** Starts to poll. While the database cannot be read, `keys.json` and the store stay as they are. */
-export function pollKeys(options: KeysPollOptions) {
+}) {
   const { databaseUrl, snapshotsDir, store, tasks, log } = options;
   const importKeyUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
+  const exportKeys = tasks.observe('export_keys', readAndWrite);
   let database: Database | undefined;
   let isDatabaseGone = false;
   let hasWriteFailed = false;
@@ -48,32 +49,13 @@ export function pollKeys(options: KeysPollOptions) {
   let unsent: { readonly content: string; readonly readAt: number } | undefined;
 
   /** @returns the database; undefined if it has no keys yet */
-  async function exportOnce(): Promise<Database | undefined> {
-    const { open, keys } = await read();
+  async function readAndWrite(): Promise<Database | undefined> {
+    const keys = await read();
     if (keys === undefined) {
       refuseLoss(keys, snapshotsDir);
       return undefined;
     }
     unsent = { content: keys, readAt: Date.now() };
-    write(keys);
-    return open;
-  }
-
-  async function read(): Promise<{ open: Database; keys: string | undefined }> {
-    try {
-      database ??= await openDatabase(databaseUrl);
-      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
-      if (isDatabaseGone) log.info('the database is back');
-      isDatabaseGone = false;
-      return { open: database, keys };
-    } catch (error) {
-      isDatabaseGone = true;
-      await closeDatabase();
-      throw error;
-    }
-  }
-
-  function write(keys: string): void {
     try {
       if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
       if (hasWriteFailed) log.info('the keys can be written again');
@@ -82,10 +64,27 @@ export function pollKeys(options: KeysPollOptions) {
       hasWriteFailed = true;
       throw error;
     }
+    return database;
   }
 
-  // Logs an error instead of throwing it, since the export of the keys has worked.
-  async function importOnce(open: Database): Promise<void> {
+  async function read(): Promise<string | undefined> {
+    try {
+      database ??= await openDatabase(databaseUrl);
+      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
+      if (isDatabaseGone) log.info('the database is back');
+      isDatabaseGone = false;
+      return keys;
+    } catch (error) {
+      isDatabaseGone = true;
+      await closeDatabase();
+      throw error;
+    }
+  }
+
+  async function exportAndImport(): Promise<void> {
+    const open = await exportKeys();
+    if (open === undefined) return;
+    // Logs an error instead of throwing it, since the export of the keys has worked.
     try {
       await importKeyUsage(open, new Date());
       lastUsageFault = '';
@@ -102,53 +101,43 @@ export function pollKeys(options: KeysPollOptions) {
     await old?.close().catch(() => {});
   }
 
-  const interval = store === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
-  const exportObserved = tasks.observe('export_keys', exportOnce);
-  const exportAndImport = async () => {
-    const open = await exportObserved();
-    if (open !== undefined) await importOnce(open);
-  };
-  const exporting = poll(exportAndImport, interval, ({ message }) =>
-    log.error(`the keys file is not updated: ${message}`),
-  );
-  void exporting.start();
-  const remote = store && pollStore(store);
-
   function pollStore(store: RemoteStore) {
+    const importUsage = tasks.observe('import_remote_key_usage', makeRemoteUsageImport(store));
     const sender = makeKeysSender(store, options.signingKeys, systemClock);
-    const importRemoteUsage = tasks.observe(
-      'import_remote_key_usage',
-      makeRemoteUsageImport(store),
-    );
     const send = tasks.observe('send_keys', sender.send);
-    const sendOnce = async () => {
+    async function sendOnce(): Promise<void> {
       const keys = unsent;
       if (keys === undefined) return;
       if (await send(keys.content, keys.readAt)) {
         log.info({ store: store.name }, 'sent the keys to replicas');
       }
       if (unsent === keys) unsent = undefined;
-    };
-    const importOnceRemote = async () => {
-      if (database !== undefined) await importRemoteUsage(database, new Date());
-    };
-    const polls = [
+    }
+    async function importOnce(): Promise<void> {
+      if (database !== undefined) await importUsage(database, new Date());
+    }
+    return [
       poll(sendOnce, SEND_INTERVAL_MS, ({ message }) =>
         log.error(`the keys are not sent to replicas: ${message}`),
       ),
-      poll(importOnceRemote, USAGE_INTERVAL_MS, ({ message }) =>
+      poll(importOnce, USAGE_INTERVAL_MS, ({ message }) =>
         log.warn(`key usage of replicas cannot be imported: ${message}`),
       ),
     ];
-    for (const each of polls) void each.start();
-    return { stop: () => Promise.all(polls.map((each) => each.stop())) };
   }
+
+  const interval = store === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
+  const exporting = poll(exportAndImport, interval, ({ message }) =>
+    log.error(`the keys file is not updated: ${message}`),
+  );
+  const polls = [exporting, ...(store === undefined ? [] : pollStore(store))];
+  for (const each of polls) void each.start();
 
   return {
     /** Exports and imports now. Resolves when that is done. */
     now: exporting.now,
     async stop() {
-      const stopped = Promise.all([exporting.stop(), remote?.stop()]).then(closeDatabase);
+      const stopped = Promise.all(polls.map((each) => each.stop())).then(closeDatabase);
       // Does not wait longer for a database or a store that does not answer.
       await Promise.race([stopped, pause(LONGEST_STOP_MS)]);
       store?.close();

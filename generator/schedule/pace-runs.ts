@@ -3,29 +3,18 @@
  * last run began. Requests during a run lead to one more run. A run is followed by another one, which
  * finds a change that got the same `updated_at` as an earlier one.
  */
-
-export interface Pace {
-  /** @param isUrgent whether the run must not wait */
-  request(isUrgent: boolean): void;
-  stop(): void;
-}
-
-export interface PaceOptions {
-  /** From the start of a run to that of the next one that is not urgent. */
-  readonly milliseconds: number;
-  /** Runs once; never rejects. @returns whether the run has read the database */
-  readonly run: () => Promise<boolean>;
-  /**
-   * Called after a run that has not read the database.
-   * @param isUrgent whether its next try must not wait
-   */
-  readonly onFailure: (isUrgent: boolean) => void;
-}
-
 /** An urgent run that has failed more often waits like any other, so that it does not fill the log. */
 const URGENT_TRIES = 10;
 
-export function paceRuns({ milliseconds, run, onFailure }: PaceOptions): Pace {
+/**
+ * @param run runs once; never rejects, and tells whether the run has read the database
+ * @param onFailure called after a run that has not, with whether its next try must not wait
+ */
+export function paceRuns(
+  milliseconds: number,
+  run: () => Promise<boolean>,
+  onFailure: (isUrgent: boolean) => void,
+) {
   let startedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
@@ -56,12 +45,13 @@ export function paceRuns({ milliseconds, run, onFailure }: PaceOptions): Pace {
   }
 
   return {
-    request(isUrgent) {
+    /** @param isUrgent whether the run must not wait */
+    request(isUrgent: boolean): void {
       if (isUrgent) requested = 'urgent run';
       else if (requested !== 'urgent run') requested = 'run';
       plan();
     },
-    stop() {
+    stop(): void {
       isStopped = true;
       clearTimeout(timer);
     },

@@ -1,7 +1,6 @@
 /**
  * Polls the database for changes, and requests a run when there is one. While the database cannot be read,
- * nothing is requested; the runs of GENERATE_CRON go on. In the long run, polls take at most a twentieth of
- * the time of one core of the server.
+ * nothing is requested; the runs of GENERATE_CRON go on.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -11,7 +10,6 @@ import { checkCatalogue } from '../../database/schema.ts';
 import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
 import { isTakedown, POLLED_TABLES, readTableState, type TableState } from './table-state.ts';
-import { makeTimeShare } from './time-share.ts';
 
 /** In milliseconds: a poll that takes longer is reported once, with the fix. */
 const SLOW_POLL = 250;
@@ -26,47 +24,46 @@ const LONGEST_TRUST_MS = 60_000;
  * poll. So a change is seen sooner, for half a millisecond of the server's time.
  */
 const MARKS_PER_POLL = 4;
+/** The share of the time that polls take at most in the long run. */
+const SHARE = 1 / 20;
+/** The most time that can be saved up for slow polls, in milliseconds. */
+const MOST_SAVED = 2_000;
 const LONGEST_STOP_MS = 2_000;
 
-export interface ChangePollOptions {
+/**
+ * Starts to poll, unless the database cannot show what has changed.
+ * @param options.request is told whether the run must not wait
+ * @param options.now a monotonic clock in milliseconds
+ */
+export function pollChanges(options: {
   readonly databaseUrl: string;
   readonly seconds: number;
   readonly tasks: Tasks;
   readonly log: Logger;
-  /** @param isUrgent whether the run must not wait */
   readonly request: (isUrgent: boolean) => void;
-  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
-}
-
-/** Starts to poll, unless the database cannot show what has changed. */
-export function pollChanges({
-  databaseUrl,
-  seconds,
-  tasks,
-  log,
-  request,
-  now = () => performance.now(),
-}: ChangePollOptions) {
+}) {
+  const { databaseUrl, seconds, tasks, log, request, now = () => performance.now() } = options;
+  const share = makeTimeShare(now);
   let database: Database | undefined;
+  /** Whether the tables have `updated_at`; undefined while that is not known. */
   let isTimed: boolean | undefined;
   let before: TableState | undefined;
-  /** Whether the next run must not wait, because an urgent one has failed. */
-  let isRetryUrgent = false;
-  const newReader = () => makeStateReader(now);
-  let readState = newReader();
+  /** The {@link Database.changeMark} of the last reading of the tables; undefined if they must be read. */
+  let lastMark: string | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
   /** Whether there was a commit since the last request that did not change the state. */
   let isInDoubt = false;
   let requestedAt = Number.NEGATIVE_INFINITY;
-  const share = makeTimeShare(now);
+  /** Whether the next run must not wait, because an urgent one has failed. */
+  let isRetryUrgent = false;
   let wasSlow = false;
   let hasMark = true;
 
   async function open(): Promise<Database> {
-    const opened = database ?? (await openDatabase(databaseUrl));
-    database = opened;
-    if (isTimed !== undefined) return opened;
-    const { withoutUpdatedAt } = await checkCatalogue(opened);
+    database ??= await openDatabase(databaseUrl);
+    if (isTimed !== undefined) return database;
+    const { withoutUpdatedAt } = await checkCatalogue(database);
     isTimed = withoutUpdatedAt.length === 0;
     if (isTimed) {
       log.info({ seconds }, 'changes in the database are published at once');
@@ -76,7 +73,7 @@ export function pollChanges({
         `changes are published only at the times of GENERATE_CRON: the database does not have ${missing}`,
       );
     }
-    return opened;
+    return database;
   }
 
   async function pollOnce(): Promise<void> {
@@ -85,8 +82,7 @@ export function pollChanges({
       const opened = await open();
       if (!isTimed) return await close();
       const started = now();
-      const { state, mark, hasCommit } = await readState(opened);
-      hasMark = mark !== undefined;
+      const state = await readIfChanged(opened);
       const taken = now() - started;
       share.use(taken);
       if (taken > SLOW_POLL && !wasSlow) {
@@ -95,7 +91,6 @@ export function pollChanges({
           `asking the database for changes takes ${Math.round(taken)} ms: make sure that games, covers and cover_files have indexes on updated_at`,
         );
       }
-      isInDoubt ||= hasCommit;
       if (state !== undefined && state.all !== before?.all) {
         const isUrgent =
           before === undefined ? isRetryUrgent : await isTakedown(opened, before, state);
@@ -110,6 +105,21 @@ export function pollChanges({
     }
   }
 
+  /** @returns undefined if nothing has happened to the tables since the last reading */
+  async function readIfChanged(database: Database): Promise<TableState | undefined> {
+    // Read first: a change after it gives another mark, and so the next call reads the tables again.
+    const mark = await database.changeMark(POLLED_TABLES);
+    hasMark = mark !== undefined;
+    const isSame = hasMark && mark === lastMark;
+    if (isSame && now() < readAt + LONGEST_TRUST_MS) return undefined;
+    const hasCommit = hasMark && lastMark !== undefined && !isSame;
+    const state = await readTableState(database);
+    lastMark = mark;
+    readAt = now();
+    isInDoubt ||= hasCommit;
+    return state;
+  }
+
   function requestRun(isUrgent: boolean): void {
     isInDoubt = false;
     isRetryUrgent = false;
@@ -120,7 +130,7 @@ export function pollChanges({
   async function close(): Promise<void> {
     const old = database;
     database = undefined;
-    readState = newReader();
+    lastMark = undefined;
     await old?.close().catch(() => {});
   }
 
@@ -141,7 +151,7 @@ export function pollChanges({
     forget(isUrgent: boolean) {
       before = undefined;
       isRetryUrgent = isUrgent;
-      readState = newReader();
+      lastMark = undefined;
     },
     async stop() {
       await Promise.race([polling.stop().then(close), pause(LONGEST_STOP_MS)]);
@@ -149,30 +159,22 @@ export function pollChanges({
   };
 }
 
-interface PollResult {
-  /** Undefined if nothing has happened to the tables since the last reading. */
-  readonly state: TableState | undefined;
-  /** See {@link Database.changeMark}. */
-  readonly mark: string | undefined;
-  /** Whether a change to the tables was committed since the last reading. False if that is not known. */
-  readonly hasCommit: boolean;
-}
-
-/** @param now a monotonic clock in milliseconds */
-function makeStateReader(now: () => number): (database: Database) => Promise<PollResult> {
-  let lastMark: string | undefined;
-  let readAt = Number.NEGATIVE_INFINITY;
-  return async (database) => {
-    // Read first: a change after it gives another mark, and so the next call reads the tables again.
-    const mark = await database.changeMark(POLLED_TABLES);
-    const isSame = mark !== undefined && mark === lastMark;
-    if (isSame && now() < readAt + LONGEST_TRUST_MS) {
-      return { state: undefined, mark, hasCommit: false };
-    }
-    const hasCommit = mark !== undefined && lastMark !== undefined && !isSame;
-    const state = await readTableState(database);
-    lastMark = mark;
-    readAt = now();
-    return { state, mark, hasCommit };
+/**
+ * Keeps polls within their share of the time of one core of the server. Time that was not used is saved up,
+ * so that a poll which is slow once, because a run is under way, does not delay the next takedown.
+ * @param now a monotonic clock in milliseconds
+ */
+export function makeTimeShare(now: () => number) {
+  let saved = MOST_SAVED;
+  let countedAt = now();
+  return {
+    /** Call it at the end of a poll. @param milliseconds how long the poll took */
+    use(milliseconds: number): void {
+      const earned = (now() - countedAt) * SHARE;
+      saved = Math.min(MOST_SAVED, saved + earned) - milliseconds;
+      countedAt = now();
+    },
+    /** How many milliseconds to wait before the next poll. */
+    pause: () => Math.max(0, -saved / SHARE),
   };
 }

@@ -14,7 +14,7 @@ const PUBLIC_COVERS = "covers WHERE status = 'approved'";
 
 const latestOf = (table: string) => `(SELECT MAX(${UPDATED_AT}) FROM ${table})`;
 const sumOf = (text: string) => `SUM(CRC32(${text}))`;
-/** The columns of a {@link PublicRows}, in one reading of the rows. */
+/** The columns that {@link publicRowsOf} takes, in one reading of the rows. */
 const publicRows = (table: string, rows: string, text: string) => `
   (SELECT COUNT(*) AS ${table}_count, ${sumOf(text)} AS ${table}_sum FROM ${rows}) AS public_${table},
   (SELECT ${latestOf(table)} || '' AS ${table}_latest,
@@ -29,44 +29,28 @@ const STATE = `SELECT * FROM
   (SELECT COUNT(*) AS files, ${latestOf('cover_files')} || '' AS latest_file FROM cover_files) AS f,
   (SELECT ${sumOf("id || ' ' || slug || ' ' || name")} AS platforms FROM platforms) AS p`;
 
-export interface TableState {
-  readonly games: PublicRows;
-  readonly covers: PublicRows;
-  readonly coverFiles: number;
-  /** Changes with every platform. */
-  readonly platforms: string;
-  /** Everything that was read, as a text to compare. */
-  readonly all: string;
-}
+export type TableState = Awaited<ReturnType<typeof readTableState>>;
+type PublicRows = ReturnType<typeof publicRowsOf>;
 
-interface PublicRows {
-  readonly count: number;
-  /** Changes with the set of these rows, and with where they are. */
-  readonly sum: string;
-  /** The latest time of the table; null if it has none. */
-  readonly latest: string | null;
-  /** How many of these rows have that time. */
-  readonly withLatest: number;
-}
-
-export async function readTableState({ rows }: Database): Promise<TableState> {
+export async function readTableState({ rows }: Database) {
   const [row = []] = await rows(STATE);
   return {
     games: publicRowsOf(row.slice(0, 4)),
     covers: publicRowsOf(row.slice(4, 8)),
     coverFiles: Number(row[8]),
+    /** Changes with every platform. */
     platforms: String(row[10]),
+    /** Everything that was read, as a text to compare. */
     all: JSON.stringify(row),
   };
 }
 
-function publicRowsOf([count, sum, latest, withLatest]: Row): PublicRows {
-  return {
-    count: Number(count),
-    sum: String(sum),
-    latest: latest === null ? null : String(latest),
-    withLatest: Number(withLatest),
-  };
+/**
+ * @returns the number of the rows; a sum that changes with their set, and with where they are; the latest
+ * time of the table, or null; and how many of the rows have that time
+ */
+function publicRowsOf([count, sum, latest = null, withLatest]: Row) {
+  return { count: Number(count), sum: String(sum), latest, withLatest: Number(withLatest) };
 }
 
 /** Whether something that is published may have disappeared, so that the next run must not wait. */

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { compileCacheIn } from '../../../generator/cli/compile-cache.ts';
+import { compileCacheIn } from '../../../generator/cli/runs.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 
 beforeEach(() => void vi.stubEnv('NODE_COMPILE_CACHE', undefined));

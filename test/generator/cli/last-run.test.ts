@@ -1,9 +1,10 @@
 /** How the last run ended, as the schedule reports it: also if the run could not write `status.json`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { encodeStatus } from '../../../format/status-file.ts';
-import { makeLastRun } from '../../../generator/cli/last-run.ts';
+import { addScheduleMetrics } from '../../../generator/cli/schedule-metrics.ts';
 import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { makeFolder } from '../../support/product.ts';
 import { startSchedule } from '../schedule/start-schedule.ts';
@@ -26,21 +27,21 @@ function writeStatus(dir: string, at: Date): void {
 
 test('a run of this process counts more than an older status, and less than a newer one', () => {
   const dir = makeFolder();
-  const lastRun = makeLastRun(dir);
-  expect(lastRun.read()).toBe(undefined);
+  const { lastRun, noteEnding } = addScheduleMetrics(new Registry(), dir);
+  expect(lastRun()).toBe(undefined);
   const before = new Date(Date.now() - HOUR_MS);
   writeStatus(dir, before);
-  expect(lastRun.read()).toMatchObject({ outcome: 'unchanged' });
+  expect(lastRun()).toMatchObject({ outcome: 'unchanged' });
   const others = { seconds: 1, stages: undefined };
-  lastRun.remember({ outcome: 'failed', error: 'no space left on device', ...others });
-  lastRun.remember({ outcome: 'locked', error: 'another run', ...others });
-  expect(lastRun.read()).toMatchObject({
+  noteEnding({ outcome: 'failed', error: 'no space left on device', ...others });
+  noteEnding({ outcome: 'locked', error: 'another run', ...others });
+  expect(lastRun()).toMatchObject({
     outcome: 'failed',
     error: 'no space left on device',
     current_as_of: before.toISOString(),
   });
   writeStatus(dir, new Date(Date.now() + HOUR_MS));
-  expect(lastRun.read()).toMatchObject({ outcome: 'unchanged', error: null });
+  expect(lastRun()).toMatchObject({ outcome: 'unchanged', error: null });
 });
 
 test('/readyz and the metrics know of a failed run that could not write its status', async () => {

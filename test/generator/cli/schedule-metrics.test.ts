@@ -3,7 +3,6 @@ import { utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { makeLastRun } from '../../../generator/cli/last-run.ts';
 import { addScheduleMetrics } from '../../../generator/cli/schedule-metrics.ts';
 import { makeFolder } from '../../support/product.ts';
 
@@ -11,7 +10,7 @@ test('the rows left out are those of the last run that published or found nothin
   const dir = makeFolder();
   const registry = new Registry();
   let reports = 0;
-  addScheduleMetrics(registry, dir, makeLastRun(dir));
+  addScheduleMetrics(registry, dir);
   const read = async (outcome: string, rows: number, leftOut: number) => {
     const tables = { covers: { rows, left_out: leftOut, reasons: {} } };
     const file = path.join(dir, 'report.json');

@@ -1,10 +1,10 @@
 /** The times of the stages of a run. */
 import { expect, test, vi } from 'vitest';
-import { measureStages } from '../../../generator/cli/stages.ts';
+import { measureTimes } from '../../../generator/cli/run-generator.ts';
 
 test('a stage that a run passes through twice has the sum of both times', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  const { progress, end } = measureStages({ advance() {}, step() {}, warn() {}, end() {} });
+  const { progress, end } = measureTimes({ advance() {}, step() {}, warn() {}, end() {} });
   vi.advanceTimersByTime(200);
   progress.advance('reading games', 10, 0.5);
   vi.advanceTimersByTime(300);
@@ -17,5 +17,5 @@ test('a stage that a run passes through twice has the sum of both times', () => 
   vi.advanceTimersByTime(50);
   progress.advance('reading games', 20, 1);
   vi.useRealTimers();
-  expect(end()).toMatchObject({ 'reading games': 0.55, 'writing packs': 1 });
+  expect(end().stages).toMatchObject({ 'reading games': 0.55, 'writing packs': 1 });
 });

@@ -184,16 +184,13 @@ describe('runs', () => {
     const started: number[] = [];
     const failures: boolean[] = [];
     let hasRead = true;
-    const pace = paceRuns({
-      milliseconds: 10_000,
-      run: async () => {
-        started.push(Math.round(performance.now() / 1000));
-        await vi.advanceTimersByTimeAsync(0);
-        await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-        return hasRead;
-      },
-      onFailure: (isUrgent) => failures.push(isUrgent),
-    });
+    const run = async () => {
+      started.push(Math.round(performance.now() / 1000));
+      await vi.advanceTimersByTimeAsync(0);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      return hasRead;
+    };
+    const pace = paceRuns(10_000, run, (isUrgent) => failures.push(isUrgent));
     const start = Math.round(performance.now() / 1000);
     return {
       pace,

@@ -1,6 +1,6 @@
 /** Polls take at most a twentieth of the time in the long run, and one slow poll delays nothing. */
 import { expect, test } from 'vitest';
-import { makeTimeShare } from '../../../generator/schedule/time-share.ts';
+import { makeTimeShare } from '../../../generator/schedule/poll-changes.ts';
 
 /** Polls `count` times, at least every two seconds. @returns how long each pause was, in milliseconds */
 function pausesOf(durations: readonly number[]): number[] {
