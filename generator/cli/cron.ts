@@ -30,8 +30,8 @@ export function lastRunDue(cron: string, from: number, to: number): number | und
   const isDue = makeMatcher(cron);
   const seconds = fields.length > 5 ? 59 : 0;
   const last = Math.floor(to / MINUTE_MS) * MINUTE_MS;
-  for (let minute = last; minute > last - MOST_MINUTES * MINUTE_MS; minute -= MINUTE_MS) {
-    if (minute + MINUTE_MS <= from) return undefined;
+  const before = Math.max(from - MINUTE_MS, last - MOST_MINUTES * MINUTE_MS);
+  for (let minute = last; minute > before; minute -= MINUTE_MS) {
     if (!isMinuteDue(minute)) continue;
     for (let time = minute + seconds * 1_000; time >= minute; time -= 1_000) {
       if (time <= to && time > from && isDue(time)) return time;

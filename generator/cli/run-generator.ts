@@ -76,23 +76,18 @@ async function publish(
     const { checkPushAddress } = await import('../../store/push/configured-push.ts');
     checkPushAddress(environment.SNAPSHOT_PUSH);
   }
-  const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
+  const { SITE_URL, SITE_LANGUAGE, FILES_URL, PUBLIC_URL } = environment;
+  const snapshotsDir = environment.SNAPSHOTS_DIR;
   const times = measureTimes(progress);
+  let database: Database | undefined;
   let result: RunResult;
-  const database = await openDatabase(environment.DATABASE_URL).catch((error: Error) => {
-    saveStatus(snapshotsDir, { outcome: 'failed', error: error.message });
-    throw error;
-  });
   try {
+    database = await openDatabase(environment.DATABASE_URL);
     result = await generate(
       database,
       {
         snapshotsDir,
-        settings: {
-          site_url: SITE_URL,
-          site_language: environment.SITE_LANGUAGE,
-          files_url: FILES_URL,
-        },
+        settings: { site_url: SITE_URL, site_language: SITE_LANGUAGE, files_url: FILES_URL },
         warnings: findLocalAddresses({ SITE_URL, FILES_URL, PUBLIC_URL }, (name) =>
           Boolean(variables[name]?.trim()),
         ),
@@ -106,17 +101,14 @@ async function publish(
     if ((outcome === 'published' || outcome === 'unchanged') && id !== undefined) {
       saveStatus(snapshotsDir, { outcome, id });
     }
-    try {
-      await exportKeys(database, snapshotsDir);
-    } catch (cause) {
-      const { message } = cause as Error;
+    await exportKeys(database, snapshotsDir).catch((cause: Error) => {
       if (!(cause instanceof KeysLostError)) {
-        const state = `${result.id ?? 'no generation'} is current`;
-        throw new Error(`export the keys (${state}): ${message}`, { cause });
+        const state = `${id ?? 'no generation'} is current`;
+        throw new Error(`export the keys (${state}): ${cause.message}`, { cause });
       }
       // Clients keep their keys, and the schedule reports the loss until it is repaired.
-      progress.warn(`The keys stay as they were: ${message}`);
-    }
+      progress.warn(`The keys stay as they were: ${cause.message}`);
+    });
   } catch (error) {
     await endWithError(error as Error, database, snapshotsDir, progress);
     // After a rollback, publishing is held, and the store must follow.
@@ -126,7 +118,7 @@ async function publish(
     }
     throw error;
   } finally {
-    await database.close();
+    await database?.close();
   }
   progress.end();
   const taken = times.end();
@@ -152,7 +144,7 @@ async function pushCurrent(
 /** Ends a run that threw an error: saves the status and, unless the run failed, exports the keys. */
 async function endWithError(
   error: Error,
-  database: Database,
+  database: Database | undefined,
   snapshotsDir: string,
   progress: Progress,
 ): Promise<void> {
@@ -161,13 +153,11 @@ async function endWithError(
   const outcome =
     error instanceof HeldError ? 'held' : error instanceof RefusedError ? 'refused' : 'failed';
   saveStatus(snapshotsDir, { outcome, error: error.message });
-  if (outcome === 'failed') return;
-  try {
-    // A revoked key must stop working even while no generation is published.
-    await exportKeys(database, snapshotsDir);
-  } catch (cause) {
-    progress.warn(`The keys stay as they were: ${(cause as Error).message}`);
-  }
+  if (outcome === 'failed' || database === undefined) return;
+  // A revoked key must stop working even while no generation is published.
+  await exportKeys(database, snapshotsDir).catch(({ message }: Error) =>
+    progress.warn(`The keys stay as they were: ${message}`),
+  );
 }
 
 function peakMemoryMb(): number {
@@ -182,13 +172,10 @@ function peakMemoryMb(): number {
   return Math.round((kib * 1024) / 1e6);
 }
 
-/**
- * Measures how long a run and its stages take. The first stage begins now, and each other one when the
- * one before it ends.
- */
+/** The first stage begins now, and each other one when the one before it ends. */
 export function measureTimes(progress: Progress) {
   const started = performance.now();
-  const milliseconds: Record<string, number> = {};
+  const stages: Record<string, number> = {};
   let began = started;
   /** The stage under way, if its name is known before it ends. */
   let current: string | undefined;
@@ -197,7 +184,7 @@ export function measureTimes(progress: Progress) {
     if (stage === undefined) return;
     const now = performance.now();
     // A run that begins again passes through its first stages twice.
-    milliseconds[stage] = (milliseconds[stage] ?? 0) + now - began;
+    stages[stage] = inSeconds((stages[stage] ?? 0) * 1000 + now - began);
     began = now;
     current = undefined;
   }
@@ -217,27 +204,18 @@ export function measureTimes(progress: Progress) {
       },
     } satisfies Progress,
     /** Ends the stage under way. @returns the seconds of the run, and those of each stage */
-    end(): { seconds: number; stages: Record<string, number> } {
+    end() {
       endStage();
-      const stages = Object.entries(milliseconds).map(([stage, taken]) => [
-        stage,
-        toSeconds(taken),
-      ]);
-      return {
-        seconds: toSeconds(performance.now() - started),
-        stages: Object.fromEntries(stages),
-      };
+      return { seconds: inSeconds(performance.now() - started), stages };
     },
   };
 }
 
-function toSeconds(milliseconds: number): number {
+function inSeconds(milliseconds: number): number {
   return Math.round(milliseconds) / 1000;
 }
 
-type Times = ReturnType<ReturnType<typeof measureTimes>['end']>;
-
-function asJson(result: RunResult, times: Times, error: string | null): string {
+function asJson(result: RunResult, times: object, error: string | null): string {
   const { outcome, id, counts, previousCounts, leftOut, report, readAllBecause } = result;
   return `${printableJson({
     outcome,

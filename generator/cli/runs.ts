@@ -84,10 +84,15 @@ export function makeRuns(
       outcome,
       seconds: (performance.now() - started) / 1000,
       error: outcome === 'published' || outcome === 'unchanged' ? null : lastLine,
-      stages: result === undefined || result.read_all_because === null ? undefined : result.stages,
+      stages: result?.read_all_because ? result.stages : undefined,
     });
-    if (code === 0 && result !== undefined) logResult(result, log);
-    else if (outcome === 'locked') log.warn(lastLine);
+    if (code === 0 && result !== undefined) {
+      // The report is in a file.
+      const { left_out: leftOut, warnings, report: _, ...others } = result;
+      for (const line of leftOut) log.warn(`Left out: ${line}.`);
+      for (const line of warnings) log.warn(`${line}.`);
+      log.info(others, 'generated');
+    } else if (outcome === 'locked') log.warn(lastLine);
     else if (outcome === 'held') log.info('the run that was under way published nothing');
     else log.error({ code }, `the generator failed: ${lastLine}`);
     // A refused run has read everything: it would be refused again.
@@ -119,11 +124,8 @@ export function makeRuns(
     /** Ends the run under way. */
     async stop(): Promise<void> {
       isStopping = true;
-      const child = running;
-      if (child === undefined) return;
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await gone;
+      running?.kill('SIGTERM');
+      await underWay;
     },
   };
 }
@@ -154,14 +156,4 @@ function parseResult(output: string): PrintedResult | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Logs a result without its report, which is in a file. */
-function logResult(
-  { left_out: leftOut, warnings, report: _, ...result }: PrintedResult,
-  log: Logger,
-): void {
-  for (const line of leftOut) log.warn(`Left out: ${line}.`);
-  for (const line of warnings) log.warn(`${line}.`);
-  log.info(result, 'generated');
 }

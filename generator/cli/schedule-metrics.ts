@@ -19,6 +19,9 @@ import { RUN_OUTCOMES, type RunEnding, STATUS_OUTCOMES } from './runs.ts';
 const LARGEST_REPORT = 16 * 2 ** 20;
 
 type Tables = ReportContent['tables'];
+/** `read` are the tables of the last report, `served` those of the last one whose rows are public. */
+type Rows = { read: Tables; served: Tables; takedownsWaiting: number | undefined };
+const UNKNOWN: Rows = { read: {}, served: {}, takedownsWaiting: undefined };
 
 /** Adds the metrics of runs, and of the rows that they read. */
 export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
@@ -67,7 +70,7 @@ export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
     'When a run last found the current generation equal to the database, or made it so',
     () => secondsOf(lastRun()?.current_as_of),
   );
-  addRows(registry, followReport(path.join(snapshotsDir, REPORT)));
+  addRows(registry, makeRowsReader(path.join(snapshotsDir, REPORT)));
 
   return {
     lastRun,
@@ -88,52 +91,48 @@ function secondsOf(time: string | null | undefined): number | undefined {
   return time ? Date.parse(time) / 1000 : undefined;
 }
 
-function addRows(registry: Registry, report: ReturnType<typeof followReport>): void {
+function addRows(registry: Registry, readRows: () => Rows): void {
   addGauges(registry, 'schedule_rows', 'Rows in each table, as of the last report', 'table', () =>
-    Object.entries(report().read).map(([table, { rows }]) => [table, rows]),
+    Object.entries(readRows().read).map(([table, { rows }]) => [table, rows]),
   );
   addGauges(
     registry,
     'schedule_rows_left_out',
     'Rows left out in the last run that published or found nothing new',
     'table',
-    () => Object.entries(report().served).map(([table, { left_out }]) => [table, left_out]),
+    () => Object.entries(readRows().served).map(([table, { left_out }]) => [table, left_out]),
   );
   addGauge(
     registry,
     'schedule_takedowns_waiting',
     'Covers that stay public because the last run was refused',
-    () => report().takedownsWaiting,
+    () => readRows().takedownsWaiting,
   );
 }
 
-/**
- * @returns a function that returns the tables of the last report, those of the last report of a run that
- * published or found nothing new, and {@link RunEnd.takedowns_waiting}. It parses only a changed report.
- */
-function followReport(file: string) {
-  const unknown = { read: {}, served: {}, takedownsWaiting: undefined };
+/** @returns a function that reads the rows from the report, and parses it only if it has changed */
+function makeRowsReader(file: string): () => Rows {
+  let rows = UNKNOWN;
   let lastMtime: number | undefined;
-  let known: { read: Tables; served: Tables; takedownsWaiting: number | undefined } = unknown;
   return () => {
     try {
       const { mtimeMs } = statSync(file);
-      if (mtimeMs === lastMtime) return known;
+      if (mtimeMs === lastMtime) return rows;
       const { outcome, tables, takedowns_waiting: waiting } = readReport(file);
       // The rows of a refused run, or of a dry run, were not published.
       const isServed = outcome === 'published' || outcome === 'unchanged';
-      known = {
+      rows = {
         read: tables,
-        served: isServed ? tables : known.served,
+        served: isServed ? tables : rows.served,
         takedownsWaiting: waiting ?? (outcome === 'refused' ? undefined : 0),
       };
       lastMtime = mtimeMs;
     } catch {
       // There is none yet, or it cannot be read: the rows are not known.
       lastMtime = undefined;
-      known = unknown;
+      rows = UNKNOWN;
     }
-    return known;
+    return rows;
   };
 }
 

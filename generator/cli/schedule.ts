@@ -1,9 +1,7 @@
 /**
- * `cover-catalogue schedule`: runs the generator at the times of GENERATE_CRON and, if the database shows
- * what has changed, after each change; one run at a time and none while publishing is held. It exports the
- * API keys every two seconds, even while publishing is held, and pushes what becomes current to
- * SNAPSHOT_PUSH. Each run is a process of its own: its memory is freed when it ends, and if it crashes,
- * the schedule continues.
+ * `cover-catalogue schedule`: what it does is in its usage. One run at a time, and none while publishing is
+ * held; keys are exported even then. Each run is a process of its own: its memory is freed when it ends,
+ * and if it crashes, the schedule continues.
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
@@ -131,9 +129,8 @@ function publishChanges(
 ) {
   const { DATABASE_URL: databaseUrl, CHANGE_POLL_SECONDS: seconds } = environment;
   if (seconds === 0) return undefined;
-  const pace = paceRuns(environment.PUBLISH_AT_MOST_EVERY * 1000, run, (isUrgent) =>
-    changes.forget(isUrgent),
-  );
+  const wait = environment.PUBLISH_AT_MOST_EVERY * 1000;
+  const pace = paceRuns(wait, run, (isUrgent) => changes.forget(isUrgent));
   const changes = pollChanges({ databaseUrl, seconds, tasks, log, request: pace.request });
   return {
     stop() {

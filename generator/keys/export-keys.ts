@@ -24,10 +24,7 @@ export class KeysLostError extends Error {
   override readonly name = 'KeysLostError';
 }
 
-/**
- * Writes the file, if the database has keys.
- * @throws KeysLostError
- */
+/** Writes the file, if the database has keys. @throws KeysLostError */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<void> {
   if (await hasKeys(database)) writeKeys(await readKeys(database), snapshotsDir);
 }
@@ -40,18 +37,14 @@ export async function readKeys(database: Database): Promise<string> {
      WHERE key_hash IS NOT NULL ORDER BY id`,
   );
   // A broken row is skipped, so that the other keys are exported.
-  const entries: unknown[] = rows.map(([id, hash, state, limit]) => ({
-    ...{ id: Number(id), hash, state },
-    limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
-  }));
+  const entries = rows.map(([id, hash, state, perMinute]): unknown => {
+    const limit = Math.min(LARGEST_LIMIT, Math.max(1, Number(perMinute)));
+    return { id: Number(id), hash, state, limit };
+  });
   return encodeKeys(entries.filter(isKeyEntry));
 }
 
-/**
- * @param content the content that {@link readKeys} returned
- * @returns whether the content of the file changed, or its mode
- * @throws KeysLostError
- */
+/** @returns whether the content of the file changed, or its mode @throws KeysLostError */
 export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
   const before = readIfThere(file);
@@ -69,7 +62,7 @@ export function writeKeys(content: string, snapshotsDir: string): boolean {
 /**
  * Keys are revoked, never deleted. So if the database has none of the known keys, its table was lost or
  * created again, and no client must lose its key because of that. A single key may have been rotated.
- * @param content the keys in the database, as {@link readKeys} returned them; undefined without a table
+ * @param content of the file for the keys in the database; undefined if it has no table of them
  * @throws KeysLostError
  */
 export function refuseLoss(content: string | undefined, snapshotsDir: string): void {

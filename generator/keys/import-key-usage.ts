@@ -3,7 +3,7 @@
  * often one arrives: the day of last use never moves back, and nothing counts twice, because the counts of
  * a run of a proxy only grow and the larger value stays.
  */
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, Value } from '../../database/database.ts';
 import {
@@ -20,15 +20,9 @@ import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.t
 import { getOrAdd } from '../../program/get-or-add.ts';
 
 const KEYS_PER_STATEMENT = 200;
-/** The columns of counts, with the names that reports have for them. */
-const COUNTS: Readonly<Record<string, keyof Usage>> = {
-  requests: 'requests',
-  not_modified: 'notModified',
-  refused: 'refused',
-  bytes: 'bytes',
-};
-const COLUMNS = Object.keys(COUNTS);
-const MEMBERS = Object.values(COUNTS);
+/** The columns of counts, and the names that reports have for them. */
+const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'];
+const MEMBERS = ['requests', 'notModified', 'refused', 'bytes'] as const;
 /** The end of a statement that adds rows, or raises their counts. */
 const ENDS = {
   mysql: `ON DUPLICATE KEY UPDATE ${COLUMNS.map((name) => `${name} = GREATEST(${name}, VALUES(${name}))`).join(', ')}`,
@@ -48,7 +42,9 @@ export interface FoundReport {
 export function makeKeyUsageImport(snapshotsDir: string) {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
   return makeReportsImport(function* () {
-    for (const name of namesIn(folder).filter(isKeyUsageFile)) {
+    // Without the folder, no proxy has written anything yet.
+    if (statSync(folder, { throwIfNoEntry: false }) === undefined) return;
+    for (const name of readdirSync(folder).filter(isKeyUsageFile)) {
       const file = path.join(folder, name);
       const writtenAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
       if (writtenAt === undefined) continue;
@@ -57,16 +53,6 @@ export function makeKeyUsageImport(snapshotsDir: string) {
       yield { name, writtenAt, read };
     }
   });
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    // No proxy has written anything yet.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /**

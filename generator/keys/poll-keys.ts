@@ -26,13 +26,11 @@ const SEND_INTERVAL_MS = 100;
 const USAGE_INTERVAL_MS = 10_000;
 const LONGEST_STOP_MS = 2_000;
 
-/**
- * Starts to poll. While the database cannot be read, `keys.json` and the store stay as they are.
- * @param options.store the key store; undefined if there are no replicas
- */
+/** Starts to poll. While the database cannot be read, `keys.json` and the store stay as they are. */
 export function pollKeys(options: {
   readonly databaseUrl: string;
   readonly snapshotsDir: string;
+  /** The key store; undefined if there are no replicas. */
   readonly store: RemoteStore | undefined;
   readonly signingKeys: readonly SigningKey[];
   readonly tasks: Tasks;
@@ -101,36 +99,35 @@ export function pollKeys(options: {
     await old?.close().catch(() => {});
   }
 
-  function pollStore(store: RemoteStore) {
+  const interval = store === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
+  const exporting = poll(exportAndImport, interval, ({ message }) =>
+    log.error(`the keys file is not updated: ${message}`),
+  );
+  const polls = [exporting];
+  if (store !== undefined) {
     const importUsage = tasks.observe('import_remote_key_usage', makeRemoteUsageImport(store));
+    const importOnce = async () => {
+      if (database !== undefined) await importUsage(database, new Date());
+    };
     const sender = makeKeysSender(store, options.signingKeys, systemClock);
     const send = tasks.observe('send_keys', sender.send);
-    async function sendOnce(): Promise<void> {
+    const sendOnce = async () => {
       const keys = unsent;
       if (keys === undefined) return;
       if (await send(keys.content, keys.readAt)) {
         log.info({ store: store.name }, 'sent the keys to replicas');
       }
       if (unsent === keys) unsent = undefined;
-    }
-    async function importOnce(): Promise<void> {
-      if (database !== undefined) await importUsage(database, new Date());
-    }
-    return [
+    };
+    polls.push(
       poll(sendOnce, SEND_INTERVAL_MS, ({ message }) =>
         log.error(`the keys are not sent to replicas: ${message}`),
       ),
       poll(importOnce, USAGE_INTERVAL_MS, ({ message }) =>
         log.warn(`key usage of replicas cannot be imported: ${message}`),
       ),
-    ];
+    );
   }
-
-  const interval = store === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
-  const exporting = poll(exportAndImport, interval, ({ message }) =>
-    log.error(`the keys file is not updated: ${message}`),
-  );
-  const polls = [exporting, ...(store === undefined ? [] : pollStore(store))];
   for (const each of polls) void each.start();
 
   return {

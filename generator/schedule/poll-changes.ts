@@ -30,17 +30,15 @@ const SHARE = 1 / 20;
 const MOST_SAVED = 2_000;
 const LONGEST_STOP_MS = 2_000;
 
-/**
- * Starts to poll, unless the database cannot show what has changed.
- * @param options.request is told whether the run must not wait
- * @param options.now a monotonic clock in milliseconds
- */
+/** Starts to poll, unless the database cannot show what has changed. */
 export function pollChanges(options: {
   readonly databaseUrl: string;
   readonly seconds: number;
   readonly tasks: Tasks;
   readonly log: Logger;
+  /** @param isUrgent whether the run must not wait */
   readonly request: (isUrgent: boolean) => void;
+  /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }) {
   const { databaseUrl, seconds, tasks, log, request, now = () => performance.now() } = options;
@@ -64,11 +62,10 @@ export function pollChanges(options: {
     database ??= await openDatabase(databaseUrl);
     if (isTimed !== undefined) return database;
     const { withoutUpdatedAt } = await checkCatalogue(database);
-    isTimed = withoutUpdatedAt.length === 0;
-    if (isTimed) {
-      log.info({ seconds }, 'changes in the database are published at once');
-    } else {
-      const missing = withoutUpdatedAt.map((table) => `${table}.updated_at`).join(', ');
+    const missing = withoutUpdatedAt.map((table) => `${table}.updated_at`).join(', ');
+    isTimed = missing === '';
+    if (isTimed) log.info({ seconds }, 'changes in the database are published at once');
+    else {
       log.info(
         `changes are published only at the times of GENERATE_CRON: the database does not have ${missing}`,
       );
@@ -144,18 +141,13 @@ export function pollChanges(options: {
   return {
     /** Polls now. Resolves when the poll has ended. */
     now: polling.now,
-    /**
-     * Requests a run at the next poll, even if nothing has changed until then.
-     * @param isUrgent whether that run must not wait
-     */
+    /** Requests a run at the next poll, whatever has changed. @param isUrgent whether it must not wait */
     forget(isUrgent: boolean) {
       before = undefined;
       isRetryUrgent = isUrgent;
       lastMark = undefined;
     },
-    async stop() {
-      await Promise.race([polling.stop().then(close), pause(LONGEST_STOP_MS)]);
-    },
+    stop: () => Promise.race([polling.stop().then(close), pause(LONGEST_STOP_MS)]),
   };
 }
 
