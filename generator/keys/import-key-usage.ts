@@ -32,9 +32,9 @@ const ENDS = {
 /** A report of key usage: a file of a proxy here, or an object that a replica has sent. */
 export interface FoundReport {
   readonly name: string;
-  /** In milliseconds since 1970. */
-  readonly writtenAt: number;
-  /** @returns undefined if the report was removed since it was found */
+  /** @returns when it was written; undefined if it was removed since it was found */
+  writtenAt(): number | undefined;
+  /** @returns undefined if it was removed since it was found */
   read(): string | Promise<string | undefined>;
 }
 
@@ -46,8 +46,7 @@ export function makeKeyUsageImport(snapshotsDir: string) {
     if (statSync(folder, { throwIfNoEntry: false }) === undefined) return;
     for (const name of readdirSync(folder).filter(isKeyUsageFile)) {
       const file = path.join(folder, name);
-      const writtenAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
-      if (writtenAt === undefined) continue;
+      const writtenAt = () => lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
       // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
       const read = () => readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
       yield { name, writtenAt, read };
@@ -116,8 +115,9 @@ export function makeReportsImport(
     const time = now.getTime();
     const faults: Error[] = [];
     for await (const { name, writtenAt, read } of find()) {
-      if (imported.get(name) === writtenAt) continue;
       try {
+        const written = writtenAt();
+        if (written === undefined || written === imported.get(name)) continue;
         const text = await read();
         if (text === undefined) continue;
         const { days, counts } = parseKeyUsage(text, name);
@@ -126,7 +126,7 @@ export function makeReportsImport(
           if (isReported(usage.day, time)) await importCounts(database, usage);
         }
         await tidy(database, time);
-        imported.set(name, writtenAt);
+        imported.set(name, written);
       } catch (error) {
         faults.push(error as Error);
       }

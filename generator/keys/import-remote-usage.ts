@@ -10,7 +10,7 @@ export function makeRemoteUsageImport(remote: RemoteStore) {
   return makeReportsImport(async function* () {
     for (const { path: name, modifiedAt } of await remote.list(KEYS_PREFIXES.usage)) {
       if (!isRemoteUsage(name)) continue;
-      yield { name, writtenAt: modifiedAt.getTime(), read: () => read(remote, name) };
+      yield { name, writtenAt: () => modifiedAt.getTime(), read: () => read(remote, name) };
     }
   });
 }
