@@ -8,18 +8,20 @@ import type { Database } from '../database/database.ts';
 import { findHiddenViews, type HiddenViews } from '../database/hidden-views.ts';
 import { checkCatalogue, type Optional, TIMED_TABLES } from '../database/schema.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
-import { REPORT } from '../format/layout.ts';
+import { isPack, REPORT } from '../format/layout.ts';
 import {
   COLLATION_VERSIONS,
   type Counts,
+  type Manifest,
   type ManifestContent,
   type ManifestFile,
   type Settings,
 } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
+import { getOrAdd } from '../program/get-or-add.ts';
 import type { Progress } from '../program/progress.ts';
 import { coversOnlyIn } from '../store/changes/compare-generations.ts';
-import { checkFile } from '../store/files/checked-files.ts';
+import { checkFile, isIntact, readChecked } from '../store/files/checked-files.ts';
 import { isSameFile } from '../store/files/known-files.ts';
 import { checkPack } from '../store/generations/check-packs.ts';
 import { generationDir } from '../store/generations/generations.ts';
@@ -189,7 +191,9 @@ async function runOnce(
       return worker;
     };
     const isTimed = keyOf !== undefined && !run.isDryRun;
-    const options = { ...run, report, progress, dir, earlier, isTimed, startWorker };
+    const checks = makeChecks(earlier);
+    const readFile = checks.known.read;
+    const options = { ...run, report, progress, dir, earlier, isTimed, startWorker, readFile };
     const { written, rows } = await readAndWrite(database, options);
     report.addWarnings(run.warnings);
     const content = written && {
@@ -200,7 +204,7 @@ async function runOnce(
       ...COLLATION_VERSIONS,
       files: written.files,
     };
-    const steps = { checkPacks: checkWritten(earlier), warn: progress.warn };
+    const steps = { ...checks, warn: progress.warn };
     return await publishOrRefuse({ run, progress, mode, report, dir, content, rows, steps });
   } finally {
     await worker?.end();
@@ -209,20 +213,27 @@ async function runOnce(
 }
 
 /**
- * Checks the files that a run has written, not those that it has linked. The hashes of records are not checked
- * again: the run computed them from the same bytes as the SHA-256 of the file, which is checked.
- * @param earlier the run whose generation has the linked files
+ * Reads and checks the files of a generation for the steps that need them. Files that are linked from the earlier
+ * one are read and checked once.
  */
-function checkWritten(earlier: EarlierRun | undefined): PackChecker {
+function makeChecks(earlier: EarlierRun | undefined) {
   const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
+  const contents = new Map<string, Buffer>();
   const isLinked = (dir: string, { path: name, sha256 }: ManifestFile) =>
     earlier !== undefined &&
     hashes.get(name) === sha256 &&
     isSameFile(path.join(earlier.dir, name), path.join(dir, name));
-  return async (dir, packs, checkOthers) => {
+  const read = (dir: string, file: ManifestFile) =>
+    isLinked(dir, file) && !isPack(file.path)
+      ? getOrAdd(contents, file.path, () => readChecked(dir, file))
+      : readChecked(dir, file);
+  // The hashes of records are not checked again: the run computed them from the same bytes as the SHA-256 of the
+  // file, which is checked.
+  const checkPacks: PackChecker = async (dir, packs, checkOthers) => {
     checkOthers((folder, file) => isLinked(folder, file) || checkFile(folder, file));
     for (const pack of packs) if (!isLinked(dir, pack.file)) checkPack(dir, pack, false);
   };
+  return { checkPacks, known: { read, isIntact } };
 }
 
 /** A run whose files are written. */
@@ -268,13 +279,9 @@ async function publishOrRefuse(written: WrittenRun): Promise<RunResult> {
     waiting: number | null = null,
   ) => saveReport(snapshotsDir, found, { outcome, error, takedowns_waiting: waiting }, progress);
 
-  if (content === undefined) {
+  if (content === undefined || isUnchanged(snapshotsDir, previous, content)) {
     finish('unchanged');
-    return { ...result, outcome: 'unchanged' };
-  }
-  if (previous.id !== undefined && isUnchanged(snapshotsDir, previous, content)) {
-    finish('unchanged');
-    keepRows(written, content, previous.id);
+    keepRows(written, previous.manifest);
     return { ...result, outcome: 'unchanged' };
   }
   const faults = [
@@ -299,13 +306,13 @@ async function publishOrRefuse(written: WrittenRun): Promise<RunResult> {
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const { id } = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
+  const manifest = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
     if (error instanceof HeldError) finish('held', error.message);
     throw error;
   });
   finish('published');
-  keepRows(written, content, id);
-  return { ...result, outcome: 'published', id };
+  keepRows(written, manifest);
+  return { ...result, outcome: 'published', id: manifest.id };
 }
 
 /**
@@ -328,15 +335,11 @@ function countWaitingTakedowns(
   }
 }
 
-/** Leaves what the run knows to the next one. @param id of the generation that fits it */
-function keepRows(
-  { run, progress, mode, rows }: WrittenRun,
-  { files }: ManifestContent,
-  id: string,
-) {
-  if (rows === undefined || mode.keyOf === undefined) return;
+/** Leaves what the run knows to the next one. @param manifest of the generation that fits it */
+function keepRows({ run, progress, mode, rows }: WrittenRun, manifest: Manifest | undefined): void {
+  if (rows === undefined || mode.keyOf === undefined || manifest === undefined) return;
   try {
-    saveRun(run.snapshotsDir, mode.keyOf(id), files, mode.fullRunAt, rows);
+    saveRun(run.snapshotsDir, mode.keyOf(manifest.id), manifest.files, mode.fullRunAt, rows);
   } catch (error) {
     progress.warn(`Warning: the next run will read all rows: ${(error as Error).message}`);
   }

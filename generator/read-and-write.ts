@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto';
 import type { Database, Reader, SnapshotReader } from '../database/database.ts';
 import { type Optional, TIMED_TABLES } from '../database/schema.ts';
 import { type Id, textOfId } from '../format/index/ids.ts';
-import type { Settings } from '../format/manifest.ts';
+import type { ManifestFile, Settings } from '../format/manifest.ts';
 import type { Progress } from '../program/progress.ts';
 import { type EarlierGeneration, openEarlier } from './changes/earlier-generation.ts';
 import type { EarlierRun, RowsOfRun } from './changes/earlier-run.ts';
-import { type Changes, findChanges, hashUnsettled } from './changes/find-changes.ts';
+import { type Changes, findChanges } from './changes/find-changes.ts';
 import {
   type AllFingerprints,
   chooseShift,
@@ -23,6 +23,7 @@ import {
   type Shifts,
   timeOf,
 } from './changes/fingerprints.ts';
+import { keepUnchanged } from './changes/keep-unchanged.ts';
 import { findId, type Games, LEFT_OUT, readId } from './read/catalogue.ts';
 import {
   batches,
@@ -39,6 +40,7 @@ import type { Report } from './report/report.ts';
 import { findFutureApprovals } from './report/warnings.ts';
 import type { RunWorker } from './write/jobs.ts';
 import { findRecent, isKeptCover, type RecentCovers } from './write/lists.ts';
+import type { Titles } from './write/source.ts';
 import { makeGenerationWriter, type Written } from './write/write-generation.ts';
 
 export interface ReadOptions extends Optional {
@@ -53,13 +55,15 @@ export interface ReadOptions extends Optional {
   readonly progress: Progress;
   /** The folder of the generation. */
   readonly dir: string;
+  /** Reads a file of the earlier generation. @throws Error if it is damaged */
+  readFile(dir: string, file: ManifestFile): Buffer;
   /** Starts the thread that shares the work of a large run. */
   startWorker(): RunWorker;
 }
 
 export interface ReadResult {
   /** Undefined if nothing has changed since the earlier run. */
-  readonly written: Written | undefined;
+  readonly written: Omit<Written, 'warnings'> | undefined;
   /** What the next run needs; undefined if it must read all rows. */
   readonly rows: RowsOfRun | undefined;
 }
@@ -91,14 +95,12 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
       }
     }
     const input = { reader, readTable, platforms, titleRows, changes, now };
-    const read = await readAndWriteRows(input, titles === earlier?.titles, options);
-    const { shifts, fingerprints, recent, written } = read;
+    const { written, ...read } = await readAndWriteRows(input, titles === earlier?.titles, options);
+    const { fingerprints } = read;
     const findings = report.blocks();
     if (fingerprints === undefined || findings === undefined) return { written, rows: undefined };
-    const unsettled = await hashUnsettled(reader, fingerprints, shifts);
-    const { warnings } = written;
-    const known = { shifts, fingerprints, unsettled, commits, recent, findings, warnings };
-    return { written, rows: { ...known, platforms: platforms.asText, titles } };
+    const ofTables = { platforms: platforms.asText, titles, findings, commits };
+    return { written, rows: { ...read, ...ofTables, fingerprints } };
   });
 }
 
@@ -121,7 +123,9 @@ async function readAndWriteRows(
   const { report, settings, earlier, isTimed } = options;
   const { shifts, games: count } = earlier ? { ...earlier, games: 0 } : await chooseShifts(reader);
   const generation =
-    earlier && changes && openEarlier(earlier, (block) => changes.games.has(block));
+    earlier &&
+    changes &&
+    openEarlier(earlier, (block) => changes.games.has(block), options.readFile);
   try {
     for (const [block, findings] of earlier?.findings ?? [])
       if (changes && isKeptBlock(block, changes)) report.keep(block, findings);
@@ -132,30 +136,55 @@ async function readAndWriteRows(
     );
     const part = changes && generation && { ...changes, keptWithPath: generation.keptWithPath };
     const source = { reader, readTable, report, shifts, platforms, settings, part };
-    const { covers, files } = await readCatalogue(source, {
-      gamesRead: writer.gamesRead,
+    let titles: Titles = { of: new Map(), areSame: areTitlesSame };
+    const { games, covers, files } = await readCatalogue(source, {
+      gamesRead(games) {
+        if (generation === undefined) writer.gamesRead(games);
+      },
       async coversRead(games, covers) {
         const isPublished = await findPublished(reader, games, generation, titleRows);
-        const of = checkTitles(titleRows, report, isPublished);
-        await writer.coversRead(games, covers, { of, areSame: areTitlesSame });
+        titles = { ...titles, of: checkTitles(titleRows, report, isPublished) };
+        if (generation === undefined) await writer.coversRead(games, covers, titles);
       },
     });
-    if (generation !== undefined && report.blocks() === undefined)
-      throw new Error('the fault of a row depends on all rows');
-    options.progress.step('writing packs');
     const time = Date.now() / 1000;
+    if (generation !== undefined) {
+      if (report.blocks() === undefined) throw new Error('the fault of a row depends on all rows');
+      keepUnchanged(generation, { platforms: platforms.platforms, games, covers, files, settings });
+    }
     const recent = findRecent(covers, time, generation && keptRecent(generation, earlier));
+    const future = findFutureApprovals(recent.covers, time);
+    if (earlier && changes && generation && isAllKept(generation, games, titles, report)) {
+      const { warnings } = earlier;
+      report.addWarnings([...warnings, ...future]);
+      return { written: undefined, warnings, shifts, fingerprints: changes.fingerprints, recent };
+    }
+    options.progress.step('writing packs');
+    if (generation !== undefined) {
+      writer.gamesRead(games);
+      await writer.coversRead(games, covers, titles);
+    }
     // The server computes the fingerprints while this program writes.
-    const [written, fingerprints] = await Promise.all([
+    const [{ warnings, ...written }, fingerprints] = await Promise.all([
       writer.finish(files, recent.covers),
       changes?.fingerprints ?? (isTimed ? readAllFingerprints(reader, shifts, now) : undefined),
     ]);
-    report.addWarnings(written.warnings);
-    report.addWarnings(findFutureApprovals(recent.covers, time));
-    return { shifts, fingerprints, recent, written };
+    report.addWarnings([...warnings, ...future]);
+    return { written, warnings, shifts, fingerprints, recent };
   } finally {
     generation?.close();
   }
+}
+
+/** Whether a full run would write the same generation. */
+function isAllKept(
+  { isKept, manifest }: EarlierGeneration,
+  games: Games,
+  titles: Titles,
+  report: Report,
+): boolean {
+  const isSame = titles.areSame && report.total() === manifest.counts.left_out;
+  return isSame && !isKept.includes(0) && games.platform.every((number) => number === LEFT_OUT);
 }
 
 async function readTime(reader: Reader): Promise<number> {

@@ -21,7 +21,6 @@ import {
 import { coversPack, FILTER_INDEX, gamesPack, STATS, WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
-import { readChecked } from '../../store/files/checked-files.ts';
 import { hasModes, modesIn } from '../../store/files/file-modes.ts';
 import { readExactly } from '../../store/files/read-exactly.ts';
 import type { GameItems } from '../order/items.ts';
@@ -51,10 +50,14 @@ export interface EarlierReadings {
 
 export type EarlierGeneration = ReturnType<typeof openEarlier>;
 
-/** @param isRead whether the games of a block are read again @throws Error if the generation is damaged */
+/**
+ * @param isRead whether the games of a block are read again
+ * @param readFile reads a file @throws Error if it is damaged
+ */
 export function openEarlier(
   { dir, manifest, shifts: { game: gameShift } }: EarlierRun,
   isRead: (block: string) => boolean,
+  readFile: (dir: string, file: ManifestFile) => Buffer,
 ) {
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   const fileOf = (name: string) => {
@@ -62,7 +65,7 @@ export function openEarlier(
     if (file === undefined) throw new Error(`the current generation has no ${name}`);
     return file;
   };
-  const read = (name: string) => readChecked(dir, fileOf(name));
+  const read = (name: string) => readFile(dir, fileOf(name));
   const index = openRecordIndex(read);
   const { games, platforms } = index;
   const isKept = new Uint8Array(games.rank.length).fill(1);

@@ -17,7 +17,7 @@ import { generationDir } from '../../store/generations/generations.ts';
 import type { Previous } from '../../store/publish.ts';
 import type { BlockFindings, Warning } from '../report/report.ts';
 import type { RecentCovers } from '../write/lists.ts';
-import type { AllFingerprints, LastCommits, Shifts, UnsettledRows } from './fingerprints.ts';
+import type { AllFingerprints, LastCommits, Shifts } from './fingerprints.ts';
 
 /** A full run finds changes that `updated_at` does not show. */
 const FULL_RUN_HOURS = 24;
@@ -46,8 +46,6 @@ const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
 export interface RowsOfRun {
   readonly shifts: Shifts;
   readonly fingerprints: AllFingerprints;
-  /** Of each table, the rows that may change without a new time; undefined if they are too many. */
-  readonly unsettled: Readonly<Partial<Record<TimedTable, UnsettledRows | undefined>>>;
   /** The last commits before its snapshot of the database. */
   readonly commits: LastCommits;
   /** All platforms, as a text to compare. */

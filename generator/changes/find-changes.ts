@@ -1,22 +1,19 @@
 /** Finds the blocks of rows that have changed since the run before. */
 import type { SnapshotReader } from '../../database/database.ts';
 import { splitId } from '../../format/index/ids.ts';
-import { COVER_COLUMNS, FILE_COLUMNS, GAME_COLUMNS } from '../write/records.ts';
 import type { EarlierRun } from './earlier-run.ts';
 import {
   type AllFingerprints,
   blockOf,
-  compareFingerprints,
+  differingBlocks,
   type Fingerprints,
   GROUPS,
   type Group,
   hadNoCommit,
-  hashRows,
   rangesOf,
   readFingerprints,
   readLastCommits,
   rowsIn,
-  unsettledBlocks,
 } from './fingerprints.ts';
 
 /** The blocks that a run must read, and all fingerprints now. */
@@ -30,12 +27,6 @@ export interface Changes {
 /** To read more than this share of the games in blocks would take longer than to read all rows. */
 const LARGEST_SHARE_READ = 0.35;
 const FEWEST_GAMES_READ = 2_000;
-
-const COLUMNS: Readonly<Record<Exclude<Group, 'cover_ids'>, string>> = {
-  games: GAME_COLUMNS,
-  covers: COVER_COLUMNS,
-  cover_files: FILE_COLUMNS,
-};
 
 /**
  * @param platforms all platforms, as a text to compare
@@ -63,9 +54,7 @@ export async function findChanges(
     }
     const after = await readFingerprints(reader, group, shifts, now);
     fingerprints[group] = after;
-    const found = compareFingerprints(before, after);
-    const isSame = await areSameRows(reader, group, found.suspect, after, earlier);
-    changed[group] = isSame ? found.changed : [...found.changed, ...found.suspect];
+    changed[group] = differingBlocks(before, after);
   }
   const { games = [], covers = [], cover_files = [], cover_ids = [] } = changed;
   const all = fingerprints as AllFingerprints;
@@ -87,43 +76,4 @@ export async function findChanges(
   const most = Math.max(FEWEST_GAMES_READ, rows(Object.keys(all.games)) * LARGEST_SHARE_READ);
   if (rows(blocks) > most) throw new Error('too many rows have changed');
   return { games: blocks, files, fingerprints: all };
-}
-
-/** Whether the rows of blocks whose times do not tell are those of the earlier run. */
-async function areSameRows(
-  reader: SnapshotReader,
-  group: Group,
-  blocks: readonly string[],
-  fingerprints: Fingerprints,
-  { unsettled, shifts }: EarlierRun,
-): Promise<boolean> {
-  if (blocks.length === 0 || group === 'cover_ids') return true;
-  const before = unsettled[group];
-  if (before === undefined) return false;
-  // The hash is that of all blocks together, so a change in one of them hides that the others are the same.
-  if (before.blocks.join() !== blocks.join()) return false;
-  const now = await hashRows(reader, group, blocks, fingerprints, shifts, COLUMNS[group]);
-  return now?.hash === before.hash;
-}
-
-/** For the next run: the rows of the blocks that are not settled. */
-export async function hashUnsettled(
-  reader: SnapshotReader,
-  fingerprints: AllFingerprints,
-  shifts: EarlierRun['shifts'],
-): Promise<EarlierRun['unsettled']> {
-  const hashOf = (group: keyof typeof COLUMNS) =>
-    hashRows(
-      reader,
-      group,
-      unsettledBlocks(fingerprints[group]),
-      fingerprints[group],
-      shifts,
-      COLUMNS[group],
-    );
-  return {
-    games: await hashOf('games'),
-    covers: await hashOf('covers'),
-    cover_files: await hashOf('cover_files'),
-  };
 }

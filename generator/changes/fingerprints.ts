@@ -10,7 +10,6 @@
  * changed row has a later `updated_at`, which changes the sum of the checksums, except by a chance of about one
  * in 2^32. A row whose `updated_at` stays the same is not seen.
  */
-import { createHash } from 'node:crypto';
 import type { Reader, SnapshotReader, Value } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../database/schema.ts';
 import type { Id } from '../../format/index/ids.ts';
@@ -111,19 +110,12 @@ export function rowsIn(fingerprint: string | undefined): number {
   return Number(fingerprint?.split(' ', 1)[0] ?? 0);
 }
 
-/** `changed`: the blocks that differ, are new, or are gone. `suspect`: those that may have changed unseen. */
-export function compareFingerprints(before: Fingerprints, after: Fingerprints) {
-  const [changed, suspect]: [string[], string[]] = [[], []];
-  for (const block of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [old, fresh] = [before[block], after[block]];
-    if (old?.replace(UNSETTLED, '') !== fresh?.replace(UNSETTLED, '')) changed.push(block);
-    else if (old?.endsWith(UNSETTLED)) suspect.push(block);
-  }
-  return { changed, suspect };
-}
-
-export function unsettledBlocks(fingerprints: Fingerprints): string[] {
-  return Object.keys(fingerprints).filter((block) => fingerprints[block]?.endsWith(UNSETTLED));
+/** The blocks that differ, are new, or are gone, and those that may have changed unseen. */
+export function differingBlocks(before: Fingerprints, after: Fingerprints): string[] {
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (block) =>
+      before[block]?.endsWith(UNSETTLED) || before[block] !== after[block]?.replace(UNSETTLED, ''),
+  );
 }
 
 /** More ranges would make a statement of more than 100 KB. */
@@ -155,36 +147,6 @@ export function* rangesOf(
   for (let at = 0; at < conditions.length; at += RANGES_PER_QUERY) {
     yield `(${conditions.slice(at, at + RANGES_PER_QUERY).join(' OR ')})`;
   }
-}
-
-/** Of blocks that are not settled: what their rows were. */
-export interface UnsettledRows {
-  readonly blocks: readonly string[];
-  readonly hash: string;
-}
-
-/** Blocks with more rows than this are simply read again. */
-const MOST_HASHED = 5_000;
-
-/** Reads and hashes the rows of blocks. @returns undefined if they are too many */
-export async function hashRows(
-  reader: Reader,
-  group: Group,
-  blocks: readonly string[],
-  fingerprints: Fingerprints,
-  shifts: Shifts,
-  columns: string,
-): Promise<UnsettledRows | undefined> {
-  const rows = blocks.reduce((sum, block) => sum + rowsIn(fingerprints[block]), 0);
-  if (rows > MOST_HASHED) return undefined;
-  const sha256 = createHash('sha256');
-  for (const condition of rangesOf(group, blocks, shifts)) {
-    const found = await reader.rows(
-      `SELECT ${columns}, ${UPDATED_AT} FROM ${GROUPED[group].table} WHERE ${condition} ORDER BY id`,
-    );
-    for (const row of found) sha256.update(`${JSON.stringify(row)}\n`);
-  }
-  return { blocks, hash: sha256.digest('hex') };
 }
 
 const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d{1,6})?Z?$/;

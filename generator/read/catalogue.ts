@@ -53,7 +53,6 @@ export interface Covers {
 
 /** The files of published covers that were read. */
 export interface Files extends RecordTexts {
-  readonly count: number;
   /** The next file of the same cover, or {@link LEFT_OUT}. */
   readonly next: Uint32Array;
 }

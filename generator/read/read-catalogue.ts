@@ -67,7 +67,6 @@ interface Stages {
   coversRead(games: Games, covers: Covers): Promise<void>;
 }
 
-/** @returns the covers and files; the games are passed on */
 export async function readCatalogue(source: Source, stages: Stages) {
   const games = await readGames(source);
   stages.gamesRead(games);
@@ -75,7 +74,7 @@ export async function readCatalogue(source: Source, stages: Stages) {
   await stages.coversRead(games, covers);
   const files = await readFiles(source, games, covers);
   if (source.part !== undefined) await findLostFiles(source, source.part);
-  return { covers, files };
+  return { games, covers, files };
 }
 
 /** The rows of the changed blocks of games. @param group whose column names the game */
@@ -301,7 +300,7 @@ async function readFiles(
       covers.lastFile[cover] = file;
     },
   });
-  return { ...files, count, texts: texts.texts };
+  return { ...files, texts: texts.texts };
 }
 
 function* conditionsOf(coverIds: readonly string[]): Generator<string> {

@@ -148,7 +148,7 @@ export async function writeStats(source: CoverSource, recent: readonly RecentCov
   const types = new Map<string | null, number>();
   const count = (counts: Map<string | null, number>, value: string | null, by: number) =>
     counts.set(value, (counts.get(value) ?? 0) + by);
-  let coverFiles = files.count;
+  let coverFiles = 0;
   if (earlier !== undefined) {
     const before = earlier.stats();
     for (const { region = null, covers: number } of before.covers_by_region)
@@ -165,6 +165,7 @@ export async function writeStats(source: CoverSource, recent: readonly RecentCov
     if (covers.game[row] === LEFT_OUT) continue;
     count(regions, covers.regions[covers.region[row]] ?? null, 1);
     count(types, covers.types[covers.type[row]] ?? null, 1);
+    for (let file = covers.firstFile[row]; file !== LEFT_OUT; file = files.next[file]) coverFiles++;
   }
   const counts: Omit<Counts, 'left_out'> = {
     platforms: platforms.length,

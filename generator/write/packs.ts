@@ -1,32 +1,19 @@
 /**
  * Writes packs. Records of unchanged games are copied from the earlier generation as runs of bytes, and packs
- * without a change are linked. All other records are made from the rows, and hashed when they are written, so
- * that they need not be read again.
+ * without a change are linked. All other records are hashed when they are written, so that they need not be
+ * read again.
  */
 
 import { hashBytes } from '../../format/content-hash.ts';
 import type { Column } from '../../format/index/columns.ts';
-import { textOfId } from '../../format/index/ids.ts';
 import type { RecordColumns } from '../../format/index/record-index.ts';
 import { coversPack, gamesPack } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
-import { LEFT_OUT } from '../read/catalogue.ts';
 import { FileWriter, writeWhole } from './file-writer.ts';
-import {
-  encodePlatformRef,
-  encodeText,
-  encodeTime,
-  FIXED_BYTES,
-  makeRecordWriter,
-  platformUrl,
-} from './records.ts';
-import type { CoverSource, WriteSource } from './source.ts';
-
-const COMMA = 0x2c;
-const CLOSING_BRACKET = 0x5d;
-const CLOSING_BRACE = 0x7d;
+import type { makeCoverRecords, makeGameRecords } from './records.ts';
+import type { WriteSource } from './source.ts';
 
 /** Record columns under the names that they have in the files. */
 export function namedAsInFile({
@@ -59,77 +46,46 @@ interface Pack {
   readonly before: readonly [first: number, end: number];
 }
 
-export function writeGamePack(source: WriteSource, platform: number): Promise<ManifestFile> {
-  const { dir, platforms, games, numbering, settings, positions, earlier } = source;
-  const { slug, name } = platforms[platform];
+/** @param addRecord writes the record of a row */
+export function writeGamePack(
+  { dir, platforms, numbering, positions, earlier }: WriteSource,
+  addRecord: ReturnType<typeof makeGameRecords>,
+  platform: number,
+): Promise<ManifestFile> {
   const { firstGame, itemOfGame, firstCover, earlierGames } = numbering;
-  const records = makeRecordWriter(games);
-  const tail = `,"platform":${encodePlatformRef(slug, name)},"url":"${platformUrl(settings, slug)}/game/`;
   const { first_game = 0, games: count = 0 } = earlier?.index.platforms[platform] ?? {};
   return writePack(dir, {
-    name: gamesPack(slug),
+    name: gamesPack(platforms[platform].slug),
     from: firstGame[platform],
     to: firstGame[platform + 1],
     items: itemOfGame,
     columns: positions.games,
-    addRecord(writer, number) {
-      const row = itemOfGame[number] - earlierGames;
-      const covers = firstCover[number + 1] - firstCover[number];
-      const rest = `,"cover_count":${covers}${tail}${records.slug(row)}"}`;
-      writer.reserve(records.mostBytes(row) + rest.length * 3);
-      writer.at = records.putGame(writer.buffer, writer.at, row);
-      writer.at += writer.buffer.write(rest, writer.at);
-    },
+    addRecord: (writer, number) =>
+      addRecord(
+        writer,
+        itemOfGame[number] - earlierGames,
+        firstCover[number + 1] - firstCover[number],
+      ),
     earlier: earlier && { ...earlier.index.games, read: earlier.read, link: earlier.link },
     before: [first_game, first_game + count],
   });
 }
 
-export function writeCoverPack(source: CoverSource, platform: number): Promise<ManifestFile> {
-  const { dir, platforms, games, covers, files, numbering, settings, earlier } = source;
-  const { slug, name } = platforms[platform];
+/** @param addRecord writes the record of a row */
+export function writeCoverPack(
+  { dir, platforms, numbering, positions, earlier }: WriteSource,
+  addRecord: ReturnType<typeof makeCoverRecords>,
+  platform: number,
+): Promise<ManifestFile> {
   const { firstCoverOf, itemOfCover, earlierCovers } = numbering;
-  const ofGames = makeRecordWriter(games);
-  const ofFiles = makeRecordWriter(files, settings.files_url);
-  const reference = encodePlatformRef(slug, name);
-  const regions = covers.regions.map(encodeText);
-  const types = covers.types.map(encodeText);
-  // Covers come in the order of their games.
-  let game = LEFT_OUT;
-  let gameMember = '';
   const { first_cover = 0, covers: count = 0 } = earlier?.index.platforms[platform] ?? {};
   return writePack(dir, {
-    name: coversPack(slug),
+    name: coversPack(platforms[platform].slug),
     from: firstCoverOf[platform],
     to: firstCoverOf[platform + 1],
     items: itemOfCover,
-    columns: source.positions.covers,
-    addRecord(writer, number) {
-      const row = itemOfCover[number] - earlierCovers;
-      if (covers.game[row] !== game) {
-        game = covers.game[row];
-        const [gameSlug, title] = ofGames.slugAndTitle(game);
-        gameMember = `{"slug":${gameSlug},"title":${title},"platform":${reference}}`;
-      }
-      const id = textOfId([covers.ids.high[row], covers.ids.low[row]]);
-      const time = encodeTime(covers.approvedAt[row]);
-      const head = `{"id":${id},"region":${regions[covers.region[row]]},"type":${types[covers.type[row]]},"approved_at":${time && `"${time}"`},"game":${gameMember},"files":[`;
-      const first = covers.firstFile[row];
-      let most = FIXED_BYTES + head.length * 3;
-      for (let file = first; file !== LEFT_OUT; file = files.next[file])
-        most += ofFiles.mostBytes(file);
-      writer.reserve(most);
-      const { buffer } = writer;
-      let end = writer.at + buffer.write(head, writer.at);
-      for (let file = first; file !== LEFT_OUT; file = files.next[file]) {
-        if (file !== first) buffer[end++] = COMMA;
-        end = ofFiles.putFile(buffer, end, file);
-        buffer[end++] = CLOSING_BRACE;
-      }
-      buffer[end++] = CLOSING_BRACKET;
-      buffer[end++] = CLOSING_BRACE;
-      writer.at = end;
-    },
+    columns: positions.covers,
+    addRecord: (writer, number) => addRecord(writer, itemOfCover[number] - earlierCovers),
     earlier: earlier && { ...earlier.index.covers, read: earlier.read, link: earlier.link },
     before: [first_cover, first_cover + count],
   });

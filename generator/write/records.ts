@@ -6,8 +6,17 @@
  * have. This takes half of the memory of the records.
  */
 import type { Row, Value } from '../../database/database.ts';
+import { textOfId } from '../../format/index/ids.ts';
 import type { Settings } from '../../format/manifest.ts';
-import { openTexts, type RecordTexts } from '../read/catalogue.ts';
+import {
+  type Covers,
+  type Files,
+  type Games,
+  LEFT_OUT,
+  openTexts,
+  type Platform,
+  type RecordTexts,
+} from '../read/catalogue.ts';
 import type { Note } from '../read/row-checks.ts';
 import { checkOptionalCount, checkOptionalText, noteDamage } from '../read/row-checks.ts';
 
@@ -22,7 +31,19 @@ const END_OF_VALUE = '\0';
 /** Stands for FILES_URL in memory. */
 const FILES_URL = '\u0001';
 /** More bytes than the names, numbers and punctuation of any record take. */
-export const FIXED_BYTES = 256;
+const FIXED_BYTES = 256;
+
+const COMMA = 0x2c;
+const CLOSING_BRACKET = 0x5d;
+const CLOSING_BRACE = 0x7d;
+
+/** What was read, from which records are made. */
+export interface RecordSource {
+  readonly settings: Settings;
+  readonly platforms: readonly Platform[];
+  readonly games: Games;
+  readonly covers: Covers;
+}
 
 /** Before each value: the name of its member, with the punctuation around it. */
 const GAME_MEMBERS = membersOf(
@@ -84,8 +105,6 @@ function textValue(value: Value, name: string, note: Note): string {
   return encodeText(text);
 }
 
-export type RecordWriter = ReturnType<typeof makeRecordWriter>;
-
 /** Makes records of games and files from their values. */
 export function makeRecordWriter({ texts, position, length }: RecordTexts, filesUrl = '') {
   const { blockOf, indexOf } = openTexts(texts);
@@ -125,6 +144,65 @@ export function makeRecordWriter({ texts, position, length }: RecordTexts, files
     slugAndTitle,
     slug: (row: number) => textOf(slugAndTitle(row)[0]),
     title: (row: number) => textOf(slugAndTitle(row)[1]),
+  };
+}
+
+/** Where records are written: after a single `reserve`, into `buffer` from `at` on. */
+export interface RecordTarget {
+  readonly buffer: Buffer;
+  at: number;
+  reserve(bytes: number): void;
+}
+
+/** @returns a function that writes the record of a game that was read */
+export function makeGameRecords({ platforms, games, settings }: RecordSource) {
+  const { putGame, slug: slugOf, mostBytes } = makeRecordWriter(games);
+  const tails = platforms.map(
+    ({ slug, name }) =>
+      `,"platform":${encodePlatformRef(slug, name)},"url":"${platformUrl(settings, slug)}/game/`,
+  );
+  return (target: RecordTarget, row: number, covers: number): void => {
+    const rest = `,"cover_count":${covers}${tails[games.platform[row]]}${slugOf(row)}"}`;
+    target.reserve(mostBytes(row) + rest.length * 3);
+    target.at = putGame(target.buffer, target.at, row);
+    target.at += target.buffer.write(rest, target.at);
+  };
+}
+
+/** @returns a function that writes the record of a cover that was read */
+export function makeCoverRecords(source: RecordSource & { readonly files: Files }) {
+  const { platforms, games, covers, files, settings } = source;
+  const { slugAndTitle } = makeRecordWriter(games);
+  const { putFile, mostBytes } = makeRecordWriter(files, settings.files_url);
+  const references = platforms.map(({ slug, name }) => encodePlatformRef(slug, name));
+  const regions = covers.regions.map(encodeText);
+  const types = covers.types.map(encodeText);
+  // Covers come in the order of their games.
+  let game = LEFT_OUT;
+  let gameMember = '';
+  return (target: RecordTarget, row: number): void => {
+    if (covers.game[row] !== game) {
+      game = covers.game[row];
+      const [slug, title] = slugAndTitle(game);
+      gameMember = `{"slug":${slug},"title":${title},"platform":${references[games.platform[game]]}}`;
+    }
+    const id = textOfId([covers.ids.high[row], covers.ids.low[row]]);
+    const time = encodeTime(covers.approvedAt[row]);
+    const head = `{"id":${id},"region":${regions[covers.region[row]]},"type":${types[covers.type[row]]},"approved_at":${time && `"${time}"`},"game":${gameMember},"files":[`;
+    const first = covers.firstFile[row];
+    let most = FIXED_BYTES + head.length * 3;
+    for (let file = first; file !== LEFT_OUT; file = files.next[file]) most += mostBytes(file);
+    target.reserve(most);
+    const { buffer } = target;
+    let end = target.at + buffer.write(head, target.at);
+    for (let file = first; file !== LEFT_OUT; file = files.next[file]) {
+      if (file !== first) buffer[end++] = COMMA;
+      end = putFile(buffer, end, file);
+      buffer[end++] = CLOSING_BRACE;
+    }
+    buffer[end++] = CLOSING_BRACKET;
+    buffer[end++] = CLOSING_BRACE;
+    target.at = end;
   };
 }
 

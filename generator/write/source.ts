@@ -1,18 +1,14 @@
 /** What the files of a generation are written from. Its columns are in memory that threads share. */
 import type { RecordColumns } from '../../format/index/record-index.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
-import type { Settings } from '../../format/manifest.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import type { Numbering } from '../order/numbering.ts';
-import type { Covers, Files, Games, Platform } from '../read/catalogue.ts';
+import type { Files } from '../read/catalogue.ts';
+import type { RecordSource } from './records.ts';
 
-export interface WriteSource {
+export interface WriteSource extends RecordSource {
   /** The folder of the generation. */
   readonly dir: string;
-  readonly settings: Settings;
-  readonly platforms: readonly Platform[];
-  readonly games: Games;
-  readonly covers: Covers;
   readonly numbering: Numbering;
   readonly titles: Titles;
   /** Where the records are in their packs, once these are written. */

@@ -16,6 +16,7 @@ import { writeCoverIndex, writeFilters, writeGameIndex, writePathIndex } from '.
 import type { RunWorker } from './jobs.ts';
 import { type RecentCover, writePlatforms, writeRecentCovers, writeStats } from './lists.ts';
 import { writeCoverPack, writeGamePack } from './packs.ts';
+import { makeCoverRecords, makeGameRecords } from './records.ts';
 import { type CoverSource, makePositions, type Titles, type WriteSource } from './source.ts';
 import { writeWords } from './words.ts';
 
@@ -85,9 +86,10 @@ export async function writeCoverPacks(
   const covers = (platform: number) => firstCoverOf[platform + 1] - firstCoverOf[platform];
   // The largest first, so that both threads end at about the same time.
   const order = [...source.platforms.keys()].sort((a, b) => covers(b) - covers(a));
+  const addRecord = makeCoverRecords(source);
   const files: ManifestFile[] = [];
   for (let at = Atomics.add(next, 0, 1); at < order.length; at = Atomics.add(next, 0, 1))
-    files.push(await writeCoverPack(source, order[at]));
+    files.push(await writeCoverPack(source, addRecord, order[at]));
   return files;
 }
 
@@ -95,7 +97,9 @@ export async function writeCoverPacks(
 export async function writeGames(source: WriteSource) {
   const { platforms, games, numbering, earlier } = source;
   const files: ManifestFile[] = [];
-  for (const platform of platforms.keys()) files.push(await writeGamePack(source, platform));
+  const addRecord = makeGameRecords(source);
+  for (const platform of platforms.keys())
+    files.push(await writeGamePack(source, addRecord, platform));
   files.push(await writeGameIndex(source), await writePathIndex(source));
   const filters = await writeFilters(source);
   const items = makeGameItems(games, earlier);

@@ -62,7 +62,7 @@ export const KEYS_TABLES = {
     keys: ['key_id, at', 'actor_id, at'],
   },
   // What each key has used, by day in UTC and run of a proxy. `cover-catalogue schedule` writes the rows
-  // (generator/keys/import-counts.ts), and removes old ones.
+  // (generator/keys/import-key-usage.ts), and removes old ones.
   key_usage: {
     columns: {
       key_id: 'BIGINT UNSIGNED NOT NULL',
