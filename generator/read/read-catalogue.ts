@@ -356,7 +356,11 @@ function numberValues(column: string) {
     values,
     numberOf(value: Value): number {
       const text = check.checkOptionalText(value, column);
-      return text === null ? 0 : getOrAdd(numbers, text, () => values.push(text) - 1);
+      if (text === null) return 0;
+      const known = numbers.get(text);
+      if (known !== undefined) return known;
+      numbers.set(text, values.length);
+      return values.push(text) - 1;
     },
   };
 }

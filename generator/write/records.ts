@@ -26,9 +26,7 @@ export const GAME_COLUMNS =
 export const COVER_COLUMNS = 'id, game_id, region, type, status, approved_at';
 export const FILE_COLUMNS = 'id, cover_id, variant, mime_type, width, height, size_bytes, path';
 
-/** Ends each value in memory. */
-const END_OF_VALUE = '\0';
-/** Stands for FILES_URL in memory. */
+/** Stands for FILES_URL in memory, where a zero byte ends each value. */
 const FILES_URL = '\u0001';
 /** More bytes than the names, numbers and punctuation of any record take. */
 const FIXED_BYTES = 256;
@@ -62,16 +60,13 @@ function membersOf(...names: string[]): Buffer[] {
  * @param row the values of {@link GAME_COLUMNS}
  */
 export function gameValues(row: Row, note: Note): string {
-  return ended(
-    row[0],
-    textValue(row[2], 'slug', note),
-    textValue(row[3], 'title', note),
-    row[4],
-    textValue(row[5], 'description', note),
-    textValue(row[6], 'genres', note),
-    textValue(row[7], 'developer', note),
-    textValue(row[8], 'publisher', note),
-  );
+  const slug = textValue(row[2], 'slug', note);
+  const title = textValue(row[3], 'title', note);
+  const description = textValue(row[5], 'description', note);
+  const genres = textValue(row[6], 'genres', note);
+  const developer = textValue(row[7], 'developer', note);
+  const publisher = textValue(row[8], 'publisher', note);
+  return `${row[0]}\0${slug}\0${title}\0${row[4]}\0${description}\0${genres}\0${developer}\0${publisher}\0`;
 }
 
 /**
@@ -79,23 +74,30 @@ export function gameValues(row: Row, note: Note): string {
  * @param row the values of {@link FILE_COLUMNS} @param url its address
  */
 export function fileValues(row: Row, url: string, filesUrl: string, note: Note): string {
+  const variant = repeatedValue(row[2], 'variant', note);
+  const mimeType = repeatedValue(row[3], 'mime_type', note);
+  const width = checkOptionalCount(row[4], 'width');
+  const height = checkOptionalCount(row[5], 'height');
+  const size = checkOptionalCount(row[6], 'size_bytes');
   // An address is in ASCII, and JSON escapes none of its characters.
   const rest = url.startsWith(filesUrl) ? `${FILES_URL}${url.slice(filesUrl.length)}` : url;
-  return ended(
-    row[0],
-    textValue(row[2], 'variant', note),
-    textValue(row[3], 'mime_type', note),
-    checkOptionalCount(row[4], 'width'),
-    checkOptionalCount(row[5], 'height'),
-    checkOptionalCount(row[6], 'size_bytes'),
-    `"${rest}"`,
-  );
+  return `${row[0]}\0${variant}\0${mimeType}\0${width}\0${height}\0${size}\0"${rest}"\0`;
 }
 
-function ended(...values: Value[]): string {
-  let text = '';
-  for (const value of values) text += `${value}${END_OF_VALUE}`;
-  return text;
+/** The JSON of values that nearly all files share. */
+const repeated = new Map<Value, string>();
+const MOST_REPEATED = 100;
+
+function repeatedValue(value: Value, name: string, note: Note): string {
+  const known = repeated.get(value);
+  if (known !== undefined) return known;
+  let isDamaged = false;
+  const json = textValue(value, name, (reason, text) => {
+    isDamaged = true;
+    note(reason, text);
+  });
+  if (repeated.size < MOST_REPEATED && !isDamaged) repeated.set(value, json);
+  return json;
 }
 
 /** The JSON of a text, or null for a text that is unknown (null or empty). */

@@ -127,7 +127,12 @@ function makeReadings(
 function makeTextTable() {
   const numbers = new Map<string, number>();
   return {
-    numberOf: (text: string) => getOrAdd(numbers, text, () => numbers.size),
+    numberOf(text: string): number {
+      const known = numbers.get(text);
+      if (known !== undefined) return known;
+      numbers.set(text, numbers.size);
+      return numbers.size - 1;
+    },
     /** The words in the order of their code units, and for each number its place in that order. */
     inOrder() {
       const texts = [...numbers.keys()].sort();
