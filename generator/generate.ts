@@ -62,7 +62,7 @@ import {
   warningText,
 } from './report/report.ts';
 import { warnOfHiddenViews } from './report/warnings.ts';
-import { type RunWorker, startRunWorker } from './write/jobs.ts';
+import { type RunWorker, startWorker } from './worker.ts';
 
 /** The catalogue has too many faults to be published without `--force`. */
 export class RefusedError extends Error implements ErrorWithExitCode {
@@ -186,14 +186,23 @@ async function runOnce(
   let worker: RunWorker | undefined;
   try {
     const report = makeReport();
-    const startWorker = () => {
-      worker = startRunWorker();
+    const startShared = () => {
+      worker = startWorker();
       return worker;
     };
     const isTimed = keyOf !== undefined && !run.isDryRun;
     const checks = makeChecks(earlier);
     const readFile = checks.known.read;
-    const options = { ...run, report, progress, dir, earlier, isTimed, startWorker, readFile };
+    const options = {
+      ...run,
+      report,
+      progress,
+      dir,
+      earlier,
+      isTimed,
+      readFile,
+      startWorker: startShared,
+    };
     const { written, rows } = await readAndWrite(database, options);
     report.addWarnings(run.warnings);
     const content = written && {

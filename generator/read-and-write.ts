@@ -10,11 +10,12 @@ import type { ManifestFile, Settings } from '../format/manifest.ts';
 import type { Progress } from '../program/progress.ts';
 import { type EarlierGeneration, openEarlier } from './changes/earlier-generation.ts';
 import type { EarlierRun, RowsOfRun } from './changes/earlier-run.ts';
-import { type Changes, findChanges } from './changes/find-changes.ts';
 import {
   type AllFingerprints,
+  type Changes,
   chooseShift,
   type Fingerprints,
+  findChanges,
   GROUPS,
   type Group,
   readFingerprints,
@@ -22,7 +23,7 @@ import {
   rowsIn,
   type Shifts,
   timeOf,
-} from './changes/fingerprints.ts';
+} from './changes/find-changes.ts';
 import { keepUnchanged } from './changes/keep-unchanged.ts';
 import { findId, type Games, LEFT_OUT, readId } from './read/catalogue.ts';
 import {
@@ -38,9 +39,9 @@ import {
 import { type Conditions, makeReadTable, type ReadTable } from './read/read-table.ts';
 import type { Report } from './report/report.ts';
 import { findFutureApprovals } from './report/warnings.ts';
-import type { RunWorker } from './write/jobs.ts';
+import type { RunWorker } from './worker.ts';
 import { findRecent, isKeptCover, type RecentCovers } from './write/lists.ts';
-import type { Titles } from './write/source.ts';
+import type { Titles } from './write/packs.ts';
 import { makeGenerationWriter, type Written } from './write/write-generation.ts';
 
 export interface ReadOptions extends Optional {

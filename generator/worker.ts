@@ -1,28 +1,21 @@
 /**
- * A worker thread that runs jobs for the main thread, one after another. The input of a job can be columns in
- * memory that both threads share.
+ * The worker thread of a large run, which shares its memory with the main thread. It runs one job after another.
+ * This module is also the program of the thread.
  */
 import { once } from 'node:events';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
+import { orderGames } from './order/numbering.ts';
+import { allSynced } from './write/file-writer.ts';
+import { writeCoverPacks, writeGames } from './write/write-generation.ts';
 
-/** The functions of the worker's program, by name. */
-type JobTable = Readonly<Record<string, (...input: never[]) => unknown>>;
-
-export interface JobWorker<Jobs extends JobTable> {
-  /** Runs a job. The promise settles with the result of the job, or the error that it throws. */
-  run<Name extends keyof Jobs>(
-    job: Name,
-    ...input: Parameters<Jobs[Name]>
-  ): Promise<Awaited<ReturnType<Jobs[Name]>>>;
-  /** Stops the worker at once, even during a job. */
-  end(): Promise<void>;
-}
-
+const JOBS = { orderGames, writeGames, writeCoverPacks, allSynced };
+type Jobs = typeof JOBS;
 type Answer = { readonly output: unknown } | { readonly error: unknown };
 
-/** @param program the module to run, which calls {@link serveJobs} with the same jobs */
-export function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
-  const worker = new Worker(program, { workerData: program.href });
+export type RunWorker = ReturnType<typeof startWorker>;
+
+export function startWorker() {
+  const worker = new Worker(new URL(import.meta.url), { workerData: import.meta.url });
   // Rejects with the error that has ended the worker, if there is one.
   const ended = once(worker, 'exit').then(() => {
     throw new Error('The worker thread has ended.');
@@ -30,7 +23,11 @@ export function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs
   ended.catch(() => {});
   let previous: Promise<unknown> = Promise.resolve();
   return {
-    run(job, ...input) {
+    /** The promise settles with the result of the job, or the error that it throws. */
+    run<Name extends keyof Jobs>(
+      job: Name,
+      ...input: Parameters<Jobs[Name]>
+    ): Promise<Awaited<ReturnType<Jobs[Name]>>> {
       const answered = previous.then(async () => {
         worker.postMessage({ job, input });
         const [answer] = (await Promise.race([once(worker, 'message'), ended])) as [Answer];
@@ -40,31 +37,23 @@ export function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs
       previous = answered.catch(() => {});
       return answered as Promise<never>;
     },
-    async end() {
-      await worker.terminate();
-    },
+    /** Stops the worker at once, even during a job. */
+    end: () => worker.terminate(),
   };
 }
 
-/** Called in the program of a worker: runs the jobs that the main thread requests. */
-export function serveJobs(program: string, jobs: JobTable): void {
-  if (workerData !== program) return;
-  parentPort?.on('message', async ({ job, input }: { job: string; input: readonly never[] }) => {
-    let answer: Answer;
-    try {
-      answer = { output: await jobs[job]?.(...input) };
-    } catch (error) {
-      answer = { error };
-    }
-    parentPort?.postMessage(answer);
-  });
-}
-
-/** Waits until both promises have settled. @returns both results @throws the error of one that failed */
-export async function both<A, B>(
-  one: Promise<A> | undefined,
-  other: Promise<B>,
-): Promise<[A | undefined, B]> {
-  await Promise.allSettled([one, other]);
-  return Promise.all([one, other]);
+if (workerData === import.meta.url) {
+  parentPort?.on(
+    'message',
+    async ({ job, input }: { job: keyof Jobs; input: readonly never[] }) => {
+      const run = JOBS[job] as (...values: readonly never[]) => unknown;
+      let answer: Answer;
+      try {
+        answer = { output: await run(...input) };
+      } catch (error) {
+        answer = { error };
+      }
+      parentPort?.postMessage(answer);
+    },
+  );
 }

@@ -27,7 +27,7 @@ import type { GameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
 import { titleOf } from '../write/records.ts';
 import type { EarlierRun } from './earlier-run.ts';
-import { blockOf } from './fingerprints.ts';
+import { blockOf } from './find-changes.ts';
 
 /** What `stats.json` and the records say of covers. */
 export interface CoverStats {

@@ -17,7 +17,7 @@ import { generationDir } from '../../store/generations/generations.ts';
 import type { Previous } from '../../store/publish.ts';
 import type { BlockFindings, Warning } from '../report/report.ts';
 import type { RecentCovers } from '../write/lists.ts';
-import type { AllFingerprints, LastCommits, Shifts } from './fingerprints.ts';
+import type { AllFingerprints, LastCommits, Shifts } from './find-changes.ts';
 
 /** A full run finds changes that `updated_at` does not show. */
 const FULL_RUN_HOURS = 24;

@@ -8,8 +8,7 @@ import { compareIds, type Id, textOfId } from '../../format/index/ids.ts';
 import type { Settings } from '../../format/manifest.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
-import type { Changes } from '../changes/find-changes.ts';
-import { blockOf, rangesOf, rowsIn, type Shifts } from '../changes/fingerprints.ts';
+import { blockOf, type Changes, rangesOf, rowsIn, type Shifts } from '../changes/find-changes.ts';
 import { makeCollator } from '../order/title-order.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
 import {
@@ -262,13 +261,9 @@ async function readFiles(
   const nextId = makeIdCheck();
   let count = 0;
   let cover = 0;
-  const coverIds = part && publishedIds(covers);
   await readTable('cover_files', {
     columns: FILE_COLUMNS,
-    selection: coverIds && {
-      conditions: conditionsOf(coverIds),
-      rows: undefined,
-    },
+    selection: part && { conditions: filesOf(covers), rows: undefined },
     begin(rows) {
       files = makeFiles(rows);
     },
@@ -303,10 +298,6 @@ async function readFiles(
   return { ...files, texts: texts.texts };
 }
 
-function* conditionsOf(coverIds: readonly string[]): Generator<string> {
-  for (const ids of batches(coverIds, COVERS_PER_QUERY)) yield `cover_id IN (${ids.join(',')})`;
-}
-
 function noCover(row: Row): RowFault {
   return new RowFault('the cover does not exist', row[1] ?? null, { isConsequence: true });
 }
@@ -337,11 +328,13 @@ async function findLostFiles(
   });
 }
 
-function publishedIds({ rows, ids, game }: Covers): string[] {
-  const found: string[] = [];
-  for (let row = 0; row < rows; row++)
-    if (game[row] !== LEFT_OUT) found.push(textOfId([ids.high[row], ids.low[row]]));
-  return found;
+/** Conditions in SQL that choose the files of published covers. */
+function* filesOf({ rows, ids, game }: Covers): Generator<string> {
+  const published = [...Array(rows).keys()].filter((row) => game[row] !== LEFT_OUT);
+  for (const some of batches(published, COVERS_PER_QUERY)) {
+    const list = some.map((row) => textOfId([ids.high[row], ids.low[row]]));
+    yield `cover_id IN (${list.join(',')})`;
+  }
 }
 
 export function* batches<T>(list: readonly T[], size: number): Generator<readonly T[]> {

@@ -3,7 +3,7 @@
  * and listed with their ids and values, so that no row is dropped silently. Warnings concern published
  * data and never prevent publishing.
  *
- * Faults are kept by block (see `changes/fingerprints.ts`). A run that reads only some blocks takes those of
+ * Faults are kept by block (see `changes/find-changes.ts`). A run that reads only some blocks takes those of
  * the others from the run before, so its report is that of a full run.
  */
 

@@ -20,11 +20,9 @@ import type { ManifestFile } from '../../format/manifest.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
 import { publishedRows, startsOf } from '../order/numbering.ts';
-import type { Ids } from '../read/catalogue.ts';
-import { LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
+import { type Ids, LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';
-import { namedAsInFile } from './packs.ts';
-import type { WriteSource } from './source.ts';
+import { namedAsInFile, type WriteSource } from './packs.ts';
 
 /** The type of front covers, in lower case. */
 const FRONT = 'front';

@@ -23,8 +23,8 @@ import type { CoverStats, EarlierGeneration } from '../changes/earlier-generatio
 import { type Covers, LEFT_OUT } from '../read/catalogue.ts';
 import { isInFuture } from '../report/warnings.ts';
 import { FileWriter, writeWhole } from './file-writer.ts';
+import type { CoverSource, WriteSource } from './packs.ts';
 import { encodePlatform, encodeTime, platformUrl } from './records.ts';
-import type { CoverSource, WriteSource } from './source.ts';
 
 export async function writePlatforms(source: WriteSource): Promise<ManifestFile[]> {
   const { dir, platforms, settings } = source;

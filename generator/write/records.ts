@@ -17,8 +17,12 @@ import {
   type Platform,
   type RecordTexts,
 } from '../read/catalogue.ts';
-import type { Note } from '../read/row-checks.ts';
-import { checkOptionalCount, checkOptionalText, noteDamage } from '../read/row-checks.ts';
+import {
+  checkOptionalCount,
+  checkOptionalText,
+  type Note,
+  noteDamage,
+} from '../read/row-checks.ts';
 
 /** The columns of each table, in the order in which its functions read them. */
 export const GAME_COLUMNS =

@@ -24,7 +24,7 @@ import { LEFT_OUT } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';
 import { encodeTexts, makePostings } from './indexes.ts';
 import { encodeMiniSearch } from './minisearch.ts';
-import type { WriteSource } from './source.ts';
+import type { WriteSource } from './packs.ts';
 
 /** Links both files if no title, path or alternative title has changed. */
 export async function writeWords(source: WriteSource): Promise<ManifestFile[]> {

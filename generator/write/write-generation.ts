@@ -10,14 +10,19 @@ import { type GameOrder, numberRecords, orderGames } from '../order/numbering.ts
 import type { Covers, Files, Games } from '../read/catalogue.ts';
 import type { Warning } from '../report/report.ts';
 import { findGenreWarnings } from '../report/warnings.ts';
-import { both } from '../worker.ts';
+import type { RunWorker } from '../worker.ts';
 import { allSynced } from './file-writer.ts';
 import { writeCoverIndex, writeFilters, writeGameIndex, writePathIndex } from './indexes.ts';
-import type { RunWorker } from './jobs.ts';
 import { type RecentCover, writePlatforms, writeRecentCovers, writeStats } from './lists.ts';
-import { writeCoverPack, writeGamePack } from './packs.ts';
+import {
+  type CoverSource,
+  makePositions,
+  type Titles,
+  type WriteSource,
+  writeCoverPack,
+  writeGamePack,
+} from './packs.ts';
 import { makeCoverRecords, makeGameRecords } from './records.ts';
-import { type CoverSource, makePositions, type Titles, type WriteSource } from './source.ts';
 import { writeWords } from './words.ts';
 
 /** What was written, without what the report adds. */
@@ -109,4 +114,10 @@ export async function writeGames(source: WriteSource) {
     (rank) => items.genres(numbering.itemOfRank[rank]),
   );
   return { files: [...files, filters.file, ...(await writeWords(source))], warnings };
+}
+
+/** Waits until both promises have settled. @returns both results @throws the error of one that failed */
+async function both<A, B>(one: Promise<A> | undefined, other: Promise<B>) {
+  await Promise.allSettled([one, other]);
+  return Promise.all([one, other]);
 }

@@ -1,6 +1,6 @@
 /** Times of the usual form, read without a regular expression. */
 import { expect, test } from 'vitest';
-import { timeOf } from '../../../generator/changes/fingerprints.ts';
+import { timeOf } from '../../../generator/changes/find-changes.ts';
 import { plainSeconds } from '../../../generator/read/row-checks.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 

@@ -1,7 +1,7 @@
 /** The server computes no fingerprints of a table that has had no commit since the last run. */
 import { expect, test } from 'vitest';
 import type { Database, LastCommit } from '../../../../database/database.ts';
-import { hadNoCommit } from '../../../../generator/changes/fingerprints.ts';
+import { hadNoCommit } from '../../../../generator/changes/find-changes.ts';
 import { makeTimed, run } from '../../../generator/reuse/runs.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
 

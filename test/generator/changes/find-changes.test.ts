@@ -7,7 +7,7 @@ import {
   differingBlocks,
   rangesOf,
   readFingerprints,
-} from '../../../generator/changes/fingerprints.ts';
+} from '../../../generator/changes/find-changes.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
 
 const SHIFTS = { game: 4, cover: 4 };
