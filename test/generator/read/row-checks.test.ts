@@ -1,0 +1,141 @@
+/** The checks of single values: which are accepted, in which form, and why a row is left out. */
+import { expect, test } from 'vitest';
+import type { Value } from '../../../database/database.ts';
+import { timeOf } from '../../../generator/changes/fingerprints.ts';
+import * as check from '../../../generator/read/row-checks.ts';
+import { encodeTime } from '../../../generator/write/records.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+
+const random = makeRandom(11);
+const BASE = 'https://files.example.org';
+const timeIn = (value: Value) => check.checkOptionalTime(value, 'approved_at');
+const title = (value: Value) => check.checkText(value, 'title');
+const genres = (value: Value) => check.checkOptionalText(value, 'genres');
+const width = (value: Value) => check.checkOptionalCount(value, 'width');
+const address = (value: Value) => check.checkFileUrl(value, BASE);
+
+test.each<[string, (value: Value) => unknown, readonly Value[]]>([
+  ['id is not an unsigned whole number', check.checkId, [null, '', -1, 1.5, 'x', '007', 2 ** 53]],
+  ['slug is empty', check.checkSlug, ['', null]],
+  [
+    'slug does not fit a path',
+    check.checkSlug,
+    [5, 'x'.repeat(192), ...'a/b|a b|.|..|../etc|.x|%|%2e%2e|a%2fb|é|😀|?|#|x\n|a\0b'.split('|')],
+  ],
+  ['title is empty', title, ['', ' ', ' \t\n']],
+  ['title is not text', title, [null, 1942]],
+  ['genres is not text', genres, [5]],
+  ['width is not an unsigned whole number', width, [-1, 1.5, 'x', '', '-9007199254740993']],
+  ['release_year is not a year', check.checkOptionalYear, [10_000, 1.5, '1990', '', 123_456]],
+  ['path is empty', address, ['', ' ', null, 7, '/', '//']],
+  ['path has control characters', address, ['a\nb.jpg', 'a\0b', '\u007f']],
+  [
+    'path is neither relative nor an http or https address',
+    address,
+    ['javascript:alert(1)', 'file:///etc/passwd', 'http://'],
+  ],
+  ['path leaves its folder', address, ['..', 'a/../b', '../a', 'a/..', '../../x.jpg']],
+  [
+    'approved_at is not a time that exists',
+    timeIn,
+    [
+      ...['2026-02-29 00:00:00', '0000-00-00 00:00:01', '2026-01-01 24:00:00'],
+      ...['2026-02-30 00:00:00', '2026-02-31 25:61:61', '2026-00-00 00:00:00'],
+    ],
+  ],
+  [
+    'approved_at is not a time',
+    timeIn,
+    [' ', 'yesterday', 5, '2026-01-01', '2026-01-01 00:00:0x', '2026-01-01_00:00:00'],
+  ],
+])('a row is left out because %s', (reason, checkValue, values) => {
+  for (const value of values) {
+    expect(() => checkValue(value), String(value)).toThrow(
+      expect.objectContaining({ message: reason, value, isConsequence: false }),
+    );
+  }
+});
+
+test.each<[string, (value: Value) => unknown, readonly Value[]]>([
+  ['slug', check.checkSlug, ['A.b~c_d-', '-', '__proto__', 'a..b', 'x'.repeat(191)]],
+  ['title', title, ['0', ' padded ', '\0', '\ufeff\u202e']],
+  ['text', genres, ['0', ' ', null]],
+  ['count', width, [0, 7, 2 ** 32, 2 ** 53 - 1, '18446744073709551615', null]],
+  ['year', check.checkOptionalYear, [0, -44, 9999, null]],
+])('a valid %s stays as it is', (_, checkValue, values) => {
+  expect(values.map(checkValue)).toEqual(values);
+});
+
+test('the path of a file becomes an address', () => {
+  const characters = ['a', 'B', '9', '_', '~', '-', '.', '/', ' ', '%', 'é', ':', '?'];
+  for (let i = 0; i < 5000; i++) {
+    const some = i % 2 ? characters : characters.slice(0, 8);
+    const path = `a${Array.from({ length: random.below(8) }, () => random.pick(some)).join('')}`;
+    const parts = path.split('/');
+    if (path.includes(':') || parts.includes('..')) continue;
+    expect(address(path)).toBe(`${BASE}/${parts.map(encodeURIComponent).join('/')}`);
+  }
+});
+
+test('only the status "approved" is public, and each unknown one is noted, from the 21st on together', () => {
+  let unnamed = 0;
+  const isApproved = check.makeStatusCheck(() => unnamed++);
+  const notes: string[] = [];
+  const statusOf = (value: Value) => isApproved(value, (reason) => notes.push(reason));
+  expect(['approved', 'pending', 'rejected'].map(statusOf)).toEqual([true, false, false]);
+  expect(notes).toEqual([]);
+  const shown = ['""', '"Approved"', '"approved "', 'NULL', '5'];
+  expect(['', 'Approved', 'approved ', null, 5].map(statusOf)).not.toContain(true);
+  expect(notes).toEqual(
+    shown.map((text) => `the status is ${text}, not approved, pending or rejected: not public`),
+  );
+  for (let i = 0; i < 19; i++) statusOf(`status ${i} ${'0'.repeat(100)}`);
+  expect(new Set(notes).size).toBe(21);
+  expect(notes.filter((reason) => reason.includes('another unknown value'))).toHaveLength(4);
+  expect(unnamed).toBe(4);
+  expect(Math.max(...notes.map(({ length }) => length))).toBeLessThan(170);
+});
+
+test('a time gives the seconds since 1970, and is served as it was', () => {
+  for (let i = 0; i < 5000; i++) {
+    const seconds = Math.floor(random.next() * 4e9);
+    const text = new Date(seconds * 1000).toISOString().slice(0, 19);
+    expect(check.plainSeconds(text.replace('T', ' '))).toBe(seconds);
+    expect(encodeTime(seconds)).toBe(`${text}Z`);
+  }
+  for (const year of ['0001', '1026', '2126', '9999']) {
+    const seconds = Date.parse(`${year}-03-14T05:06:07Z`) / 1000;
+    expect(check.plainSeconds(`${year}-03-14 05:06:07`)).toBe(seconds);
+    expect(encodeTime(seconds)).toBe(`${year}-03-14T05:06:07Z`);
+  }
+});
+
+test('a time of another form, or one that does not exist, gives NaN', () => {
+  const others = [
+    ...['', '2026-01-01', '2026-01-01T00:00:00', '2026-01-01 00:00:00.0', '2026-01-01 00:00:0x'],
+    ...['2026-01-01 0/:00:00', '2026-01-01 00:00::0', '2026-01-01 24:00:00', '2026-01-01 00:60:00'],
+    ...['2026-01-01 00:00:60', '2026-02-29 00:00:00', '2026-13-01 00:00:00', '0000-00-00 00:00:00'],
+  ];
+  for (const text of others) expect(check.plainSeconds(text)).toBeNaN();
+});
+
+test('an approval may have several forms, or be unknown', () => {
+  const expected = Date.UTC(2026, 1, 28, 3, 4, 5) / 1000;
+  for (const form of ['2026-02-28 03:04:05', '2026-02-28T03:04:05', '2026-02-28 03:04:05.999Z']) {
+    expect(timeIn(form)).toBe(expected);
+  }
+  const zeros = ['', 0, '0000-00-00', '0000-00-00 00:00:00', '0000-00-00T00:00:00.0Z'];
+  for (const unknown of [null, ...zeros]) expect(timeIn(unknown)).toBeNaN();
+});
+
+test('the time of a row may have fractions of a second, or be a number', () => {
+  const seconds = Date.UTC(2026, 0, 2, 3, 4, 5) / 1000;
+  expect(timeOf('2026-01-02 03:04:05')).toBe(seconds);
+  expect(timeOf('2026-01-02T03:04:05Z')).toBe(seconds);
+  expect(timeOf('2026-01-02 03:04:05.25')).toBe(seconds);
+  expect(timeOf(seconds)).toBe(seconds);
+  expect(timeOf(`${seconds}500`)).toBe(seconds + 0.5);
+  for (const unknown of [null, '', 'today', '2026-02-31 03:04:05', '0000-00-00 00:00:00']) {
+    expect(timeOf(unknown)).toBeNaN();
+  }
+});

@@ -1,0 +1,128 @@
+/** What a report counts and lists, when it refuses a run, and how it shows values. */
+import { expect, test } from 'vitest';
+import type { Manifest, ManifestContent } from '../../format/manifest.ts';
+import { MOST_LISTED, makeReport, summaryOf, type Table } from '../../generator/report/report.ts';
+import { RowFault } from '../../generator/report/row-fault.ts';
+import { printableJson, shownValue } from '../../generator/report/shown-value.ts';
+import { findMissingCovers, findShrinkage } from '../../store/publish.ts';
+import { makeRandom } from '../catalogue/random.ts';
+
+/** A report of a table with so many bad rows, and so many that are left out with another row. */
+function reportOf(table: Table, rows: number, bad: number, consequences = 0) {
+  const report = makeReport();
+  report.setRows(table, rows);
+  for (let i = 0; i < bad; i++) report.leaveOut(table, '0', i, new RowFault('bad', i));
+  const consequence = new RowFault('gone', null, { isConsequence: true });
+  for (let i = 0; i < consequences; i++) report.leaveOut(table, '1', i, consequence);
+  return report;
+}
+
+test.each<[string, Table, [number, number, number?], string[]]>([
+  [
+    'ten bad rows, more than 1 %',
+    'games',
+    [999, 10],
+    ['10 of 999 rows of games break the contract, more than 1 % (10: bad)'],
+  ],
+  [
+    'bad alternative titles',
+    'game_titles',
+    [990, 10],
+    ['10 of 990 rows of game_titles break the contract, more than 1 % (10: bad)'],
+  ],
+  ['exactly 1 % of a table', 'games', [1000, 10], []],
+  ['nine rows of a small table', 'games', [19, 9], []],
+  ['many rows whose parent is gone', 'covers', [100, 0, 50], []],
+  [
+    'more than half of a table',
+    'covers',
+    [100, 1, 50],
+    ['51 of 100 rows of covers are left out, more than half (50: gone; 1: bad)'],
+  ],
+  [
+    'all rows of a small table',
+    'platforms',
+    [1, 1],
+    ['1 of 1 rows of platforms are left out, more than half (1: bad)'],
+  ],
+])('whether a run is refused for %s', (_, table, counts, faults) => {
+  const report = reportOf(table, ...counts);
+  expect(report.faults()).toEqual(faults);
+  expect(report.total()).toBe(counts[1] + (counts[2] ?? 0));
+});
+
+test('a refusal names the three most frequent reasons', () => {
+  const report = reportOf('games', 10, 1, 4);
+  for (const reason of ['two', 'two', 'more']) {
+    report.leaveOut('games', '2', 1, new RowFault(reason, null));
+  }
+  expect(report.faults()[0]).toContain('(4: gone; 2: two; 1: bad; …)');
+});
+
+test('a table may lose a fifth of its rows, and a first generation must have a cover', () => {
+  const counts = { platforms: 1, games: 100, covers: 100, cover_files: 10, left_out: 0 };
+  const manifest = { counts } as Manifest;
+  const empty = { counts: { ...counts, games: 0, covers: 0 } } as Manifest;
+  const after = (changes: Partial<typeof counts>) =>
+    ({ counts: { ...counts, ...changes } }) as ManifestContent;
+  const shrinkage = (changes: Partial<typeof counts>) =>
+    findShrinkage({ id: 'a', manifest }, after(changes));
+  expect(shrinkage({ games: 80, covers: 80, cover_files: 8, platforms: 0 })).toEqual([]);
+  expect(shrinkage({ games: 79, covers: 0, cover_files: 7 })).toEqual([
+    'games fall from 100 to 79, by more than 20 %',
+    'covers fall from 100 to 0, by more than 20 %',
+    'cover_files fall from 10 to 7, by more than 20 %',
+  ]);
+  const missing = (before: Manifest | undefined, covers: number, games = 20) =>
+    findMissingCovers({ id: undefined, manifest: before }, after({ games, covers }));
+  for (const before of [undefined, empty]) {
+    expect(missing(before, 0)).toEqual(['not one of 20 games has an approved cover']);
+    expect([missing(before, 1), missing(before, 0, 0)]).toEqual([[], []]);
+  }
+  expect(missing(manifest, 0)).toEqual([]);
+});
+
+test('rows are listed by reason, id and value in any order, the first hundred of each reason', () => {
+  const rows = Array.from({ length: 150 }, (_, i): ['bad' | 'odd', number | string | null] => [
+    i < 145 ? 'bad' : 'odd',
+    i < 145 ? 1000 - i : ([null, 7, 7, '18446744073709551615', 'x'][i - 145] as string),
+  ]);
+  const random = makeRandom(3);
+  const contents = Array.from({ length: 3 }, () => {
+    const shuffled = rows.map((row) => [random.next(), row] as const).sort(([a], [b]) => a - b);
+    const report = makeReport();
+    report.setRows('games', 200);
+    // Blocks are merged.
+    for (const [at, [reason, id]] of shuffled)
+      report.leaveOut('games', at < 0.5 ? '0' : '1', id, new RowFault(reason, 'v'));
+    return report.content();
+  });
+  const [content] = contents;
+  for (const other of contents) expect(other).toEqual(content);
+  expect(content.tables.games).toEqual({ rows: 200, left_out: 150, reasons: { bad: 145, odd: 5 } });
+  expect(summaryOf(content)).toEqual(['145 of games: bad', '5 of games: odd']);
+  const ids = content.rows.map(({ id }) => id);
+  expect(ids.slice(0, MOST_LISTED)).toEqual(Array.from({ length: 100 }, (_, i) => 856 + i));
+  expect(ids.slice(MOST_LISTED)).toEqual([null, 7, 7, '18446744073709551615', 'x']);
+});
+
+test('the block of a row that has no id, and a fault that depends on all rows, need a full run', () => {
+  const report = makeReport();
+  report.leaveOut('covers', '4', 1, new RowFault('a', 1));
+  expect([...(report.blocks()?.keys() ?? [])]).toEqual(['4']);
+  report.leaveOut('covers', undefined, null, new RowFault('b', null));
+  expect(report.blocks()).toBe(undefined);
+  const other = makeReport();
+  other.leaveOut('covers', '4', 1, new RowFault('a', 1, { dependsOn: 'all rows' }));
+  expect(other.blocks()).toBe(undefined);
+});
+
+test('values are shown in full up to 200 characters, and are safe to print', () => {
+  expect(shownValue('x'.repeat(200))).toBe('x'.repeat(200));
+  expect(shownValue('x'.repeat(10_000))).toBe(`${'x'.repeat(200)}… (10000 characters)`);
+  expect([null, 5, Number.NaN].map((value) => shownValue(value))).toEqual([null, 5, 'NaN']);
+  const unsafe = 'esc\u001b[31m\u009b \u202e\u{e0001}\u2028\ufeff\u007f\n\ud800';
+  const printed = printableJson({ unsafe });
+  expect(printed).toMatch(/^[ -~]+$/);
+  expect(JSON.parse(printed)).toEqual({ unsafe });
+});
