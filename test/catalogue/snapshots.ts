@@ -2,22 +2,30 @@
 import { copyFileSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
+import { type Kind, makeDatabase } from '../support/databases.ts';
 import { generate, makeFolder, type TestKey, writeKeys } from '../support/product.ts';
 import { shared } from '../support/shared.ts';
 import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
 
-/** Loads a catalogue into a new SQLite database. @returns its DATABASE_URL */
-export async function makeSqlite(catalogue: Catalogue): Promise<string> {
-  const url = `sqlite:${path.join(makeFolder(), 'catalogue.db')}`;
-  const database = await openDatabase(url, { create: true });
+/**
+ * Loads a catalogue into a new database.
+ * @param statements that are run on it afterwards @returns its DATABASE_URL
+ */
+export async function makeLoaded(kind: Kind, catalogue: Catalogue, ...statements: string[]) {
+  const url = await makeDatabase(kind);
+  const database = await openDatabase(url);
   try {
     await loadCatalogue(database, catalogue);
+    for (const sql of statements) await database.run(sql);
   } finally {
     await database.close();
   }
   return url;
 }
+
+export const makeSqlite = (catalogue: Catalogue, ...statements: string[]) =>
+  makeLoaded('sqlite', catalogue, ...statements);
 
 /** @returns a new snapshots folder with one generation of the catalogue and, if there are any, keys */
 export async function makeSnapshots(

@@ -33,3 +33,10 @@ export async function makeDatabase(kind: Kind): Promise<string> {
   });
   return url;
 }
+
+/** Runs statements on a database. */
+export async function change(url: string, ...statements: string[]): Promise<void> {
+  const database = await openDatabase(url);
+  for (const sql of statements) await database.run(sql);
+  await database.close();
+}

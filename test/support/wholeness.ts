@@ -58,9 +58,14 @@ export function runGenerator(
 /** Waits for the end of a program. */
 export const finishInTime = finish;
 
-export function statusOf(snapshotsDir: string) {
-  return JSON.parse(readFileSync(path.join(snapshotsDir, 'status.json'), 'utf8'));
-}
+const readJson = (...parts: string[]) => JSON.parse(readFileSync(path.join(...parts), 'utf8'));
+
+export const statusOf = (snapshotsDir: string) => readJson(snapshotsDir, 'status.json');
+/** The report of the last run. */
+export const reportOf = (snapshotsDir: string) => readJson(snapshotsDir, 'report.json');
+/** The content of a file of the current generation. */
+export const published = (snapshotsDir: string, name: string) =>
+  readJson(snapshotsDir, 'current', name);
 
 /** Fails if the folder holds an incomplete generation or other files that a run left behind. */
 export function expectNoDebris(snapshotsDir: string): void {
