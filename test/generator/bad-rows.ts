@@ -1,6 +1,4 @@
 /** Catalogues with bad rows, in tables without keys and constraints. */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { expect } from 'vitest';
 import type { Database, Row, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
@@ -10,7 +8,7 @@ import { makeRandom, type Random } from '../catalogue/random.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
 import { generate } from '../support/product.ts';
 import { crawl } from '../support/served.ts';
-import { newSnapshots } from '../support/wholeness.ts';
+import { newSnapshots, reportOf } from '../support/wholeness.ts';
 
 export const TABLES = ['platforms', 'games', 'covers', 'cover_files'] as const;
 type Table = (typeof TABLES)[number];
@@ -84,81 +82,19 @@ export async function generateFrom(kind: Kind, tables: Tables, after: readonly s
   const dir = newSnapshots();
   // The bad rows are more than 1 % of these small tables.
   const { stderr } = await generate(url, dir, ['--force']);
-  const report = JSON.parse(readFileSync(path.join(dir, 'report.json'), 'utf8'));
-  return { dir, stderr, report };
+  return { dir, stderr, report: reportOf(dir) };
 }
 
 /** Values that a column may contain by accident or malice. */
 const HOSTILE: readonly Value[] = [
-  ...[
-    null,
-    '',
-    ' ',
-    '\u0000',
-    '0',
-    '-1',
-    '1',
-    'one',
-    'g1',
-    '..',
-    '../..',
-    'a/b',
-    '%2e',
-    '%',
-    '.x',
-    '__proto__',
-  ],
-  ...[
-    0,
-    -1,
-    1,
-    2,
-    3,
-    2 ** 31,
-    2 ** 53 - 1,
-    BEYOND_DOUBLES,
-    SIGNED,
-    1.5,
-    1e300,
-    '1e3',
-    '0x10',
-    '007',
-    '1 ',
-  ],
-  ...[
-    'approved',
-    'Approved',
-    'pending',
-    '0000-00-00 00:00:00',
-    '2026-02-30 00:00:00',
-    '2026-01-01',
-    'now',
-  ],
-  ...[
-    '2026-11-20 14:03:00',
-    '2026-11-20T14:03:00.5Z',
-    '0001-01-01 00:00:00',
-    '-001-01-01 00:00:00',
-  ],
-  ...[
-    'https://x.example/a|b c',
-    'http://',
-    'http://[::1]/[x]',
-    'javascript:1',
-    '//x.example/y',
-    'a//b',
-    './a',
-  ],
-  ...[
-    '😀',
-    '\ud800',
-    'a\udc00b',
-    '\u2028',
-    '"}]}',
-    "'; DROP TABLE games; --",
-    'x'.repeat(10_000),
-    '\ufeff',
-  ],
+  ...[null, '', ' ', '\0', '1 ', '\ud800', 'a\udc00b', '\u2028', '\ufeff', 'x'.repeat(10_000)],
+  ...[0, -1, 1, 2, 3, 1.5, 1e300, 2 ** 31, 2 ** 53 - 1, BEYOND_DOUBLES, SIGNED],
+  ...'0 -1 1 one g1 .. ../.. a/b %2e % .x __proto__ 1e3 0x10 007 😀 "}]}'.split(' '),
+  ...'approved Approved pending now 2026-01-01 2026-11-20T14:03:00.5Z'.split(' '),
+  ...['0000-00-00 00:00:00', '2026-02-30 00:00:00', '2026-11-20 14:03:00'],
+  ...['0001-01-01 00:00:00', '-001-01-01 00:00:00', "'; DROP TABLE games; --"],
+  ...'http:// http://[::1]/[x] javascript:1 //x.example/y a//b ./a'.split(' '),
+  'https://x.example/a|b c',
 ];
 
 /** Returns the tables with many values replaced, and some rows removed or repeated. */
