@@ -2,9 +2,7 @@
  * Warnings about probable mistakes: which catalogues and settings cause one, and where it is shown. A
  * warning never refuses a run and never changes the generation.
  */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
 import {
   findFutureApprovals,
@@ -12,74 +10,57 @@ import {
   findLocalAddresses,
 } from '../../generator/report/warnings.ts';
 import { makePostings } from '../../generator/write/indexes.ts';
+import { getOrAdd } from '../../program/get-or-add.ts';
 import { currentId } from '../../store/generations/generations.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
-import { newSnapshots, runGenerator } from '../support/wholeness.ts';
+import { generate } from '../support/product.ts';
+import { newSnapshots, reportOf, runGenerator } from '../support/wholeness.ts';
 
 /** The warnings about games with these genres, whose ids are their ranks. */
 function warningsOf(genres: readonly (string | null)[]) {
   const ranks = new Map<string, number[]>();
   genres.forEach((text, rank) => {
-    if (text !== null)
-      ranks.set(text.toLowerCase(), [...(ranks.get(text.toLowerCase()) ?? []), rank]);
+    if (text !== null) getOrAdd(ranks, text.toLowerCase(), () => []).push(rank);
   });
-  return findGenreWarnings(
-    makePostings(ranks),
-    (rank) => [0, rank],
-    (rank) => genres[rank] ?? null,
-  );
+  const idOf = (rank: number) => [0, rank] as const;
+  return findGenreWarnings(makePostings(ranks), idOf, (rank) => genres[rank] ?? null);
 }
 
 const times = (count: number, text: string | null) => Array<string | null>(count).fill(text);
 
-describe('genres', () => {
-  test.each([
-    ['joined by ";"', [...times(99, 'RPG'), 'RPG; Action'], ['";"', 1]],
-    ['joined by "|"', times(5, 'RPG|Action'), ['"|"', 5]],
-    ['joined by "/"', [...times(40, 'RPG'), ...times(5, 'RPG/Action')], ['"/"', 5]],
-    [
-      'joined by "," without a space',
-      [...times(50, 'RPG, Action'), 'RPG,Action'],
-      ['"," without a space', 1],
-    ],
-  ])('%s cause a warning', (_, genres, [name, count]) => {
-    const found = warningsOf(genres);
-    expect(found).toMatchObject([
-      { table: 'games', count, reason: `genres seem to be joined by ${name} instead of ", "` },
-    ]);
-    expect(found[0]?.rows).toHaveLength(count as number);
-    expect(found[0]?.rows.at(-1)).toEqual({ id: genres.length - 1, value: genres.at(-1) });
-  });
+test.each([
+  ['";"', 1, [...times(99, 'RPG'), 'RPG; Action']],
+  ['"|"', 5, times(5, 'RPG|Action')],
+  ['"/"', 5, [...times(40, 'RPG'), ...times(5, 'RPG/Action')]],
+  ['"," without a space', 1, [...times(50, 'RPG, Action'), 'RPG,Action']],
+])('genres joined by %s cause a warning', (name, count, genres) => {
+  const reason = `genres seem to be joined by ${name} instead of ", "`;
+  const found = warningsOf(genres);
+  expect(found).toMatchObject([{ table: 'games', count, reason }]);
+  expect(found[0]?.rows).toHaveLength(count);
+  expect(found[0]?.rows.at(-1)).toEqual({ id: genres.length - 1, value: genres.at(-1) });
+});
 
-  test.each([
-    ['joined by ", "', times(50, 'RPG, Action')],
-    ['of one word', times(50, 'RPG')],
-    ['that are unknown', times(50, null)],
-    ['of which one among many has a ";"', [...times(200, 'RPG'), 'RPG; Action']],
-    ['with a "/" inside names', [...times(20, 'RPG, Puzzle'), ...times(15, 'Action/Adventure')]],
-    ['of which few have a "/"', [...times(95, 'RPG'), ...times(5, 'Action/Adventure')]],
-    ['that end with a comma', times(50, 'RPG,')],
-  ])('%s cause no warning', (_, genres) => {
-    expect(warningsOf(genres)).toEqual([]);
-  });
+test.each([
+  ['joined by ", "', times(50, 'RPG, Action')],
+  ['of one word', times(50, 'RPG')],
+  ['that are unknown', times(50, null)],
+  ['of which one among many has a ";"', [...times(200, 'RPG'), 'RPG; Action']],
+  ['with a "/" inside names', [...times(20, 'RPG, Puzzle'), ...times(15, 'Action/Adventure')]],
+  ['of which few have a "/"', [...times(95, 'RPG'), ...times(5, 'Action/Adventure')]],
+  ['that end with a comma', times(50, 'RPG,')],
+])('genres %s cause no warning', (_, genres) => {
+  expect(warningsOf(genres)).toEqual([]);
 });
 
 test('an approval is in the future if it is more than a minute ahead', () => {
   const now = Date.UTC(2026, 0, 2, 3, 4, 5) / 1000;
-  const covers = [-86_400, 0, 60, 61, 3600].map(
-    (offset, id) => [now + offset, String(id)] as const,
-  );
-  expect(findFutureApprovals(covers, now)).toMatchObject([
-    {
-      table: 'covers',
-      count: 2,
-      rows: [
-        { id: 3, value: '2026-01-02T03:05:06Z' },
-        { id: 4, value: '2026-01-02T04:04:05Z' },
-      ],
-    },
-  ]);
+  const covers = [-86_400, 0, 60, 61, 3600].map((ahead, id) => [now + ahead, String(id)] as const);
+  const rows = [
+    { id: 3, value: '2026-01-02T03:05:06Z' },
+    { id: 4, value: '2026-01-02T04:04:05Z' },
+  ];
+  expect(findFutureApprovals(covers, now)).toMatchObject([{ table: 'covers', count: 2, rows }]);
   expect(findFutureApprovals(covers, now + 3600)).toEqual([]);
 });
 
@@ -92,71 +73,49 @@ test('settings with an address of the machine itself cause a warning', () => {
     ...['http://localhost.', 'http://localhost.localdomain'],
   ];
   const others = [
-    ...[
-      'https://covers.example',
-      'http://10.0.0.1',
-      'http://127.0.0.1.nip.io',
-      'https://[2001:db8::1]',
-    ],
-    ...['https://localhost.example', 'https://mylocalhost', 'http://covers'],
+    ...['https://covers.example', 'http://10.0.0.1', 'http://127.0.0.1.nip.io', 'http://covers'],
+    ...['https://[2001:db8::1]', 'https://localhost.example', 'https://mylocalhost'],
   ];
   expect(local.filter((address) => !isWarned(address))).toEqual([]);
   expect(others.filter(isWarned)).toEqual([]);
 });
 
-describe('a run', () => {
-  const inAnHour = () =>
-    new Date(Date.now() + 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
-  const oddCatalogue = (): Catalogue => ({
+test('a run shows its warnings in its report, on stderr and with --json, and publishes', async () => {
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
+  const url = await makeSqlite({
     platforms: [[1, 'one', 'One']],
     games: [1, 2].map((id): Row => [id, 1, `g${id}`, 'Game', null, null, 'RPG;Action', null, null]),
-    covers: [[1, 1, null, null, 'approved', inAnHour()]],
+    covers: [[1, 1, null, null, 'approved', inAnHour]],
     coverFiles: [],
     accounts: [],
   });
+  const dir = newSnapshots();
+  const look = async (variables: Record<string, string>) => {
+    const { code, stderr, stdout } = await runGenerator(url, dir, ['--json'], variables);
+    const reasons = reportOf(dir).warnings.map(({ reason }: { reason: string }) => reason);
+    return { code, stderr, printed: JSON.parse(stdout), reasons };
+  };
+  const FILES_URL = 'http://127.0.0.1/files';
+  const { code, stderr, printed, reasons } = await look({ PUBLIC_URL: '', FILES_URL });
+  expect([code, printed.outcome]).toEqual([0, 'published']);
+  const genres = 'genres seem to be joined by ";" instead of ", "';
+  const future = 'approved_at is in the future: is it UTC?';
+  const files = 'FILES_URL is http://127.0.0.1/files, which only this machine can reach';
+  const pages =
+    'PUBLIC_URL is not set and therefore http://localhost:8080, which only this machine can reach';
+  expect(reasons).toEqual([genres, future, files, pages]);
+  const sentences = [`2 of games: ${genres}`, `1 of covers: ${future}`, files, pages];
+  expect(printed.warnings).toEqual(sentences);
+  for (const sentence of sentences) expect(stderr).toContain(`Warning: ${sentence}.\n`);
+  // The next run reads no rows again: the warnings about them are those of this run.
+  const before = currentId(dir);
+  const again = await look({ FILES_URL });
+  expect([again.printed.outcome, currentId(dir)]).toEqual(['unchanged', before]);
+  expect(again.reasons).toEqual([genres, future, files]);
+});
 
-  /** @returns the stderr and stdout of a run, and its report */
-  async function look(url: string, dir: string, environment: Record<string, string>) {
-    const ended = await runGenerator(url, dir, ['--json'], environment);
-    expect(ended.code).toBe(0);
-    const json = (name: string) => JSON.parse(readFileSync(path.join(dir, name), 'utf8'));
-    const reasons = (warnings: { reason: string }[] = []) => warnings.map(({ reason }) => reason);
-    return {
-      stderr: ended.stderr,
-      printed: JSON.parse(ended.stdout),
-      ofRun: reasons(json('report.json').warnings),
-    };
-  }
-
-  test('shows its warnings in its report, on stderr and with --json, and publishes', async () => {
-    const url = await makeSqlite(oddCatalogue());
-    const dir = newSnapshots();
-    const { stderr, printed, ofRun } = await look(url, dir, {
-      PUBLIC_URL: '',
-      FILES_URL: 'http://127.0.0.1/files',
-    });
-    expect(printed.outcome).toBe('published');
-    const genres = 'genres seem to be joined by ";" instead of ", "';
-    const future = 'approved_at is in the future: is it UTC?';
-    const files = 'FILES_URL is http://127.0.0.1/files, which only this machine can reach';
-    const pages =
-      'PUBLIC_URL is not set and therefore http://localhost:8080, which only this machine can reach';
-    expect(ofRun).toEqual([genres, future, files, pages]);
-    const sentences = [`2 of games: ${genres}`, `1 of covers: ${future}`, files, pages];
-    expect(printed.warnings).toEqual(sentences);
-    for (const sentence of sentences) expect(stderr).toContain(`Warning: ${sentence}.\n`);
-    // The next run reads no rows again: the warnings about them are those of this run.
-    const before = currentId(dir);
-    const again = await look(url, dir, { FILES_URL: 'http://127.0.0.1/files' });
-    expect(again.printed.outcome).toBe('unchanged');
-    expect(again.ofRun).toEqual([genres, future, files]);
-    expect(currentId(dir)).toBe(before);
-  });
-
-  test('with the sample catalogue has no warnings', async () => {
-    const dir = newSnapshots();
-    const { stderr, ofRun } = await look(await makeSampleSqlite(), dir, {});
-    expect(ofRun).toEqual([]);
-    expect(stderr).not.toContain('Warning');
-  });
+test('the sample catalogue has no warnings', async () => {
+  const { stderr, stdout } = await generate(await makeSampleSqlite(), newSnapshots(), ['--json']);
+  expect(JSON.parse(stdout).warnings).toEqual([]);
+  expect(stderr).not.toContain('Warning');
 });
