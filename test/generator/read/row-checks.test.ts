@@ -1,7 +1,7 @@
 /** The checks of single values: which are accepted, in which form, and why a row is left out. */
 import { expect, test } from 'vitest';
 import type { Value } from '../../../database/database.ts';
-import { timeOf } from '../../../generator/changes/fingerprints.ts';
+import { timeOf } from '../../../generator/changes/find-changes.ts';
 import * as check from '../../../generator/read/row-checks.ts';
 import { encodeTime } from '../../../generator/write/records.ts';
 import { makeRandom } from '../../catalogue/random.ts';

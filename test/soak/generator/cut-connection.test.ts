@@ -10,12 +10,12 @@ import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { CATALOGUE_TABLES } from '../../../database/schema.ts';
 import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
-import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeDatabase, sharedMariaDb } from '../../support/databases.ts';
-import { type Finished, generate } from '../../support/product.ts';
-import { type Cut, startTcpProxy, type TcpProxy } from '../../support/servers/tcp-proxy.ts';
+import { makeLoaded } from '../../catalogue/snapshots.ts';
+import { measureWhole, startCutter } from '../../generator/cut-runs.ts';
+import type { Finished } from '../../support/product.ts';
+import type { Cut, TcpProxy } from '../../support/servers/tcp-proxy.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
@@ -26,35 +26,16 @@ import {
 } from '../../support/wholeness.ts';
 import { printFigure, rounds } from '../rounds.ts';
 
+const GUARANTEE = 'No torn or cut export';
 const TABLES = Object.keys(CATALOGUE_TABLES);
 
-interface Source {
-  readonly url: string;
-  /** The id of the first generation of the whole catalogue. */
-  readonly wholeId: string;
-  /** How many bytes a whole run exchanges with the server. */
-  readonly bytes: number;
-}
+type Source = Awaited<ReturnType<typeof makeSource>>;
 
-/** The address through the proxy, with a timeout of one second. */
-function urlThrough(url: string, { port }: TcpProxy): string {
-  const through = new URL(url);
-  through.port = String(port);
-  return `${through.href}?timeout=1`;
-}
-
-/** @param changes statements that are run on the database */
-async function makeSource(games: number, ...changes: string[]): Promise<Source> {
-  const url = await makeDatabase('mysql');
-  const database = await openDatabase(url);
-  await loadCatalogue(database, seededCatalogue({ games, seed: 12, platforms: 8 }));
-  for (const sql of changes) await database.run(sql);
-  await database.close();
-  const proxy = await startTcpProxy((await sharedMariaDb()).port);
-  const dir = newSnapshots();
-  await generate(urlThrough(url, proxy), dir);
-  await proxy.stop();
-  return { url, wholeId: currentId(dir) as string, bytes: proxy.bytes() };
+/** @param changes statements that are run on the database @returns what a whole run of it gives, too */
+async function makeSource(games: number, ...changes: string[]) {
+  const catalogue = seededCatalogue({ games, seed: 12, platforms: 8 });
+  const url = await makeLoaded('mysql', catalogue, ...changes);
+  return { url, ...(await measureWhole(url)) };
 }
 
 /**
@@ -62,14 +43,14 @@ async function makeSource(games: number, ...changes: string[]): Promise<Source> 
  * @returns whether it published, and its error message if it failed
  */
 async function runWith(
-  { url, wholeId }: Source,
+  { url, id }: Source,
   limit: number,
   meddle: (proxy: TcpProxy) => Promise<void> | void,
 ): Promise<{ ended: Finished; isPublished: boolean; fault: string; seconds: number }> {
-  const proxy = await startTcpProxy((await sharedMariaDb()).port, limit);
+  const [through, proxy] = await startCutter(url, limit);
   const dir = newSnapshots();
   const began = performance.now();
-  const child = startGenerator(urlThrough(url, proxy), dir);
+  const child = startGenerator(through, dir);
   const [ended] = await Promise.all([
     finishInTime(child),
     Promise.race([
@@ -81,7 +62,7 @@ async function runWith(
   const seconds = (performance.now() - began) / 1000;
   const isPublished = currentId(dir) !== undefined;
   // A partial catalogue would have another id.
-  expect(idsOnDisk(dir), ended.stderr).toEqual(isPublished ? [wholeId] : []);
+  expect(idsOnDisk(dir), ended.stderr).toEqual(isPublished ? [id] : []);
   if (isPublished) await expectCurrentVerifies(dir);
   if (readdirSync(dir).includes('generations')) expectNoDebris(dir);
   let fault = '';
@@ -129,18 +110,13 @@ test(`a run whose connection is cut publishes all or nothing, ends and gives the
   }
   expect(figures.failed).toBeGreaterThan(CUTS / 2);
   printFigure(
-    'No torn or cut export (cuts)',
+    `${GUARANTEE} (cuts)`,
     `${CUTS} cuts over ${source.bytes} bytes: ${figures.failed} runs failed and published nothing, ${figures.late} failed after publishing, ${figures.whole} succeeded; 0 partial, 0 hangs, the slowest ended after ${figures.slowest.toFixed(1)} s`,
   );
 });
 
 /** How long a text of each game is, so that all are more than servers and sockets buffer. */
 const LONG = 8_000;
-
-/** A byte within the games, when the server still has more to send than fits into any buffer. */
-function pickMidRead(random: Random, { bytes }: Source): number {
-  return Math.floor(bytes * (0.05 + 0.45 * random.next()));
-}
 
 /** The session of the run: the other session of this database, preferably one with a query. */
 async function findSession(other: Database): Promise<number> {
@@ -163,104 +139,92 @@ const DDL = [
   'DROP TABLE %',
 ] as const;
 
-describe('a run publishes all or nothing and ends, if during its read', () => {
-  let source: Source;
-  let other: Database;
-
-  beforeAll(async () => {
-    source = await makeSource(2_000, `UPDATE games SET description = REPEAT('x', ${LONG})`);
-    other = await openDatabase(source.url);
-    for (const table of TABLES) {
-      await other.run(`CREATE TABLE ${backup(table)} LIKE ${table}`);
-      await other.run(`INSERT INTO ${backup(table)} SELECT * FROM ${table}`);
-    }
-    return () => other.close();
-  });
-
-  test.each(['KILL CONNECTION', 'KILL QUERY'])(
-    `%s ends its query or connection (${TIMES} times)`,
-    async (kill) => {
-      const random = makeRandom(kill.length);
-      const figures = { failed: 0, whole: 0 };
-      for (let run = 0; run < TIMES; run++) {
-        const { ended } = await runWith(source, pickMidRead(random, source), async (proxy) => {
-          await other.run(`${kill} ${await findSession(other)}`);
-          proxy.resume();
-        });
-        if (ended.code === 0) figures.whole++;
-        else figures.failed++;
-      }
-      expect(figures.failed).toBeGreaterThan(0);
-      printFigure(
-        `No torn or cut export (${kill})`,
-        `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs`,
-      );
-    },
-  );
-
-  test(`a table is altered, truncated or dropped (${TIMES * 2} times)`, async () => {
-    const random = makeRandom(5);
-    const figures = { failed: 0, whole: 0 };
-    const faults = new Set<string>();
-    for (let run = 0; run < TIMES * 2; run++) {
-      const table = random.pick(TABLES);
-      const ddl = random.pick(DDL).replace('%', table);
-      let altered: Promise<unknown> = Promise.resolve();
-      const { ended, fault } = await runWith(source, pickMidRead(random, source), async (proxy) => {
-        // The statement may have to wait for the run.
-        altered = other.run(ddl).catch((error: Error) => error);
-        await Promise.race([altered, pause(100)]);
-        proxy.resume();
-      });
-      expect(await altered, ddl).not.toBeInstanceOf(Error);
-      if (ended.code === 0) figures.whole++;
-      else figures.failed++;
-      if (fault !== '') faults.add(fault.replace(/^query of \S+ on \S+: /, ''));
-      await other.run(`DROP TABLE IF EXISTS ${table}`);
-      await other.run(`CREATE TABLE ${table} LIKE ${backup(table)}`);
-      await other.run(`INSERT INTO ${table} SELECT * FROM ${backup(table)}`);
-    }
-    expect(figures.failed).toBeGreaterThan(0);
-    printFigure(
-      'No torn or cut export (ALTER, TRUNCATE and DROP TABLE)',
-      `${TIMES * 2} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs. Messages: ${[...faults].join(' | ')}`,
-    );
-  });
-});
-
-describe('while alternative titles are read', () => {
-  let source: Source;
-  let other: Database;
-
-  beforeAll(async () => {
-    source = await makeSource(
-      2_000,
+/** What is most of a database, and which share of the bytes passes before the server is meddled with. */
+const LONG_READS = [
+  // The server still has more to send than fits into any buffer.
+  ['games', [0.05, 0.45], [`UPDATE games SET description = REPEAT('x', ${LONG})`]],
+  [
+    'alternative titles',
+    // The server may have sent the rest to a large buffer.
+    [0.1, 0.3],
+    [
       'CREATE TABLE game_titles (game_id BIGINT UNSIGNED PRIMARY KEY, title TEXT)',
       // Signs, which are not words, so that the search index stays small.
       `INSERT INTO game_titles SELECT id, CONCAT(id, REPEAT('-', 2 * ${LONG})) FROM games`,
-    );
-    other = await openDatabase(source.url);
-    return () => other.close();
-  });
+    ],
+  ],
+] as const;
 
-  test.each(['KILL CONNECTION', 'KILL QUERY'])(`${TIMES} times %s`, async (kill) => {
-    const random = makeRandom(kill.length);
-    const figures = { failed: 0, later: 0 };
-    for (let run = 0; run < TIMES; run++) {
-      // Nearly all bytes are those of the titles. The server may have sent the rest to a large buffer.
-      const byte = Math.floor(source.bytes * (0.1 + 0.3 * random.next()));
-      const { ended } = await runWith(source, byte, async (proxy) => {
-        await other.run(`${kill} ${await findSession(other)}`);
-        proxy.resume();
-      });
-      expect(ended.stderr).toContain('reading covers: ');
-      if (ended.stderr.includes('reading game_titles: ')) figures.later++;
-      else figures.failed++;
-    }
-    expect(figures.failed).toBeGreaterThan(0);
-    printFigure(
-      `No torn or cut export (${kill}, alternative titles)`,
-      `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.later} had them all; 0 partial, 0 hangs`,
+describe.each(LONG_READS)(
+  'a run publishes all or nothing and ends, if during its read of %s',
+  (read, [least, range], changes) => {
+    let source: Source;
+    let other: Database;
+    const pickMidRead = (random: Random) =>
+      Math.floor(source.bytes * (least + range * random.next()));
+
+    beforeAll(async () => {
+      source = await makeSource(2_000, ...changes);
+      other = await openDatabase(source.url);
+      return () => other.close();
+    });
+
+    test.each(['KILL CONNECTION', 'KILL QUERY'])(
+      `%s ends its query or connection (${TIMES} times)`,
+      async (kill) => {
+        const random = makeRandom(kill.length);
+        const figures = { failed: 0, whole: 0 };
+        for (let run = 0; run < TIMES; run++) {
+          const { ended } = await runWith(source, pickMidRead(random), async (proxy) => {
+            await other.run(`${kill} ${await findSession(other)}`);
+            proxy.resume();
+          });
+          expect(ended.stderr).toContain('reading platforms: ');
+          if (ended.code === 0) figures.whole++;
+          else figures.failed++;
+        }
+        expect(figures.failed).toBeGreaterThan(0);
+        printFigure(
+          `${GUARANTEE} (${kill}, ${read})`,
+          `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs`,
+        );
+      },
     );
-  });
-});
+
+    test.runIf(read === 'games')(
+      `a table is altered, truncated or dropped (${TIMES * 2} times)`,
+      async () => {
+        for (const table of TABLES) {
+          await other.run(`CREATE TABLE ${backup(table)} LIKE ${table}`);
+          await other.run(`INSERT INTO ${backup(table)} SELECT * FROM ${table}`);
+        }
+        const random = makeRandom(5);
+        const figures = { failed: 0, whole: 0 };
+        const faults = new Set<string>();
+        for (let run = 0; run < TIMES * 2; run++) {
+          const table = random.pick(TABLES);
+          const ddl = random.pick(DDL).replace('%', table);
+          let altered: Promise<unknown> = Promise.resolve();
+          const { ended, fault } = await runWith(source, pickMidRead(random), async (proxy) => {
+            // The statement may have to wait for the run.
+            altered = other.run(ddl).catch((error: Error) => error);
+            await Promise.race([altered, pause(100)]);
+            proxy.resume();
+          });
+          expect(await altered, ddl).not.toBeInstanceOf(Error);
+          if (ended.code === 0) figures.whole++;
+          else figures.failed++;
+          if (fault !== '') faults.add(fault.replace(/^query of \S+ on \S+: /, ''));
+          await other.run(`DROP TABLE IF EXISTS ${table}`);
+          await other.run(`CREATE TABLE ${table} LIKE ${backup(table)}`);
+          await other.run(`INSERT INTO ${table} SELECT * FROM ${backup(table)}`);
+        }
+        expect(figures.failed).toBeGreaterThan(0);
+        printFigure(
+          `${GUARANTEE} (ALTER, TRUNCATE and DROP TABLE)`,
+          `${TIMES * 2} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs. Messages: ${[...faults].join(' | ')}`,
+        );
+      },
+    );
+  },
+);

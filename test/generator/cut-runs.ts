@@ -1,0 +1,23 @@
+/** Runs of the generator whose connection to MariaDB goes through a proxy that can cut it. */
+import { currentId } from '../../store/generations/generations.ts';
+import { sharedMariaDb } from '../support/databases.ts';
+import { generate } from '../support/product.ts';
+import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
+import { newSnapshots } from '../support/wholeness.ts';
+
+/** @param limit the bytes after which no more pass. @returns the address through it, with a timeout of 1 s */
+export async function startCutter(url: string, limit?: number): Promise<[string, TcpProxy]> {
+  const proxy = await startTcpProxy((await sharedMariaDb()).port, limit);
+  const through = new URL(url);
+  through.port = String(proxy.port);
+  return [`${through.href}?timeout=1`, proxy];
+}
+
+/** @returns the id of a whole first generation, and how many bytes its run exchanges with the server */
+export async function measureWhole(url: string): Promise<{ id: string; bytes: number }> {
+  const [through, proxy] = await startCutter(url);
+  const dir = newSnapshots();
+  await generate(through, dir);
+  await proxy.stop();
+  return { id: currentId(dir) as string, bytes: proxy.bytes() };
+}
