@@ -16,126 +16,97 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { Database } from '../../../../database/database.ts';
 import { EARLIER_RUN } from '../../../../format/layout.ts';
 import type { RunOptions } from '../../../../generator/generate.ts';
 import { makeRandom } from '../../../catalogue/random.ts';
 import { makeChanges } from '../../../generator/reuse/random-changes.ts';
 import { makeTimed, run } from '../../../generator/reuse/runs.ts';
-import type { Kind } from '../../../support/databases.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
 
-describe('all rows are read', () => {
-  /** Publishes, changes rows, and damages something. @returns why the next run reads all rows */
-  async function reasonAfter(
-    damage: (dir: string, database: Database) => unknown,
-    changes: Partial<RunOptions> = {},
-    kind: Kind = 'sqlite',
-  ) {
-    const database = await makeTimed(kind, 12);
-    const dir = newSnapshots();
-    await run(database, dir);
-    const { change } = makeChanges(makeRandom(5));
-    await change(database);
-    await damage(dir, database);
-    const { readAllBecause, id } = await run(database, dir, changes);
-    const full = await run(database, newSnapshots(), changes);
-    expect(id?.slice(-12)).toBe(full.id?.slice(-12));
-    await database.close();
-    return readAllBecause;
-  }
-  const fileIn = (dir: string) => path.join(dir, EARLIER_RUN);
+const fileIn = (dir: string) => path.join(dir, EARLIER_RUN);
+const flipBit = (file: string) => {
+  const bytes = readFileSync(file);
+  bytes[bytes.length >> 1] ^= 4;
+  writeFileSync(file, bytes);
+};
+/** Lets a day pass, until the end of the test. */
+const waitADay = () => vi.setSystemTime(Date.now() + 25 * 3_600_000);
+afterEach(() => {
+  vi.useRealTimers();
+});
 
-  test('if nothing is known of the earlier run', async () => {
-    const why = await reasonAfter((dir) => rmSync(fileIn(dir)));
-    expect(why).toBe('nothing is known of the last run');
-  });
+const DAMAGED = 'earlier-run is damaged';
+const OTHER = 'the last run read another database, or a table or view was altered';
+const A_DAY = 'the last full run was not within 24 hours';
 
-  test.each([
-    ['it is truncated', (file: string) => truncateSync(file, 1_000)],
-    [
-      'one bit of it is wrong',
-      (file: string) => {
-        const bytes = readFileSync(file);
-        bytes[bytes.length >> 1] ^= 4;
-        writeFileSync(file, bytes);
-      },
-    ],
-    [
-      'a named pipe is in its place',
-      (file: string) => {
-        rmSync(file);
-        execFileSync('mkfifo', [file]);
-      },
-    ],
-  ])('if %s', async (_, damage) => {
-    expect(await reasonAfter((dir) => damage(fileIn(dir)))).toBe('earlier-run is damaged');
-  });
-
-  test('if it is of another database', async () => {
-    const why = await reasonAfter(async (dir) => {
-      const other = await makeTimed('sqlite', 12);
-      const otherDir = newSnapshots();
+test.each<[string, string, (dir: string, database: Database) => unknown, Partial<RunOptions>?]>([
+  ['nothing is left of it', 'nothing is known of the last run', (dir) => rmSync(fileIn(dir))],
+  ['what it left is truncated', DAMAGED, (dir) => truncateSync(fileIn(dir), 1_000)],
+  ['one bit of it is wrong', DAMAGED, (dir) => flipBit(fileIn(dir))],
+  [
+    'a named pipe is in its place',
+    DAMAGED,
+    (dir) => {
+      rmSync(fileIn(dir));
+      execFileSync('mkfifo', [fileIn(dir)]);
+    },
+  ],
+  [
+    'it is of another database',
+    OTHER,
+    async (dir) => {
+      const [other, otherDir] = [await makeTimed('sqlite', 12), newSnapshots()];
       await run(other, otherDir);
       await other.close();
       cpSync(fileIn(otherDir), fileIn(dir));
-    });
-    expect(why).toBe('the last run read another database, or a table or view was altered');
-  });
-
-  test('if it is outdated, because another program has published since', async () => {
-    const why = await reasonAfter(async (dir, database) => {
+    },
+  ],
+  [
+    'another program has published since',
+    'the last run did not write the current generation',
+    async (dir, database) => {
       const before = readFileSync(fileIn(dir));
       await database.run("UPDATE games SET title = 'Unseen'");
       await run(database, dir, { isFull: true });
       writeFileSync(fileIn(dir), before);
-    });
-    expect(why).toBe('the last run did not write the current generation');
-  });
-
-  test('if a table was altered', async () => {
-    const why = await reasonAfter((_, database) =>
-      database.run('ALTER TABLE games ADD COLUMN note TEXT'),
-    );
-    expect(why).toBe('the last run read another database, or a table or view was altered');
-  });
-
-  test('if the settings have changed', async () => {
-    const settings = { site_url: 'https://x.example', site_language: 'de', files_url: 'https://y' };
-    expect(await reasonAfter(() => {}, { settings })).toBe(
-      'the last run had another SITE_URL, SITE_LANGUAGE or FILES_URL',
-    );
-  });
-
-  test('if a platform has changed', async () => {
-    const why = await reasonAfter((_, database) =>
-      database.run(
-        "UPDATE platforms SET name = 'Renamed' WHERE id = (SELECT MIN(id) FROM platforms)",
-      ),
-    );
-    expect(why).toContain('the platforms have changed');
-  });
-
-  test('if a pack of the current generation is damaged', async () => {
-    const why = await reasonAfter((dir) => {
-      for (const file of globSync('current/{games,covers}/*.json', { cwd: dir })) {
-        const bytes = readFileSync(path.join(dir, file));
-        bytes[bytes.length >> 1] ^= 1;
-        writeFileSync(path.join(dir, file), bytes);
-      }
-    });
-    expect(why).toMatch(/of the current generation was touched$/);
-  });
-
-  test('with --full, and after 24 hours', async () => {
-    expect(await reasonAfter(() => {}, { isFull: true })).toBe('a full run was requested');
-    const why = await reasonAfter(() => {
-      vi.setSystemTime(Date.now() + 25 * 3_600_000);
-    });
-    vi.useRealTimers();
-    expect(why).toBe('the last full run was not within 24 hours');
-  });
+    },
+  ],
+  ['a table was altered', OTHER, (_, { run }) => run('ALTER TABLE games ADD COLUMN note TEXT')],
+  [
+    'the settings have changed',
+    'the last run had another SITE_URL, SITE_LANGUAGE or FILES_URL',
+    () => {},
+    { settings: { site_url: 'https://x.example', site_language: 'de', files_url: 'https://y' } },
+  ],
+  [
+    'a platform has changed',
+    'the platforms have changed',
+    (_, { run }) =>
+      run("UPDATE platforms SET name = 'Renamed' WHERE name = (SELECT MIN(name) FROM platforms)"),
+  ],
+  [
+    'packs of the current generation are damaged',
+    'of the current generation was touched',
+    (dir) => {
+      for (const file of globSync('current/{games,covers}/*.json', { cwd: dir }))
+        flipBit(path.join(dir, file));
+    },
+  ],
+  ['of --full', 'a full run was requested', () => {}, { isFull: true }],
+  ['24 hours have passed', A_DAY, waitADay],
+])('all rows are read if %s', async (_, reason, damage, changes = {}) => {
+  const database = await makeTimed('sqlite', 12);
+  const dir = newSnapshots();
+  await run(database, dir);
+  await makeChanges(makeRandom(5)).change(database);
+  await damage(dir, database);
+  const { readAllBecause, id } = await run(database, dir, changes);
+  const full = await run(database, newSnapshots(), changes);
+  expect(id?.slice(-12)).toBe(full.id?.slice(-12));
+  expect(readAllBecause).toContain(reason);
+  await database.close();
 });
 
 test.each([
@@ -147,11 +118,11 @@ test.each([
     const database = await makeTimed('sqlite', 12);
     const dir = newSnapshots();
     await run(database, dir);
-    const [[id = null] = []] = await database.rows('SELECT MIN(id) FROM games');
     const describeGame = (text: string) =>
       database.run(
-        'UPDATE games SET description = ?, updated_at = COALESCE(?, updated_at) WHERE id = ?',
-        [text, time ?? null, id],
+        `UPDATE games SET description = ?, updated_at = COALESCE(?, updated_at)
+        WHERE id = (SELECT MIN(id) FROM games)`,
+        [text, time ?? null],
       );
     if (time !== undefined) {
       await describeGame('First');
@@ -159,13 +130,8 @@ test.each([
     }
     await describeGame('Hidden');
     expect((await run(database, dir)).outcome).toBe('unchanged');
-    vi.setSystemTime(Date.now() + 25 * 3_600_000);
-    const daily = await run(database, dir);
-    vi.useRealTimers();
-    expect(daily).toMatchObject({
-      outcome: 'published',
-      readAllBecause: 'the last full run was not within 24 hours',
-    });
+    waitADay();
+    expect(await run(database, dir)).toMatchObject({ outcome: 'published', readAllBecause: A_DAY });
     await database.close();
   },
 );
@@ -175,10 +141,9 @@ test('without updated_at in every table, all rows are read and nothing is left f
   await database.run('ALTER TABLE covers DROP COLUMN updated_at');
   const dir = newSnapshots();
   await run(database, dir);
-  expect((await run(database, dir)).readAllBecause).toBe(
-    'the database does not have covers.updated_at',
-  );
-  expect(existsSync(path.join(dir, EARLIER_RUN))).toBe(false);
+  const { readAllBecause } = await run(database, dir);
+  expect(readAllBecause).toBe('the database does not have covers.updated_at');
+  expect(existsSync(fileIn(dir))).toBe(false);
   await database.close();
 });
 
@@ -189,7 +154,7 @@ test('only the owner may read what a run leaves, even in a shared folder', async
   chmodSync(dir, 0o2750);
   await run(database, dir);
   await database.close();
-  expect(statSync(path.join(dir, EARLIER_RUN)).mode & 0o7777).toBe(0o600);
+  expect(statSync(fileIn(dir)).mode & 0o7777).toBe(0o600);
 });
 
 test('a run that is refused leaves it as it was, and one that cannot write it publishes', async () => {
@@ -211,8 +176,8 @@ test('a run that is refused leaves it as it was, and one that cannot write it pu
     outcome: 'published',
     readAllBecause: null,
   });
-  rmSync(path.join(dir, EARLIER_RUN));
-  mkdirSync(path.join(dir, EARLIER_RUN, 'in the way'), { recursive: true });
+  rmSync(fileIn(dir));
+  mkdirSync(path.join(fileIn(dir), 'in the way'), { recursive: true });
   await setStatus('approved', '=');
   expect(await run(database, dir)).toMatchObject({ outcome: 'published' });
   await database.close();
