@@ -202,7 +202,8 @@ describe.each(LONG_READS)(
         const figures = { failed: 0, whole: 0 };
         const faults = new Set<string>();
         for (let run = 0; run < TIMES * 2; run++) {
-          const table = random.pick(TABLES);
+          // Of a table that is read after the games, the run does not yet have a lock.
+          const table = run % 2 === 0 ? 'cover_files' : random.pick(TABLES);
           const ddl = random.pick(DDL).replace('%', table);
           let altered: Promise<unknown> = Promise.resolve();
           const { ended, fault } = await runWith(source, pickMidRead(random), async (proxy) => {
