@@ -20,3 +20,18 @@ export function plainCatalogue(games: number): Catalogue & { readonly games: rea
     accounts: [],
   };
 }
+
+/** A catalogue with nothing but these rows. */
+export function catalogueOf(rows: Partial<Catalogue>): Catalogue {
+  return { platforms: [], games: [], covers: [], coverFiles: [], accounts: [], ...rows };
+}
+
+/** Games with these slugs and titles on one platform. */
+export function titledCatalogue(of: readonly (readonly [string, string, ...unknown[]])[]) {
+  const games = of.map(([slug, title], i): Row => {
+    return [i + 1, 1, slug, title, null, null, null, null, null];
+  });
+  // A first generation without any cover would be refused.
+  const covers = games.slice(0, 1).map(() => cover(1));
+  return catalogueOf({ platforms: [[1, 'one', 'One']], games, covers });
+}

@@ -1,7 +1,7 @@
 /** Regions and types that differ only in case are different values, always in the same order. */
 import { expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
+import { catalogueOf } from '../catalogue/plain.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
 import { startProxy, testKey } from '../support/product.ts';
 
@@ -16,12 +16,11 @@ test('spellings in different case stay separate, are ordered by code unit, and m
   for (const values of [VALUES, VALUES.toReversed()]) {
     const pairs = values.flatMap((region) => values.map((type) => [region, type] as const));
     const key = testKey(1);
-    const catalogue: Catalogue = {
+    const catalogue = catalogueOf({
       platforms: [[1, 'snes', 'Super Nintendo']],
       games: [[1, 1, 'game', 'Game', null, null, null, null, null]],
       covers: pairs.map(([region, type], i): Row => [i + 1, 1, region, type, 'approved', TIME]),
-      ...{ coverFiles: [], accounts: [] },
-    };
+    });
     const proxy = await startProxy(await makeSnapshots(catalogue, [key]));
     const get = async (target: string) => (await proxy.get(target, key.key)).json;
     const covers: { region: string; type: string }[] = (await get('/games/snes/game/covers')).data;

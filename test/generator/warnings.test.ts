@@ -3,7 +3,6 @@
  * warning never refuses a run and never changes the generation.
  */
 import { expect, test } from 'vitest';
-import type { Row } from '../../database/database.ts';
 import {
   findFutureApprovals,
   findGenreWarnings,
@@ -12,6 +11,7 @@ import {
 import { makePostings } from '../../generator/write/indexes.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
 import { currentId } from '../../store/generations/generations.ts';
+import { cover, plainCatalogue } from '../catalogue/plain.ts';
 import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate } from '../support/product.ts';
 import { newSnapshots, reportOf, runGenerator } from '../support/wholeness.ts';
@@ -82,13 +82,10 @@ test('settings with an address of the machine itself cause a warning', () => {
 
 test('a run shows its warnings in its report, on stderr and with --json, and publishes', async () => {
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
-  const url = await makeSqlite({
-    platforms: [[1, 'one', 'One']],
-    games: [1, 2].map((id): Row => [id, 1, `g${id}`, 'Game', null, null, 'RPG;Action', null, null]),
-    covers: [[1, 1, null, null, 'approved', inAnHour]],
-    coverFiles: [],
-    accounts: [],
-  });
+  const url = await makeSqlite(
+    { ...plainCatalogue(2), covers: [cover(1, inAnHour)] },
+    "UPDATE games SET genres = 'RPG;Action'",
+  );
   const dir = newSnapshots();
   const look = async (variables: Record<string, string>) => {
     const { code, stderr, stdout } = await runGenerator(url, dir, ['--json'], variables);

@@ -7,16 +7,7 @@ import type { Database, Value, Writer } from '../../../database/database.ts';
 import { TIMED_TABLES } from '../../../database/schema.ts';
 import type { Random } from '../../catalogue/random.ts';
 
-const TITLES = [
-  'Zelda',
-  'zelda',
-  'Pokémon',
-  'Final Fantasy 7',
-  'Final Fantasy 10',
-  'Ōkami',
-  '!',
-  'A',
-];
+const TITLES = 'Zelda|zelda|Pokémon|Final Fantasy 7|Final Fantasy 10|Ōkami|!|A'.split('|');
 
 /** The seeds of the histories of a test, or the one that HISTORY_SEED names, to repeat it. */
 export function seedsOf(histories: number): number[] {
@@ -78,34 +69,39 @@ export function makeChanges(random: Random) {
   const remove = async (writer: Writer, table: string) => {
     await writer.run(`DELETE FROM ${table} WHERE id = ?`, [await anyOf(writer, table)]);
   };
+  const insert = (writer: Writer, table: string, row: Readonly<Record<string, Value>>) => {
+    const columns = Object.keys(row);
+    const marks = columns.map(() => '?').join(', ');
+    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks})`;
+    return writer.run(sql, Object.values(row));
+  };
   const addCover = async (writer: Writer, game: Value, cover: Value = id()) => {
-    const status = random.pick(['approved', 'approved', 'approved', 'pending', 'unknown']);
-    const approvedAt = random.pick(['2026-01-01 00:00:00', '2026-05-05 05:05:05', null]);
-    await writer.run(
-      'INSERT INTO covers (id, game_id, region, type, status, approved_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [cover, game, random.pick(['USA', 'Japan', null]), 'front', status, approvedAt, time()],
-    );
+    await insert(writer, 'covers', {
+      id: cover,
+      game_id: game,
+      status: random.pick(['approved', 'approved', 'approved', 'pending', 'unknown']),
+      approved_at: random.pick(['2026-01-01 00:00:00', '2026-05-05 05:05:05', null]),
+      region: random.pick(['USA', 'Japan', null]),
+      type: 'front',
+      updated_at: time(),
+    });
     for (let files = random.below(3); files > 0; files--) await addFile(writer, cover);
   };
-  const addFile = (writer: Writer, cover: Value) =>
-    writer.run(
-      'INSERT INTO cover_files (id, cover_id, variant, path, updated_at) VALUES (?, ?, ?, ?, ?)',
-      [id(), cover, 'full', random.happens(0.9) ? `files/${next}.png` : '', time()],
-    );
+  const addFile = (writer: Writer, cover: Value) => {
+    const path = random.happens(0.9) ? `files/${next}.png` : '';
+    const row = { id: id(), cover_id: cover, variant: 'full', path, updated_at: time() };
+    return insert(writer, 'cover_files', row);
+  };
   const addGame = async (writer: Writer, game: Value = id()) => {
-    const slug = random.happens(0.95) ? `game-${next}` : 'a slug unfit for a path';
-    await writer.run(
-      'INSERT INTO games (id, platform_id, slug, title, release_year, genres, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [
-        game,
-        await anyOf(writer, 'platforms'),
-        slug,
-        title(),
-        1990 + random.below(9),
-        'RPG',
-        time(),
-      ],
-    );
+    await insert(writer, 'games', {
+      id: game,
+      platform_id: await anyOf(writer, 'platforms'),
+      slug: random.happens(0.95) ? `game-${next}` : 'a slug unfit for a path',
+      title: title(),
+      release_year: 1990 + random.below(9),
+      genres: 'RPG',
+      updated_at: time(),
+    });
     if (random.happens(0.5)) await addCover(writer, game);
   };
   const copySlug = async (writer: Writer) => {
@@ -124,14 +120,11 @@ export function makeChanges(random: Random) {
   const addTitle = async (writer: Writer) => {
     const game = random.happens(0.9) ? await anyOf(writer, 'games') : id();
     const text = random.pick([title(), title(), '', 'bad \ufffd', 'ゼルダ']);
-    await writer.run('INSERT INTO game_titles (game_id, title) VALUES (?, ?)', [game, text]);
+    await insert(writer, 'game_titles', { game_id: game, title: text });
   };
   const removeTitles = async (writer: Writer) => {
     const [[game = null] = []] = await writer.rows('SELECT MIN(game_id) FROM game_titles');
     await writer.run('DELETE FROM game_titles WHERE game_id = ?', [game]);
-  };
-  const move = async (writer: Writer) => {
-    await set(writer, 'games', 'platform_id', await anyOf(writer, 'platforms'));
   };
 
   const changes: readonly ((writer: Writer) => Promise<unknown>)[] = [
@@ -143,7 +136,7 @@ export function makeChanges(random: Random) {
     (writer) => set(writer, 'games', 'release_year', random.pick([1990, 2001, null])),
     (writer) => set(writer, 'games', 'slug', random.pick([`renamed-${next}`, 'not / a slug'])),
     (writer) => set(writer, 'games', 'platform_id', 999),
-    move,
+    async (writer) => set(writer, 'games', 'platform_id', await anyOf(writer, 'platforms')),
     copySlug,
     replace,
     (writer) => remove(writer, 'games'),

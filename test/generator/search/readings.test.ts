@@ -8,41 +8,30 @@ import { expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
 import { makeReadingWords } from '../../../format/index/reading-words.ts';
 import { equals, needsSlug, readingsOf } from '../../../format/index/readings.ts';
-import { gameSlug, openRecordIndex, platformOf } from '../../../format/index/record-index.ts';
 import {
   entriesAt,
   openSearchIndex,
   type Postings,
-  type SearchIndex,
   textAt,
   textCount,
 } from '../../../format/index/search-index.ts';
 import { isScriptWithoutSpaces, LONGEST_QUERY, plainWordsOf } from '../../../format/index/words.ts';
-import { CURRENT, gamesPack } from '../../../format/layout.ts';
+import { CURRENT } from '../../../format/layout.ts';
+import { getOrAdd } from '../../../program/get-or-add.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { titledCatalogue } from '../../catalogue/plain.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { makeReadingColumns, type Reading } from '../../format/index/reading-columns.ts';
+import { gamesInOrder } from './games-in-order.ts';
 
-interface Indexed {
-  readonly index: SearchIndex;
-  /** In title order. */
-  readonly games: readonly { readonly slug: string; readonly title: string }[];
-}
+type Indexed = Awaited<ReturnType<typeof indexed>>;
 
-async function indexed(catalogue: Catalogue): Promise<Indexed> {
+/** @returns the search index of a generation, and its games in title order */
+async function indexed(catalogue: Catalogue) {
   const generation = path.join(await makeSnapshots(catalogue), CURRENT);
   const read = (name: string) => new Uint8Array(readFileSync(path.join(generation, name)));
-  const records = openRecordIndex(read);
-  const packs = records.platforms.map(({ slug }) =>
-    JSON.parse(readFileSync(path.join(generation, gamesPack(slug)), 'utf8')),
-  );
-  const games = Array.from(records.games.gameOfRank, (game) => {
-    const platform = platformOf(records.platforms, 'first_game', game);
-    const { title } = packs[platform][game - records.platforms[platform].first_game];
-    return { slug: gameSlug(records, game), title };
-  });
-  return { index: openSearchIndex(read), games };
+  return { index: openSearchIndex(read), games: gamesInOrder(generation) };
 }
 
 /** Every suffix of at least two characters of the words in scripts without spaces, with the readings. */
@@ -51,10 +40,9 @@ function endingsOf(readings: readonly Reading[]): Record<string, number[]> {
   for (const [reading, words] of readings.entries()) {
     for (const word of words.filter(isScriptWithoutSpaces)) {
       const characters = [...word];
-      for (const from of characters.keys()) {
-        const ending = characters.slice(from, from + LONGEST_QUERY);
-        const text = ending.join('');
-        if (ending.length > 1) found.set(text, (found.get(text) ?? new Set()).add(reading));
+      for (const from of characters.slice(1).keys()) {
+        const ending = characters.slice(from, from + LONGEST_QUERY).join('');
+        getOrAdd(found, ending, () => new Set()).add(reading);
       }
     }
   }
@@ -141,15 +129,10 @@ const wordsIn = (reading: string): Reading => reading.split(' ').filter((word) =
 
 test('the readings of titles are indexed with the positions of their words, and read again', async () => {
   const made = await indexed({
-    platforms: [[1, 'one', 'One']],
-    games: GAMES.map(([slug, title], at) => [at + 1, 1, slug, title, ...Array(5).fill(null)]),
-    // A first generation without any cover is refused.
-    covers: [[1, 1, null, null, 'approved', null]],
-    coverFiles: [],
+    ...titledCatalogue(GAMES),
     gameTitles: GAMES.flatMap(([slug], at) =>
       (ALTERNATIVE_TITLES[slug] ?? []).map((title): Row => [at + 1, title]),
     ),
-    accounts: [],
   });
   const readings = new Map(
     GAMES.map(([slug, , titles, ofSlug]): [string, Expected] => [

@@ -6,11 +6,9 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Row } from '../../../database/database.ts';
 import { FORMAT_VERSION, sequenceOf } from '../../../format/layout.ts';
 import { currentId, listGenerations } from '../../../store/generations/generations.ts';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
-import { plainCatalogue } from '../../catalogue/plain.ts';
+import { catalogueOf, plainCatalogue } from '../../catalogue/plain.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeLoaded, makeSqlite } from '../../catalogue/snapshots.ts';
 import { KINDS } from '../../support/databases.ts';
@@ -22,10 +20,6 @@ import {
   reportOf,
   runGenerator,
 } from '../../support/wholeness.ts';
-
-function catalogueOf(rows: Partial<Record<keyof Catalogue, Row[]>>): Catalogue {
-  return { platforms: [], games: [], covers: [], coverFiles: [], accounts: [], ...rows };
-}
 
 /** The text of every file under a folder, by relative path. */
 function filesOf(dir: string): Map<string, string> {

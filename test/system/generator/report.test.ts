@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
 import { currentId } from '../../../store/generations/generations.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
-import { game, plainCatalogue } from '../../catalogue/plain.ts';
+import { catalogueOf, game, plainCatalogue } from '../../catalogue/plain.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { change } from '../../support/databases.ts';
 import { generate } from '../../support/product.ts';
@@ -49,15 +49,13 @@ test('no file of a generation names a row that is not public, and the manifest c
 
 test('the first games without any approved cover need --force, and an empty catalogue does not count', async () => {
   const dir = newSnapshots();
-  const catalogue = plainCatalogue(20);
-  const none = { platforms: [], games: [], covers: [], coverFiles: [], accounts: [] };
-  await generate(await makeSqlite(none), dir);
+  await generate(await makeSqlite(catalogueOf({})), dir);
   for (const list of ['platforms.json', 'covers-recent.json']) {
     expect(published(dir, list)).toEqual({ data: [] });
   }
   expect(published(dir, 'stats.json')).toMatchObject({ games: 0, covers: 0 });
   const empty = currentId(dir);
-  const url = await makeSqlite(catalogue, "UPDATE covers SET status = 'pending'");
+  const url = await makeSqlite(plainCatalogue(20), "UPDATE covers SET status = 'pending'");
   const { code, stderr } = await run(url, dir);
   expect([code, currentId(dir)]).toEqual([3, empty]);
   expect(stderr).toMatch(/not one of 20 games has an approved cover.*--force/);

@@ -1,7 +1,7 @@
 /** The server computes no fingerprints of a table that has had no commit since the last run. */
 import { expect, test } from 'vitest';
-import type { Database, LastCommit } from '../../../../database/database.ts';
-import { hadNoCommit } from '../../../../generator/changes/find-changes.ts';
+import type { Database, LastCommit, Reader } from '../../../../database/database.ts';
+import { hadNoCommit } from '../../../../generator/changes/fingerprints.ts';
 import { makeTimed, run } from '../../../generator/reuse/runs.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
 
@@ -23,30 +23,24 @@ test.each([
 function watched(database: Database) {
   const commits = new Map<string, LastCommit>();
   const statements: string[] = [];
-  const record = (sql: string) => {
-    const [, column, table] = /^SELECT (\w+) >>.* FROM (\w+) GROUP BY/.exec(sql) ?? [];
-    if (column !== undefined) statements.push(`${table} by ${column}`);
+  const lastCommits = async () => new Map(commits);
+  const rowsOf = ({ rows }: Reader): Reader['rows'] => {
+    return (sql, parameters) => {
+      const [, column, table] = /^SELECT (\w+) >>.* FROM (\w+) GROUP BY/.exec(sql) ?? [];
+      if (column !== undefined) statements.push(`${table} by ${column}`);
+      return rows(sql, parameters);
+    };
   };
   const watchedDatabase: Database = {
     ...database,
-    lastCommits: async () => new Map(commits),
+    lastCommits,
     snapshot: (read) =>
-      database.snapshot(({ rows, each }) =>
-        read({
-          rows(sql, parameters) {
-            record(sql);
-            return rows(sql, parameters);
-          },
-          each,
-          lastCommits: async () => new Map(commits),
-        }),
-      ),
+      database.snapshot((reader) => read({ ...reader, rows: rowsOf(reader), lastCommits })),
   };
   return {
     database: watchedDatabase,
-    commit(table: string, time: string, secondsAgo: number) {
-      commits.set(table, { time, secondsAgo });
-    },
+    commit: (table: string, time: string, secondsAgo: number) =>
+      commits.set(table, { time, secondsAgo }),
     /** Runs. @returns the fingerprints that the server computed, and the outcome */
     async run(dir: string) {
       statements.length = 0;

@@ -2,53 +2,16 @@
  * The generator writes `search.json` without MiniSearch, but others load it with MiniSearch. So it
  * must equal what MiniSearch itself would write.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import MiniSearch, { type SearchResult } from 'minisearch';
 import { expect, test } from 'vitest';
-import type { Row } from '../../database/database.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
-import { MINISEARCH_OPTIONS } from '../../format/index/minisearch-options.ts';
-import { makeCollator } from '../../generator/order/title-order.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSnapshots } from '../catalogue/snapshots.ts';
-
-interface Document {
-  readonly id: number;
-  readonly path: string;
-  readonly platform: string;
-  readonly title: string;
-}
-
-/** The games in the packs of a generation, sorted into title order by the collator. */
-function documentsOf(generation: string): Document[] {
-  const collator = makeCollator();
-  return readdirSync(path.join(generation, 'games'))
-    .flatMap((name) => JSON.parse(readFileSync(path.join(generation, 'games', name), 'utf8')))
-    .map(({ id, slug, title, platform }) => ({
-      id,
-      path: `${platform.slug}/${slug}`,
-      platform: platform.slug as string,
-      title,
-    }))
-    .sort(
-      (a, b) =>
-        collator.compare(a.title, b.title) ||
-        (a.platform < b.platform ? -1 : a.platform > b.platform ? 1 : a.id - b.id),
-    );
-}
-
-function catalogueOf(titles: readonly string[]): Catalogue {
-  return {
-    platforms: [[1, 'one', 'One']],
-    games: titles.map((title, i) => [i + 1, 1, `g${i}`, title, ...Array(5).fill(null)]),
-    // A first generation without covers would be refused.
-    covers: titles.slice(0, 1).map((): Row => [1, 1, null, null, 'approved', null]),
-    coverFiles: [],
-    accounts: [],
-  };
-}
+import { MINISEARCH_OPTIONS_HASH } from '../../../format/index/minisearch-hash.ts';
+import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
+import { titledCatalogue } from '../../catalogue/plain.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { gamesInOrder } from './games-in-order.ts';
 
 const DIFFICULT_TITLES = [
   ...['!!!', '…', 'go go go GO gó', `${'na '.repeat(160)}batman`, '__proto__ constructor toString'],
@@ -67,16 +30,18 @@ function byId(results: readonly SearchResult[]): Map<string, number> {
 
 test.each([
   ['the sample catalogue', sampleCatalogue()],
-  ['difficult titles', catalogueOf(DIFFICULT_TITLES)],
-  ['no games', catalogueOf([])],
+  ['difficult titles', titledCatalogue(DIFFICULT_TITLES.map((title, i) => [`g${i}`, title]))],
+  ['no games', titledCatalogue([])],
 ])(
   'search.json of %s equals what MiniSearch writes, and gives the same results',
   async (_, catalogue) => {
     const generation = path.join(await makeSnapshots(catalogue), 'current');
     const text = readFileSync(path.join(generation, 'search.json'), 'utf8');
-    const documents = documentsOf(generation);
+    const documents = gamesInOrder(generation).map(({ slug, ...game }) => {
+      return { ...game, path: `${game.platform}/${slug}` };
+    });
     // After addAll in title order.
-    const built = new MiniSearch<Document>(MINISEARCH_OPTIONS);
+    const built = new MiniSearch(MINISEARCH_OPTIONS);
     built.addAll(documents);
     const written = JSON.parse(text);
     const expected = JSON.parse(JSON.stringify(built));
@@ -84,7 +49,7 @@ test.each([
     expected.index.sort(byTerm);
     expect(written).toEqual(expected);
 
-    const loaded = MiniSearch.loadJSON<Document>(text, MINISEARCH_OPTIONS);
+    const loaded = MiniSearch.loadJSON(text, MINISEARCH_OPTIONS);
     expect(loaded.documentCount).toBe(documents.length);
     const queries = documents.slice(0, 40).map(({ title }) => title);
     for (const query of [...queries, 'dragon', 'go', 'ドラゴン', 'constructor']) {
