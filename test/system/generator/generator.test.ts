@@ -204,11 +204,7 @@ describe('a run', () => {
     ['a damaged pack', 'games/p2.json', () => 'damaged'],
     ['an empty manifest', 'manifest.json', () => ''],
     ['a truncated manifest', 'manifest.json', (text) => text.slice(0, -20)],
-    [
-      'a manifest with other counts',
-      'manifest.json',
-      (text) => text.replace('"games": 3', '"games": 9'),
-    ],
+    ['other counts', 'manifest.json', (text) => text.replace('"games": 3', '"games": 9')],
     [
       'a manifest of another version',
       'manifest.json',
