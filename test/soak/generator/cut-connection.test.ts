@@ -115,30 +115,9 @@ test(`a run whose connection is cut publishes all or nothing, ends and gives the
   );
 });
 
+const TIMES = rounds(1, 12);
 /** How long a text of each game is, so that all are more than servers and sockets buffer. */
 const LONG = 8_000;
-
-/** The session of the run: the other session of this database, preferably one with a query. */
-async function findSession(other: Database): Promise<number> {
-  const [[id] = []] = await other.rows(
-    `SELECT id FROM information_schema.processlist
-     WHERE db = DATABASE() AND id <> CONNECTION_ID() ORDER BY command = 'Query' DESC LIMIT 1`,
-  );
-  return Number(id);
-}
-
-const TIMES = rounds(1, 12);
-const backup = (table: string) => `whole_${table}`;
-const DDL = [
-  'ALTER TABLE % ADD COLUMN extra INT NULL',
-  'ALTER TABLE % ADD COLUMN extra INT NULL FIRST, ALGORITHM = COPY',
-  'ALTER TABLE % FORCE',
-  'ALTER TABLE % CHANGE COLUMN id identity BIGINT UNSIGNED',
-  'ALTER TABLE % ENGINE = Aria',
-  'TRUNCATE TABLE %',
-  'DROP TABLE %',
-] as const;
-
 /** What is most of a database, and which share of the bytes passes before the server is meddled with. */
 const LONG_READS = [
   // The server still has more to send than fits into any buffer.
@@ -154,78 +133,90 @@ const LONG_READS = [
     ],
   ],
 ] as const;
+const DDL = [
+  ...['ALTER TABLE % ADD COLUMN extra INT NULL', 'ALTER TABLE % FORCE', 'TRUNCATE TABLE %'],
+  'ALTER TABLE % ADD COLUMN extra INT NULL FIRST, ALGORITHM = COPY',
+  'ALTER TABLE % CHANGE COLUMN id identity BIGINT UNSIGNED',
+  ...['ALTER TABLE % ENGINE = Aria', 'DROP TABLE %'],
+];
 
 describe.each(LONG_READS)(
   'a run publishes all or nothing and ends, if during its read of %s',
   (read, [least, range], changes) => {
     let source: Source;
     let other: Database;
-    const pickMidRead = (random: Random) =>
-      Math.floor(source.bytes * (least + range * random.next()));
-
     beforeAll(async () => {
       source = await makeSource(2_000, ...changes);
       other = await openDatabase(source.url);
       return () => other.close();
     });
 
+    /** Runs so many times, and meddles in the middle of the read. At least one run must fail. */
+    async function meddle(
+      what: string,
+      times: number,
+      once: (proxy: TcpProxy, random: Random, run: number) => Promise<void>,
+      after?: () => Promise<void>,
+    ) {
+      const random = makeRandom(what.length);
+      const figures = { failed: 0, whole: 0 };
+      const faults = new Set<string>();
+      for (let run = 0; run < times; run++) {
+        const byte = Math.floor(source.bytes * (least + range * random.next()));
+        const { ended, fault } = await runWith(source, byte, (proxy) => once(proxy, random, run));
+        expect(ended.stderr).toContain('reading platforms: ');
+        figures[ended.code === 0 ? 'whole' : 'failed']++;
+        if (fault !== '') faults.add(fault.replace(/^query of \S+ on \S+: /, ''));
+        await after?.();
+      }
+      expect(figures.failed).toBeGreaterThan(0);
+      printFigure(
+        `${GUARANTEE} (${what}, ${read})`,
+        `${times} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs. Messages: ${[...faults].join(' | ')}`,
+      );
+    }
+
     test.each(['KILL CONNECTION', 'KILL QUERY'])(
       `%s ends its query or connection (${TIMES} times)`,
-      async (kill) => {
-        const random = makeRandom(kill.length);
-        const figures = { failed: 0, whole: 0 };
-        for (let run = 0; run < TIMES; run++) {
-          const { ended } = await runWith(source, pickMidRead(random), async (proxy) => {
-            await other.run(`${kill} ${await findSession(other)}`);
-            proxy.resume();
-          });
-          expect(ended.stderr).toContain('reading platforms: ');
-          if (ended.code === 0) figures.whole++;
-          else figures.failed++;
-        }
-        expect(figures.failed).toBeGreaterThan(0);
-        printFigure(
-          `${GUARANTEE} (${kill}, ${read})`,
-          `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs`,
-        );
-      },
+      (kill) =>
+        meddle(kill, TIMES, async (proxy) => {
+          // The session of the run: the other one of this database, preferably one with a query.
+          const [[id] = []] = await other.rows(
+            `SELECT id FROM information_schema.processlist
+           WHERE db = DATABASE() AND id <> CONNECTION_ID() ORDER BY command = 'Query' DESC LIMIT 1`,
+          );
+          await other.run(`${kill} ${id}`);
+          proxy.resume();
+        }),
     );
 
-    test.runIf(read === 'games')(
-      `a table is altered, truncated or dropped (${TIMES * 2} times)`,
-      async () => {
-        for (const table of TABLES) {
-          await other.run(`CREATE TABLE ${backup(table)} LIKE ${table}`);
-          await other.run(`INSERT INTO ${backup(table)} SELECT * FROM ${table}`);
-        }
-        const random = makeRandom(5);
-        const figures = { failed: 0, whole: 0 };
-        const faults = new Set<string>();
-        for (let run = 0; run < TIMES * 2; run++) {
-          // Of a table that is read after the games, the run does not yet have a lock.
-          const table = run % 2 === 0 ? 'cover_files' : random.pick(TABLES);
-          const ddl = random.pick(DDL).replace('%', table);
-          let altered: Promise<unknown> = Promise.resolve();
-          const { ended, fault } = await runWith(source, pickMidRead(random), async (proxy) => {
-            // The statement may have to wait for the run.
-            altered = other.run(ddl).catch((error: Error) => error);
-            await Promise.race([altered, pause(100)]);
-            proxy.resume();
-          });
+    if (read !== 'games') return;
+    test(`a table is altered, truncated or dropped (${TIMES * 2} times)`, async () => {
+      const copy = async (from: string, to: string) => {
+        await other.run(`DROP TABLE IF EXISTS ${to}`);
+        await other.run(`CREATE TABLE ${to} LIKE ${from}`);
+        await other.run(`INSERT INTO ${to} SELECT * FROM ${from}`);
+      };
+      for (const table of TABLES) await copy(table, `whole_${table}`);
+      let [table, ddl] = ['', ''];
+      let altered: Promise<unknown> = Promise.resolve();
+      await meddle(
+        'ALTER, TRUNCATE and DROP TABLE',
+        TIMES * 2,
+        async (proxy, random, run) => {
+          // The first is of a table that is read after the games: the run has no lock on it yet, and fails.
+          table = run === 0 ? 'cover_files' : random.pick(TABLES);
+          ddl = (run === 0 ? 'DROP TABLE %' : random.pick(DDL)).replace('%', table);
+          // The statement may have to wait for the run.
+          altered = other.run(ddl).catch((error: Error) => error);
+          await Promise.race([altered, pause(100)]);
+          proxy.resume();
+        },
+        async () => {
           expect(await altered, ddl).not.toBeInstanceOf(Error);
-          if (ended.code === 0) figures.whole++;
-          else figures.failed++;
-          if (fault !== '') faults.add(fault.replace(/^query of \S+ on \S+: /, ''));
-          await other.run(`DROP TABLE IF EXISTS ${table}`);
-          await other.run(`CREATE TABLE ${table} LIKE ${backup(table)}`);
-          await other.run(`INSERT INTO ${table} SELECT * FROM ${backup(table)}`);
-        }
-        expect(figures.failed).toBeGreaterThan(0);
-        printFigure(
-          `${GUARANTEE} (ALTER, TRUNCATE and DROP TABLE)`,
-          `${TIMES * 2} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs. Messages: ${[...faults].join(' | ')}`,
-        );
-      },
-    );
+          await copy(`whole_${table}`, table);
+        },
+      );
+    });
   },
 );
