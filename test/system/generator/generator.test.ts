@@ -152,6 +152,11 @@ test('the same rows give byte-identical generations and reports from MariaDB and
   }
 });
 
+const STAGES = [
+  ...['platforms', 'games', 'covers', 'cover_files'].map((table) => `reading ${table}`),
+  ...['writing packs', 'verifying and publishing'],
+];
+
 describe('a run', () => {
   const run = (url: string, dir: string, ...args: string[]) => runGenerator(url, dir, args);
   const jsonOf = async (url: string, dir: string, ...args: string[]) => {
@@ -179,14 +184,7 @@ describe('a run', () => {
         warnings: [],
       },
       seconds: expect.any(Number),
-      stages: {
-        'reading platforms': expect.any(Number),
-        'reading games': expect.any(Number),
-        'reading covers': expect.any(Number),
-        'reading cover_files': expect.any(Number),
-        'writing packs': expect.any(Number),
-        'verifying and publishing': expect.any(Number),
-      },
+      stages: Object.fromEntries(STAGES.map((stage) => [stage, expect.any(Number)])),
       read_all_because: expect.stringContaining('updated_at'),
       peak_memory_mb: expect.any(Number),
     });

@@ -1,23 +1,8 @@
 /** The server computes no fingerprints of a table that has had no commit since the last run. */
 import { expect, test } from 'vitest';
 import type { Database, LastCommit, Reader } from '../../../../database/database.ts';
-import { hadNoCommit } from '../../../../generator/changes/fingerprints.ts';
 import { makeTimed, run } from '../../../generator/reuse/runs.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
-
-const complete = (time: string) => ({ games: { time, isComplete: true } });
-
-test.each([
-  ['has another time', false, { games: { time: '10:00:00', isComplete: false } }, '10:00:01'],
-  ['has another time, whether or not it was complete', false, complete('10:00:00'), '10:00:01'],
-  ['was complete and has the same time', true, complete('10:00:00'), '10:00:00'],
-  ['was recent', false, { games: { time: '10:00:00', isComplete: false } }, '10:00:00'],
-  ['was not known before', false, {}, '10:00:00'],
-  ['is not known any more', false, complete('10:00:00'), undefined],
-] as const)('a last commit that %s: no commit since is %s', (_, expected, before, time) => {
-  const now = time === undefined ? {} : { games: { time, isComplete: true } };
-  expect(hadNoCommit('games', before, now)).toBe(expected);
-});
 
 /** The database, with last commits of the test; records the statements for fingerprints. */
 function watched(database: Database) {
