@@ -13,6 +13,7 @@ import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { change } from '../../support/databases.ts';
 import { generate } from '../../support/product.ts';
 import {
+  expectNoDebris,
   newSnapshots,
   published,
   reportOf,
@@ -122,6 +123,7 @@ test('a refused run lists ids, values and reasons, safe to print, the first 100 
     const dir = newSnapshots();
     const { code, stdout, stderr } = await run(url, dir, ...args);
     expect([code, currentId(dir)]).toEqual([3, undefined]);
+    expectNoDebris(dir);
     const file = path.join(dir, 'report.json');
     expect(stderr).toContain(`The rows are listed in ${file}.`);
     expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -41,7 +41,7 @@ const DAMAGED = 'earlier-run is damaged';
 const OTHER = 'the last run read another database, or a table or view was altered';
 const A_DAY = 'the last full run was not within 24 hours';
 
-test.each<[string, string, (dir: string, database: Database) => unknown, Partial<RunOptions>?]>([
+test.each<[string, unknown, (dir: string, database: Database) => unknown, Partial<RunOptions>?]>([
   ['nothing is left of it', 'nothing is known of the last run', (dir) => rmSync(fileIn(dir))],
   ['what it left is truncated', DAMAGED, (dir) => truncateSync(fileIn(dir), 1_000)],
   ['one bit of it is wrong', DAMAGED, (dir) => flipBit(fileIn(dir))],
@@ -82,13 +82,13 @@ test.each<[string, string, (dir: string, database: Database) => unknown, Partial
   ],
   [
     'a platform has changed',
-    'the platforms have changed',
+    expect.stringContaining('the platforms have changed'),
     (_, { run }) =>
       run("UPDATE platforms SET name = 'Renamed' WHERE name = (SELECT MIN(name) FROM platforms)"),
   ],
   [
     'packs of the current generation are damaged',
-    'of the current generation was touched',
+    expect.stringMatching(/of the current generation was touched$/),
     (dir) => {
       for (const file of globSync('current/{games,covers}/*.json', { cwd: dir }))
         flipBit(path.join(dir, file));
@@ -105,7 +105,7 @@ test.each<[string, string, (dir: string, database: Database) => unknown, Partial
   const { readAllBecause, id } = await run(database, dir, changes);
   const full = await run(database, newSnapshots(), changes);
   expect(id?.slice(-12)).toBe(full.id?.slice(-12));
-  expect(readAllBecause).toContain(reason);
+  expect(readAllBecause).toEqual(reason);
   await database.close();
 });
 
