@@ -1,8 +1,8 @@
 /** What a report counts and lists, when it refuses a run, and how it shows values. */
 import { expect, test } from 'vitest';
 import type { Manifest, ManifestContent } from '../../format/manifest.ts';
+import { RowFault } from '../../generator/read/row-checks.ts';
 import { MOST_LISTED, makeReport, summaryOf, type Table } from '../../generator/report/report.ts';
-import { RowFault } from '../../generator/report/row-fault.ts';
 import { printableJson, shownValue } from '../../generator/report/shown-value.ts';
 import { findMissingCovers, findShrinkage } from '../../store/publish.ts';
 import { makeRandom } from '../catalogue/random.ts';

@@ -1,7 +1,7 @@
 /** Columns of ascending ids, and the search for the row of an id. */
 import { expect, test } from 'vitest';
 import type { Id } from '../../../format/index/ids.ts';
-import { findId } from '../../../generator/read/ids.ts';
+import { findId } from '../../../generator/read/catalogue.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 
 const random = makeRandom(7);
