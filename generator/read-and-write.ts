@@ -217,10 +217,15 @@ function setRows(report: Report, fingerprints: AllFingerprints): void {
 /** The shifts of the blocks of this run and the next ones, and how many games there are. */
 async function chooseShifts(reader: Reader) {
   const read = async (table: string) => {
-    const [[rows = 0, last = null] = []] = await reader.rows(
-      `SELECT COUNT(*), MAX(id) FROM ${table}`,
-    );
-    return { rows: Number(rows), shift: chooseShift(Number(rows), readId(last) ?? [0, 0]) };
+    const [[count = 0] = []] = await reader.rows(`SELECT COUNT(*) FROM ${table}`);
+    const rows = Number(count);
+    const idAt = async (share: number): Promise<Id> => {
+      const [[id = null] = []] = await reader.rows(
+        `SELECT id FROM ${table} ORDER BY id LIMIT 1 OFFSET ${Math.floor(rows * share)}`,
+      );
+      return readId(id) ?? [0, 0];
+    };
+    return { rows, shift: chooseShift(rows, await idAt(0.25), await idAt(0.75)) };
   };
   const [games, covers] = [await read('games'), await read('covers')];
   return { shifts: { game: games.shift, cover: covers.shift }, games: games.rows };

@@ -50,11 +50,15 @@ export type AllFingerprints = Readonly<Record<Group, Fingerprints>>;
 const ROWS_PER_BLOCK = 16;
 const MOST_BLOCKS = 25_000;
 
-/** The shift at which blocks have about as many rows as they should, if the ids are evenly spread. */
-export function chooseShift(rows: number, [high, low]: Id): number {
-  const ids = high * 2 ** 32 + low + 1;
+/**
+ * The shift at which most blocks have about as many rows as they should.
+ * @param low the id that a quarter of the rows is below, and `high` one that a quarter is above: a few ids far
+ * from the others must not make blocks larger
+ */
+export function chooseShift(rows: number, low: Id, high: Id): number {
+  const ids = (high[0] - low[0]) * 2 ** 32 + high[1] - low[1] + 1;
   const perBlock = Math.max(ROWS_PER_BLOCK, rows / MOST_BLOCKS);
-  return Math.min(60, Math.max(0, Math.ceil(Math.log2((ids / Math.max(1, rows)) * perBlock))));
+  return Math.min(60, Math.max(0, Math.ceil(Math.log2((ids / Math.max(1, rows / 2)) * perBlock))));
 }
 
 /** The number of the block of an id. */
