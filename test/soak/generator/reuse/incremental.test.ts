@@ -24,3 +24,13 @@ describe.each(KINDS)('on %s', (kind) => {
     },
   );
 });
+
+test.each([
+  ['the ids of parents are texts', ['covers', 'game_id'], ['cover_files', 'cover_id']],
+  ['the ids of rows are texts', ['covers', 'id'], ['cover_files', 'id']],
+] as const)('equals a full run if %s', async (_, ...columns) => {
+  const alter = columns.map(
+    ([table, column]) => `ALTER TABLE ${table} MODIFY ${column} VARCHAR(20) NOT NULL`,
+  );
+  await compareRuns('mysql', { seed: 1, batches: BATCHES, games: 60, alter });
+});
