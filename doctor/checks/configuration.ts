@@ -6,13 +6,13 @@ import { type Stats, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { checkCron } from '../../generator/cli/cron.ts';
-import { findLocalAddresses } from '../../generator/report/warnings.ts';
 import { MAIL_CHECKS } from '../../keys/mail/mailer.ts';
 import {
   type Checks,
   ConfigurationError,
   inspectEnvironment,
 } from '../../program/environment/environment.ts';
+import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
 import { openKeysStore } from '../../store/keys/open-keys-store.ts';
 import { checkPushAddress } from '../../store/push/configured-push.ts';
@@ -126,7 +126,7 @@ function checkAddresses(scene: Scene, { warn }: Findings): void {
       value === undefined ? [] : [[name, value]],
     ),
   );
-  for (const { reason } of findLocalAddresses(addresses, (name) => isSet(scene, name))) {
+  for (const reason of findLocalAddresses(addresses, (name) => isSet(scene, name))) {
     warn(`${reason}.`, 'Set it to the public address.');
   }
   for (const [name, value] of Object.entries(scene.variables)) {

@@ -7,6 +7,7 @@ import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
+import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { reportFailure } from '../../program/failure.ts';
 import type { Invocation } from '../../program/invocation.ts';
 import { makeProgress, type Progress } from '../../program/progress.ts';
@@ -20,7 +21,6 @@ import { generate, RefusedError, type RunResult } from '../generate.ts';
 import { exportKeys, KeysLostError } from '../keys/export-keys.ts';
 import { warningText } from '../report/report.ts';
 import { printableJson } from '../report/shown-value.ts';
-import { findLocalAddresses } from '../report/warnings.ts';
 
 const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]
 
@@ -90,7 +90,7 @@ async function publish(
         settings: { site_url: SITE_URL, site_language: SITE_LANGUAGE, files_url: FILES_URL },
         warnings: findLocalAddresses({ SITE_URL, FILES_URL, PUBLIC_URL }, (name) =>
           Boolean(variables[name]?.trim()),
-        ),
+        ).map((reason) => ({ table: null, reason, count: 1, rows: [] })),
         isFull: values.full ?? false,
         isDryRun: values['dry-run'] ?? false,
         isForced: values.force ?? false,

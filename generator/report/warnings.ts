@@ -2,7 +2,6 @@
  * Looks for probable mistakes in what is published. The rules would rather miss a mistake than warn about
  * a correct catalogue, since nobody reads a warning that is always there.
  */
-import { isIPv4 } from 'node:net';
 import type { HiddenViews } from '../../database/hidden-views.ts';
 import { compareIds, type Id, splitId } from '../../format/index/ids.ts';
 import { entriesAt, type Postings, textAt, textCount } from '../../format/index/search-index.ts';
@@ -87,34 +86,6 @@ export function findFutureApprovals(
 
 export function isInFuture(time: number, now: number): boolean {
   return time > now + CLOCK_TOLERANCE_SECONDS;
-}
-
-const LOCAL_NAME = /(?:^|\.)localhost(?:\.localdomain)?\.?$/;
-const LOCAL_IPV6 = /^\[::(?:1|ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4})?\]$/;
-
-/** Whether the host of an address is, for every client, its own machine. */
-function isLocal(address: string): boolean {
-  const { hostname } = new URL(address);
-  if (isIPv4(hostname)) return hostname.startsWith('127.') || hostname === '0.0.0.0';
-  return LOCAL_NAME.test(hostname) || LOCAL_IPV6.test(hostname);
-}
-
-/**
- * Finds addresses in the configuration that other machines cannot reach.
- * @param addresses the address in each variable, by the variable's name
- * @param isSet tells whether a variable is set
- */
-export function findLocalAddresses(
-  addresses: Readonly<Record<string, string>>,
-  isSet: (name: string) => boolean,
-): Warning[] {
-  return Object.entries(addresses)
-    .filter(([, address]) => isLocal(address))
-    .map(([name, address]) => {
-      const where = isSet(name) ? `is ${address}` : `is not set and therefore ${address}`;
-      const reason = `${name} ${where}, which only this machine can reach`;
-      return { table: null, reason, count: 1, rows: [] };
-    });
 }
 
 /** Says why each run reads all rows, although `updated_at` would show which of them have changed. */

@@ -1,6 +1,6 @@
 /** When GENERATE_CRON should have started a run. */
 import { expect, test } from 'vitest';
-import { lastRunDue } from '../../../generator/cli/cron.ts';
+import { lastRunDue } from '../../../doctor/checks/publishing.ts';
 
 test.each([
   ['*/15 * * * *', '2026-03-02T11:50:00Z', '2026-03-02T12:07:30Z', '2026-03-02T12:00:00.000Z'],
