@@ -186,24 +186,16 @@ async function runOnce(
   let worker: RunWorker | undefined;
   try {
     const report = makeReport();
-    const startShared = () => {
-      worker = startWorker();
-      return worker;
-    };
-    const isTimed = keyOf !== undefined && !run.isDryRun;
     const checks = makeChecks(earlier);
-    const readFile = checks.known.read;
-    const options = {
-      ...run,
-      report,
-      progress,
-      dir,
-      earlier,
-      isTimed,
-      readFile,
-      startWorker: startShared,
-    };
-    const { written, rows } = await readAndWrite(database, options);
+    const { written, rows } = await readAndWrite(database, {
+      ...{ ...run, report, progress, dir, earlier },
+      isTimed: keyOf !== undefined && !run.isDryRun,
+      readFile: checks.known.read,
+      startWorker() {
+        worker = startWorker();
+        return worker;
+      },
+    });
     report.addWarnings(run.warnings);
     const content = written && {
       latest_cover_at: written.latest_cover_at,

@@ -42,7 +42,7 @@ import { findFutureApprovals } from './report/warnings.ts';
 import type { RunWorker } from './worker.ts';
 import { findRecent, isKeptCover, type RecentCovers } from './write/lists.ts';
 import type { Titles } from './write/packs.ts';
-import { makeGenerationWriter, type Written } from './write/write-generation.ts';
+import { both, makeGenerationWriter, type Written } from './write/write-generation.ts';
 
 export interface ReadOptions extends Optional {
   readonly settings: Settings;
@@ -166,10 +166,10 @@ async function readAndWriteRows(
       await writer.coversRead(games, covers, titles);
     }
     // The server computes the fingerprints while this program writes.
-    const [{ warnings, ...written }, fingerprints] = await Promise.all([
+    const [fingerprints = changes?.fingerprints, { warnings, ...written }] = await both(
+      changes === undefined && isTimed ? readAllFingerprints(reader, shifts, now) : undefined,
       writer.finish(files, recent.covers),
-      changes?.fingerprints ?? (isTimed ? readAllFingerprints(reader, shifts, now) : undefined),
-    ]);
+    );
     report.addWarnings([...warnings, ...future]);
     return { written, warnings, shifts, fingerprints, recent };
   } finally {

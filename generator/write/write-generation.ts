@@ -117,7 +117,7 @@ export async function writeGames(source: WriteSource) {
 }
 
 /** Waits until both promises have settled. @returns both results @throws the error of one that failed */
-async function both<A, B>(one: Promise<A> | undefined, other: Promise<B>) {
+export async function both<A, B>(one: Promise<A> | undefined, other: Promise<B>) {
   await Promise.allSettled([one, other]);
   return Promise.all([one, other]);
 }
