@@ -56,7 +56,8 @@ const MOST_BLOCKS = 25_000;
  * from the others must not make blocks larger
  */
 export function chooseShift(rows: number, low: Id, high: Id): number {
-  const ids = (high[0] - low[0]) * 2 ** 32 + high[1] - low[1] + 1;
+  // Ids that are texts may be in another order.
+  const ids = Math.max(1, (high[0] - low[0]) * 2 ** 32 + high[1] - low[1] + 1);
   const perBlock = Math.max(ROWS_PER_BLOCK, rows / MOST_BLOCKS);
   return Math.min(60, Math.max(0, Math.ceil(Math.log2((ids / Math.max(1, rows / 2)) * perBlock))));
 }

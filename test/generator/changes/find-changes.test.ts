@@ -46,6 +46,7 @@ test('blocks have about 16 rows, and more if there would be too many blocks', ()
   expect(chooseShift(1000, [0, 16_000], [0, 47_999])).toBe(10);
   expect(chooseShift(1_000_000, [0, 250_000], [0, 749_999])).toBe(6);
   expect(chooseShift(0, [0, 0], [0, 0])).toBe(4);
+  expect(chooseShift(1000, [0, 749], [0, 250])).toBe(0);
 });
 
 // For these ids and times, the sum of CRC32(id || ' ' || updated_at) is the same before and after.
