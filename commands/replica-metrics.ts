@@ -3,7 +3,7 @@
  * transferred.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Followed } from '../store/replica/follow-snapshot.ts';
+import type { Followed } from '../depot/replica/follow-snapshot.ts';
 
 /** @returns a function that counts a check of the store that has succeeded, and how long it took */
 export function addReplicaMetrics(

@@ -1,6 +1,7 @@
 /** Shows the progress of a pull on a terminal. */
+
+import { megabytes, type PullReport } from '../depot/pull/pull.ts';
 import type { Progress } from '../program/progress.ts';
-import { megabytes, type PullReport } from '../store/pull/pull.ts';
 
 export function reportProgress({ advance, step, warn }: Progress): PullReport {
   return {

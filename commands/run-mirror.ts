@@ -2,7 +2,14 @@
  * `cover-catalogue mirror`: makes a snapshots folder a mirror of another installation, through its API.
  * Progress goes to stderr, the result to stdout.
  */
+
+import { openApiSource } from '../depot/pull/api-source.ts';
+import { endingOf, megabytes, type PullResult, pull } from '../depot/pull/pull.ts';
+import { type Clock, systemClock } from '../depot/transfer/clock.ts';
 import { isWellFormedKey } from '../format/api-key.ts';
+import { LockedError } from '../generations/lock.ts';
+import { addStateToErrors } from '../generations/pause-publishing.ts';
+import { saveStatus } from '../generations/run-status.ts';
 import { readArguments } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { parseWebAddress } from '../program/environment/values.ts';
@@ -11,12 +18,6 @@ import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { checkWritableFolder } from '../program/folders.ts';
 import type { Invocation } from '../program/invocation.ts';
 import { makeProgress, type Progress } from '../program/progress.ts';
-import { LockedError } from '../store/lock.ts';
-import { addStateToErrors } from '../store/pause-publishing.ts';
-import { openApiSource } from '../store/pull/api-source.ts';
-import { endingOf, megabytes, type PullResult, pull } from '../store/pull/pull.ts';
-import { saveStatus } from '../store/run-status.ts';
-import { type Clock, systemClock } from '../store/transfer/clock.ts';
 import { readNumber } from './read-number.ts';
 import { reportProgress } from './report-progress.ts';
 

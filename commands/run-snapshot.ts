@@ -5,21 +5,21 @@
  */
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
 import { findOtherCollation, type Manifest } from '../format/manifest.ts';
+import { groupChanges } from '../generations/changes/group-changes.ts';
+import { verifyDifferences } from '../generations/changes/verify-differences.ts';
+import { currentId, generationDir, requireGeneration } from '../generations/generations.ts';
+import { readHold, removeHold, whyHeld } from '../generations/hold.ts';
+import { asLines, readList } from '../generations/list-generations.ts';
+import { addStateToErrors, holdCurrent, rollbackAndHold } from '../generations/pause-publishing.ts';
+import { KEPT_GENERATIONS, prune } from '../generations/prune.ts';
+import { rollbackTo } from '../generations/rollback.ts';
+import { checkOneByOne, verifyAndOpen } from '../generations/verify.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import type { Invocation } from '../program/invocation.ts';
 import type { Printable } from '../program/progress.ts';
 import { readVerb, type VerbArguments, type VerbSyntax } from '../program/verbs.ts';
-import { groupChanges } from '../store/changes/group-changes.ts';
-import { verifyDifferences } from '../store/changes/verify-differences.ts';
-import { currentId, generationDir, requireGeneration } from '../store/generations/generations.ts';
-import { checkOneByOne, verifyAndOpen } from '../store/generations/verify.ts';
-import { readHold, removeHold, whyHeld } from '../store/hold.ts';
-import { asLines, readList } from '../store/list-generations.ts';
-import { addStateToErrors, holdCurrent, rollbackAndHold } from '../store/pause-publishing.ts';
-import { KEPT_GENERATIONS, prune } from '../store/prune.ts';
-import { rollbackTo } from '../store/rollback.ts';
 import { KEYGEN_SYNTAX, PUSH_SYNTAX, runKeygen, runPush } from './push.ts';
 
 interface Verb extends VerbSyntax {

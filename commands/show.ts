@@ -3,12 +3,12 @@
  * own code to check the generation, to match the path and its parameters, and to find the record.
  */
 import { closeSync } from 'node:fs';
+import { generationDir } from '../generations/generations.ts';
 import { makeMatchRoute } from '../proxy/api/routes/match-route.ts';
 import { makeChangeStore } from '../proxy/changes/change-store.ts';
 import { splitTarget } from '../proxy/http/message/target.ts';
 import { makeGeneration } from '../proxy/snapshot/generation.ts';
 import { openFiles } from '../proxy/snapshot/open-files.ts';
-import { generationDir } from '../store/generations/generations.ts';
 
 /**
  * @param id of a generation

@@ -17,18 +17,14 @@ import {
   type ManifestFile,
   type Settings,
 } from '../format/manifest.ts';
-import type { ErrorWithExitCode } from '../program/failure.ts';
-import { getOrAdd } from '../program/get-or-add.ts';
-import type { Progress } from '../program/progress.ts';
-import { coversOnlyIn } from '../store/changes/compare-generations.ts';
-import { checkFile, isIntact, readChecked } from '../store/files/checked-files.ts';
-import { isSameFile } from '../store/files/known-files.ts';
-import { checkPack } from '../store/generations/check-packs.ts';
-import { generationDir } from '../store/generations/generations.ts';
-import { openIndex, openIndexOf } from '../store/generations/open-index.ts';
-import type { PackChecker } from '../store/generations/verify.ts';
-import { HeldError, whyHeld } from '../store/hold.ts';
-import { withLock } from '../store/lock.ts';
+import { coversOnlyIn } from '../generations/changes/compare-generations.ts';
+import { checkPack } from '../generations/check-packs.ts';
+import { checkFile, isIntact, readChecked } from '../generations/files/checked-files.ts';
+import { isSameFile } from '../generations/files/known-files.ts';
+import { generationDir } from '../generations/generations.ts';
+import { HeldError, whyHeld } from '../generations/hold.ts';
+import { withLock } from '../generations/lock.ts';
+import { openIndex, openIndexOf } from '../generations/open-index.ts';
 import {
   findMissingCovers,
   findShrinkage,
@@ -37,8 +33,12 @@ import {
   type PublishSteps,
   publish,
   readPrevious,
-} from '../store/publish.ts';
-import { beginGeneration } from '../store/unfinished-generation.ts';
+} from '../generations/publish.ts';
+import { beginGeneration } from '../generations/unfinished-generation.ts';
+import type { PackChecker } from '../generations/verify.ts';
+import type { ErrorWithExitCode } from '../program/failure.ts';
+import { getOrAdd } from '../program/get-or-add.ts';
+import type { Progress } from '../program/progress.ts';
 import {
   type EarlierRun,
   findEarlierRun,

@@ -5,6 +5,10 @@
 import { type Stats, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { openKeysStore } from '../../depot/keys/open-keys-store.ts';
+import { checkPushAddress } from '../../depot/push/configured-push.ts';
+import { PUSH_CHECKS } from '../../depot/push/push-variables.ts';
+import { checkReplicaName } from '../../depot/replica/replica-name.ts';
 import { checkCron } from '../../generator/cli/cron.ts';
 import { MAIL_CHECKS } from '../../keys/mail/mailer.ts';
 import {
@@ -14,10 +18,6 @@ import {
 } from '../../program/environment/environment.ts';
 import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
-import { openKeysStore } from '../../store/keys/open-keys-store.ts';
-import { checkPushAddress } from '../../store/push/configured-push.ts';
-import { PUSH_CHECKS } from '../../store/push/push-variables.ts';
-import { checkReplicaName } from '../../store/replica/replica-name.ts';
 import type { Check, Findings, Program, Scene } from '../findings/check.ts';
 
 const SEE = 'See "Configuration" in OPERATIONS.md.';

@@ -1,8 +1,9 @@
 /** Limits on open files: how many connections they leave to the proxy. */
+
+import { currentId, generationDir } from '../../generations/generations.ts';
+import { readManifest } from '../../generations/manifest-file.ts';
 import { readLimit } from '../../program/connection-limit.ts';
 import { shareOut } from '../../proxy/admin/connection-limit.ts';
-import { currentId, generationDir } from '../../store/generations/generations.ts';
-import { readManifest } from '../../store/generations/manifest-file.ts';
 import { type Check, requireValue, type Scene } from '../findings/check.ts';
 
 /** What a proxy has open besides connections and packs: libraries, pipes, sockets. */

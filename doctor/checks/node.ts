@@ -1,7 +1,7 @@
 /** The version of Node, and whether it sorts titles as the current generation was sorted. */
 import { findOtherCollation } from '../../format/manifest.ts';
-import { currentId, generationDir } from '../../store/generations/generations.ts';
-import { readManifest } from '../../store/generations/manifest-file.ts';
+import { currentId, generationDir } from '../../generations/generations.ts';
+import { readManifest } from '../../generations/manifest-file.ts';
 import { type Check, requireValue } from '../findings/check.ts';
 
 export const node: Check = {

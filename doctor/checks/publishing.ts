@@ -1,8 +1,8 @@
 /** How the last run ended, whether publishing is held, and how old the data is. */
 import { createTask } from 'node-cron';
+import { whyHeld } from '../../generations/hold.ts';
+import { readStatus } from '../../generations/run-status.ts';
 import { CRON_TIMEZONE, NO_RUNS } from '../../generator/cli/cron.ts';
-import { whyHeld } from '../../store/hold.ts';
-import { readStatus } from '../../store/run-status.ts';
 import { type Check, requireValue } from '../findings/check.ts';
 
 /** As in the alert CoverCatalogueStale, which fires at one hour: both must agree on what is too old. */

@@ -1,6 +1,6 @@
 /** The running programs: what they report at their admin addresses, if they listen there. */
 
-import { currentId } from '../../store/generations/generations.ts';
+import { currentId } from '../../generations/generations.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
 import { addressOf, ask } from './ask.ts';
 

@@ -2,9 +2,9 @@
 import { existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
-import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
-import { readManifest } from '../../store/generations/manifest-file.ts';
-import { KEPT_GENERATIONS } from '../../store/prune.ts';
+import { currentId, generationDir, idsOnDisk } from '../../generations/generations.ts';
+import { readManifest } from '../../generations/manifest-file.ts';
+import { KEPT_GENERATIONS } from '../../generations/prune.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
 
 /** In bytes and microseconds, measured with catalogues of 150,000 and of a million games. */

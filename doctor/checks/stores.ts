@@ -2,13 +2,13 @@
  * The servers that the installation uses over the network, if they are configured: Redis and remote stores.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readStoredPointer } from '../../depot/push/pushed-pointer.ts';
+import { openRemote } from '../../depot/remote/open-remote.ts';
+import type { RemoteStore } from '../../depot/remote/remote.ts';
 import { KEYS_POINTER } from '../../format/keys-pointer.ts';
+import { currentId } from '../../generations/generations.ts';
 import { messageOf } from '../../program/failure.ts';
 import { loadStoreClient } from '../../proxy/limits/shared/open-shared-limits.ts';
-import { currentId } from '../../store/generations/generations.ts';
-import { readStoredPointer } from '../../store/push/pushed-pointer.ts';
-import { openRemote } from '../../store/remote/open-remote.ts';
-import type { RemoteStore } from '../../store/remote/remote.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
 
 const CONNECT_MS = 2_000;

@@ -11,10 +11,10 @@ import type { HiddenViews } from '../../database/hidden-views.ts';
 import type { TimedTable } from '../../database/schema.ts';
 import { EARLIER_RUN } from '../../format/layout.ts';
 import type { Manifest, ManifestFile, Settings } from '../../format/manifest.ts';
+import { replaceFile } from '../../generations/files/replace-file.ts';
+import { generationDir } from '../../generations/generations.ts';
+import type { Previous } from '../../generations/publish.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { replaceFile } from '../../store/files/replace-file.ts';
-import { generationDir } from '../../store/generations/generations.ts';
-import type { Previous } from '../../store/publish.ts';
 import type { BlockFindings, Warning } from '../report/report.ts';
 import type { RecentCovers } from '../write/lists.ts';
 import type { AllFingerprints, LastCommits, Shifts } from './find-changes.ts';
@@ -172,7 +172,7 @@ function fileState(dir: string, { path: name }: ManifestFile): string | undefine
 
 const ROOT = path.join(import.meta.dirname, '../..');
 /** The folders that affect what a generation contains. */
-const FOLDERS = ['database', 'format', 'generator', 'program', 'store'];
+const FOLDERS = ['database', 'format', 'generations', 'generator', 'program'];
 
 /**
  * Identifies the program, so that a run never relies on one of another version. It is the hash of the

@@ -5,18 +5,18 @@
 import { readFileSync } from 'node:fs';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES } from '../../depot/push/push-variables.ts';
+import { startPush } from '../../depot/push/start-push.ts';
+import { currentId } from '../../generations/generations.ts';
+import { HeldError } from '../../generations/hold.ts';
+import { LockedError } from '../../generations/lock.ts';
+import { saveStatus } from '../../generations/run-status.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { reportFailure } from '../../program/failure.ts';
 import type { Invocation } from '../../program/invocation.ts';
 import { makeProgress, type Progress } from '../../program/progress.ts';
-import { currentId } from '../../store/generations/generations.ts';
-import { HeldError } from '../../store/hold.ts';
-import { LockedError } from '../../store/lock.ts';
-import { PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/push-variables.ts';
-import { startPush } from '../../store/push/start-push.ts';
-import { saveStatus } from '../../store/run-status.ts';
 import { generate, RefusedError, type RunResult } from '../generate.ts';
 import { exportKeys, KeysLostError } from '../keys/export-keys.ts';
 import { warningText } from '../report/report.ts';
@@ -73,7 +73,7 @@ async function publish(
   );
   if (environment.SNAPSHOT_PUSH !== '') {
     // The modules of the stores take 5 MB, which most runs do not need.
-    const { checkPushAddress } = await import('../../store/push/configured-push.ts');
+    const { checkPushAddress } = await import('../../depot/push/configured-push.ts');
     checkPushAddress(environment.SNAPSHOT_PUSH);
   }
   const { SITE_URL, SITE_LANGUAGE, FILES_URL, PUBLIC_URL } = environment;

@@ -8,10 +8,10 @@ import path from 'node:path';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
+import { readStatus } from '../../generations/run-status.ts';
 import { addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { utcNow } from '../../program/utc-now.ts';
-import { readStatus } from '../../store/run-status.ts';
 import type { ReportContent, RunEnd } from '../report/report.ts';
 import { RUN_OUTCOMES, type RunEnding, STATUS_OUTCOMES } from './runs.ts';
 

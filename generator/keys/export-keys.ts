@@ -15,9 +15,9 @@ import {
   parseKeys,
 } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
+import { hasModes, makeSnapshotsFolder, modesIn } from '../../generations/files/file-modes.ts';
+import { replaceFile } from '../../generations/files/replace-file.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-modes.ts';
-import { replaceFile } from '../../store/files/replace-file.ts';
 
 /** The known keys are not in the database. `keys.json` stays as it is. */
 export class KeysLostError extends Error {

@@ -1,8 +1,9 @@
 /** Imports what replicas have sent to the key store about the use of keys. */
+
+import { readUpTo } from '../../depot/remote/content.ts';
+import type { RemoteStore } from '../../depot/remote/remote.ts';
 import { LARGEST_KEY_USAGE } from '../../format/key-usage.ts';
 import { isRemoteUsage, KEYS_PREFIXES } from '../../format/keys-pointer.ts';
-import { readUpTo } from '../../store/remote/content.ts';
-import type { RemoteStore } from '../../store/remote/remote.ts';
 import { makeReportsImport } from './import-key-usage.ts';
 
 /** @returns a function that imports what has changed since its last call */

@@ -12,10 +12,10 @@ import type { Value } from '../../database/database.ts';
 import type { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
+import { replaceFile } from '../../generations/files/replace-file.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
 import type { Progress } from '../../program/progress.ts';
 import { utcNow } from '../../program/utc-now.ts';
-import { replaceFile } from '../../store/files/replace-file.ts';
 import type { RowFault } from '../read/row-checks.ts';
 import { printableJson, shownValue } from './shown-value.ts';
 

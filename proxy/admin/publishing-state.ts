@@ -7,9 +7,9 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { GENERATIONS, HOLD_FILE } from '../../format/layout.ts';
 import type { FollowedPart, ReplicaState } from '../../format/replica-file.ts';
+import { readHoldFile } from '../../generations/read-hold.ts';
+import { readStatus } from '../../generations/run-status.ts';
 import { explainUnreadable } from '../../program/file-access.ts';
-import { readHoldFile } from '../../store/read-hold.ts';
-import { readStatus } from '../../store/run-status.ts';
 
 /** An operator holds publishing. If the hold file cannot be read, `error` says why; all else is null. */
 export interface Held {

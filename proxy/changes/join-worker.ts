@@ -5,8 +5,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Change } from '../../format/difference-file.ts';
 import { RECORD_SEPARATOR } from '../../format/pack.ts';
-import { findPath, type Step } from '../../store/changes/difference-path.ts';
-import { DifferenceError, readDifference, readHead } from '../../store/changes/read-difference.ts';
+import { findPath, type Step } from '../../generations/changes/difference-path.ts';
+import {
+  DifferenceError,
+  readDifference,
+  readHead,
+} from '../../generations/changes/read-difference.ts';
 import { encodeElement, joinDifferences } from './join.ts';
 
 export interface JoinOrder {

@@ -12,8 +12,8 @@ import {
   compareRecords,
   encodeName,
 } from '../../format/difference-file.ts';
-import type { Step } from '../../store/changes/difference-path.ts';
-import { DifferenceError } from '../../store/changes/read-difference.ts';
+import type { Step } from '../../generations/changes/difference-path.ts';
+import { DifferenceError } from '../../generations/changes/read-difference.ts';
 import { mergeSorted } from './merge.ts';
 
 /**

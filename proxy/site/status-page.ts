@@ -3,12 +3,13 @@
  * folder, at most once in a few seconds. It shows no error messages, which may contain the names of
  * machines.
  */
+
+import { readReplicaState } from '../../depot/replica/state-file.ts';
 import type { EndedRun, RunStatus } from '../../format/status-file.ts';
+import { readStatus, runsOf } from '../../generations/run-status.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
 import { shownNumber, timeElement } from '../../pages/shown-values.ts';
-import { readReplicaState } from '../../store/replica/state-file.ts';
-import { readStatus, runsOf } from '../../store/run-status.ts';
 import { readDataTime } from '../admin/publishing-state.ts';
 import type { Generation } from '../snapshot/generation.ts';
 

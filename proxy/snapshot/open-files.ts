@@ -8,9 +8,9 @@ import { checkFilters } from '../../format/index/check-search-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
-import { checkOpenFile, openSized } from '../../store/files/checked-files.ts';
-import { checkId, readManifestFile } from '../../store/generations/manifest-file.ts';
-import { openIndex } from '../../store/generations/open-index.ts';
+import { checkOpenFile, openSized } from '../../generations/files/checked-files.ts';
+import { checkId, readManifestFile } from '../../generations/manifest-file.ts';
+import { openIndex } from '../../generations/open-index.ts';
 import { type PreparedSearch, prepareAgain, prepareSearch } from '../search/prepare-search.ts';
 
 export interface OpenOrder {

@@ -7,8 +7,8 @@
  * generation fails, the old one stays in service.
  */
 import { closeSync } from 'node:fs';
+import { currentId, generationDir } from '../../generations/generations.ts';
 import { explainDenied } from '../../program/file-access.ts';
-import { currentId, generationDir } from '../../store/generations/generations.ts';
 import type { Generation } from './generation.ts';
 import type { OpenedFiles, Replaced } from './open-files.ts';
 import { makeOpeningThread } from './opening-thread.ts';

@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs';
 import { access, constants, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
+import { makeFolder, modesIn } from '../../generations/files/file-modes.ts';
+import { replaceInBackground } from '../../generations/files/replace-file.ts';
 import { explainUnwritable } from '../../program/file-access.ts';
-import { makeFolder, modesIn } from '../../store/files/file-modes.ts';
-import { replaceInBackground } from '../../store/files/replace-file.ts';
 
 /** No file takes this long to write. An older unfinished file was left by a process that was killed. */
 const ABANDONED_MS = 60_000;

@@ -1,5 +1,5 @@
 /** Runs of the generator whose connection to MariaDB goes through a proxy that can cut it. */
-import { currentId } from '../../store/generations/generations.ts';
+import { currentId } from '../../generations/generations.ts';
 import { sharedMariaDb } from '../support/databases.ts';
 import { generate } from '../support/product.ts';
 import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';

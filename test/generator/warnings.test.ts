@@ -3,11 +3,11 @@
  * warning never refuses a run and never changes the generation.
  */
 import { expect, test } from 'vitest';
+import { currentId } from '../../generations/generations.ts';
 import { findFutureApprovals, findGenreWarnings } from '../../generator/report/warnings.ts';
 import { makePostings } from '../../generator/write/indexes.ts';
 import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { getOrAdd } from '../../program/get-or-add.ts';
-import { currentId } from '../../store/generations/generations.ts';
 import { cover, plainCatalogue } from '../catalogue/plain.ts';
 import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate } from '../support/product.ts';

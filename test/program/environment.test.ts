@@ -3,11 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openKeysStore } from '../../depot/keys/open-keys-store.ts';
+import { openRemote } from '../../depot/remote/open-remote.ts';
 import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
 import { shownAddress } from '../../program/environment/values.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
-import { openKeysStore } from '../../store/keys/open-keys-store.ts';
-import { openRemote } from '../../store/remote/open-remote.ts';
 import { makeFolder } from '../support/product.ts';
 
 const NAMES = Object.keys(VARIABLES) as VariableName[];

@@ -19,6 +19,7 @@ import {
   PROXY_FOLDER,
   STATUS_FILE,
 } from '../../format/layout.ts';
+import { currentId } from '../../generations/generations.ts';
 import { runGenerator } from '../../generator/cli/run-generator.ts';
 import { inspectEnvironment } from '../../program/environment/environment.ts';
 import { applyEnvironmentFile } from '../../program/environment/environment-file.ts';
@@ -28,7 +29,6 @@ import {
   readBoundedFile,
   readBoundedFileSync,
 } from '../../program/files/bounded-file.ts';
-import { currentId } from '../../store/generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   makeFolder,

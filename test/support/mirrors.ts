@@ -3,9 +3,9 @@ import { linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'no
 import path from 'node:path';
 import { runMirror as runMirrorCommand } from '../../commands/run-mirror.ts';
 import { openDatabase } from '../../database/open.ts';
+import type { Clock } from '../../depot/transfer/clock.ts';
+import { currentId, generationDir } from '../../generations/generations.ts';
 import type { Invocation } from '../../program/invocation.ts';
-import { currentId, generationDir } from '../../store/generations/generations.ts';
-import type { Clock } from '../../store/transfer/clock.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { QUICK_RETRIES } from './processes.ts';
 import {

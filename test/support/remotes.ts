@@ -2,6 +2,9 @@
 import { hash } from 'node:crypto';
 import { constants as zlib, zstdDecompressSync } from 'node:zlib';
 import { expect } from 'vitest';
+import { readUpTo } from '../../depot/remote/content.ts';
+import type { RemoteStore } from '../../depot/remote/remote.ts';
+import { tryAgain } from '../../depot/transfer/try-again.ts';
 import { type Manifest, parseManifest } from '../../format/manifest.ts';
 import { type Pointer, parsePointer } from '../../format/pointer.ts';
 import {
@@ -14,9 +17,6 @@ import {
   remoteFile,
   remoteManifest,
 } from '../../format/remote-layout.ts';
-import { readUpTo } from '../../store/remote/content.ts';
-import type { RemoteStore } from '../../store/remote/remote.ts';
-import { tryAgain } from '../../store/transfer/try-again.ts';
 
 const LARGEST = 1e9;
 

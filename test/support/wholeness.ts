@@ -7,15 +7,10 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { CHANGES, idOfDifference } from '../../format/layout.ts';
+import { verifyDifferences } from '../../generations/changes/verify-differences.ts';
+import { currentId, generationDir, idsOnDisk, namesIn } from '../../generations/generations.ts';
+import { verifyGeneration } from '../../generations/verify.ts';
 import { runGenerator as runGeneratorCommand } from '../../generator/cli/run-generator.ts';
-import { verifyDifferences } from '../../store/changes/verify-differences.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  namesIn,
-} from '../../store/generations/generations.ts';
-import { verifyGeneration } from '../../store/generations/verify.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { SITE } from '../catalogue/make-sample.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';

@@ -3,11 +3,7 @@ import { cpSync, rmSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { proxy } from '../../../doctor/checks/running.ts';
-import {
-  currentId,
-  generationDir,
-  pointCurrentTo,
-} from '../../../store/generations/generations.ts';
+import { currentId, generationDir, pointCurrentTo } from '../../../generations/generations.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { withOpenFiles } from '../../support/processes.ts';
 import { makeFolder, NEVER, runProgram, startProxy, testKey } from '../../support/product.ts';

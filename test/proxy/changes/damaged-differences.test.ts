@@ -13,7 +13,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Change, LARGEST_DIFFERENCE, parseChange } from '../../../format/difference-file.ts';
 import { CHANGES } from '../../../format/layout.ts';
-import { writeDifference } from '../../../store/changes/write-difference.ts';
+import { writeDifference } from '../../../generations/changes/write-difference.ts';
 import { makeFolder } from '../../support/product.ts';
 import { differenceOf, type History, joinExactly, makeHistory } from './history.ts';
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { PLATFORMS } from '../../../format/layout.ts';
-import { generationDir } from '../../../store/generations/generations.ts';
+import { generationDir } from '../../../generations/generations.ts';
 
 /** The record of each path. */
 export type State = ReadonlyMap<string, string>;

@@ -1,8 +1,8 @@
 /** Generations of a catalogue in which everything changes, and what each of them holds. */
 import path from 'node:path';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
+import { currentId } from '../../../generations/generations.ts';
 import { join } from '../../../proxy/changes/join-worker.ts';
-import { currentId } from '../../../store/generations/generations.ts';
 import { generate, makeFolder } from '../../support/product.ts';
 import { makeChangingCatalogue } from './changing-catalogue.ts';
 import { expectExact, parseElements, readState, type State } from './generation-state.ts';

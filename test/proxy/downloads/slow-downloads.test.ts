@@ -19,17 +19,13 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { MANIFEST, MINISEARCH } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
+import { currentId, generationDir, pointCurrentTo } from '../../../generations/generations.ts';
+import { readManifest } from '../../../generations/manifest-file.ts';
 import { makeDownloadSlots } from '../../../proxy/downloads/download-slots.ts';
 import { gzipPieces, mayCompress } from '../../../proxy/downloads/gzip-pieces.ts';
 import { writePieces } from '../../../proxy/http/message/write-pieces.ts';
 import { identityOf } from '../../../proxy/snapshot/open-files.ts';
 import { FileGoneError, readPieces, type StoredFile } from '../../../proxy/snapshot/stored-file.ts';
-import {
-  currentId,
-  generationDir,
-  pointCurrentTo,
-} from '../../../store/generations/generations.ts';
-import { readManifest } from '../../../store/generations/manifest-file.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import {
   makeFolder,

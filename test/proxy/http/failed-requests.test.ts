@@ -11,12 +11,12 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { CURRENT } from '../../../format/layout.ts';
+import { currentId } from '../../../generations/generations.ts';
 import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
-import { currentId } from '../../../store/generations/generations.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import {

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { STATUS_FILE } from '../../../format/layout.ts';
+import { type Ending, saveStatus } from '../../../generations/run-status.ts';
 import { makeStatusPage } from '../../../proxy/site/status-page.ts';
-import { type Ending, saveStatus } from '../../../store/run-status.ts';
 import { makeFolder } from '../../support/product.ts';
 
 const SECRET = 'connect ECONNREFUSED db.internal:3306';

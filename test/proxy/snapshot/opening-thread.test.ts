@@ -1,9 +1,9 @@
 /** The thread that opens generations carries out one order after another, also after one that failed. */
 import { closeSync } from 'node:fs';
 import { afterEach, beforeAll, expect, test } from 'vitest';
+import { currentId, generationDir } from '../../../generations/generations.ts';
 import type { OpenedFiles, OpenOrder } from '../../../proxy/snapshot/open-files.ts';
 import { makeOpeningThread, type OpeningThread } from '../../../proxy/snapshot/opening-thread.ts';
-import { currentId, generationDir } from '../../../store/generations/generations.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 
 let order: OpenOrder;

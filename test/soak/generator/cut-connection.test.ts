@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { CATALOGUE_TABLES } from '../../../database/schema.ts';
-import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
+import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeLoaded } from '../../catalogue/snapshots.ts';

@@ -4,8 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { idsOnDisk } from '../../../store/generations/generations.ts';
-import { KEPT_GENERATIONS } from '../../../store/prune.ts';
+import { idsOnDisk } from '../../../generations/generations.ts';
+import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { finish, generate } from '../../support/product.ts';
 import {

@@ -23,8 +23,8 @@ import {
   generationDir,
   idsOnDisk,
   pointCurrentTo,
-} from '../../../store/generations/generations.ts';
-import { verifyGeneration } from '../../../store/generations/verify.ts';
+} from '../../../generations/generations.ts';
+import { verifyGeneration } from '../../../generations/verify.ts';
 import {
   FIXTURE_KEY,
   FUTURE_VERSION,

@@ -7,8 +7,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { currentId, generationDir } from '../../../store/generations/generations.ts';
-import { readManifest } from '../../../store/generations/manifest-file.ts';
+import { currentId, generationDir } from '../../../generations/generations.ts';
+import { readManifest } from '../../../generations/manifest-file.ts';
 import {
   BEYOND_DOUBLES,
   checkCorrupted,

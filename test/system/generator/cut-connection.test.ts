@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
+import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { plainCatalogue } from '../../catalogue/plain.ts';
 import { makeLoaded } from '../../catalogue/snapshots.ts';
 import { measureWhole, startCutter } from '../../generator/cut-runs.ts';

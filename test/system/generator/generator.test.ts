@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FORMAT_VERSION, sequenceOf } from '../../../format/layout.ts';
-import { currentId, listGenerations } from '../../../store/generations/generations.ts';
+import { currentId, listGenerations } from '../../../generations/generations.ts';
 import { catalogueOf, plainCatalogue } from '../../catalogue/plain.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeLoaded, makeSqlite } from '../../catalogue/snapshots.ts';

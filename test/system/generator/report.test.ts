@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
-import { currentId } from '../../../store/generations/generations.ts';
+import { currentId } from '../../../generations/generations.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
 import { catalogueOf, game, plainCatalogue } from '../../catalogue/plain.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';

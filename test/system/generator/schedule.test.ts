@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
-import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
+import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { addTimes } from '../../generator/reuse/random-changes.ts';
 import { startSchedule } from '../../generator/schedule/start-schedule.ts';

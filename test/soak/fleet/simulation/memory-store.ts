@@ -5,7 +5,7 @@ import type {
   GetOptions,
   RemoteReply,
   RemoteStore,
-} from '../../../../store/remote/remote.ts';
+} from '../../../../depot/remote/remote.ts';
 
 export interface MemoryStore extends RemoteStore {
   readonly objects: Map<string, Buffer>;

@@ -8,27 +8,27 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
+import { makeKeysSender } from '../../../../depot/keys/send-keys.ts';
+import { unlimited } from '../../../../depot/pull/rate-limit.ts';
+import { push } from '../../../../depot/push/push.ts';
+import type { GetOptions, RemoteReply, RemoteStore } from '../../../../depot/remote/remote.ts';
+import { makeReplica, type Replica } from '../../../../depot/replica/replica.ts';
+import type { SigningKey } from '../../../../depot/signatures/keys.ts';
+import type { Clock } from '../../../../depot/transfer/clock.ts';
+import { TransferError } from '../../../../depot/transfer/try-again.ts';
 import { encodeKeys, parseKeys } from '../../../../format/keys-file.ts';
 import { KEYS_POINTER } from '../../../../format/keys-pointer.ts';
 import { KEYS_FILE } from '../../../../format/layout.ts';
 import { LARGEST_POINTER, parsePointer } from '../../../../format/pointer.ts';
 import { POINTER } from '../../../../format/remote-layout.ts';
-import { readBoundedFileSync } from '../../../../program/files/bounded-file.ts';
 import {
   currentId,
   generationDir,
   namesIn,
   pointCurrentTo,
-} from '../../../../store/generations/generations.ts';
-import { verifyGeneration } from '../../../../store/generations/verify.ts';
-import { makeKeysSender } from '../../../../store/keys/send-keys.ts';
-import { unlimited } from '../../../../store/pull/rate-limit.ts';
-import { push } from '../../../../store/push/push.ts';
-import type { GetOptions, RemoteReply, RemoteStore } from '../../../../store/remote/remote.ts';
-import { makeReplica, type Replica } from '../../../../store/replica/replica.ts';
-import type { SigningKey } from '../../../../store/signatures/keys.ts';
-import type { Clock } from '../../../../store/transfer/clock.ts';
-import { TransferError } from '../../../../store/transfer/try-again.ts';
+} from '../../../../generations/generations.ts';
+import { verifyGeneration } from '../../../../generations/verify.ts';
+import { readBoundedFileSync } from '../../../../program/files/bounded-file.ts';
 import type { Random } from '../../../catalogue/random.ts';
 import { type MemoryStore, makeMemoryStore, replyWith } from './memory-store.ts';
 

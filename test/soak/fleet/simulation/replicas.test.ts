@@ -6,8 +6,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { currentId, idsOnDisk } from '../../../../store/generations/generations.ts';
-import { readReplicaState } from '../../../../store/replica/state-file.ts';
+import { readReplicaState } from '../../../../depot/replica/state-file.ts';
+import { currentId, idsOnDisk } from '../../../../generations/generations.ts';
 import { makeRandom } from '../../../catalogue/random.ts';
 import { makeFolder } from '../../../support/product.ts';
 import { makeOrigin, newSigningKey } from '../../../support/replicas.ts';

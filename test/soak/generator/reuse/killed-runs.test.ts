@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../../database/open.ts';
-import { currentId } from '../../../../store/generations/generations.ts';
+import { currentId } from '../../../../generations/generations.ts';
 import { makeRandom } from '../../../catalogue/random.ts';
 import { seededCatalogue } from '../../../catalogue/seeded.ts';
 import { makeSqlite } from '../../../catalogue/snapshots.ts';

@@ -9,13 +9,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { runSnapshot } from '../../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../../database/open.ts';
-import {
-  currentId,
-  generationDir,
-  pointCurrentTo,
-} from '../../../../store/generations/generations.ts';
-import { saveReplicaState } from '../../../../store/replica/state-file.ts';
-import { makeKeyPair } from '../../../../store/signatures/keys.ts';
+import { saveReplicaState } from '../../../../depot/replica/state-file.ts';
+import { makeKeyPair } from '../../../../depot/signatures/keys.ts';
+import { currentId, generationDir, pointCurrentTo } from '../../../../generations/generations.ts';
 import { sampleCatalogue } from '../../../catalogue/sample.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../../../catalogue/snapshots.ts';
 import { makeAccounts, makeVisitor, startPages } from '../../../support/account.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { currentId } from '../../../../store/generations/generations.ts';
+import { currentId } from '../../../../generations/generations.ts';
 import { seededCatalogue } from '../../../catalogue/seeded.ts';
 import { filesOf, type Origin, startOrigin } from '../../../support/mirrors.ts';
 import { makeFolder, startProgram } from '../../../support/product.ts';

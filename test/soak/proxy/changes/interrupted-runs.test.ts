@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { currentId } from '../../../../store/generations/generations.ts';
+import { currentId } from '../../../../generations/generations.ts';
 import { makeChangingCatalogue } from '../../../proxy/changes/changing-catalogue.ts';
 import { readState, type State } from '../../../proxy/changes/generation-state.ts';
 import { joinExactly } from '../../../proxy/changes/history.ts';

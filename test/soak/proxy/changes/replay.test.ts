@@ -5,7 +5,7 @@
  */
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { currentId, idsOnDisk } from '../../../../store/generations/generations.ts';
+import { currentId, idsOnDisk } from '../../../../generations/generations.ts';
 import { makeChangingCatalogue } from '../../../proxy/changes/changing-catalogue.ts';
 import {
   expectExact,

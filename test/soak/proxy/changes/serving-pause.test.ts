@@ -5,9 +5,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import type { Change } from '../../../../format/difference-file.ts';
 import { CHANGES, differenceFile } from '../../../../format/layout.ts';
+import { writeDifference } from '../../../../generations/changes/write-difference.ts';
 import { makeChangeStore, type PageReply } from '../../../../proxy/changes/change-store.ts';
 import { join } from '../../../../proxy/changes/join-worker.ts';
-import { writeDifference } from '../../../../store/changes/write-difference.ts';
 import { makeFolder } from '../../../support/product.ts';
 
 const CHANGED = 400_000;

@@ -24,13 +24,9 @@ import { request } from 'undici';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MANIFEST, MINISEARCH } from '../../../../format/layout.ts';
 import { encodeManifest, makeManifest } from '../../../../format/manifest.ts';
-import { hashOfFile } from '../../../../store/files/checked-files.ts';
-import {
-  currentId,
-  generationDir,
-  pointCurrentTo,
-} from '../../../../store/generations/generations.ts';
-import { readManifest } from '../../../../store/generations/manifest-file.ts';
+import { hashOfFile } from '../../../../generations/files/checked-files.ts';
+import { currentId, generationDir, pointCurrentTo } from '../../../../generations/generations.ts';
+import { readManifest } from '../../../../generations/manifest-file.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
 import {
   makeFolder,

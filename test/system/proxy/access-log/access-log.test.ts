@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { currentId } from '../../../../generations/generations.ts';
 import { checkLogFile } from '../../../../proxy/access-log/log-file.ts';
-import { currentId } from '../../../../store/generations/generations.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
 import { makeLog } from '../../../support/log.ts';
 import {

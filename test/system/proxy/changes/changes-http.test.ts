@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHANGES, differenceFile } from '../../../../format/layout.ts';
-import { currentId } from '../../../../store/generations/generations.ts';
+import { currentId } from '../../../../generations/generations.ts';
 import { makeChangingCatalogue } from '../../../proxy/changes/changing-catalogue.ts';
 import { makeContractChecker } from '../../../support/openapi.ts';
 import {

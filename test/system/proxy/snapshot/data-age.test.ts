@@ -17,11 +17,7 @@ import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { GAME_INDEX, STATUS_FILE } from '../../../../format/layout.ts';
 import { parseStatus } from '../../../../format/status-file.ts';
-import {
-  currentId,
-  generationDir,
-  pointCurrentTo,
-} from '../../../../store/generations/generations.ts';
+import { currentId, generationDir, pointCurrentTo } from '../../../../generations/generations.ts';
 import {
   generate,
   NEVER,

@@ -1,0 +1,239 @@
+/**
+ * Publishes a folder that a run has written: writes the manifest, verifies all files, replaces
+ * unchanged files by hard links to the previous generation, writes the difference to it, renames the
+ * folder, and only then points `current` to it. If a step before the last fails, the old generation
+ * stays current.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
+import {
+  contentHash,
+  encodeManifest,
+  findOtherCollation,
+  type Manifest,
+  type ManifestContent,
+  makeManifest,
+} from '../format/manifest.ts';
+import { prepareDifference } from './changes/write-difference.ts';
+import { isIntact } from './files/checked-files.ts';
+import { openForWriting } from './files/file-modes.ts';
+import { type FileChecks, isSameFile } from './files/known-files.ts';
+import { syncFolder } from './files/sync-folder.ts';
+import { currentId, generationDir, idsOnDisk, isCurrent, pointCurrentTo } from './generations.ts';
+import { HeldError, whyHeld } from './hold.ts';
+import { readManifest } from './manifest-file.ts';
+import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
+import { checkOneByOne, makeBytesChecker, type PackChecker, verifyAndOpen } from './verify.ts';
+
+/** A new generation must have at least this share of the games, covers and files of the current one. */
+const SMALLEST_SHARE_KEPT = 0.8;
+
+/** The generation that is current before a run publishes. */
+export interface Previous {
+  /** Undefined before the first generation. */
+  readonly id: string | undefined;
+  /** Undefined if there is none, or if it is damaged or of another version. */
+  readonly manifest: Manifest | undefined;
+}
+
+export function readPrevious(snapshotsDir: string): Previous {
+  const id = currentId(snapshotsDir);
+  if (id === undefined) return { id, manifest: undefined };
+  try {
+    return { id, manifest: readManifest(generationDir(snapshotsDir, id)) };
+  } catch {
+    // A manifest that is damaged or of another version: the run publishes without a comparison.
+    return { id, manifest: undefined };
+  }
+}
+
+/**
+ * Whether the current generation has exactly this content and is intact. If its files are damaged, the
+ * same content must be published again.
+ */
+export function isUnchanged(
+  snapshotsDir: string,
+  { id, manifest }: Previous,
+  content: ManifestContent,
+): boolean {
+  if (id === undefined || manifest === undefined) return false;
+  if (contentHash(manifest) !== contentHash(content)) return false;
+  // A manifest may also name the collation of another Node, which the new manifest corrects.
+  if (findOtherCollation(manifest) !== undefined) return false;
+  const dir = generationDir(snapshotsDir, id);
+  return manifest.files.every((file) => isIntact(dir, file));
+}
+
+/** The reasons, if any, why new content is too small to replace the current generation. */
+export function findShrinkage({ manifest }: Previous, content: ManifestContent): string[] {
+  if (manifest === undefined) return [];
+  return (['games', 'covers', 'cover_files'] as const)
+    .filter((name) => content.counts[name] < manifest.counts[name] * SMALLEST_SHARE_KEPT)
+    .map((name) => {
+      const percent = Math.round((1 - SMALLEST_SHARE_KEPT) * 100);
+      return `${name} fall from ${manifest.counts[name]} to ${content.counts[name]}, by more than ${percent} %`;
+    });
+}
+
+/** The reasons, if any, why new content should not be published as the first one with games. */
+export function findMissingCovers({ manifest }: Previous, { counts }: ManifestContent): string[] {
+  const isFirst = manifest === undefined || manifest.counts.games === 0;
+  if (!isFirst || counts.games === 0 || counts.covers > 0) return [];
+  return [`not one of ${counts.games} games has an approved cover`];
+}
+
+/**
+ * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
+ * @param dir a folder in `generations/` under another name than an id
+ * @returns the manifest of the generation that is now current
+ * @throws HeldError if publishing is held
+ */
+export async function publish(
+  snapshotsDir: string,
+  dir: string,
+  content: ManifestContent,
+  previous: Previous,
+  steps: PublishSteps,
+): Promise<Manifest> {
+  const last = idsOnDisk(snapshotsDir).at(-1);
+  const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
+  const target = generationDir(snapshotsDir, manifest.id);
+  if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
+  const encoded = encodeManifest(manifest);
+  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, steps);
+}
+
+/** A manifest and the bytes of its file. */
+export interface EncodedManifest {
+  readonly manifest: Manifest;
+  readonly encoded: string | Buffer;
+}
+
+export interface PublishSteps {
+  /** Called if there is no difference to the previous generation, because that is damaged. */
+  readonly warn: (text: string) => void;
+  /** Checks the packs before the generation becomes current; by default one after another, with every record. */
+  readonly checkPacks?: PackChecker | undefined;
+  /** For a generation whose publisher has checked its records: checks only the bytes of its files. */
+  readonly known?: FileChecks | undefined;
+  /** How many generations stay, with the new one. */
+  readonly keep?: number;
+  /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
+  readonly evenIfHeld?: boolean;
+  /** Called just before the generation becomes current. If it throws, nothing becomes current. */
+  readonly beforeCurrent?: ((id: string) => void) | undefined;
+}
+
+/**
+ * As {@link publish}, for a generation that another installation has made: it keeps its id, and its
+ * manifest is the same, byte by byte. A damaged generation with this id is replaced.
+ */
+export async function publishAs(
+  snapshotsDir: string,
+  dir: string,
+  { manifest, encoded }: EncodedManifest,
+  previous: Previous,
+  { warn, checkPacks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent }: PublishSteps,
+): Promise<Manifest> {
+  const target = generationDir(snapshotsDir, manifest.id);
+  writeManifest(dir, encoded);
+  const checker = checkPacks ?? (known === undefined ? checkOneByOne : makeBytesChecker(known));
+  const { index } = await verifyAndOpen(dir, checker, known?.read).catch((cause: Error) => {
+    throw new Error(`verify the new generation: ${cause.message}`, { cause });
+  });
+  linkUnchanged(snapshotsDir, dir, manifest, previous);
+  for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
+  const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
+  const publishDifference = prepareDifference(
+    snapshotsDir,
+    {
+      id: manifest.id,
+      dir,
+      index,
+      parent: previous.id,
+      isSame: isSame === true,
+      readFile: known?.read,
+    },
+    warn,
+  );
+  // As late as possible: an operator may have held publishing while this run was under way.
+  const held = whyHeld(snapshotsDir);
+  if (held !== undefined && !evenIfHeld) throw new HeldError(held);
+  // Removed with the other unfinished folders.
+  if (existsSync(target)) renameSync(target, `${dir}-replaced`);
+  renameSync(dir, target);
+  syncFolder(path.join(snapshotsDir, GENERATIONS));
+  try {
+    publishDifference();
+    beforeCurrent?.(manifest.id);
+    pointCurrentTo(snapshotsDir, manifest.id);
+  } catch (error) {
+    if (!isCurrent(snapshotsDir, manifest.id)) renameSync(target, dir);
+    throw error;
+  }
+  pruneLocked(snapshotsDir, keep);
+  return manifest;
+}
+
+/**
+ * Replaces files by hard links to the same files of the previous generation, if those are intact, to
+ * save space on disk.
+ */
+function linkUnchanged(
+  snapshotsDir: string,
+  dir: string,
+  content: ManifestContent,
+  { id, manifest }: Previous,
+): void {
+  if (id === undefined || manifest === undefined) return;
+  const previousDir = generationDir(snapshotsDir, id);
+  const before = new Map(manifest.files.map((file) => [file.path, file]));
+  for (const { path: name, sha256 } of content.files) {
+    const old = before.get(name);
+    if (old?.sha256 !== sha256) continue;
+    const written = path.join(dir, name);
+    // A mirror has linked some files already. A rename of one link over another link of the same file
+    // would do nothing, and leave both.
+    if (isSameFile(path.join(previousDir, name), written)) continue;
+    if (!isIntact(previousDir, old)) continue;
+    const link = `${written}.link`;
+    // A hard link has the permissions of the old file, which may be wrong for this generation.
+    if (!haveSamePermissions(path.join(previousDir, name), written)) continue;
+    try {
+      linkSync(path.join(previousDir, name), link);
+    } catch {
+      // Not an error: the written file is complete, and a link would only save space.
+      continue;
+    }
+    renameSync(link, written);
+  }
+}
+
+function haveSamePermissions(file: string, other: string): boolean {
+  const [a, b] = [statSync(file), statSync(other)];
+  return a.mode === b.mode && a.gid === b.gid;
+}
+
+function writeManifest(dir: string, encoded: string | Buffer): void {
+  const file = path.join(dir, MANIFEST);
+  try {
+    const descriptor = openForWriting(file, 'wx');
+    try {
+      writeFileSync(descriptor, encoded);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (cause) {
+    throw new Error(`write ${MANIFEST}: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * A power cut loses everything that was not synced. So each file and folder of a generation must be
+ * synced before the generation is renamed to its id. The rename must be synced before `current` points
+ * to the generation, and the change of `current` at the end.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { currentId, generationDir } from '../../generations/generations.ts';
+import { finish, makeFolder } from '../support/product.ts';
+import { makeChanging, newSnapshots, startGenerator } from '../support/wholeness.ts';
+
+const PRELOAD = path.join(import.meta.dirname, 'recorded-disk.ts');
+
+/** Publishes a generation. @returns its id, and the syncs and renames in their order */
+async function record(databaseUrl: string, dir: string) {
+  const log = path.join(makeFolder(), 'record.log');
+  const { code, stderr } = await finish(
+    startGenerator(databaseUrl, dir, [], {
+      NODE_OPTIONS: `--import ${PRELOAD}`,
+      RECORDED_DIR: dir,
+      RECORD_LOG: log,
+    }),
+  );
+  expect(code, stderr).toBe(0);
+  return { steps: readFileSync(log, 'utf8').split('\n'), id: currentId(dir) as string };
+}
+
+test('a generation is completely synced before it is current, the first one and the next', async () => {
+  const dir = newSnapshots();
+  const database = await makeChanging();
+  expectSynced(dir, await record(database.url, dir));
+  await database.change();
+  const next = await record(database.url, dir);
+  const { lastOf, unfinished, named, swapped } = expectSynced(dir, next);
+  const difference = `changes/${next.id}.jsonl`;
+  const order = [
+    `fsync ${unfinished}.difference`,
+    `rename ${unfinished}.difference ${difference}`,
+    'fsync changes',
+  ].map(lastOf);
+  expect(order).toEqual(order.toSorted((a, b) => a - b));
+  const [, renamed = 0, synced = 0] = order;
+  expect([named < renamed, synced < swapped]).toEqual([true, true]);
+  expect(next.steps.slice(named, renamed)).toContain('fsync ');
+});
+
+function expectSynced(dir: string, { steps, id }: Awaited<ReturnType<typeof record>>) {
+  const lastOf = (step: string) => {
+    expect(steps).toContain(step);
+    return steps.lastIndexOf(step);
+  };
+  const published = steps.findIndex((step) => step.endsWith(` generations/${id}`));
+  const unfinished = steps[published]?.split(' ')[1] ?? '';
+  const contents = readdirSync(generationDir(dir, id), { recursive: true, encoding: 'utf8' });
+  expect(contents).toContain('games/snes.json');
+  for (const name of contents) {
+    const inside = path.join(unfinished, name);
+    expect(lastOf(`fsync ${inside}`)).toBeLessThan(published);
+    // A hard link to an equal file of the previous generation may replace the new file.
+    const linked = steps.indexOf(`rename ${inside}.link ${inside}`);
+    expect(linked).toBeLessThan(lastOf(`fsync ${path.dirname(inside)}`));
+  }
+  expect(lastOf(`fsync ${unfinished}`)).toBeLessThan(published);
+  const swapped = steps.findIndex((step) => /^rename \S+ current$/.test(step));
+  const named = lastOf('fsync generations');
+  expect([published < named, named < swapped]).toEqual([true, true]);
+  expect(steps[swapped + 1]).toBe('fsync ');
+  return { lastOf, unfinished, named, swapped };
+}

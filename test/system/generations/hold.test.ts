@@ -1,0 +1,513 @@
+/**
+ * A hold pauses only publishing. No run publishes, not even one under way, but keys still reach the
+ * proxy. The held generation stays on disk, and every command and the proxy report the hold. A rollback
+ * holds the generation that it publishes. A hold file that cannot be read pauses publishing and pruning,
+ * until an operator replaces or removes it.
+ */
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { hashKey, makeKey } from '../../../format/api-key.ts';
+import {
+  encodeHold,
+  LARGEST_HOLD_FILE,
+  LONGEST_REASON,
+  parseHold,
+} from '../../../format/hold-file.ts';
+import { COVER_INDEX, HOLD_FILE, REPORT } from '../../../format/layout.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  pointCurrentTo,
+} from '../../../generations/generations.ts';
+import { withLock } from '../../../generations/lock.ts';
+import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
+import { createKeysTables } from '../../../keys/tables/schema.ts';
+import { makeLog } from '../../support/log.ts';
+import {
+  end,
+  generate,
+  generatorVariables,
+  makeFolder,
+  runSnapshots as snapshot,
+  startProgram,
+  startProxy,
+} from '../../support/product.ts';
+import { makeChanging, newSnapshots, runGenerator, statusOf } from '../../support/wholeness.ts';
+import { noSpace, replaceFileFunction } from './disk.ts';
+
+/** The exit code of a run that publishes nothing. */
+const REFUSED = 3;
+const LOCKED = 4;
+const SINCE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+const holdFile = (dir: string) => path.join(dir, HOLD_FILE);
+const readHold = (dir: string) => parseHold(readFileSync(holdFile(dir), 'utf8'));
+const currentOf = (dir: string) => currentId(dir) as string;
+
+interface Published {
+  readonly dir: string;
+  /** The generations in it, the oldest first; the last one is current. */
+  readonly ids: readonly string[];
+  /** The database, with a change that is not published. */
+  readonly url: string;
+}
+
+/** Copies the last generations and the database of a template. */
+let makePublished: (generations?: number) => Published;
+
+beforeAll(async () => {
+  const template = makeFolder();
+  const database = await makeChanging();
+  const all: string[] = [];
+  for (let run = 0; run < KEPT_GENERATIONS; run++) {
+    await database.change();
+    await generate(database.url, path.join(template, 'snapshots'));
+    all.push(currentOf(path.join(template, 'snapshots')));
+  }
+  await database.change();
+  copyFileSync(database.url.replace('sqlite:', ''), path.join(template, 'catalogue.db'));
+  makePublished = (generations = 1) => {
+    const folder = makeFolder();
+    const ids = all.slice(-generations);
+    const isLeftOut = (name: string) => all.includes(name) && !ids.includes(name);
+    cpSync(template, folder, {
+      recursive: true,
+      verbatimSymlinks: true,
+      preserveTimestamps: true,
+      filter: (file) => !isLeftOut(path.basename(file)),
+    });
+    const url = `sqlite:${path.join(folder, 'catalogue.db')}`;
+    return { dir: path.join(folder, 'snapshots'), ids, url };
+  };
+});
+
+async function issueKey(url: string): Promise<string> {
+  const key = makeKey();
+  const database = await openDatabase(url);
+  await createKeysTables(database);
+  await database.run(
+    "INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, key_hash, requested_at) VALUES ('a test', '', 'approved', 60, ?, '2026-01-01 00:00:00')",
+    [hashKey(key)],
+  );
+  await database.close();
+  return key;
+}
+
+async function revokeKeys(url: string): Promise<void> {
+  const database = await openDatabase(url);
+  await database.run("UPDATE api_keys SET state = 'revoked'");
+  await database.close();
+}
+
+describe('hold', () => {
+  test('pauses the schedule but not the export of keys, until it is resumed', async () => {
+    const { dir, url, ids } = makePublished();
+    await issueKey(url);
+    expect((await snapshot(dir, 'hold', '--reason', 'the import is being fixed')).code).toBe(0);
+    const child = startProgram('generator/cli/schedule.ts', [], {
+      ...generatorVariables(url, dir),
+      GENERATE_CRON: '* * * * * *',
+      LOG_LEVEL: 'debug',
+    });
+    const log = makeLog();
+    child.stdout?.resume();
+    child.stderr?.setEncoding('utf8').on('data', log.write);
+    child.once('close', (code) => log.end(`The schedule ended with ${code}`));
+    const keys = () => readFileSync(path.join(dir, 'keys.json'), 'utf8');
+    await log.logged('exported the keys');
+    expect(keys()).toContain('"approved"');
+    await revokeKeys(url);
+    await log.logged('exported the keys', 2);
+    expect(keys()).toContain('"revoked"');
+    // A scheduled time has passed between the two exports. No run was started, and the hold was logged once.
+    expect(log.text()).not.toContain('"run":');
+    expect(log.text().split('Publishing is held').length - 1).toBe(1);
+    expect(log.text()).toContain('the import is being fixed');
+    expect(idsOnDisk(dir)).toEqual(ids);
+
+    expect((await snapshot(dir, 'resume')).code).toBe(0);
+    await log.logged('publishing was resumed');
+    await log.logged('"generated"');
+    expect(idsOnDisk(dir)).toHaveLength(2);
+    expect(await end(child, 'SIGTERM')).toBe(0);
+  });
+
+  test('makes a run end with 3 and a message about resume, but the run still exports the keys', async () => {
+    const { dir, url, ids } = makePublished();
+    await issueKey(url);
+    await snapshot(dir, 'hold', '--reason', 'waiting for Ann');
+    for (const args of [[], ['--force'], ['--json']]) {
+      const { code, stdout, stderr } = await runGenerator(url, dir, args);
+      expect([code, stdout], args.join()).toEqual([REFUSED, '']);
+      expect(stderr).toContain(`Nothing is published. Publishing is held at ${ids[0]} since `);
+      expect(stderr).toContain('(waiting for Ann)');
+      expect(stderr).toContain('cover-catalogue snapshot resume');
+    }
+    expect(readFileSync(path.join(dir, 'keys.json'), 'utf8')).toContain('"approved"');
+    expect(statusOf(dir)).toMatchObject({
+      outcome: 'held',
+      current_as_of: expect.stringMatching(SINCE),
+      error: expect.stringContaining('waiting for Ann'),
+    });
+    const dry = await runGenerator(url, dir, ['--dry-run', '--json']);
+    expect([dry.code, JSON.parse(dry.stdout).outcome]).toEqual([0, 'dry_run']);
+    expect(dry.stderr).toContain('Publishing is held');
+    expect(idsOnDisk(dir)).toEqual(ids);
+    await snapshot(dir, 'resume');
+    await generate(url, dir);
+    expect(idsOnDisk(dir)).toHaveLength(2);
+  });
+
+  test('keeps a run under way from publishing, also at the last moment', async () => {
+    const { dir, url, ids } = makePublished();
+    const hold = {
+      id: ids[0] ?? '',
+      since: '2026-01-02T03:04:05Z',
+      reason: null,
+      by: 'hold',
+    } as const;
+    // The last step before a run checks for a hold.
+    const restore = replaceFileFunction('fsyncSync', (original, file, ...rest) => {
+      if (/generations\/\S+\/games$/.test(file)) writeFileSync(holdFile(dir), encodeHold(hold));
+      return original(...rest);
+    });
+    const { code, stderr } = await runGenerator(url, dir).finally(restore);
+    expect([code, stderr]).toEqual([REFUSED, expect.stringContaining('Publishing is held')]);
+    expect(idsOnDisk(dir)).toEqual(ids);
+    const report = JSON.parse(readFileSync(path.join(dir, REPORT), 'utf8'));
+    expect(report).toMatchObject({ outcome: 'held', error: expect.stringContaining(ids[0] ?? '') });
+  });
+
+  /** Holds while another program writes, which does something before it ends. */
+  async function holdDuring(dir: string, words: readonly string[], work: () => void) {
+    const [stdout, stderr] = [makeLog(), makeLog()];
+    const variables = () => ({ SNAPSHOTS_DIR: dir });
+    const holding = await withLock(dir, async () => {
+      const code = runSnapshot({ words: ['hold', ...words], variables, stdout, stderr });
+      await stderr.logged('Waiting for the run that is under way to end');
+      expect(existsSync(holdFile(dir))).toBe(true);
+      work();
+      return { code };
+    });
+    return { code: await holding.code, stdout: stdout.text(), stderr: stderr.text() };
+  }
+
+  test('waits for a run under way', async () => {
+    const { dir, ids } = makePublished();
+    const { code, stdout, stderr } = await holdDuring(dir, [], () => {});
+    expect([code, stdout]).toEqual([0, `${ids[0]} is held.\n`]);
+    expect(stderr).toContain('Takedowns wait too.');
+  });
+
+  test.each([
+    ['with an id', true],
+    ['without an id', false],
+  ])('%s holds the generation that a run published at the last moment', async (_, byId) => {
+    const { dir, ids } = makePublished(2);
+    const [older, newer] = ids as [string, string];
+    // A run that checked for a hold just before would still publish.
+    const publish = () => pointCurrentTo(dir, older);
+    const { code, stdout, stderr } = await holdDuring(dir, byId ? [newer] : [], publish);
+    expect(readHold(dir).id).toBe(older);
+    if (byId) {
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toContain(`Publishing is held at ${older}.`);
+      expect(stderr).toContain(`rollback ${newer}`);
+    } else expect([code, stdout]).toEqual([0, `${older} is held.\n`]);
+  });
+
+  test('keeps its time and reason if it is repeated, unless there is a new reason', async () => {
+    const { dir, ids } = makePublished();
+    await snapshot(dir, 'hold', ids[0], '--reason', 'first');
+    const earlier = { ...readHold(dir), since: '2026-01-02T03:04:05Z' };
+    writeFileSync(holdFile(dir), encodeHold(earlier));
+    expect((await snapshot(dir, 'hold')).code).toBe(0);
+    expect(readHold(dir)).toEqual(earlier);
+    expect((await snapshot(dir, 'hold', '--reason', 'second')).code).toBe(0);
+    expect(readHold(dir)).toEqual({ ...earlier, reason: 'second' });
+    expect(statSync(holdFile(dir)).mode & 0o777).toBe(0o600);
+  });
+
+  test('refuses any generation except the current one, and suggests a rollback', async () => {
+    const { dir, ids } = makePublished(2);
+    const { code, stdout, stderr } = await snapshot(dir, 'hold', ids[0]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain(`cover-catalogue snapshot rollback ${ids[0]}`);
+    expect(existsSync(holdFile(dir))).toBe(false);
+  });
+
+  test('is refused before the first generation, and with a reason that is not one line of text', async () => {
+    const dir = newSnapshots();
+    const early = await snapshot(dir, 'hold');
+    expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('no generation')]);
+    for (const reason of [
+      '',
+      '  ',
+      'two\nlines',
+      '\u001b[31mred',
+      'x'.repeat(LONGEST_REASON + 1),
+    ]) {
+      const { code, stderr } = await snapshot(dir, 'hold', '--reason', reason);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--reason must be one line')]);
+    }
+    expect(existsSync(holdFile(dir))).toBe(false);
+    const idle = await snapshot(dir, 'resume');
+    expect([idle.code, idle.stderr]).toEqual([0, 'Publishing was not held.\n']);
+  });
+
+  test('is shown by list, /readyz and the metrics', async () => {
+    const { dir, ids } = makePublished(2);
+    const proxy = await startProxy(dir);
+    const seen = async () => ({
+      lines: (await snapshot(dir, 'list')).stdout.trimEnd().split('\n'),
+      json: JSON.parse((await snapshot(dir, 'list', '--json')).stdout),
+      held: (await proxy.readyz()).json.held,
+      metric: /^snapshot_held (\d)$/m.exec(await proxy.metrics())?.[1],
+    });
+    const before = await seen();
+    expect(before.lines.join()).not.toContain('held');
+    expect(before.json.map(({ held }: { held: unknown }) => held)).toEqual([null, null]);
+    expect([before.held, before.metric]).toEqual([null, '0']);
+
+    await snapshot(dir, 'hold', '--reason', 'a reason');
+    const { since } = readHold(dir);
+    const { lines, json, held, metric } = await seen();
+    expect(since).toMatch(SINCE);
+    expect(lines.map((line) => line.endsWith('  held'))).toEqual([false, true]);
+    expect(json.map((one: { held: unknown }) => one.held)).toEqual([
+      null,
+      { since, reason: 'a reason', by: 'hold' },
+    ]);
+    expect(held).toEqual({ id: ids[1], since, reason: 'a reason' });
+    expect(metric).toBe('1');
+    await proxy.stop();
+  });
+});
+
+describe('a rollback', () => {
+  test('holds its generation, which neither a run nor a prune removes', async () => {
+    const { dir, url, ids } = makePublished(KEPT_GENERATIONS);
+    const [oldest] = ids as [string];
+    const { code, stdout, stderr } = await snapshot(
+      dir,
+      'rollback',
+      oldest,
+      '--reason',
+      'bad data',
+    );
+    const id = currentOf(dir);
+    expect([code, stdout]).toEqual([0, `${id} is current, with the content of ${oldest}.\n`]);
+    expect(stderr).toMatch(
+      /^Publishing is held at \S+ since \S+ by a rollback \(bad data\)\. .*resume/,
+    );
+    expect((await runGenerator(url, dir)).code).toBe(REFUSED);
+    expect([currentOf(dir), idsOnDisk(dir)]).toEqual([id, [...ids.slice(1), id]]);
+    await snapshot(dir, 'prune', '--keep', '1');
+    expect(idsOnDisk(dir)).toEqual([id]);
+  });
+
+  test('is kept by the next run after a resume, which publishes', async () => {
+    const { dir, url, ids } = makePublished(2);
+    await snapshot(dir, 'rollback', ids[0]);
+    const id = currentOf(dir);
+    await snapshot(dir, 'resume');
+    await generate(url, dir);
+    expect(idsOnDisk(dir)).toEqual([...ids, id, currentOf(dir)]);
+    // If the new generation is bad too, the operator can roll back again.
+    const { code, stdout } = await snapshot(dir, 'rollback', id);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`with the content of ${id}.`)]);
+  });
+
+  test('to another generation moves the hold and keeps its time and reason', async () => {
+    const { dir, ids } = makePublished(3);
+    await snapshot(dir, 'rollback', ids[1], '--reason', 'bad data');
+    const first = readHold(dir);
+    expect(first).toMatchObject({ id: currentOf(dir), by: 'rollback', reason: 'bad data' });
+    await snapshot(dir, 'rollback', ids[0]);
+    expect(readHold(dir)).toEqual({ ...first, id: currentOf(dir) });
+    expect(currentOf(dir)).not.toBe(first.id);
+  });
+
+  test('that fails does not change the hold', async () => {
+    const { dir, ids } = makePublished(2);
+    const [first] = ids as [string];
+    truncateSync(path.join(generationDir(dir, first), COVER_INDEX), 100);
+    expect((await snapshot(dir, 'rollback', first)).code).toBe(1);
+    expect(existsSync(holdFile(dir))).toBe(false);
+    // The last step fails, because a folder has the name of the link that it moves.
+    const blocked = makePublished(2);
+    const [older, newer] = blocked.ids as [string, string];
+    rmSync(path.join(blocked.dir, 'current'));
+    mkdirSync(path.join(blocked.dir, 'current/x'), { recursive: true });
+    const { code, stderr } = await snapshot(blocked.dir, 'rollback', older, '--with-taken-down');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('point "current"')]);
+    expect(stderr).toContain('Publishing is not held.');
+    expect(existsSync(holdFile(blocked.dir))).toBe(false);
+    expect(idsOnDisk(blocked.dir)).toEqual([older, newer]);
+  });
+
+  test('with --no-hold lets the next run publish, and is refused while publishing is held', async () => {
+    const { dir, url, ids } = makePublished(2);
+    expect((await snapshot(dir, 'rollback', ids[0], '--no-hold')).code).toBe(0);
+    expect(existsSync(holdFile(dir))).toBe(false);
+    await generate(url, dir);
+    const current = currentOf(dir);
+    await snapshot(dir, 'hold');
+    const { code, stderr } = await snapshot(dir, 'rollback', ids[0], '--no-hold');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Publishing is held')]);
+    expect(currentOf(dir)).toBe(current);
+  });
+
+  test('does not wait for a run under way', async () => {
+    const { dir, ids } = makePublished(2);
+    await withLock(dir, async () => {
+      expect((await snapshot(dir, 'rollback', ids[0])).code).toBe(LOCKED);
+    });
+    expect(existsSync(holdFile(dir))).toBe(false);
+  });
+});
+
+test('on a full disk, hold and rollback change nothing and say what to do', async () => {
+  const { dir, ids } = makePublished(2);
+  const [older, newer] = ids as [string, string];
+  const expectFull = async (state: string, ...args: string[]) => {
+    const restore = replaceFileFunction('writeFileSync', (original, file, ...rest) => {
+      if (!file.startsWith(dir) || file.endsWith('lock.holder')) return original(...rest);
+      throw noSpace();
+    });
+    const { code, stderr } = await snapshot(dir, ...args).finally(restore);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/ENOSPC: no space left/);
+    expect(stderr).toContain(`The current generation is ${newer}. ${state}`);
+    expect(stderr).toMatch(/Free space on the disk of \/\S+\/snapshots, then run this command/);
+    expect(currentOf(dir)).toBe(newer);
+  };
+  await expectFull('Publishing is not held. Free', 'hold');
+  await expectFull('Publishing is not held. Free', 'rollback', older);
+  expect(existsSync(holdFile(dir))).toBe(false);
+  expect((await snapshot(dir, 'hold', '--reason', 'a test')).code).toBe(0);
+  await expectFull(`Publishing is held at ${newer} since `, 'rollback', older);
+  expect(readHold(dir)).toMatchObject({ id: newer, reason: 'a test' });
+  expect((await snapshot(dir, 'rollback', older)).code).toBe(0);
+  expect(currentOf(dir)).not.toBe(newer);
+  expect(readHold(dir).id).toBe(currentOf(dir));
+});
+
+describe('a damaged hold file', () => {
+  const good = {
+    version: 1,
+    id: '000001-0123456789ab',
+    since: '2026-01-02T03:04:05Z',
+    reason: null,
+    by: 'hold',
+  };
+  const damages: [string, string][] = [
+    ['empty', ''],
+    ['truncated', JSON.stringify(good).slice(0, 40)],
+    ['null', 'null'],
+    ['with an id that leaves the folder', JSON.stringify({ ...good, id: '../../etc' })],
+    ['without a valid time', JSON.stringify({ ...good, since: 'yesterday' })],
+    ['with a reason in two lines', JSON.stringify({ ...good, reason: 'a\nb' })],
+    ['with an unknown command', JSON.stringify({ ...good, by: 'someone' })],
+    ['of a future version', JSON.stringify({ ...good, version: 2 })],
+  ];
+
+  test.each(damages)('cannot be parsed: %s', (_, text) => {
+    expect(parseHold(JSON.stringify(good)).id).toBe(good.id);
+    expect(() => parseHold(text)).toThrow();
+  });
+
+  test.each([
+    ['a dangling symbolic link', 'absent'],
+    ['a symbolic link to itself', 'hold.json'],
+  ])('pauses publishing even if it is %s', async (_, target) => {
+    const { dir, url, ids } = makePublished(1);
+    symlinkSync(target, holdFile(dir));
+    const { code, stderr } = await runGenerator(url, dir);
+    expect(code).toBe(REFUSED);
+    expect(stderr).toContain('cover-catalogue snapshot resume');
+    expect(idsOnDisk(dir)).toEqual(ids);
+    const proxy = await startProxy(dir);
+    const { json } = await proxy.readyz();
+    expect(json.held).toMatchObject({ id: null, error: expect.stringContaining('symbolic link') });
+    expect(await proxy.metrics()).toMatch(/^snapshot_held 1$/m);
+    await proxy.stop();
+  });
+
+  test('pauses publishing and pruning, and every message says what to do', async () => {
+    const { dir, url, ids } = makePublished(3);
+    const proxy = await startProxy(dir);
+    const fault = /hold\.json is (?:damaged: it is not JSON|larger than 16384 bytes)\./;
+    for (const text of ['', JSON.stringify(good).padEnd(LARGEST_HOLD_FILE + 1)]) {
+      writeFileSync(holdFile(dir), text);
+      const run = await runGenerator(url, dir);
+      expect(run.code).toBe(REFUSED);
+      const prune = await snapshot(dir, 'prune', '--keep', '1');
+      expect(prune.code).toBe(1);
+      for (const { stderr } of [run, prune, await snapshot(dir, 'list')]) {
+        expect(stderr).toMatch(fault);
+        expect(stderr).toContain('cover-catalogue snapshot resume');
+      }
+      const { status, json } = await proxy.readyz();
+      expect(json.held).toEqual({
+        id: null,
+        since: null,
+        reason: null,
+        error: expect.stringMatching(fault),
+      });
+      expect(status).toBe(json.keys === null ? 503 : 200);
+      expect(await proxy.metrics()).toMatch(/^snapshot_held 1$/m);
+    }
+    expect(idsOnDisk(dir)).toEqual(ids);
+    await proxy.stop();
+  });
+
+  test('is replaced if it is an empty directory, and named in an error if that is not empty', async () => {
+    const { dir, ids } = makePublished(2);
+    mkdirSync(holdFile(dir));
+    expect((await snapshot(dir, 'hold')).code).toBe(0);
+    expect(readHold(dir).id).toBe(ids[1]);
+    rmSync(holdFile(dir));
+    mkdirSync(path.join(holdFile(dir), 'x'), { recursive: true });
+    for (const args of [['hold'], ['rollback', ids[0]]]) {
+      const { code, stderr } = await snapshot(dir, ...args);
+      expect(code).toBe(1);
+      expect(stderr).toContain(`${holdFile(dir)} is a directory (ENOTEMPTY`);
+      expect(stderr).toContain('move it away, then run the command again.');
+      expect(stderr).toContain(`The current generation is ${ids[1]}. hold.json is a directory`);
+      expect(stderr).toContain('stays paused until');
+    }
+    expect([currentOf(dir), existsSync(path.join(holdFile(dir), 'x'))]).toEqual([ids[1], true]);
+  });
+
+  test('is replaced by hold and rollback, and removed by resume', async () => {
+    const { dir, ids } = makePublished(2);
+    writeFileSync(holdFile(dir), 'x');
+    await snapshot(dir, 'hold');
+    expect(readHold(dir).id).toBe(ids[1]);
+    writeFileSync(holdFile(dir), 'x');
+    await snapshot(dir, 'rollback', ids[0]);
+    expect(readHold(dir).id).toBe(currentOf(dir));
+    expect(currentOf(dir)).not.toBe(ids[1]);
+    writeFileSync(holdFile(dir), 'x');
+    expect((await snapshot(dir, 'resume')).code).toBe(0);
+    mkdirSync(holdFile(dir));
+    expect((await snapshot(dir, 'resume')).code).toBe(0);
+    expect(existsSync(holdFile(dir))).toBe(false);
+  });
+});

@@ -1,0 +1,301 @@
+/**
+ * Publishing under disturbances: other programs that write, a killed run, a signal, a full disk, a database
+ * that is gone. `current` always points to a generation that verifies.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { sequenceOf } from '../../../format/layout.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  pointCurrentTo,
+} from '../../../generations/generations.ts';
+import { LockedError, withLock } from '../../../generations/lock.ts';
+import { KEPT_GENERATIONS, prune } from '../../../generations/prune.ts';
+import { rollbackTo } from '../../../generations/rollback.ts';
+import { verifyGeneration } from '../../../generations/verify.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
+import { end, finish, generate, ROOT } from '../../support/product.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  makeChanging,
+  makePublished,
+  newSnapshots,
+  runGenerator,
+  startGenerator,
+  statusOf,
+} from '../../support/wholeness.ts';
+import { noSpace, replaceFileFunction } from './disk.ts';
+
+/** How a rollback is done here. */
+const HOW = { withTakenDown: false, warn() {} };
+
+test('a run that cannot export the keys reports it, and that its generation is current', async () => {
+  const { database, snapshotsDir: dir } = await makePublished();
+  await database.change();
+  const before = currentId(dir);
+  // The folder is not empty, because an empty one would be replaced.
+  rmSync(path.join(dir, 'keys.json'), { force: true });
+  mkdirSync(path.join(dir, 'keys.json', 'not-empty'), { recursive: true });
+  const started = Math.floor(Date.now() / 1000) * 1000;
+  const { code, stderr } = await runGenerator(database.url, dir);
+  expect(code).toBe(1);
+  const id = currentId(dir);
+  expect(id).not.toBe(before);
+  expect(stderr).toContain(`export the keys (${id} is current): `);
+  const status = statusOf(dir);
+  expect(status).toMatchObject({ outcome: 'failed', error: expect.stringContaining(`${id}`) });
+  expect(Date.parse(status.current_as_of ?? '')).toBeGreaterThanOrEqual(started);
+});
+
+/** Starts a program that takes the lock of a folder and keeps it. */
+async function startHolder(dir: string): Promise<ChildProcess> {
+  const script = `
+    import { withLock } from ${JSON.stringify(path.join(ROOT, 'generations/lock.ts'))};
+    setInterval(() => {}, 1e9);
+    await withLock(${JSON.stringify(dir)}, () => {
+      process.stdout.write('locked');
+      return new Promise(() => {});
+    });`;
+  const holder = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  atEndOfFile(() => end(holder, 'SIGKILL'));
+  await new Promise<void>((resolve, reject) => {
+    holder.stdout.once('data', () => resolve());
+    holder.once('exit', (code) => reject(new Error(`The holder of the lock ended with ${code}.`)));
+  });
+  return holder;
+}
+
+describe('only one program writes at a time', () => {
+  test('a run exits with 4 while another program writes, and works after that was killed', async () => {
+    const { database, snapshotsDir: dir } = await makePublished();
+    const status = statusOf(dir);
+    const holder = await startHolder(dir);
+    const { code, stdout, stderr } = await runGenerator(database.url, dir);
+    expect([code, stdout]).toEqual([4, '']);
+    expect(stderr).toContain(`Another run (process ${holder.pid}) is writing`);
+    expect(statusOf(dir)).toEqual(status);
+    await end(holder, 'SIGKILL');
+    await database.change();
+    await generate(database.url, dir);
+    expect(idsOnDisk(dir)).toHaveLength(2);
+    expectNoDebris(dir);
+  });
+
+  test('a rollback and a prune are refused while another program writes', async () => {
+    const dir = await makeSampleSnapshots();
+    const id = currentId(dir) as string;
+    await withLock(dir, async () => {
+      await expect(rollbackTo(dir, id, HOW)).rejects.toThrow(LockedError);
+      await expect(prune(dir, 1)).rejects.toThrow(String(process.pid));
+    });
+    expect(await prune(dir, 1)).toEqual([]);
+  });
+
+  test('the error names the process that has just taken the lock and not yet written its id', async () => {
+    const dir = newSnapshots();
+    await withLock(dir, async () => {
+      const holderFile = path.join(dir, 'lock.holder');
+      writeFileSync(holderFile, '');
+      const writeId = async () => writeFileSync(holderFile, '4321\n');
+      const refused = withLock(dir, async () => {}, writeId);
+      await expect(refused).rejects.toThrow('Another run (process 4321) is writing');
+    });
+  });
+
+  test('an error names a lock that cannot be opened', async () => {
+    const dir = newSnapshots();
+    mkdirSync(path.join(dir, 'lock'), { recursive: true });
+    const { code, stderr } = await runGenerator(await makeSampleSqlite(), dir);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`lock ${dir}/lock: `)]);
+  });
+});
+
+/** Variables with which a run gets a signal as soon as it has the folder of its generation. */
+function signalledBy(signal: string) {
+  const script = `
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { mkdirSync } = fs;
+    fs.mkdirSync = (folder, ...rest) => {
+      const made = mkdirSync(folder, ...rest);
+      if (folder.includes('/generations/')) process.kill(process.pid, '${signal}');
+      return made;
+    };
+    syncBuiltinESMExports();`;
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
+}
+
+describe('a run that is interrupted', () => {
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('by %s leaves no files behind', async (signal, expected) => {
+    const dir = newSnapshots();
+    const url = await makeSampleSqlite();
+    const { code, stdout } = await finish(startGenerator(url, dir, [], signalledBy(signal)));
+    expect([code, stdout]).toEqual([expected, '']);
+    expect(currentId(dir)).toBe(undefined);
+    expectNoDebris(dir);
+  });
+
+  async function expectFailed(
+    dir: string,
+    before: string | undefined,
+    { code, stdout, stderr }: Awaited<ReturnType<typeof finish>>,
+  ): Promise<string> {
+    expect([code, stdout]).toEqual([1, '']);
+    expect(currentId(dir)).toBe(before);
+    await expectCurrentVerifies(dir);
+    expect(statusOf(dir)).toMatchObject({ outcome: 'failed', current_as_of: expect.any(String) });
+    return stderr.trimEnd().split('\n').at(-1) ?? '';
+  }
+
+  test('by a limit on files exits with 1 and one clear line, and the old generation stays', async () => {
+    const dir = await makeSampleSnapshots();
+    const before = currentId(dir);
+    // A change of the settings: the files of the database are larger than the limit.
+    const changed = { SITE_URL: 'https://other.example' };
+    // Writing beyond 40 KiB fails as on a full disk.
+    const limited = ['sh', '-c', 'ulimit -f 80; exec "$@"', 'sh'];
+    const child = startGenerator(await makeSampleSqlite(), dir, [], changed, limited);
+    expect(await expectFailed(dir, before, await finish(child))).toMatch(/^write \S+: EFBIG/);
+    expectNoDebris(dir);
+  });
+
+  /** Steps of publishing, the first one first. */
+  const steps: ['renameSync' | 'fsyncSync', RegExp][] = [
+    ['fsyncSync', /generation\/games$/],
+    ['renameSync', /\/generation$/],
+    ['fsyncSync', /generations$/],
+    ['renameSync', /\/[^/]*current[^/]*$/],
+  ];
+  test.each(steps)(
+    'because %s of %s fails keeps the old generation, and the next run publishes',
+    async (name, wanted) => {
+      const { database, snapshotsDir: dir } = await makePublished();
+      const before = currentId(dir);
+      await database.change();
+      let faults = 0;
+      const restore = replaceFileFunction(name, (original, file, ...rest) => {
+        if (!file.startsWith(dir) || !wanted.test(file) || faults++ > 0) return original(...rest);
+        throw noSpace();
+      });
+      const ended = await runGenerator(database.url, dir).finally(restore);
+      expect(faults).toBeGreaterThan(0);
+      expect(await expectFailed(dir, before, ended)).toContain('ENOSPC');
+      await generate(database.url, dir);
+      expect(await expectCurrentVerifies(dir)).not.toBe(before);
+      expectNoDebris(dir);
+    },
+  );
+
+  test('because its database is gone reports it, and the old generation stays', async () => {
+    const dir = await makeSampleSnapshots();
+    const before = currentId(dir);
+    const ended = await runGenerator(`sqlite:${dir}/no-such.db`, dir);
+    expect(await expectFailed(dir, before, ended)).toContain('no-such.db');
+    expectNoDebris(dir);
+  });
+});
+
+describe('kept generations', () => {
+  test('share exactly the files that did not change', async () => {
+    const { database, snapshotsDir: dir } = await makePublished();
+    const first = currentId(dir) as string;
+    await database.change();
+    await generate(database.url, dir);
+    const second = currentId(dir) as string;
+    const inode = (id: string, name: string) =>
+      statSync(path.join(generationDir(dir, id), name)).ino;
+    const names = readdirSync(generationDir(dir, first), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) =>
+        path.relative(generationDir(dir, first), path.join(entry.parentPath, entry.name)),
+      );
+    const content = (id: string, name: string) =>
+      readFileSync(path.join(generationDir(dir, id), name), 'latin1');
+    const shared = names.filter((name) => inode(first, name) === inode(second, name));
+    const same = names.filter((name) => content(first, name) === content(second, name));
+    expect(shared.toSorted()).toEqual(same.toSorted());
+    expect(shared.length).toBeGreaterThan(names.length / 2);
+    expect(shared).not.toContain('manifest.json');
+  });
+
+  test('are the last five up to the current one', async () => {
+    const dir = newSnapshots();
+    const database = await makeChanging(seededCatalogue({ games: 6, seed: 8, platforms: 3 }));
+    const ids: string[] = [];
+    for (let run = 0; run < KEPT_GENERATIONS + 2; run++) {
+      await database.change();
+      await generate(database.url, dir);
+      ids.push(currentId(dir) as string);
+    }
+    expect(idsOnDisk(dir)).toEqual(ids.slice(-KEPT_GENERATIONS));
+    const oldest = ids.at(-KEPT_GENERATIONS) as string;
+    const { id } = await rollbackTo(dir, oldest, HOW);
+    // The oldest is gone, but its content is current.
+    expect(idsOnDisk(dir)).toEqual([...ids.slice(1 - KEPT_GENERATIONS), id]);
+    expect(await prune(dir, 2)).toEqual(ids.slice(1 - KEPT_GENERATIONS, -1));
+    expect(idsOnDisk(dir)).toEqual([ids.at(-1), id]);
+    await database.change();
+    await generate(database.url, dir);
+    expect(sequenceOf(currentId(dir) as string)).toBe(KEPT_GENERATIONS + 4);
+    // Whatever is newer than the current generation never became current, or was given up.
+    pointCurrentTo(dir, id);
+    await prune(dir, 1);
+    expect(idsOnDisk(dir)).toEqual([id]);
+    expectNoDebris(dir);
+  });
+
+  test('cannot be rolled back to if they are damaged', async () => {
+    const { database, snapshotsDir: dir } = await makePublished();
+    const first = currentId(dir) as string;
+    await database.change();
+    await generate(database.url, dir);
+    const second = currentId(dir);
+    writeFileSync(path.join(generationDir(dir, first), 'extra.json'), '{}');
+    await expect(rollbackTo(dir, first, HOW)).rejects.toThrow('extra.json');
+    await expect(rollbackTo(dir, '../../etc', HOW)).rejects.toThrow('There is no generation');
+    await expect(rollbackTo(dir, '000099-000000000000', HOW)).rejects.toThrow('There are:');
+    expect(currentId(dir)).toBe(second);
+  });
+});
+
+describe('verification detects', () => {
+  /** Each changes at least one byte of a generation. */
+  const damages: [string, (file: (name: string) => string) => void][] = [
+    ['games/snes.json', (file) => flip(file('games/snes.json'), 500)],
+    ['covers/snes.json', (file) => flip(file('covers/snes.json'), 500)],
+    ['platforms.json', (file) => flip(file('platforms.json'), 20)],
+    ['index/games.bin', (file) => flip(file('index/games.bin'), 500)],
+    ['index/covers.bin', (file) => flip(file('index/covers.bin'), 2_000)],
+    ['index/words.bin', (file) => flip(file('index/words.bin'), 4_000)],
+    ['search.json', (file) => flip(file('search.json'), 100)],
+    ['stats.json', (file) => writeFileSync(file('stats.json'), '{}')],
+    ['manifest.json', (file) => flip(file('manifest.json'), 30)],
+    ['games/extra.json', (file) => writeFileSync(file('games/extra.json'), '[]\n')],
+  ];
+
+  test.each(damages)('a damaged or additional %s', async (name, damage) => {
+    const dir = await makeSampleSnapshots();
+    const generation = generationDir(dir, currentId(dir) as string);
+    await verifyGeneration(generation);
+    damage((file) => path.join(generation, file));
+    await expect(verifyGeneration(generation)).rejects.toThrow(name);
+  });
+});
+
+function flip(file: string, at: number): void {
+  const bytes = readFileSync(file);
+  bytes[at] = bytes[at] ^ 1;
+  writeFileSync(file, bytes);
+}

@@ -1,0 +1,134 @@
+/**
+ * A rollback publishes the content of an earlier generation under the next sequence number, so that all
+ * who follow the folder follow it. Covers that were taken down since stay gone unless the operator agrees.
+ */
+
+import { readdirSync, statSync, truncateSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { runSnapshot } from '../../../commands/run-snapshot.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { contentHash } from '../../../format/manifest.ts';
+import { readDifference } from '../../../generations/changes/read-difference.ts';
+import { currentId, generationDir, idsOnDisk } from '../../../generations/generations.ts';
+import { removeHold } from '../../../generations/hold.ts';
+import { readManifest } from '../../../generations/manifest-file.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { filesOf, type Origin, runMirror, startOrigin } from '../../support/mirrors.ts';
+import { generate, runCommand } from '../../support/product.ts';
+import { expectCurrentVerifies, newSnapshots } from '../../support/wholeness.ts';
+
+const REFUSED = 3;
+
+const currentOf = (dir: string) => currentId(dir) as string;
+const sequenceIn = (dir: string, id: string) => readManifest(generationDir(dir, id)).sequence;
+const rollback = (dir: string, ...args: string[]) =>
+  runCommand(runSnapshot, ['rollback', ...args], { SNAPSHOTS_DIR: dir });
+
+describe('a rollback', () => {
+  let origin: Origin;
+  let cover: number;
+  beforeAll(async () => {
+    origin = await startOrigin();
+    cover = (await origin.proxy.get('/covers/recent', origin.key)).json.data[0].id;
+  });
+  afterAll(() => origin.close());
+
+  test('publishes the content again, with the next sequence; mirrors and /changes follow', async () => {
+    const dir = origin.snapshotsDir;
+    const older = currentOf(dir);
+    const newer = await origin.publish("UPDATE games SET description = 'Wrong'");
+    const mirror = newSnapshots();
+    expect(await runMirror(origin, mirror)).toMatchObject({ code: 0 });
+
+    const { code, stdout } = await rollback(dir, older);
+    const id = await origin.settle();
+    expect([code, stdout]).toEqual([0, `${id} is current, with the content of ${older}.\n`]);
+    expect(sequenceIn(dir, id)).toBe(sequenceIn(dir, newer) + 1);
+    expect(idsOnDisk(dir)).toEqual([older, newer, id]);
+    const [before, after] = [older, id].map((each) => readManifest(generationDir(dir, each)));
+    expect(before && contentHash(before)).toBe(after && contentHash(after));
+    for (const { path: name } of after?.files ?? []) {
+      const [a, b] = [older, id].map((each) => statSync(path.join(generationDir(dir, each), name)));
+      expect(a?.ino, name).toBe(b?.ino);
+    }
+    await expectCurrentVerifies(dir);
+    expect(readdirSync(path.join(dir, 'generations')).toSorted()).toEqual(idsOnDisk(dir));
+
+    expect(await runMirror(origin, mirror)).toMatchObject({ code: 0 });
+    expect(currentOf(mirror)).toBe(id);
+    expect(filesOf(mirror, id)).toEqual(filesOf(dir, id));
+
+    const changesSince = async (since: string) =>
+      (await origin.proxy.get(`/changes?since=${since}`, origin.key)).json;
+    expect(await changesSince(older)).toMatchObject({ from: older, to: id, total: 0 });
+    const { games } = readManifest(generationDir(dir, id)).counts;
+    expect((await changesSince(newer)).total).toBe(games);
+    expect([...readDifference(dir, id, newer)]).toHaveLength(games);
+
+    removeHold(dir);
+    const next = await origin.publish("UPDATE games SET description = 'Right'");
+    expect(sequenceIn(dir, next)).toBe(sequenceIn(dir, id) + 1);
+    expect((await changesSince(older)).total).toBe(games);
+  });
+
+  test('does not bring back a cover that was taken down, unless told to', async () => {
+    const dir = origin.snapshotsDir;
+    const older = currentOf(dir);
+    const newer = await origin.publish(`UPDATE covers SET status = 'rejected' WHERE id = ${cover}`);
+    const before = readdirSync(dir, { recursive: true });
+    const refused = await rollback(dir, older);
+    expect([refused.code, refused.stdout]).toEqual([REFUSED, '']);
+    const list = `${older} has 1 cover that is not public now: /covers/${cover}.`;
+    expect(refused.stderr).toBe(
+      `${list} Nothing has changed. To go on, add --with-taken-down: it makes them public again.\n`,
+    );
+    expect(currentOf(dir)).toBe(newer);
+    expect(readdirSync(dir, { recursive: true })).toEqual(before);
+    const statusNow = async () => (await origin.proxy.get(`/covers/${cover}`, origin.key)).status;
+    expect(await statusNow()).toBe(404);
+
+    const { code, stderr } = await rollback(dir, older, '--with-taken-down');
+    expect(code).toBe(0);
+    expect(stderr).toContain(`Warning: ${list}\n`);
+    await origin.settle();
+    expect(await statusNow()).toBe(200);
+  });
+});
+
+describe('covers that are not public now', () => {
+  let dir: string;
+  let older: string;
+  let newer: string;
+  beforeEach(async () => {
+    const url = await makeSampleSqlite();
+    dir = await makeSampleSnapshots();
+    older = currentOf(dir);
+    const database = await openDatabase(url);
+    await database.run(
+      "UPDATE covers SET status = 'rejected' WHERE id IN (SELECT id FROM covers WHERE status = 'approved' ORDER BY id LIMIT 25)",
+    );
+    await database.close();
+    await generate(url, dir);
+    newer = currentOf(dir);
+  });
+
+  test('are listed up to twenty, with their number', async () => {
+    const { code, stderr } = await rollback(dir, older, '--no-hold');
+    expect(code).toBe(REFUSED);
+    expect(stderr).toMatch(
+      /has 25 covers that are not public now: (\/covers\/\d+, ){19}\S+ and 5 more\./,
+    );
+  });
+
+  test('are not known if the current generation is damaged: the operator must agree', async () => {
+    truncateSync(path.join(generationDir(dir, newer), 'index/games.bin'), 10);
+    const { code, stderr } = await rollback(dir, older);
+    expect([code, currentOf(dir)]).toEqual([REFUSED, newer]);
+    expect(stderr).toMatch(
+      /is not known, because the current generation cannot be read: index\/games/,
+    );
+    expect((await rollback(dir, older, '--with-taken-down')).code).toBe(0);
+    expect(sequenceIn(dir, await expectCurrentVerifies(dir))).toBe(3);
+  });
+});
