@@ -64,7 +64,7 @@ export interface ReadOptions extends Optional {
 
 export interface ReadResult {
   /** Undefined if nothing has changed since the earlier run. */
-  readonly written: Omit<Written, 'warnings'> | undefined;
+  readonly written: Written | undefined;
   /** What the next run needs; undefined if it must read all rows. */
   readonly rows: RowsOfRun | undefined;
 }
@@ -156,9 +156,8 @@ async function readAndWriteRows(
     const recent = findRecent(covers, time, generation && keptRecent(generation, earlier));
     const future = findFutureApprovals(recent.covers, time);
     if (earlier && changes && generation && isAllKept(generation, games, titles, report)) {
-      const { warnings } = earlier;
-      report.addWarnings([...warnings, ...future]);
-      return { written: undefined, warnings, shifts, fingerprints: changes.fingerprints, recent };
+      report.addWarnings(future);
+      return { written: undefined, shifts, fingerprints: changes.fingerprints, recent };
     }
     options.progress.step('writing packs');
     if (generation !== undefined) {
@@ -166,12 +165,12 @@ async function readAndWriteRows(
       await writer.coversRead(games, covers, titles);
     }
     // The server computes the fingerprints while this program writes.
-    const [fingerprints = changes?.fingerprints, { warnings, ...written }] = await both(
+    const [fingerprints = changes?.fingerprints, written] = await both(
       changes === undefined && isTimed ? readAllFingerprints(reader, shifts, now) : undefined,
       writer.finish(files, recent.covers),
     );
-    report.addWarnings([...warnings, ...future]);
-    return { written, warnings, shifts, fingerprints, recent };
+    report.addWarnings(future);
+    return { written, shifts, fingerprints, recent };
   } finally {
     generation?.close();
   }
@@ -202,7 +201,6 @@ function hashOf(rows: readonly TitleRow[]): string {
 /** The report of a run that has nothing to write is that of the earlier run, with the warnings of today. */
 function reportUnchanged(earlier: EarlierRun, report: Report): void {
   for (const [block, findings] of earlier.findings) report.keep(block, findings);
-  report.addWarnings(earlier.warnings);
   report.addWarnings(findFutureApprovals(earlier.recent.covers, Date.now() / 1000));
 }
 

@@ -202,7 +202,6 @@ async function readCovers(source: Source, games: Games): Promise<Covers> {
   let covers = makeCovers(0);
   const regions = numberValues('region');
   const types = numberValues('type');
-  const isApproved = check.makeStatusCheck(report.needAllRows);
   const nextId = makeIdCheck();
   let rows = 0;
   let lastGame = 0;
@@ -219,7 +218,7 @@ async function readCovers(source: Source, games: Games): Promise<Covers> {
       const index = rows++;
       if (high !== 0) covers.ids.high[index] = high;
       covers.ids.low[index] = low;
-      if (!isApproved(row[4], note)) return;
+      if (!check.isApproved(row[4] ?? null, note)) return;
       const gameId = check.checkId(row[1], 'game_id');
       const game = findId(games.ids, games.rows, gameId, lastGame);
       if (game < 0) throw new RowFault('the game does not exist', row[1], { isConsequence: true });
