@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Database, Reader, SnapshotReader } from '../database/database.ts';
 import { type Optional, TIMED_TABLES } from '../database/schema.ts';
-import { type Id, textOfId } from '../format/index/ids.ts';
+import type { Id } from '../format/index/ids.ts';
 import type { ManifestFile, Settings } from '../format/manifest.ts';
 import type { Progress } from '../program/progress.ts';
 import { type EarlierGeneration, openEarlier } from './changes/earlier-generation.ts';
@@ -27,7 +27,6 @@ import {
 import { keepUnchanged } from './changes/keep-unchanged.ts';
 import { findId, type Games, LEFT_OUT, readId } from './read/catalogue.ts';
 import {
-  batches,
   checkTitles,
   isKeptBlock,
   type Platforms,
@@ -143,7 +142,7 @@ async function readAndWriteRows(
         if (generation === undefined) writer.gamesRead(games);
       },
       async coversRead(games, covers) {
-        const isPublished = await findPublished(reader, games, generation, titleRows);
+        const isPublished = makeIsPublished(games, generation);
         titles = { ...titles, of: checkTitles(titleRows, report, isPublished) };
         if (generation === undefined) await writer.coversRead(games, covers, titles);
       },
@@ -239,41 +238,15 @@ async function readAllFingerprints(
   return found as AllFingerprints;
 }
 
-const IDS_PER_QUERY = 1_000;
-
-/**
- * @param generation from which the games come that were not read
- * @returns a function that tells whether a game is published; undefined if it does not exist
- */
-async function findPublished(
-  reader: Reader,
-  games: Games,
-  generation: EarlierGeneration | undefined,
-  titleRows: readonly TitleRow[],
-) {
-  const leftOut = new Set<string>();
+/** @returns a function that tells whether a game is published. @param generation has those that were not read */
+function makeIsPublished(games: Games, generation: EarlierGeneration | undefined) {
   let last = 0;
-  const isPublished = (id: Id): boolean | undefined => {
+  return (id: Id): boolean => {
     const row = findId(games.ids, games.rows, id, last);
-    if (row < 0) {
-      if (generation?.keptGame(id) !== undefined) return true;
-      return leftOut.has(textOfId(id)) ? false : undefined;
-    }
+    if (row < 0) return generation?.keptGame(id) !== undefined;
     last = row;
     return games.platform[row] !== LEFT_OUT;
   };
-  if (generation === undefined) return isPublished;
-  // The index of the generation does not have the games that the earlier run left out.
-  const unknown = new Set<string>();
-  for (const [game] of titleRows) {
-    const id = readId(game);
-    if (id !== undefined && isPublished(id) === undefined) unknown.add(textOfId(id));
-  }
-  for (const ids of batches([...unknown], IDS_PER_QUERY)) {
-    const found = await reader.rows(`SELECT id FROM games WHERE id IN (${ids.join(',')})`);
-    for (const [id] of found) leftOut.add(String(id));
-  }
-  return isPublished;
 }
 
 /** The recent covers of the earlier run that are still published as they were. */
