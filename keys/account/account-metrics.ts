@@ -38,17 +38,9 @@ export function makeAccountAdmin(
   return admin;
 }
 
-/**
- * Counts the responses of the server of the pages, and its connections.
- * @param limit how many connections may be open
- */
-export function addServerMetrics(
-  registry: Registry,
-  server: Server,
-  cells: Float64Array,
-  limit: () => number,
-): void {
-  addConnectionMetrics(registry, 'account', [cells], limit);
+/** Counts the responses of the server of the pages, and its connections. */
+export function addServerMetrics(registry: Registry, server: Server, cells: Float64Array): void {
+  addConnectionMetrics(registry, 'account', [cells]);
   addResponseMetrics(registry, server);
 }
 

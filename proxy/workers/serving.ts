@@ -66,7 +66,7 @@ export interface ServingParts extends FleetIdentity {
   readonly visitors: SharedArrayBuffer;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
   readonly counts: RequestCounts;
-  /** The thread's limits and counts of connections, from `newConnectionCells`. */
+  /** The thread's limit and counts of connections, from `newConnectionCells`. */
   readonly connections: Float64Array;
   /** From `newMaintenanceCell`. */
   readonly maintenance: Int32Array;
@@ -129,7 +129,6 @@ export function makeServing(parts: ServingParts): Serving {
   const site = withForwarding(explored, {
     accountUrl,
     trustedProxies,
-    connections,
     log,
   });
   const http = makeServer(api, site, log, { connections });
