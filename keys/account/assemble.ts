@@ -28,7 +28,7 @@ export const VARIABLES = [
   'ACCOUNT_HOST',
   'ACCOUNT_PORT',
   'ADMIN_HOST',
-  'ACCOUNT_ADMIN_PORT',
+  'ADMIN_PORT',
   'PUBLIC_URL',
   'SITE_URL',
   'SITE_JWT_SECRET',
@@ -112,7 +112,7 @@ export async function assemble(
 export async function listen(
   { server, admin }: AccountParts,
   { ACCOUNT_HOST: host, ACCOUNT_PORT: port }: AccountEnvironment,
-): Promise<{ readonly account: string; readonly admin: string | undefined }> {
+): Promise<{ readonly account: string; readonly admin: string }> {
   const adminAddress = await admin.listen();
   await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
   return { account: addressOf(server), admin: adminAddress };
