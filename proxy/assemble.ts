@@ -9,7 +9,7 @@ import type { Registry } from 'prom-client';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
-import { addConnectionMetrics } from '../program/admin/connection-metrics.ts';
+import { addConnectionMetrics } from '../program/admin/metrics.ts';
 import { mostConnections, newConnectionCells } from '../program/connections.ts';
 import type { Environment } from '../program/environment/environment.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';

@@ -4,8 +4,8 @@
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
-import { closeServer } from '../../program/close-server.ts';
 import type { Environment } from '../../program/environment/environment.ts';
+import { closeServer } from '../../program/listen.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
 import { type HandOn, makeThreadLines } from '../access-log/thread-lines.ts';
 import { makeApi } from '../api/handler.ts';

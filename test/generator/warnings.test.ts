@@ -4,9 +4,9 @@
  */
 import { expect, test } from 'vitest';
 import { currentId } from '../../generations/generations.ts';
+import { getOrAdd } from '../../generator/get-or-add.ts';
 import { findFutureApprovals, findGenreWarnings } from '../../generator/report/warnings.ts';
 import { makePostings } from '../../generator/write/indexes.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
 import { cover, plainCatalogue } from '../catalogue/plain.ts';
 import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate } from '../support/product.ts';
