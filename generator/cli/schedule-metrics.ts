@@ -9,7 +9,7 @@ import { Counter, type Registry } from 'prom-client';
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
 import { readStatus } from '../../generations/run-status.ts';
-import { addGauge, addGauges } from '../../program/admin/readings.ts';
+import { addGauge, addGauges } from '../../program/admin/metrics.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import type { ReportContent, RunEnd } from '../report/report.ts';
