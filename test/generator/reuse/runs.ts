@@ -14,6 +14,12 @@ import { type Kind, makeDatabase } from '../../support/databases.ts';
 import { newSnapshots, reportOf } from '../../support/wholeness.ts';
 import { addTimes, dropUniqueIndexes, makeChanges } from './random-changes.ts';
 
+const SETTINGS = {
+  site_url: 'https://covers.example',
+  site_language: 'en',
+  files_url: 'https://files.covers.example',
+};
+
 export const quiet: Progress = { advance() {}, step() {}, warn() {}, end() {} };
 
 export async function run(
@@ -22,13 +28,16 @@ export async function run(
   changes: Partial<RunOptions> = {},
   progress: Progress = quiet,
 ) {
-  const settings = {
-    site_url: 'https://covers.example',
-    site_language: 'en',
-    files_url: 'https://files.covers.example',
-  };
   const options = { isFull: false, isDryRun: false, isForced: true, warnings: [], ...changes };
-  return generate(database, { snapshotsDir, settings, ...options }, progress);
+  return generate(database, { snapshotsDir, settings: SETTINGS, ...options }, progress);
+}
+
+/** Runs once. @returns the outcome, and the steps of the run that it names */
+export async function runSteps(database: Database, snapshotsDir: string) {
+  const steps: string[] = [];
+  const progress = { ...quiet, step: (text: string) => steps.push(text) };
+  const { outcome } = await run(database, snapshotsDir, {}, progress);
+  return [outcome, steps] as const;
 }
 
 export async function makeTimed(kind: Kind, games = 150) {
@@ -68,13 +77,6 @@ export async function expectEqualsFull(
   return changed.outcome;
 }
 
-interface History {
-  readonly seed: number;
-  readonly batches: number;
-  readonly games: number;
-  readonly alter?: readonly string[];
-}
-
 /**
  * Changes a catalogue at random, in so many batches, and after each one compares a run that reads only what
  * has changed with one that reads all rows.
@@ -83,8 +85,9 @@ interface History {
  */
 export async function compareRuns(
   kind: Kind,
-  { seed, batches, games, alter = [] }: History,
+  options: { seed: number; batches: number; games: number; alter?: readonly string[] },
 ): Promise<number> {
+  const { seed, batches, games, alter = [] } = options;
   const database = await makeTimed(kind, games);
   for (const sql of alter) await database.run(sql);
   const [dir, fullDir] = [newSnapshots(), newSnapshots()];
@@ -121,9 +124,8 @@ export async function compareRuns(
     const mayReadAll = isRenamed || alter.length > 0;
     const outcome = await expectEqualsFull(database, [dir, fullDir], `batch ${batch}`, mayReadAll);
     if (batch % 4 === 0) {
-      const steps: string[] = [];
-      const progress = { ...quiet, step: (text: string) => steps.push(text) };
-      expect((await run(database, dir, {}, progress)).outcome).toBe('unchanged');
+      const [again, steps] = await runSteps(database, dir);
+      expect(again).toBe('unchanged');
       if (alter.length === 0) expect(steps).not.toContain('writing packs');
       await expectEqualsFull(database, [dir, fullDir], `after batch ${batch}`, mayReadAll);
     }

@@ -1,11 +1,15 @@
 /**
- * Which readings the generator indexes, and how. The columns of real generations are compared with
- * columns that are made from lists of words in the simplest way.
+ * What the generator writes for searches. The columns of the search index are compared with columns that are
+ * made from lists of words in the simplest way. `search.json` is written without MiniSearch, but others load
+ * it with MiniSearch: it must equal what MiniSearch itself would write.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import MiniSearch from 'minisearch';
 import { expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../../format/index/minisearch-hash.ts';
+import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
 import { makeReadingWords } from '../../../format/index/reading-words.ts';
 import { equals, needsSlug, readingsOf } from '../../../format/index/readings.ts';
 import {
@@ -17,13 +21,13 @@ import {
 } from '../../../format/index/search-index.ts';
 import { isScriptWithoutSpaces, LONGEST_QUERY, plainWordsOf } from '../../../format/index/words.ts';
 import { CURRENT } from '../../../format/layout.ts';
+import { makeCollator } from '../../../generator/order/title-order.ts';
 import { getOrAdd } from '../../../program/get-or-add.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { titledCatalogue } from '../../catalogue/plain.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { makeReadingColumns, type Reading } from '../../format/index/reading-columns.ts';
-import { gamesInOrder } from './games-in-order.ts';
 
 type Indexed = Awaited<ReturnType<typeof indexed>>;
 
@@ -54,26 +58,20 @@ function textsOf(list: Postings): Record<string, number[]> {
   return Object.fromEntries(texts.map((at) => [textAt(list, at), [...entriesAt(list, at)]]));
 }
 
-interface Expected {
-  /** The first may be empty. */
-  readonly ofTitles: readonly Reading[];
-  readonly ofSlug?: Reading | undefined;
-}
-
-/** @param readingsOfGame what the readings of a game should be */
+/** @param readingsOfGame what the readings of a game should be: of its titles, and that of its slug if it has one */
 function expectReadings(
   { index, games }: Indexed,
-  readingsOfGame: (game: Indexed['games'][number]) => Expected,
+  readingsOfGame: (game: Indexed['games'][number]) => readonly [Reading[], Reading | undefined],
 ): void {
   const all = games.map(readingsOfGame);
-  const first = all.map(({ ofTitles: [reading] }) => reading);
-  const further = all.flatMap(({ ofTitles, ofSlug }, rank) => [
+  // It may be empty.
+  const first = all.map(([[reading]]) => reading);
+  const further = all.flatMap(([ofTitles, ofSlug], rank) => [
     ...ofTitles.slice(1).map((words): [number, Reading] => [rank, words]),
     ...(ofSlug === undefined ? [] : [[rank, ofSlug, true] as const]),
   ]);
   const { games: count, words, ...columns } = makeReadingColumns(first, further);
   expect(index.games).toBe(count);
-  expect(textsOf(index.words)).toEqual(textsOf(words));
   expect(index.words).toEqual(words);
   expect(index).toMatchObject(columns);
   expect(textsOf(index.endings)).toEqual(
@@ -108,7 +106,7 @@ const GAMES: readonly (readonly [slug: string, title: string, titles: string, of
     ['dq-dq', 'ドラゴンクエスト 2', 'ドラゴンクエスト 2', 'dq dq'],
     // Also where only a part of the title is not Latin.
     ['dq-iii', 'ドラゴンクエストIII', 'ドラゴンクエスト iii', 'dq iii'],
-    // A slug that has the words of an alternative title is no reading of its own.
+    // A slug that has the words of an alternative title adds no further reading.
     ['tetris', 'Тетрис', 'тетрис|tetris'],
     // Alternative titles come by code unit.
     ['sml', 'Super Mario Land', 'super mario land|sml|s m l|マリオ and コ|マリオ コ'],
@@ -135,12 +133,12 @@ test('the readings of titles are indexed with the positions of their words, and 
     ),
   });
   const readings = new Map(
-    GAMES.map(([slug, , titles, ofSlug]): [string, Expected] => [
+    GAMES.map(([slug, , titles, ofSlug]) => [
       slug,
-      { ofTitles: titles.split('|').map(wordsIn), ofSlug: ofSlug ? wordsIn(ofSlug) : undefined },
+      [titles.split('|').map(wordsIn), ofSlug ? wordsIn(ofSlug) : undefined] as const,
     ]),
   );
-  expectReadings(made, ({ slug }) => readings.get(slug) as Expected);
+  expectReadings(made, ({ slug }) => readings.get(slug) ?? [[], undefined]);
 
   const { words, start } = makeReadingWords(made.index);
   const rank = made.games.findIndex(({ slug }) => slug === 'long');
@@ -159,6 +157,61 @@ test('all readings of the sample catalogue are indexed', async () => {
     const ofTitles = readingsOf(title);
     const ofSlug = plainWordsOf(slug);
     const isNew = needsSlug(title) && !ofTitles.some((reading) => equals(reading, ofSlug));
-    return isNew ? { ofTitles, ofSlug } : { ofTitles };
+    return [ofTitles, isNew ? ofSlug : undefined];
   });
 });
+
+const DIFFICULT_TITLES = [
+  ...['!!!', '…', 'go go go GO gó', `${'na '.repeat(160)}batman`, '__proto__ constructor toString'],
+  ...['ドラゴンクエスト ドラゴンクエスト', 'アタックNo.1 アタック', '\u{20000}\u{20001}𠮷野家'],
+  ...['3½ 007 7 ７', "Assassin's Creed™ Ⅲ", 'Ærøskøbing ß ẞ İı', '🎮 game 🎮'],
+  // Of several readings, the first counts.
+  ...['Go & Go', 'S.T.A.L.K.E.R.', 'R.B.I. & C++', 'ゴー & ゴー'],
+];
+
+const byTerm = (a: [string, unknown], b: [string, unknown]) => (a[0] < b[0] ? -1 : 1);
+
+test.each([
+  ['the sample catalogue', sampleCatalogue()],
+  ['difficult titles', titledCatalogue(DIFFICULT_TITLES.map((title, i) => [`g${i}`, title]))],
+  ['no games', titledCatalogue([])],
+])('search.json of %s equals what MiniSearch writes', async (_, catalogue) => {
+  const generation = path.join(await makeSnapshots(catalogue), 'current');
+  const text = readFileSync(path.join(generation, 'search.json'), 'utf8');
+  const documents = gamesInOrder(generation).map(({ slug, ...game }) => {
+    return { ...game, path: `${game.platform}/${slug}` };
+  });
+  // After addAll in title order.
+  const built = new MiniSearch(MINISEARCH_OPTIONS);
+  built.addAll(documents);
+  const written = JSON.parse(text);
+  const expected = JSON.parse(JSON.stringify(built));
+  written.index.sort(byTerm);
+  expected.index.sort(byTerm);
+  expect(written).toEqual(expected);
+
+  expect(MiniSearch.loadJSON(text, MINISEARCH_OPTIONS).documentCount).toBe(documents.length);
+  // It must be loaded with these options.
+  const manifest = JSON.parse(readFileSync(path.join(generation, 'manifest.json'), 'utf8'));
+  expect(manifest.minisearch_options).toBe(MINISEARCH_OPTIONS_HASH);
+});
+
+interface GameInOrder {
+  readonly id: number;
+  readonly slug: string;
+  readonly title: string;
+  /** The slug of its platform. */
+  readonly platform: string;
+}
+
+function gamesInOrder(generation: string): GameInOrder[] {
+  const collator = makeCollator();
+  return readdirSync(path.join(generation, 'games'))
+    .flatMap((name) => JSON.parse(readFileSync(path.join(generation, 'games', name), 'utf8')))
+    .map(({ id, slug, title, platform }) => ({ id, slug, title, platform: platform.slug }))
+    .sort(
+      (a, b) =>
+        collator.compare(a.title, b.title) ||
+        (a.platform < b.platform ? -1 : a.platform > b.platform ? 1 : a.id - b.id),
+    );
+}
