@@ -11,6 +11,7 @@ import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { type Kind, makeDatabase } from '../../support/databases.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
 import { newSnapshots, reportOf } from '../../support/wholeness.ts';
 import { addTimes, dropUniqueIndexes, makeChanges } from './random-changes.ts';
 
@@ -40,10 +41,18 @@ export async function runSteps(database: Database, snapshotsDir: string) {
   return [outcome, steps] as const;
 }
 
-export async function makeTimed(kind: Kind, games = 150) {
+export async function makeTimed(kind: Kind, games: number) {
   const database = await openDatabase(await makeDatabase(kind));
+  atEndOfFile(() => database.close());
   await loadTimed(database, games);
   return database;
+}
+
+/** @returns such a database, and a snapshots folder with a generation of it */
+export async function makeTimedSite(kind: Kind, games: number) {
+  const [database, dir] = [await makeTimed(kind, games), newSnapshots()];
+  await run(database, dir);
+  return { database, dir };
 }
 
 export async function loadTimed(database: Database, games: number): Promise<void> {
@@ -131,6 +140,5 @@ export async function compareRuns(
     }
     if (outcome === 'published') published++;
   }
-  await database.close();
   return published;
 }

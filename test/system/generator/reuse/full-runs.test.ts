@@ -11,7 +11,7 @@ import { EARLIER_RUN } from '../../../../format/layout.ts';
 import type { RunOptions } from '../../../../generator/generate.ts';
 import { makeRandom } from '../../../catalogue/random.ts';
 import { makeChanges } from '../../../generator/reuse/random-changes.ts';
-import { makeTimed, run } from '../../../generator/reuse/runs.ts';
+import { makeTimed, makeTimedSite, run } from '../../../generator/reuse/runs.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
 
 const fileIn = (dir: string) => path.join(dir, EARLIER_RUN);
@@ -44,10 +44,8 @@ test.each<[string, unknown, (dir: string, database: Database) => unknown, Partia
     'it is of another database',
     OTHER,
     async (dir) => {
-      const [other, otherDir] = [await makeTimed('sqlite', 12), newSnapshots()];
-      await run(other, otherDir);
-      await other.close();
-      fs.cpSync(fileIn(otherDir), fileIn(dir));
+      const other = await makeTimedSite('sqlite', 12);
+      fs.cpSync(fileIn(other.dir), fileIn(dir));
     },
   ],
   [
@@ -89,27 +87,21 @@ test.each<[string, unknown, (dir: string, database: Database) => unknown, Partia
   ['of --full', 'a full run was requested', () => {}, { isFull: true }],
   ['24 hours have passed', A_DAY, waitADay],
 ])('all rows are read if %s', async (_, reason, damage, changes = {}) => {
-  const database = await makeTimed('sqlite', 12);
-  const dir = newSnapshots();
-  await run(database, dir);
+  const { database, dir } = await makeTimedSite('sqlite', 12);
   await makeChanges(makeRandom(5)).change(database);
   await damage(dir, database);
   const { readAllBecause, id } = await run(database, dir, changes);
   const full = await run(database, newSnapshots(), changes);
   expect(id?.slice(-12)).toBe(full.id?.slice(-12));
   expect(readAllBecause).toEqual(reason);
-  await database.close();
 });
 
 test('a change that does not change updated_at is found by the daily full run', async () => {
-  const database = await makeTimed('sqlite', 12);
-  const dir = newSnapshots();
-  await run(database, dir);
+  const { database, dir } = await makeTimedSite('sqlite', 12);
   await database.run("UPDATE games SET description = 'Hidden'");
   expect((await run(database, dir)).outcome).toBe('unchanged');
   waitADay();
   expect(await run(database, dir)).toMatchObject({ outcome: 'published', readAllBecause: A_DAY });
-  await database.close();
 });
 
 test('only the owner may read what a run leaves, even in a shared folder', async () => {
@@ -118,14 +110,11 @@ test('only the owner may read what a run leaves, even in a shared folder', async
   fs.mkdirSync(dir);
   fs.chmodSync(dir, 0o2750);
   await run(database, dir);
-  await database.close();
   expect(fs.statSync(fileIn(dir)).mode & 0o7777).toBe(0o600);
 });
 
 test('a run that is refused leaves it as it was, and one that cannot write it publishes', async () => {
-  const database = await makeTimed('sqlite', 60);
-  const dir = newSnapshots();
-  await run(database, dir);
+  const { database, dir } = await makeTimedSite('sqlite', 60);
   const approved = "SELECT id FROM covers WHERE status = 'approved' ORDER BY id";
   const covers = await database.rows(approved);
   const middle = covers[covers.length >> 1][0];
@@ -146,5 +135,4 @@ test('a run that is refused leaves it as it was, and one that cannot write it pu
   fs.mkdirSync(path.join(fileIn(dir), 'in the way'), { recursive: true });
   await setStatus('approved', '=');
   expect(await run(database, dir)).toMatchObject({ outcome: 'published' });
-  await database.close();
 });

@@ -11,6 +11,7 @@ import {
   compareRuns,
   expectEqualsFull,
   makeTimed,
+  makeTimedSite,
   run,
   runSteps,
 } from '../../../generator/reuse/runs.ts';
@@ -27,9 +28,7 @@ function inodesOf(dir: string): Map<string, number> {
 }
 
 test('a change writes the packs of its platform, and a row with a new time nothing', async () => {
-  const database = await makeTimed('sqlite', 60);
-  const dir = newSnapshots();
-  await run(database, dir);
+  const { database, dir } = await makeTimedSite('sqlite', 60);
   const before = inodesOf(dir);
   expect(before.size).toBeGreaterThan(10);
   const [[id = null, slug = null] = []] = await database.rows(
@@ -44,7 +43,6 @@ test('a change writes the packs of its platform, and a row with a new time nothi
 
   await database.run("UPDATE games SET updated_at = '2023-03-03 03:03:03'");
   expect(await runSteps(database, dir)).toEqual(['unchanged', []]);
-  await database.close();
 });
 
 test('a run of the changes equals a full run that shares its work with another thread', async () => {
@@ -67,7 +65,6 @@ test('a run of the changes equals a full run that shares its work with another t
       WHERE id = (SELECT MIN(id) FROM covers WHERE status = 'approved')`,
   );
   expect(await expectEqualsFull(database, folders)).toBe('published');
-  await database.close();
 });
 
 /** The database, with last commits of the test; records the statements for fingerprints. */
@@ -121,7 +118,6 @@ test('only the tables that may have changed have fingerprints computed', async (
   });
   // Another commit of the same second cannot be ruled out.
   expect(await site.run(dir)).toEqual({ outcome: 'unchanged', statements: ['covers by game_id'] });
-  await site.database.close();
 });
 
 test('without a record of commits, all tables have fingerprints computed', async () => {
@@ -132,5 +128,4 @@ test('without a record of commits, all tables have fingerprints computed', async
     outcome: 'unchanged',
     statements: ['games by id', 'covers by game_id', 'cover_files by cover_id'],
   });
-  await site.database.close();
 });
