@@ -11,7 +11,6 @@ import type { Row } from '../../../database/database.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../../format/index/minisearch-hash.ts';
 import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
 import { makeReadingWords } from '../../../format/index/reading-words.ts';
-import { equals, needsSlug, readingsOf } from '../../../format/index/readings.ts';
 import {
   entriesAt,
   openSearchIndex,
@@ -19,24 +18,14 @@ import {
   textAt,
   textCount,
 } from '../../../format/index/search-index.ts';
-import { isScriptWithoutSpaces, LONGEST_QUERY, plainWordsOf } from '../../../format/index/words.ts';
+import { isScriptWithoutSpaces, LONGEST_QUERY } from '../../../format/index/words.ts';
 import { CURRENT } from '../../../format/layout.ts';
 import { makeCollator } from '../../../generator/order/title-order.ts';
 import { getOrAdd } from '../../../program/get-or-add.ts';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { titledCatalogue } from '../../catalogue/plain.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { makeReadingColumns, type Reading } from '../../format/index/reading-columns.ts';
-
-type Indexed = Awaited<ReturnType<typeof indexed>>;
-
-/** @returns the search index of a generation, and its games in title order */
-async function indexed(catalogue: Catalogue) {
-  const generation = path.join(await makeSnapshots(catalogue), CURRENT);
-  const read = (name: string) => new Uint8Array(readFileSync(path.join(generation, name)));
-  return { index: openSearchIndex(read), games: gamesInOrder(generation) };
-}
 
 /** Every suffix of at least two characters of the words in scripts without spaces, with the readings. */
 function endingsOf(readings: readonly Reading[]): Record<string, number[]> {
@@ -56,27 +45,6 @@ function endingsOf(readings: readonly Reading[]): Record<string, number[]> {
 function textsOf(list: Postings): Record<string, number[]> {
   const texts = Array.from({ length: textCount(list) }, (_, at) => at);
   return Object.fromEntries(texts.map((at) => [textAt(list, at), [...entriesAt(list, at)]]));
-}
-
-/** @param readingsOfGame what the readings of a game should be: of its titles, and that of its slug if it has one */
-function expectReadings(
-  { index, games }: Indexed,
-  readingsOfGame: (game: Indexed['games'][number]) => readonly [Reading[], Reading | undefined],
-): void {
-  const all = games.map(readingsOfGame);
-  // It may be empty.
-  const first = all.map(([[reading]]) => reading);
-  const further = all.flatMap(([ofTitles, ofSlug], rank) => [
-    ...ofTitles.slice(1).map((words): [number, Reading] => [rank, words]),
-    ...(ofSlug === undefined ? [] : [[rank, ofSlug, true] as const]),
-  ]);
-  const { games: count, words, ...columns } = makeReadingColumns(first, further);
-  expect(index.games).toBe(count);
-  expect(index.words).toEqual(words);
-  expect(index).toMatchObject(columns);
-  expect(textsOf(index.endings)).toEqual(
-    endingsOf([...first, ...further.map(([, reading]) => reading)]),
-  );
 }
 
 /** By slug. Those that give no new reading do not count. */
@@ -126,39 +94,35 @@ const GAMES: readonly (readonly [slug: string, title: string, titles: string, of
 const wordsIn = (reading: string): Reading => reading.split(' ').filter((word) => word !== '');
 
 test('the readings of titles are indexed with the positions of their words, and read again', async () => {
-  const made = await indexed({
+  const catalogue = {
     ...titledCatalogue(GAMES),
     gameTitles: GAMES.flatMap(([slug], at) =>
       (ALTERNATIVE_TITLES[slug] ?? []).map((title): Row => [at + 1, title]),
     ),
-  });
-  const readings = new Map(
-    GAMES.map(([slug, , titles, ofSlug]) => [
-      slug,
-      [titles.split('|').map(wordsIn), ofSlug ? wordsIn(ofSlug) : undefined] as const,
-    ]),
-  );
-  expectReadings(made, ({ slug }) => readings.get(slug) ?? [[], undefined]);
+  };
+  const generation = path.join(await makeSnapshots(catalogue), CURRENT);
+  const read = (name: string) => new Uint8Array(readFileSync(path.join(generation, name)));
+  const [index, games] = [openSearchIndex(read), gamesInOrder(generation)];
+  const expectedOf = new Map(GAMES.map((each) => [each[0], each]));
+  const inOrder = games.map(({ slug }) => expectedOf.get(slug) ?? ['', '', '']);
+  const first = inOrder.map(([, , titles]) => wordsIn(titles.split('|')[0]));
+  const further = inOrder.flatMap(([, , titles, ofSlug], rank) => [
+    ...titles
+      .split('|')
+      .slice(1)
+      .map((words): [number, Reading] => [rank, wordsIn(words)]),
+    ...(ofSlug === undefined ? [] : [[rank, wordsIn(ofSlug), true] as const]),
+  ]);
+  const { games: count, words, ...columns } = makeReadingColumns(first, further);
+  expect([index.games, index.words]).toEqual([count, words]);
+  expect(index).toMatchObject(columns);
+  const all = [...first, ...further.map(([, reading]) => reading)];
+  expect(textsOf(index.endings)).toEqual(endingsOf(all));
 
-  const { words, start } = makeReadingWords(made.index);
-  const rank = made.games.findIndex(({ slug }) => slug === 'long');
-  const spelled = [...words.subarray(start[rank], start[rank + 1])];
-  expect(spelled.map((word) => textAt(made.index.words, word))).toEqual(LONG.slice(0, 255));
-});
-
-// The test above has alternative titles.
-const { gameTitles: _, ...sample } = sampleCatalogue();
-
-test('all readings of the sample catalogue are indexed', async () => {
-  const made = await indexed(sample);
-  expect(made.index.rankOfFurther.length).toBeGreaterThan(10);
-  expect(made.index.repeatedWords.length).toBeGreaterThan(10);
-  expectReadings(made, ({ slug, title }) => {
-    const ofTitles = readingsOf(title);
-    const ofSlug = plainWordsOf(slug);
-    const isNew = needsSlug(title) && !ofTitles.some((reading) => equals(reading, ofSlug));
-    return [ofTitles, isNew ? ofSlug : undefined];
-  });
+  const { words: spelled, start } = makeReadingWords(index);
+  const rank = games.findIndex(({ slug }) => slug === 'long');
+  const ofLong = [...spelled.subarray(start[rank], start[rank + 1])];
+  expect(ofLong.map((word) => textAt(index.words, word))).toEqual(LONG.slice(0, 255));
 });
 
 const DIFFICULT_TITLES = [
@@ -196,15 +160,8 @@ test.each([
   expect(manifest.minisearch_options).toBe(MINISEARCH_OPTIONS_HASH);
 });
 
-interface GameInOrder {
-  readonly id: number;
-  readonly slug: string;
-  readonly title: string;
-  /** The slug of its platform. */
-  readonly platform: string;
-}
-
-function gamesInOrder(generation: string): GameInOrder[] {
+/** The games of a generation in title order, sorted by the collator, which defines that order. */
+function gamesInOrder(generation: string) {
   const collator = makeCollator();
   return readdirSync(path.join(generation, 'games'))
     .flatMap((name) => JSON.parse(readFileSync(path.join(generation, 'games', name), 'utf8')))
