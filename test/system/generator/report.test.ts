@@ -48,9 +48,8 @@ test('covers with an unknown status are taken down, unless they are more than a 
   const reason = 'the status is "deleted", not approved, pending or rejected: not public';
   expect(warned).toContain(`Warning: 20 of covers: ${reason}.\n`);
   expect(countsOf(dir)).toMatchObject({ covers: 80, left_out: 0 });
-  expect(reportOf(dir)).toMatchObject({
-    ...{ warnings: [{ reason, count: 20 }], takedowns_waiting: null },
-  });
+  const warnings = [{ reason, count: 20 }];
+  expect(reportOf(dir)).toMatchObject({ warnings, takedowns_waiting: null });
   await change(url, "UPDATE covers SET status = 'removed' WHERE id <= 40");
   const { code, stderr } = await run(url, dir);
   expect(code).toBe(3);

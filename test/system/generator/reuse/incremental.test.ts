@@ -72,20 +72,16 @@ function watched(database: Database) {
   const commits = new Map<string, LastCommit>();
   const statements: string[] = [];
   const lastCommits = async () => new Map(commits);
-  const watch = (reader: Reader): Reader => ({
-    ...reader,
-    rows: (sql, parameters) => {
+  const rowsOf =
+    ({ rows }: Reader): Reader['rows'] =>
+    (sql, parameters) => {
       const [, column, table] = /^SELECT (\w+) >>.* FROM (\w+) GROUP BY/.exec(sql) ?? [];
       if (column !== undefined) statements.push(`${table} by ${column}`);
-      return reader.rows(sql, parameters);
-    },
-  });
-  const watchedDatabase: Database = {
-    ...database,
-    lastCommits,
-    snapshot: (read) =>
-      database.snapshot((reader) => read({ ...reader, ...watch(reader), lastCommits })),
-  };
+      return rows(sql, parameters);
+    };
+  const snapshot: Database['snapshot'] = (read) =>
+    database.snapshot((reader) => read({ ...reader, rows: rowsOf(reader), lastCommits }));
+  const watchedDatabase = { ...database, lastCommits, snapshot };
   return {
     database: watchedDatabase,
     commit: (table: string, time: string, secondsAgo: number) =>
