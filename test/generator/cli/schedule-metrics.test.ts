@@ -2,13 +2,11 @@
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Registry } from 'prom-client';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { encodeStatus } from '../../../format/status-file.ts';
-import { measureTimes } from '../../../generator/cli/run-generator.ts';
 import { addScheduleMetrics } from '../../../generator/cli/schedule-metrics.ts';
 import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { makeFolder } from '../../support/product.ts';
-import { quiet } from '../reuse/runs.ts';
 import { startSchedule } from '../schedule/start-schedule.ts';
 
 const HOUR_MS = 3_600_000;
@@ -53,10 +51,9 @@ test('a run of this process counts more than an older status, and less than a ne
   };
   const before = writeStatus(-1);
   expect(lastRun()).toMatchObject({ outcome: 'unchanged' });
-  const others = { seconds: 1, stages: undefined };
   const failed = { outcome: 'failed', error: 'no space left on device' } as const;
-  noteEnding({ ...failed, ...others });
-  noteEnding({ outcome: 'locked', error: 'another run', ...others });
+  noteEnding({ ...failed, seconds: 1 });
+  noteEnding({ outcome: 'locked', error: 'another run', seconds: 1 });
   expect(lastRun()).toMatchObject({ ...failed, current_as_of: before });
   writeStatus(1);
   expect(lastRun()).toMatchObject({ outcome: 'unchanged', error: null });
@@ -81,22 +78,4 @@ test('/readyz and the metrics know of a failed run that could not write its stat
     error: expect.stringContaining('write status.json'),
   });
   expect(await schedule.stop()).toBe(0);
-});
-
-test('a stage that a run passes through twice has the sum of both times', () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  const { progress, end } = measureTimes(quiet);
-  vi.advanceTimersByTime(200);
-  progress.advance('reading games', 10, 0.5);
-  vi.advanceTimersByTime(300);
-  progress.advance('reading games', 20, 1);
-  progress.step('writing packs');
-  vi.advanceTimersByTime(1_000);
-  // What the earlier run has left turns out to be damaged, and all rows are read.
-  progress.step('reading all rows');
-  progress.advance('reading games', 20, 1);
-  vi.advanceTimersByTime(50);
-  progress.advance('reading games', 20, 1);
-  vi.useRealTimers();
-  expect(end().stages).toMatchObject({ 'reading games': 0.55, 'writing packs': 1 });
 });
