@@ -38,7 +38,8 @@ const PIECE_BYTES = 64 * 1024;
 export class DifferenceError extends Error {
   override readonly name = 'DifferenceError';
 
-  constructor(difference: Difference, fault: string, cause?: unknown) {
+  constructor(difference: Difference, cause: Error) {
+    const fault = cause.message.replace(/\.$/, '');
     super(`${CHANGES}/${differenceFile(difference)} cannot be used: ${fault}.`, { cause });
   }
 }
@@ -81,9 +82,15 @@ export function writeDifference(
   ids: Pick<Difference, 'from' | 'to'>,
   changes: Iterable<Change>,
 ): void {
+  const folder = path.join(snapshotsDir, CHANGES);
   try {
-    writeLines(unfinished, ids, changes);
-    const folder = path.join(snapshotsDir, CHANGES);
+    const descriptor = openForWriting(unfinished, 'wx');
+    try {
+      for (const piece of encode(ids, changes)) writeFileSync(descriptor, piece, 'latin1');
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
     makeFolder(folder);
     syncFolder(snapshotsDir);
     const number = (listDifferences(snapshotsDir).at(-1)?.number ?? 0) + 1;
@@ -94,32 +101,23 @@ export function writeDifference(
   }
 }
 
-function writeLines(
-  file: string,
+function* encode(
   ids: Pick<Difference, 'from' | 'to'>,
   changes: Iterable<Change>,
-): void {
+): Generator<string> {
   const sha256 = createHash('sha256');
-  const descriptor = openForWriting(file, 'wx');
   let count = 0;
   let piece = encodeHead(ids);
-  const write = () => {
-    sha256.update(piece, 'latin1');
-    writeFileSync(descriptor, piece, 'latin1');
-    piece = '';
-  };
-  try {
-    for (const change of changes) {
-      piece += encodeChange(change);
-      count++;
-      if (piece.length >= PIECE_BYTES) write();
+  for (const change of changes) {
+    if (piece.length >= PIECE_BYTES) {
+      sha256.update(piece);
+      yield piece;
+      piece = '';
     }
-    write();
-    writeFileSync(descriptor, encodeTail(count, sha256.digest('hex')));
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
+    piece += encodeChange(change);
+    count++;
   }
+  yield piece + encodeTail(count, sha256.update(piece).digest('hex'));
 }
 
 /**
@@ -128,51 +126,44 @@ function writeLines(
  * @throws DifferenceError
  */
 export function* readDifference(snapshotsDir: string, difference: Difference): Generator<Change> {
-  const fault = (text: string, cause?: unknown) => new DifferenceError(difference, text, cause);
-  const sha256 = createHash('sha256');
-  let lines = 0;
-  let isComplete = false;
+  const head = encodeHead(difference);
+  const sha256 = createHash('sha256').update(head);
+  let count = 0;
   try {
-    for (const line of readLines(path.join(snapshotsDir, CHANGES, differenceFile(difference)))) {
-      lines++;
-      if (isComplete) throw fault('it goes on after its last line');
-      const change = lines === 1 ? undefined : parseChange(line);
-      if (change !== undefined) yield change;
-      else if (lines > 1) {
-        isComplete = line === encodeTail(lines - 2, sha256.digest('hex'));
-        if (!isComplete) throw fault(`line ${lines} is damaged, or the checksum is wrong`);
-        continue;
-      } else if (line !== encodeHead(difference)) {
-        throw fault('its first line does not fit its name, or is of another version');
-      }
-      sha256.update(line, 'latin1');
+    const lines = readLines(path.join(snapshotsDir, CHANGES, differenceFile(difference)));
+    if (lines.next().value !== head) {
+      throw new Error('its first line does not fit its name, or is of another version');
     }
-  } catch (error) {
-    if (error instanceof DifferenceError) throw error;
-    throw fault((error as Error).message.replace(/\.$/, ''), error);
+    for (const line of lines) {
+      const change = parseChange(line);
+      if (change === undefined) {
+        if (line === encodeTail(count, sha256.digest('hex')) && lines.next().done) return;
+        throw new Error(`line ${count + 2} is damaged, or the checksum is wrong`);
+      }
+      sha256.update(line);
+      count++;
+      yield change;
+    }
+    throw new Error('its end is missing');
+  } catch (cause) {
+    throw new DifferenceError(difference, cause as Error);
   }
-  if (!isComplete) throw fault('its end is missing');
 }
 
 /** The lines of a file, with their line breaks. Memory is bounded, however large the file is. */
-function* readLines(file: string): Generator<string> {
+function* readLines(file: string): Generator<string, undefined> {
   const descriptor = openRegularFile(file);
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
   try {
     if (fstatSync(descriptor).size > LARGEST_DIFFERENCE) throw new Error('it is too large');
-    let rest = '';
-    for (let read = 1; read > 0; ) {
-      read = readSync(descriptor, piece);
-      rest += piece.toString('latin1', 0, read);
-      let start = 0;
-      for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n', start)) {
-        yield rest.slice(start, end + 1);
-        start = end + 1;
-      }
-      rest = rest.slice(start);
-      if (rest.length > LONGEST_LINE) throw new Error('it has a line without an end');
+    let text = '';
+    for (let read = readSync(descriptor, piece); read > 0; read = readSync(descriptor, piece)) {
+      const lines = (text + piece.toString('latin1', 0, read)).split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) yield `${line}\n`;
+      if (text.length > LONGEST_LINE) throw new Error('it has a line without an end');
     }
-    if (rest !== '') throw new Error('its last line is cut off');
+    if (text !== '') throw new Error('its last line is cut off');
   } finally {
     closeSync(descriptor);
   }
@@ -193,20 +184,12 @@ export function pruneDifferences(snapshotsDir: string, now = Date.now()): void {
 }
 
 /**
- * Checks every difference, for `snapshot verify`.
+ * Checks every difference.
  * @returns how many there are
- * @throws Error that names the first damaged one, and the fix
+ * @throws DifferenceError
  */
 export function verifyDifferences(snapshotsDir: string): number {
   const differences = listDifferences(snapshotsDir);
-  for (const difference of differences) {
-    try {
-      for (const _ of readDifference(snapshotsDir, difference));
-    } catch (cause) {
-      const fix =
-        'Remove it: clients that would need it then read the whole catalogue again, as they have to now.';
-      throw new Error(`${(cause as Error).message} ${fix}`, { cause });
-    }
-  }
+  for (const difference of differences) for (const _ of readDifference(snapshotsDir, difference));
   return differences.length;
 }

@@ -217,9 +217,8 @@ function makeChangeEvents(metrics: Metrics, log: Logger): ChangeEvents {
   // A difference stays damaged, and clients may ask for it again and again.
   const logged = new Set<string>();
   return {
-    joined({ outcome, message, ...how }) {
-      metrics.countJoin(outcome, how.milliseconds);
-      if (outcome === 'joined') log.debug(how, 'joined differences');
+    joined({ outcome, message, milliseconds }) {
+      metrics.countJoin(outcome, milliseconds);
       if (message === undefined || logged.has(message)) return;
       logged.add(message);
       log.error(`${message} Clients that need it get 410 and read the catalogue again.`);

@@ -32,9 +32,8 @@ export type ReadChanges = (order: PageOrder, answer: (reply: PageReply) => void)
 export interface Joined {
   readonly outcome: 'joined' | 'gone' | 'refused';
   readonly milliseconds: number;
-  readonly differences?: number;
   /** Which difference is damaged. */
-  readonly message?: string;
+  readonly message?: string | undefined;
 }
 
 export interface JoinOrder {

@@ -37,7 +37,7 @@ export function makeLists(snapshotsDir: string) {
   });
 
   /** @throws DifferenceError */
-  function join(from: string, to: string): { list: DatabaseSync; differences: number } | 'gone' {
+  function join(from: string, to: string): DatabaseSync | 'gone' {
     const chain = findChain(listDifferences(snapshotsDir), from, to);
     if (chain === undefined) return 'gone';
     const list = new DatabaseSync('');
@@ -47,11 +47,11 @@ export function makeLists(snapshotsDir: string) {
       for (const difference of chain) {
         for (const { kind, id, path, before, after } of readDifference(snapshotsDir, difference)) {
           if (add.run(kind, id, path, before, after).changes === 1) continue;
-          throw new DifferenceError(difference, `it contradicts earlier ones about ${path}`);
+          throw new DifferenceError(difference, new Error(`it contradicts earlier ones: ${path}`));
         }
       }
       list.exec(SORT);
-      return { list, differences: chain.length };
+      return list;
     } catch (error) {
       list.close();
       throw error;
@@ -61,28 +61,27 @@ export function makeLists(snapshotsDir: string) {
   return ({ from, to, first, count }: PageOrder): Omit<JoinReply, 'number'> => {
     const name = `${from} ${to}`;
     const known = lists.get(name);
-    if (known === 'gone') return { page: known };
     if (known !== undefined) return { page: pageOf(known, first, count) };
     const started = performance.now();
-    const time = () => ({ milliseconds: performance.now() - started });
+    let list: DatabaseSync | 'gone' = 'gone';
+    let message: string | undefined;
     try {
-      const found = join(from, to);
-      // Not kept: any unknown id would displace a list.
-      if (found === 'gone') return { page: found, joined: { outcome: found, ...time() } };
-      const { list, differences } = found;
-      lists.set(name, list);
-      const page = pageOf(list, first, count);
-      return { page, joined: { outcome: 'joined', differences, ...time() } };
+      list = join(from, to);
+      // An unknown generation is not kept: it would displace a list.
+      if (list !== 'gone') lists.set(name, list);
     } catch (error) {
       if (!(error instanceof DifferenceError)) throw error;
       lists.set(name, 'gone', { ttl: RETRY_MS });
-      const { message } = error;
-      return { page: 'gone', joined: { outcome: 'refused', message, ...time() } };
+      message = error.message;
     }
+    const outcome = message !== undefined ? 'refused' : list === 'gone' ? 'gone' : 'joined';
+    const joined = { outcome, message, milliseconds: performance.now() - started } as const;
+    return { page: pageOf(list, first, count), joined };
   };
 }
 
-function pageOf(list: DatabaseSync, first: number, count: number): ChangePage {
+function pageOf(list: DatabaseSync | 'gone', first: number, count: number): ChangePage | 'gone' {
+  if (list === 'gone') return list;
   const total = list.prepare('SELECT coalesce(max(rowid), 0) AS total FROM list').get()?.total;
   const rows = list.prepare('SELECT * FROM list WHERE rowid > ? LIMIT ?').all(first, count);
   const text = (rows as unknown as Change[]).map(encodeElement).join(RECORD_SEPARATOR);
