@@ -1,7 +1,6 @@
 /** Limits on open files: how many connections they leave to the proxy. */
 
-import { currentId, generationDir } from '../../generations/generations.ts';
-import { readManifest } from '../../generations/manifest-file.ts';
+import { currentId, generationDir, readManifest } from '../../generations/generations.ts';
 import { readLimit } from '../../program/connection-limit.ts';
 import { shareOut } from '../../proxy/admin/connection-limit.ts';
 import { type Check, requireValue, type Scene } from '../findings/check.ts';

@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { GENERATIONS, HOLD_FILE } from '../../format/layout.ts';
 import type { FollowedPart, ReplicaState } from '../../format/replica-file.ts';
-import { readHoldFile } from '../../generations/read-hold.ts';
+import { readHoldFile } from '../../generations/hold.ts';
 import { readStatus } from '../../generations/run-status.ts';
 import { explainUnreadable } from '../../program/file-access.ts';
 

@@ -7,8 +7,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { currentId, generationDir } from '../../../generations/generations.ts';
-import { readManifest } from '../../../generations/manifest-file.ts';
+import { currentId, generationDir, readManifest } from '../../../generations/generations.ts';
 import {
   BEYOND_DOUBLES,
   checkCorrupted,
