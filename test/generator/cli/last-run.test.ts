@@ -18,9 +18,9 @@ function writeStatus(dir: string, at: Date): void {
     encodeStatus({
       finished_at: time,
       outcome: 'unchanged',
+      id: '000001-0123456789ab',
       current_as_of: time,
       error: null,
-      agreed: [],
     }),
   );
 }

@@ -98,7 +98,7 @@ describe('a mirror', () => {
     expect(readdirSync(to).toSorted()).toEqual(
       ['current', 'generations', 'lock', 'lock.holder', 'status.json'].toSorted(),
     );
-    expect(statusOf(to)).toMatchObject({ outcome: 'published', error: null, agreed: [{ id }] });
+    expect(statusOf(to)).toMatchObject({ outcome: 'published', error: null, id });
   });
 
   test('is readable only for its owner, or for the group of a shared folder', async () => {

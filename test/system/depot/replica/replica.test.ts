@@ -61,7 +61,7 @@ describe('a replica', () => {
     expectNoDebris(replica.snapshotsDir);
     expect(statusOf(replica.snapshotsDir)).toMatchObject({
       outcome: 'published',
-      agreed: [{ id }],
+      id,
     });
     expect(readReplicaState(replica.snapshotsDir)).toMatchObject({
       snapshot: { from: origin.snapshotsDir, id, error: null, refused: null },
