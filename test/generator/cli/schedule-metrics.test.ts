@@ -45,7 +45,7 @@ test('a run of this process counts more than an older status, and less than a ne
   const writeStatus = (hours: number) => {
     const time = new Date(Date.now() + hours * HOUR_MS).toISOString();
     const status = { finished_at: time, outcome: 'unchanged', current_as_of: time } as const;
-    const text = encodeStatus({ ...status, error: null, agreed: [] });
+    const text = encodeStatus({ ...status, error: null, id: '000001-0123456789ab' });
     writeFileSync(path.join(dir, 'status.json'), text);
     return time;
   };

@@ -6,7 +6,7 @@ import { openDatabase } from '../../../database/open.ts';
 import { GAME_TITLES_TABLE } from '../../../database/schema.ts';
 import { createTables } from '../../../database/tables.ts';
 import { textOfId } from '../../../format/index/ids.ts';
-import { readManifest } from '../../../generations/manifest-file.ts';
+import { readManifest } from '../../../generations/generations.ts';
 import {
   checkTitles,
   readTitleRows,

@@ -7,7 +7,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
-import { readManifest } from '../../../generations/manifest-file.ts';
+import { readManifest } from '../../../generations/generations.ts';
 import {
   BEYOND_DOUBLES,
   checkCorrupted,
