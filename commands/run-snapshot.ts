@@ -1,7 +1,6 @@
 /**
  * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back to
- * one, hold and resume publishing, push to a store, and prune. Data goes to stdout, everything else to
- * stderr.
+ * one, hold and resume publishing, and prune. Data goes to stdout, everything else to stderr.
  */
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
 import { findOtherCollation, type Manifest } from '../format/manifest.ts';
@@ -20,7 +19,6 @@ import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts'
 import type { Invocation } from '../program/invocation.ts';
 import type { Printable } from '../program/progress.ts';
 import { readVerb, type VerbArguments, type VerbSyntax } from '../program/verbs.ts';
-import { KEYGEN_SYNTAX, PUSH_SYNTAX, runKeygen, runPush } from './push.ts';
 
 interface Verb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
@@ -130,15 +128,6 @@ const VERBS: Readonly<Record<string, Verb>> = {
           : 'Publishing was not held.',
       );
     },
-  },
-  push: {
-    ...PUSH_SYNTAX,
-    writes: true,
-    run: async (call, _args, options) => runPush(call, options),
-  },
-  keygen: {
-    ...KEYGEN_SYNTAX,
-    run: async (call, [file = '']) => runKeygen(call, file),
   },
   prune: {
     usage: `prune [--keep N]`,

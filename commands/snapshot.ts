@@ -5,6 +5,5 @@ import { exitOnSignals } from '../program/exit-on-signals.ts';
 import { processInvocation } from '../program/invocation.ts';
 import { runSnapshot } from './run-snapshot.ts';
 
-// The next push finds what a killed one has sent.
 exitOnSignals();
 process.exitCode = await runSnapshot(processInvocation());

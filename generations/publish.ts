@@ -201,7 +201,7 @@ function linkUnchanged(
     const old = before.get(name);
     if (old?.sha256 !== sha256) continue;
     const written = path.join(dir, name);
-    // A mirror has linked some files already. A rename of one link over another link of the same file
+    // A pull has linked some files already. A rename of one link over another link of the same file
     // would do nothing, and leave both.
     if (isSameFile(path.join(previousDir, name), written)) continue;
     if (!isIntact(previousDir, old)) continue;

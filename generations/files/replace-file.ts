@@ -20,7 +20,6 @@ import {
   REPORT,
   STATUS_FILE,
 } from '../../format/layout.ts';
-import { POINTER } from '../../format/remote-layout.ts';
 import { correctOpenMode, openForWriting } from './file-modes.ts';
 import { syncFolder } from './sync-folder.ts';
 
@@ -33,7 +32,6 @@ const REPLACED = [
   HOLD_FILE,
   REPLICA_FILE,
   ACCEPTED_FILE,
-  POINTER,
 ];
 
 /**

@@ -12,7 +12,7 @@ import {
   parseDatabaseUrl,
   parseFailure,
   parseHost,
-  parseKeysStore,
+  parseKeysDepot,
   parseLanguage,
   parseLevel,
   parseOptionalPort,
@@ -93,7 +93,7 @@ export const VARIABLES = {
   ),
   SNAPSHOT_DOWNLOADS: variable(
     'on',
-    '`on`: clients with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths answer 404, and clients have no consistent copy of the catalogue',
+    '`on`: clients with a key can fetch whole generations from `/snapshot`, as replicas do; `off`: these paths answer 404, and clients have no consistent copy of the catalogue',
     parseSwitch,
   ),
   EXPLORER_KEY: variable(
@@ -101,30 +101,25 @@ export const VARIABLES = {
     'API key that the pages under `/explore` use for visitors without a key, within the limit of this key: each visitor a quarter of it, at most 120 pages a minute; if empty, visitors enter their own',
     parseApiKey,
   ),
-  MIRROR_KEY: variable(
-    '',
-    'API key of `cover-catalogue mirror`, unless `--key` or `--key-file` is given',
-    (text) => text,
-  ),
   SNAPSHOT_PUSH: variable(
     '',
-    'store to which each published generation is pushed: a folder or `s3://bucket/prefix`; if empty, none',
+    'depot to which each published generation is pushed: a folder or `s3://bucket/prefix`; if empty, none',
     (text) => text,
   ),
   SNAPSHOT_SIGNING_KEY: variable(
     '',
-    'private key that signs pushed snapshots: the file that `cover-catalogue snapshot keygen` wrote, or the line in it',
+    'private key that signs what is pushed: a file in PEM, from `openssl genpkey -algorithm ed25519`',
     (text) => text,
   ),
   SNAPSHOT_PUBLIC_KEYS: variable(
     '',
-    'public keys, one of which must have signed a snapshot from a store: lines that `cover-catalogue snapshot keygen` printed, or files that contain them, separated by commas',
+    'public keys, one of which must have signed what comes from a depot: files in PEM, from `openssl pkey -pubout`, separated by commas',
     (text) => text,
   ),
-  AWS_ACCESS_KEY_ID: variable('', 'id of the access key for S3 stores', (text) => text),
+  AWS_ACCESS_KEY_ID: variable('', 'id of the access key for depots in S3', (text) => text),
   AWS_SECRET_ACCESS_KEY: variable('', 'secret of that access key', (text) => text),
   AWS_SESSION_TOKEN: variable('', 'session token, if the access key is temporary', (text) => text),
-  AWS_REGION: variable('us-east-1', 'region of S3 stores', parseRegion),
+  AWS_REGION: variable('us-east-1', 'region of depots in S3', parseRegion),
   AWS_ENDPOINT_URL_S3: variable(
     '',
     "address of the S3 server; if empty, Amazon's",
@@ -158,18 +153,13 @@ export const VARIABLES = {
   ),
   REPLICA_FROM: variable(
     '',
-    'where `cover-catalogue replica` pulls snapshots from, unless `--from` is given: a folder, `s3://bucket/prefix`, or the http or https address of a web server',
+    'depot from which `cover-catalogue replica` pulls, unless `--from` is given: a folder, `s3://bucket/prefix`, the http or https address of a web server, or of the API of another installation (`https://…/api/v1/snapshot`, with `--key-file`)',
     (text) => text,
   ),
-  REPLICA_NAME: variable(
+  KEYS_DEPOT: variable(
     '',
-    'name under which a replica sends key usage; if empty, the host name and a hash of the path of `SNAPSHOTS_DIR`',
-    (text) => text,
-  ),
-  KEYS_STORE: variable(
-    '',
-    'private store through which replicas get the API keys and send key usage: a folder or `s3://bucket/prefix`; if empty, none',
-    parseKeysStore,
+    'private depot through which replicas get the API keys and send key usage: a folder or `s3://bucket/prefix`; if empty, none',
+    parseKeysDepot,
   ),
   DEFAULT_RATE_LIMIT: variable(
     '120',
