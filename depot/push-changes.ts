@@ -29,7 +29,6 @@ export function pushChanges(
   let lastId: string | undefined;
   let nextAt = 0;
   let pauseMs = FIRST_PAUSE_MS;
-  let lastFault = '';
   const push = tasks.observe('push', () =>
     send({ advance() {}, step: (text) => log.debug(text), warn: (text) => log.warn(text) }),
   );
@@ -38,25 +37,17 @@ export function pushChanges(
     const id = currentId(snapshotsDir);
     if (id === undefined || (id === lastId && now() < nextAt)) return;
     lastId = id;
-    try {
-      const result = await push();
-      const isNew = result.outcome !== 'unchanged' || result.removed > 0;
-      if (isNew || lastFault !== '') log.info(result, 'pushed');
-      nextAt = now() + Math.min(CHECK_MS, result.againInMs ?? CHECK_MS);
-      pauseMs = FIRST_PAUSE_MS;
-      lastFault = '';
-    } catch (error) {
-      const { message } = error as Error;
-      if (message !== lastFault) {
-        log.error(`The push failed, and will be tried again: ${message}`);
-      }
-      lastFault = message;
-      nextAt = now() + pauseMs;
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-    }
+    nextAt = now() + pauseMs;
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    const result = await push();
+    if (result.outcome !== 'unchanged' || result.removed > 0) log.info(result, 'pushed');
+    nextAt = now() + Math.min(CHECK_MS, result.againInMs ?? CHECK_MS);
+    pauseMs = FIRST_PAUSE_MS;
   }
 
-  const checks = poll(check, INTERVAL_MS, ({ message }) => log.error(message));
+  const checks = poll(check, INTERVAL_MS, ({ message }) =>
+    log.error(`The push failed, and will be tried again: ${message}`),
+  );
   void checks.start();
   return {
     /** Checks now whether something is to be pushed. Resolves when it is. */

@@ -166,7 +166,7 @@ function checkRest(scene: Scene, { warn }: Findings): void {
   if (isSet(scene, 'SNAPSHOT_PUSH') && !isSet(scene, 'SNAPSHOT_SIGNING_KEY')) {
     warn(
       'SNAPSHOT_PUSH is set, and SNAPSHOT_SIGNING_KEY is not: replicas cannot tell who wrote what they pull.',
-      'Make a key with "cover-catalogue snapshot keygen".',
+      'Make a key: openssl genpkey -algorithm ed25519 -out FILE.',
     );
   }
   if (isSet(scene, 'REPLICA_FROM') && !isSet(scene, 'SNAPSHOT_PUBLIC_KEYS')) {

@@ -173,7 +173,6 @@ describe('secrets', () => {
       SMTP_URL: `smtp://covers:${SECRET}@127.0.0.1:${smtp}`,
       LIMITS_URL: `redis://:${SECRET}@127.0.0.1:${redis}`,
       SITE_JWT_SECRET: jwt,
-      MIRROR_KEY: `cck_${SECRET}`,
       SNAPSHOT_SIGNING_KEY: `cover-catalogue-private-key:${SECRET}`,
       AWS_ACCESS_KEY_ID: `id${SECRET}`,
       AWS_SECRET_ACCESS_KEY: SECRET,
