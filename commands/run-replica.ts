@@ -20,8 +20,7 @@ import type { Invocation } from '../program/invocation.ts';
 import { makeLog } from '../program/log.ts';
 import { poll } from '../program/poll.ts';
 import { makeProgress, type Progress } from '../program/progress.ts';
-import type { stopWith as stopWithSignal } from '../program/stop.ts';
-import { reportReady } from '../program/systemd/report-ready.ts';
+import { reportReady, type stopWith as stopWithSignal } from '../program/service.ts';
 import { reportTo } from './run-push.ts';
 
 const USAGE = `cover-catalogue replica [--from DEPOT] [--key-file FILE] [--once]
@@ -42,8 +41,8 @@ goes back to an older generation or older keys.
                      each check is a request, 60)
 
 If SNAPSHOT_PUBLIC_KEYS is set, it accepts only snapshots and keys that are
-signed with one of these keys. If REPLICA_ADMIN_PORT is set, and without --once,
-it serves health checks and metrics on ADMIN_HOST:REPLICA_ADMIN_PORT.
+signed with one of these keys. Without --once, it serves health checks and
+metrics on ADMIN_HOST, at the port ADMIN_PORT + 7.
 
 Exit codes: 0 stopped or, with --once, equal to the depot; 1 failed, 2 wrong
 usage or configuration, 3 refused to publish or held, 4 another run is under way.
@@ -61,7 +60,7 @@ const VARIABLES = [
   'KEYS_DEPOT',
   'SNAPSHOT_PUBLIC_KEYS',
   'ADMIN_HOST',
-  'REPLICA_ADMIN_PORT',
+  'ADMIN_PORT',
   'LOG_LEVEL',
 ] as const;
 
@@ -131,9 +130,8 @@ async function replicate(
     return false;
   }
   const admin = makeProgramAdmin({
-    host: settings.ADMIN_HOST,
-    port: settings.REPLICA_ADMIN_PORT,
-    portVariable: 'REPLICA_ADMIN_PORT',
+    program: 'replica',
+    settings,
     refresh: () => readDisk(),
   });
   const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
