@@ -7,7 +7,7 @@
  */
 import { parseObject, shown } from './json/parse-file.ts';
 import { isSequence, isSha256, isTime } from './json/values.ts';
-import { GENERATIONS, isGenerationId, isKeyUsageFile, MANIFEST } from './layout.ts';
+import { GENERATIONS, isGenerationId, isKeyUsageFile } from './layout.ts';
 
 /** What is released: a generation, or the API keys of replicas. */
 export type ReleaseKind = 'snapshot' | 'keys';
@@ -107,12 +107,12 @@ export const USAGE_PREFIX = USAGE;
 
 /** The manifest of a generation, byte by byte as in its folder. */
 export function storedManifest(id: string): string {
-  return `${MANIFESTS}${id}/${MANIFEST}`;
+  return `${MANIFESTS}${id}.json`;
 }
 
 /** The id in a name that {@link storedManifest} has made; undefined for any other name. */
 export function idOfStoredManifest(name: string): string | undefined {
-  const id = name.slice(MANIFESTS.length, -MANIFEST.length - 1);
+  const id = name.slice(MANIFESTS.length, -'.json'.length);
   return isGenerationId(id) && name === storedManifest(id) ? id : undefined;
 }
 

@@ -247,7 +247,7 @@ describe('a replica refuses', () => {
     expectRefused(/is refused\. .*"id" is "\.\.\/x"/, () => newer({ id: '../x' })));
 
   test('a manifest that is not the one of the release', () =>
-    expectRefused(/does not have the SHA-256 in the release/, () => '{}', /manifest\.json$/));
+    expectRefused(/does not have the SHA-256 in the release/, () => '{}', /^generations\//));
 
   test('a file with another content', () =>
     expectRefused(/does not have the SHA-256 in the manifest/, () => '{}', /^files\//));

@@ -56,7 +56,7 @@ describe('a release', () => {
 
 test('the names of objects are recognised, and no others', () => {
   expect(idOfStoredManifest(storedManifest(release.id))).toBe(release.id);
-  expect(idOfStoredManifest('generations/x/manifest.json')).toBeUndefined();
+  expect(idOfStoredManifest('generations/x.json')).toBeUndefined();
   expect(shaOfStoredFile(storedFile(sha256))).toBe(sha256);
   expect(shaOfStoredFile('files/../x.zst')).toBeUndefined();
   expect(isStoredUsage(storedUsage('edge-1', 'key-usage-8080.json'))).toBe(true);
