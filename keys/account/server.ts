@@ -1,15 +1,16 @@
 /**
- * The HTTP server of the pages: it limits connections, enforces time limits for clients, and answers
- * invalid HTTP. `app.ts` answers valid requests.
+ * The HTTP server of the pages: it limits connections and enforces time limits for clients. `app.ts`
+ * answers the requests; Node answers invalid HTTP.
  */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { type HttpSocket, isResponding, makeConnections } from '../../program/connections.ts';
-import type { App } from './routes/site.ts';
+import type { App } from './routes/replies.ts';
 
 /** The request line and the header fields together, in bytes. */
 const LARGEST_HEAD = 16 * 1024;
+/** How long a client may neither send nor read anything. */
+const LONGEST_SILENCE_MS = 30_000;
 /** How often to close idle connections above the limit. */
 const TRIM_MS = 1_000;
 
@@ -22,19 +23,10 @@ export function makeAccountServer(app: App, cells: Float64Array): Server {
     connectionsCheckingInterval: 2_000,
     keepAliveTimeout: 65_000,
   });
+  server.setTimeout(LONGEST_SILENCE_MS);
   limitConnections(server, cells);
   // The host name for requests without a Host field, which HTTP/1.0 allows.
   server.on('request', getRequestListener(app.fetch, { hostname: 'localhost' }));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: HttpSocket) => {
-    if (!socket.writable || socket._httpMessage?.headersSent === true) socket.destroy();
-    else if (error.code === 'HPE_HEADER_OVERFLOW') {
-      endRaw(socket, '431 Request Header Fields Too Large');
-    } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') endRaw(socket, '408 Request Timeout');
-    else endRaw(socket, '400 Bad Request');
-  });
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    endRaw(socket, '405 Method Not Allowed');
-  });
   return server;
 }
 
@@ -54,9 +46,4 @@ function limitConnections(server: Server, cells: Float64Array): void {
  */
 function isAnswering(socket: HttpSocket): boolean {
   return isResponding(socket) && socket._httpMessage?.req.complete === true;
-}
-
-function endRaw(socket: Socket, status: string): void {
-  const head = `HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
-  socket.end(head, () => socket.destroy());
 }
