@@ -15,10 +15,16 @@ import {
 } from '../../program/admin/metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../../program/admin/program-admin.ts';
 import { readBacklog } from '../mail/outbox.ts';
-import type { MailWorker } from './mail/start-mail-worker.ts';
+import type { MailWorker } from '../mail/start-mail-worker.ts';
 
 /** A scrape must not read whole tables. */
 const MOST_COUNTED = 10_000;
+
+interface Readings {
+  readonly waiting: number;
+  readonly oldest: Date | undefined;
+  readonly keys: readonly (readonly [state: string, count: number])[];
+}
 
 /**
  * The pages are ready while the database can be read.
@@ -30,96 +36,79 @@ export function makeAccountAdmin(
   mailCounts: MailWorker['counts'],
   longestWaitMs: number,
 ): ProgramAdmin {
+  /** Undefined while the database cannot be read. */
+  let readings: Readings | undefined;
+  let underWay: Promise<unknown> | undefined;
+
+  /** Reads the database, unless an earlier call is still waiting for it. */
+  async function refresh(): Promise<void> {
+    // The log has the reason of a failure, because requests and e-mails fail, too.
+    underWay ??= readDatabase(database)
+      .then((read) => {
+        readings = read;
+      })
+      .catch(() => {
+        readings = undefined;
+      })
+      .finally(() => {
+        underWay = undefined;
+      });
+    const late = pause(longestWaitMs, 'late', { ref: false });
+    if ((await Promise.race([underWay, late])) === 'late') readings = undefined;
+  }
+
   const admin = makeProgramAdmin({
     program: 'account',
     settings,
-    refresh: () => metrics.refresh(),
-    readiness: () => ({ ready: metrics.isUp(), database: metrics.isUp() }),
+    refresh,
+    readiness: () => ({ ready: readings !== undefined, database: readings !== undefined }),
   });
-  const metrics = addDatabaseMetrics(admin.registry, database, longestWaitMs);
-  addMailMetrics(admin.registry, mailCounts);
+  addMetrics(admin.registry, () => readings, mailCounts);
   return admin;
 }
 
-/** Counts the responses of the server of the pages, and its connections. */
-export function addServerMetrics(registry: Registry, server: Server, cells: Float64Array): void {
-  addConnectionMetrics(registry, 'account', [cells]);
-  addResponseMetrics(registry, server);
-}
-
-interface DatabaseReadings {
-  readonly waiting: number;
-  readonly oldest: Date | undefined;
-  readonly keys: readonly (readonly [state: string, count: number])[];
-}
-
-interface DatabaseMetrics {
-  /** Reads the database, unless an earlier call is still waiting for it. */
-  refresh(): Promise<void>;
-  /** Whether the last {@link refresh} could read the database. */
-  isUp(): boolean;
-}
-
-function addDatabaseMetrics(
-  registry: Registry,
-  database: Database,
-  longestWaitMs: number,
-): DatabaseMetrics {
-  let readings: DatabaseReadings | undefined;
-  let underWay: Promise<void> | undefined;
-  const ageOf = (time: Date | undefined) =>
-    time === undefined ? 0 : Math.max(0, (Date.now() - time.getTime()) / 1000);
-  addGauge(registry, 'account_database_up', '1 while the database can be read', () =>
-    Number(readings !== undefined),
-  );
-  addGauges(
-    registry,
-    'account_keys',
-    `API keys and requests for them, by state, up to ${MOST_COUNTED} of each`,
-    'state',
-    () => readings?.keys ?? [],
-  );
-  addGauge(registry, 'mail_waiting', 'E-mails that wait to be sent', () => readings?.waiting);
-  addGauge(
-    registry,
-    'mail_oldest_seconds',
-    'How long the oldest e-mail that was not sent has waited; 0 if none waits',
-    () => readings && ageOf(readings.oldest),
-  );
-
-  async function read(): Promise<void> {
-    try {
-      readings = { ...(await readBacklog(database)), keys: await countKeys(database) };
-    } catch {
-      // The log has the reason, because requests and e-mails fail, too.
-      readings = undefined;
-    }
-  }
-  return {
-    async refresh() {
-      underWay ??= read().finally(() => {
-        underWay = undefined;
-      });
-      const isDone = await Promise.race([
-        underWay.then(() => true),
-        pause(longestWaitMs, false, { ref: false }),
-      ]);
-      if (!isDone) readings = undefined;
-    },
-    isUp: () => readings !== undefined,
-  };
-}
-
-async function countKeys(database: Database): Promise<DatabaseReadings['keys']> {
-  const counts: [string, number][] = [];
+async function readDatabase(database: Database): Promise<Readings> {
+  const keys: [string, number][] = [];
   for (const state of KEY_STATES) {
     const [row] = await database.rows(
       `SELECT COUNT(*) FROM (SELECT 1 FROM api_keys WHERE state = ? LIMIT ${MOST_COUNTED}) keys_of_state`,
       [state],
     );
-    counts.push([state, Number(row?.[0])]);
+    keys.push([state, Number(row?.[0])]);
   }
-  return counts;
+  return { ...(await readBacklog(database)), keys };
+}
+
+function addMetrics(
+  registry: Registry,
+  readings: () => Readings | undefined,
+  mailCounts: MailWorker['counts'],
+): void {
+  const secondsSince = (time: Date) => Math.max(0, (Date.now() - time.getTime()) / 1000);
+  const gauge = (name: string, help: string, read: () => number | undefined) =>
+    addGauge(registry, name, help, read);
+  gauge('account_database_up', '1 while the database can be read', () =>
+    Number(readings() !== undefined),
+  );
+  gauge('mail_waiting', 'E-mails that wait to be sent', () => readings()?.waiting);
+  const oldestHelp = 'How long the oldest e-mail that was not sent has waited; 0 if none waits';
+  gauge('mail_oldest_seconds', oldestHelp, () => {
+    const known = readings();
+    return known && (known.oldest === undefined ? 0 : secondsSince(known.oldest));
+  });
+  const linksHelp = 'Requests for sign-in links that are not done yet';
+  gauge('account_sign_in_links_waiting', linksHelp, () => mailCounts().links);
+  addGauges(
+    registry,
+    'account_keys',
+    `API keys and requests for them, by state, up to ${MOST_COUNTED} of each`,
+    'state',
+    () => readings()?.keys ?? [],
+  );
+  const sentHelp = 'E-mails that a mail server has accepted';
+  addCounter(registry, 'mail_sent_total', sentHelp, () => mailCounts().sent);
+  const failedHelp = 'Attempts to send an e-mail that have failed';
+  addCounter(registry, 'mail_failures_total', failedHelp, () => mailCounts().failed);
 }
 
 /** @returns a function that counts a use of a sign-in link */
@@ -134,29 +123,9 @@ export function addSignInMetrics(registry: Registry): (outcome: 'done' | 'refuse
   return (outcome) => signIns.inc({ outcome });
 }
 
-function addMailMetrics(registry: Registry, counts: MailWorker['counts']): void {
-  addGauge(
-    registry,
-    'account_sign_in_links_waiting',
-    'Requests for sign-in links that are not done yet',
-    () => counts().links,
-  );
-  addCounter(
-    registry,
-    'mail_sent_total',
-    'E-mails that a mail server has accepted',
-    () => counts().sent,
-  );
-  addCounter(
-    registry,
-    'mail_failures_total',
-    'Attempts to send an e-mail that have failed',
-    () => counts().failed,
-  );
-}
-
-/** Counts the responses of a server, and how long they took. */
-function addResponseMetrics(registry: Registry, server: Server): void {
+/** Counts the responses of the server of the pages, how long they took, and its connections. */
+export function addServerMetrics(registry: Registry, server: Server, cells: Float64Array): void {
+  addConnectionMetrics(registry, 'account', [cells]);
   const seconds = new Histogram({
     name: 'account_response_seconds',
     help: 'How long the responses of the account pages took, by status',

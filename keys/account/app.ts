@@ -1,7 +1,6 @@
 /**
  * The pages as one Hono application: middleware for every request, static files, routes, and the
- * handling of all errors. Invariant: only a POST with the token of its visitor's forms changes an
- * account or a key.
+ * handling of all errors. Invariant: only a POST from a page of this site changes an account or a key.
  */
 import { readFileSync } from 'node:fs';
 import { Hono } from 'hono';
@@ -11,16 +10,12 @@ import { secureHeaders } from 'hono/secure-headers';
 import type { Logger } from 'pino';
 import { readSharedFile, SHARED_FILES } from '../../pages/shared-files.ts';
 import { SHARED_FILES_PATH, STYLES_PATH } from '../paths.ts';
-import { endExchange } from './end-exchange.ts';
-import { addAccountRoutes } from './routes/account-routes.ts';
-import { addModerationRoutes } from './routes/moderation-routes.ts';
-import { addOwnKeyRoutes } from './routes/own-key-routes.ts';
-import { sendMessage, sendText } from './routes/replies.ts';
-import { addSignInRoutes } from './routes/sign-in-routes.ts';
-import type { App, PageEnv, Site } from './routes/site.ts';
-import { refuseForeignForms } from './visitors/form-token.ts';
-import { SiteKeysUnreachable } from './visitors/remote-keys.ts';
-import { identify } from './visitors/visitors.ts';
+import { addModerationRoutes } from './routes/moderation.ts';
+import { addOwnKeyRoutes } from './routes/own-keys.ts';
+import { type App, type PageEnv, type Site, sendMessage, sendText } from './routes/replies.ts';
+import { addSignInRoutes } from './routes/sign-in.ts';
+import { SiteKeysUnreachable } from './visitors/assertion.ts';
+import { identify, refuseForeignForms } from './visitors/visitors.ts';
 
 /**
  * The pages may load files of this site only, with no inline scripts or styles. Their forms may be
@@ -48,9 +43,10 @@ const SECURE_HEADERS = secureHeaders({
   xPermittedCrossDomainPolicies: false,
   xXssProtection: false,
 });
+
 export function makeApp(site: Site, log: Logger): App {
   const app: App = new Hono<PageEnv>();
-  app.use(endExchange, SECURE_HEADERS);
+  app.use(SECURE_HEADERS);
   for (const [path, type, text] of readFiles()) {
     app.get(path, (c) => {
       c.header('Cache-Control', 'no-cache');
@@ -83,7 +79,6 @@ export function makeApp(site: Site, log: Logger): App {
     }),
   );
   addSignInRoutes(app, site);
-  addAccountRoutes(app, site);
   addOwnKeyRoutes(app, site);
   addModerationRoutes(app, site);
   app.notFound((c) => sendMessage(c, 404, 'Page not found', 'There is nothing at this address.'));

@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { BlockList } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
@@ -12,15 +13,14 @@ import type { ProgramAdmin } from '../../program/admin/program-admin.ts';
 import { mostConnections, newConnectionCells } from '../../program/connections.ts';
 import type { Environment } from '../../program/environment/environment.ts';
 import { addressOf, closeServer, listenAll } from '../../program/listen.ts';
+import { type MailWorker, startMailWorker } from '../mail/start-mail-worker.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
 import { makeApp } from './app.ts';
-import { type MailWorker, startMailWorker } from './mail/start-mail-worker.ts';
-import { API_WAITS, type ApiWaits } from './routes/new-key-reply.ts';
 import { makeAccountServer } from './server.ts';
 import { makeAssertionCheck } from './visitors/assertion.ts';
-import { makeCookies } from './visitors/cookies.ts';
 import { makeLinkLimits } from './visitors/link-limits.ts';
+import { makeSessionCookie } from './visitors/visitors.ts';
 
 export const VARIABLES = [
   'DATABASE_URL',
@@ -44,6 +44,8 @@ export type AccountEnvironment = Environment<(typeof VARIABLES)[number]>;
 
 /** How long a scrape of the metrics waits for the database. */
 const LONGEST_SCRAPE_MS = 2_000;
+/** How long to wait before the API is asked again whether it accepts a new key. */
+const API_PAUSE_MS = 100;
 
 export interface AccountParts {
   readonly server: Server;
@@ -58,7 +60,7 @@ export interface Surroundings {
   readonly openDatabase?: (url: string) => Promise<Database>;
   readonly startMails?: typeof startMailWorker;
   readonly longestScrapeMs?: number;
-  readonly apiWaits?: ApiWaits;
+  readonly pauseForApi?: () => Promise<unknown>;
 }
 
 export async function assemble(
@@ -93,13 +95,13 @@ export async function assemble(
     publicUrl,
     siteUrl: environment.SITE_URL,
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
-    cookies: makeCookies(publicUrl.startsWith('https:')),
+    sessionCookie: makeSessionCookie(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,
     trustedProxies: trustLoopback(environment.TRUSTED_PROXIES),
     linkLimits: makeLinkLimits(),
     countSignIn: addSignInMetrics(admin.registry),
-    apiWaits: surroundings.apiWaits ?? API_WAITS,
+    pauseForApi: surroundings.pauseForApi ?? (() => pause(API_PAUSE_MS)),
   };
   const cells = newConnectionCells(mostConnections());
   const server = makeAccountServer(makeApp(site, log), cells, log);

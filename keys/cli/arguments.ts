@@ -4,7 +4,6 @@
  */
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Database } from '../../database/database.ts';
-import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import type { VerbArguments, VerbSyntax } from '../../program/arguments.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import type { MailSettings } from '../mail/mailer.ts';
@@ -55,31 +54,34 @@ export function makeVerb<const O extends ParseArgsOptionsConfig>(verb: TypedVerb
   };
 }
 
-/** The part of a review that is the same for every verb: an operator acts, now. */
-export function operator({ publicUrl }: Settings) {
-  return { by: null, at: new Date(), publicUrl };
-}
-
-/** Parses the first argument, the id of a key. */
-export function idOf([text = '']: readonly string[]): number {
-  return parseId(text, 'The id of a key is a number, as "list" shows it');
-}
-
-/** Parses the id of an account. */
-export function parseAccountId(text: string): number {
-  return parseId(text, 'The id of an account is a number, as "account list" shows it');
-}
-
-function parseId(text: string, rule: string): number {
+/**
+ * Parses an id.
+ * @param rule the beginning of the error: which id, and where the operator finds it
+ */
+export function parseId(text: string, rule: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new ConfigurationError(`${rule}, not ${JSON.stringify(text)}.`);
 }
 
-export function parseLimit(name: string, text: string): number {
-  const limit = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= LARGEST_LIMIT) return limit;
+/** Parses a whole number from 1 to `largest`. */
+export function parseCount(name: string, text: string, largest: number): number {
+  const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= largest) return count;
   throw new ConfigurationError(
-    `${name} must be a whole number from 1 to ${LARGEST_LIMIT}, not ${JSON.stringify(text)}.`,
+    `${name} must be a whole number from 1 to ${largest}, not ${JSON.stringify(text)}.`,
+  );
+}
+
+/** @returns the text, which must be one of those that are allowed */
+export function parseChoice<T extends string>(
+  name: string,
+  text: string,
+  allowed: readonly T[],
+): T {
+  const found = allowed.find((choice) => choice === text);
+  if (found !== undefined) return found;
+  throw new ConfigurationError(
+    `${name} must be one of ${allowed.join(', ')}, not ${JSON.stringify(text)}.`,
   );
 }
 

@@ -1,15 +1,24 @@
 /**
  * `cover-catalogue keys VERB …`: operators issue, review and revoke API keys in the catalogue's
- * database, and manage accounts. Exit codes: 0 done, 1 failed or refused, 2 wrong arguments or
+ * database, and manage accounts. Data goes to stdout, everything else to stderr. A raw key is printed
+ * once, and stdout contains nothing else. Exit codes: 0 done, 1 failed or refused, 2 wrong arguments or
  * environment.
  */
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
+import { readVerb } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import type { Invocation } from '../../program/invocation.ts';
 import { createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
-import { readCommand } from './command-line.ts';
+import { ACCOUNT_VERBS } from './account-verbs.ts';
+import type { Run, Settings, Verb } from './arguments.ts';
+import { KEY_VERBS } from './key-verbs.ts';
+
+export const VERBS: Readonly<Record<string, Verb>> = { ...KEY_VERBS, ...ACCOUNT_VERBS };
+
+/** A text to print, or a verb to prepare and run. */
+export type Command = { readonly text: string } | { prepare(settings: Settings): Run };
 
 /** @returns the exit code */
 export async function runKeys(invocation: Invocation): Promise<number> {
@@ -21,9 +30,18 @@ export async function runKeys(invocation: Invocation): Promise<number> {
   }
 }
 
+/** @throws ConfigurationError that names the wrong word and shows the usage of the verb */
+export function readCommand(words: readonly string[]): Command {
+  const summary = 'API keys and accounts in the database of DATABASE_URL.';
+  const command = readVerb({ name: 'cover-catalogue keys', summary, verbs: VERBS }, words);
+  if (command.text !== undefined) return command;
+  const { verb, args } = command;
+  return { prepare: (settings) => verb.prepare({ ...settings, ...args }) };
+}
+
 async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<void> {
   const command = readCommand(words);
-  if (command.text !== undefined) {
+  if ('text' in command) {
     stdout.write(command.text);
     return;
   }

@@ -1,24 +1,24 @@
 /**
  * The history of keys: who did what to which key, when and why. An event is written in the same
- * transaction as the change that it records. Rows are never changed or removed.
+ * transaction as the change that it records. Rows are never changed or removed. How many changes an
+ * account has made is counted here, so a restart or a second program does not start from zero.
  */
 import type { Reader, Writer } from '../../database/database.ts';
-import { toDatabaseTime } from '../tables/database-time.ts';
-import { toNumber, toText } from '../tables/values.ts';
+import { shownTime } from '../../pages/shown-values.ts';
+import { addSeconds, fromDatabaseTime, toDatabaseTime, toObject } from '../tables/values.ts';
+import { Refusal } from './refusal.ts';
 
-export const EVENT_ACTIONS = [
-  'requested',
-  'withdrawn',
-  'renamed',
-  'issued',
-  'approved',
-  'rejected',
-  'revealed',
-  'rotated',
-  'revoked',
-  'limit_changed',
-] as const;
-export type EventAction = (typeof EVENT_ACTIONS)[number];
+export type EventAction =
+  | 'requested'
+  | 'withdrawn'
+  | 'renamed'
+  | 'issued'
+  | 'approved'
+  | 'rejected'
+  | 'revealed'
+  | 'rotated'
+  | 'revoked'
+  | 'limit_changed';
 
 export interface KeyEvent {
   readonly id: number;
@@ -28,13 +28,17 @@ export interface KeyEvent {
   /** The account of the user who acted; null for an operator at the command line. */
   readonly actor_id: number | null;
   readonly action: EventAction;
-  /**
-   * Why a moderator or operator rejected or revoked the key, or its new name; otherwise null.
-   */
+  /** Why a moderator or operator rejected or revoked the key, or its new name; otherwise null. */
   readonly reason: string | null;
   /** The limit that the key got, in requests per minute; null if the action sets none. */
   readonly limit_per_minute: number | null;
 }
+
+const COLUMNS = 'id, key_id, at, actor_id, action, reason, limit_per_minute';
+
+const MINUTE_MS = 60_000;
+/** Of an account, on its own keys and requests: what moderators decide does not count. */
+export const CHANGES = { most: 20, seconds: 3600 };
 
 /** Records an event. Call it in the transaction of the change. */
 export async function recordEvent(
@@ -62,24 +66,42 @@ export async function recordEvent(
   );
 }
 
-/**
- * The events of a key, oldest first.
- * @param most how many of the last ones; by default all
- */
-export async function eventsOf(reader: Reader, keyId: number, most?: number): Promise<KeyEvent[]> {
+/** The last events of a key, at most `most`, oldest first. */
+export async function eventsOf(
+  reader: Reader,
+  keyId: number,
+  most = Number.MAX_SAFE_INTEGER,
+): Promise<KeyEvent[]> {
   const rows = await reader.rows(
-    `SELECT id, key_id, at, actor_id, action, reason, limit_per_minute
-     FROM key_events WHERE key_id = ? ORDER BY id DESC${most === undefined ? '' : ` LIMIT ${most}`}`,
+    `SELECT ${COLUMNS} FROM key_events WHERE key_id = ? ORDER BY id DESC LIMIT ${most}`,
     [keyId],
   );
-  return rows.toReversed().map(([id, key, at, actor, action, reason, limit]) => ({
-    id: Number(id),
-    key_id: Number(key),
-    at: String(at),
-    actor_id: toNumber(actor),
-    // `recordEvent` writes no other actions, and triggers keep everybody from changing a row.
-    action: action as EventAction,
-    reason: toText(reason),
-    limit_per_minute: toNumber(limit),
-  }));
+  return rows.toReversed().map((row) => toObject<KeyEvent>(COLUMNS, row));
+}
+
+/**
+ * @throws Refusal if the account has made {@link CHANGES} already. To count exactly, call it under the
+ * lock of the account
+ */
+export async function refuseManyChanges(
+  reader: Reader,
+  accountId: number,
+  at: Date,
+): Promise<void> {
+  const { most, seconds } = CHANGES;
+  const [row] = await reader.rows(
+    `SELECT e.at FROM key_events e JOIN api_keys k ON k.id = e.key_id
+     WHERE e.actor_id = ? AND e.at > ? AND k.account_id = e.actor_id
+     ORDER BY e.at DESC LIMIT 1 OFFSET ${most - 1}`,
+    [accountId, toDatabaseTime(addSeconds(at, -seconds))],
+  );
+  if (row === undefined) return;
+  const end = addSeconds(fromDatabaseTime(String(row[0])), seconds);
+  // People read minutes, and must not come back too early.
+  const shown = new Date(Math.ceil(end.getTime() / MINUTE_MS) * MINUTE_MS);
+  throw new Refusal(
+    `You have made ${most} changes in an hour. The next one is possible on ${shownTime(shown)}.`,
+    'limited',
+    Math.max(1, Math.ceil((end.getTime() - at.getTime()) / 1000)),
+  );
 }

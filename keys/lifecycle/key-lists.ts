@@ -1,8 +1,8 @@
 /** Reads keys and requests, to show them to operators, owners and moderators. */
-import type { Database, Reader, Row, Value } from '../../database/database.ts';
+import type { Database, Reader, Value } from '../../database/database.ts';
 import type { KeyState } from '../../format/api-key.ts';
 import { hasAccounts } from '../tables/accounts.ts';
-import { toNumber, toText } from '../tables/values.ts';
+import { toObject } from '../tables/values.ts';
 
 /** A row of `api_keys`, without the hash. Times are "YYYY-MM-DD HH:MM:SS" in UTC. */
 export interface KeyRow {
@@ -36,23 +36,9 @@ export interface KeyWithAccount extends KeyRow {
   readonly account_email: string | null;
 }
 
-const COLUMNS = [
-  'id',
-  'state',
-  'limit_per_minute',
-  'key_prefix',
-  'account_id',
-  'purpose',
-  'website_url',
-  'reason',
-  'requested_at',
-  'reviewed_at',
-  'reviewed_by',
-  'revealed_at',
-  'revoked_at',
-  'last_used_on',
-  'name',
-] as const satisfies readonly (keyof KeyRow)[];
+const COLUMNS = `id, state, limit_per_minute, key_prefix, account_id, purpose, website_url, reason,
+  requested_at, reviewed_at, reviewed_by, revealed_at, revoked_at, last_used_on, name`;
+const KEY_COLUMNS = COLUMNS.replace(/\w+/g, 'k.$&');
 
 /** Restricts a list of keys. */
 export interface Filter {
@@ -61,140 +47,88 @@ export interface Filter {
   readonly text?: string | undefined;
 }
 
-/** The keys and requests that match a filter, or all, oldest first. */
-export async function listKeys(database: Database, filter: Filter = {}): Promise<KeyRow[]> {
-  const { where, values } = conditionOf(filter, await hasAccounts(database));
-  const isJoined = where.includes('a.');
-  return (await select(database, { where, values, isJoined, order: 'k.id' })).map(toKey);
-}
-
-/** The states of requests and keys about which something can still be done. */
-const OPEN = "('pending', 'approved')";
-
 /** A part of a list. */
 export interface Slice {
   readonly limit: number;
   readonly offset: number;
 }
 
-/**
- * Keys and requests of one account: first those that are in use or pending, each newest first. An account
- * has few of these, but may have any number of others, which are therefore never sorted as a whole.
- */
+/** The keys and requests that match a filter, or all, oldest first. */
+export async function listKeys(database: Database, filter: Filter = {}): Promise<KeyRow[]> {
+  const hasTable = await hasAccounts(database);
+  const { where, values } = conditionOf(filter, hasTable);
+  const join = hasTable ? 'LEFT JOIN accounts a ON a.id = k.account_id' : '';
+  const rows = await database.rows(
+    `SELECT ${KEY_COLUMNS} FROM api_keys k ${join} WHERE ${where} ORDER BY k.id`,
+    values,
+  );
+  return rows.map((row) => toObject<KeyRow>(COLUMNS, row));
+}
+
+/** Keys and requests of one account: first those that are in use or pending, each newest first. */
 export async function listKeysOf(
   reader: Reader,
   accountId: number,
-  { limit, offset }: Slice,
+  slice: Slice,
 ): Promise<KeyRow[]> {
-  const values = [accountId];
-  const open = `FROM api_keys WHERE account_id = ? AND state IN ${OPEN}`;
-  const [count] = await reader.rows(`SELECT COUNT(*) ${open}`, values);
-  const keys: Row[] = [];
-  if (offset < Number(count?.[0])) {
-    // SQLite would otherwise read all rows of the account, since they are in the right order.
-    const where = `k.id IN (SELECT id ${open})`;
-    const order = within('k.id DESC', { limit, offset });
-    keys.push(...(await select(reader, { where, values, order })));
-  }
-  const rest = {
-    limit: limit - keys.length,
-    offset: Math.max(0, offset - Number(count?.[0])),
-  };
-  const where = `k.account_id = ? AND k.state NOT IN ${OPEN}`;
-  keys.push(...(await select(reader, { where, values, order: within('k.id DESC', rest) })));
-  return keys.map(toKey);
+  const order = (of: string) => `${of}.state NOT IN ('pending', 'approved'), ${of}.id DESC`;
+  // Only ids are sorted, from the index: an account may have any number of requests with long purposes.
+  const rows = await reader.rows(
+    `SELECT ${KEY_COLUMNS} FROM (
+       SELECT o.id FROM api_keys o WHERE o.account_id = ? ORDER BY ${order('o')} ${limitTo(slice)}
+     ) page JOIN api_keys k ON k.id = page.id ORDER BY ${order('k')}`,
+    [accountId],
+  );
+  return rows.map((row) => toObject<KeyRow>(COLUMNS, row));
 }
 
 /** Requests under review, oldest first. */
-export async function pendingRequests(database: Database, slice: Slice): Promise<KeyWithAccount[]> {
-  const order = within('k.id', slice);
-  return withAccounts(database, { where: "k.state = 'pending'", values: [], order });
+export function pendingRequests(reader: Reader, slice: Slice): Promise<KeyWithAccount[]> {
+  return selectWithAccounts(reader, `k.state = 'pending' ORDER BY k.id ${limitTo(slice)}`);
 }
 
 /** Keys and requests that match a filter, newest first. */
-export async function listKeysWithAccounts(
-  database: Database,
+export function listKeysWithAccounts(
+  reader: Reader,
   filter: Filter,
   slice: Slice,
 ): Promise<KeyWithAccount[]> {
-  return withAccounts(database, {
-    ...conditionOf(filter, true),
-    order: within('k.id DESC', slice),
-  });
+  const { where, values } = conditionOf(filter, true);
+  return selectWithAccounts(reader, `${where} ORDER BY k.id DESC ${limitTo(slice)}`, values);
 }
 
 /** @returns undefined if there is no such key */
 export async function findKey(reader: Reader, id: number): Promise<KeyRow | undefined> {
-  const [row] = await select(reader, { where: 'k.id = ?', values: [id], order: 'k.id' });
-  return row && toKey(row);
+  const sql = `SELECT ${KEY_COLUMNS} FROM api_keys k WHERE k.id = ?`;
+  const [row] = await reader.rows(sql, [id]);
+  return row && toObject<KeyRow>(COLUMNS, row);
 }
 
 /** @returns undefined if there is no such key */
 export async function findKeyWithAccount(
-  database: Database,
+  reader: Reader,
   id: number,
 ): Promise<KeyWithAccount | undefined> {
-  const [key] = await withAccounts(database, { where: 'k.id = ?', values: [id], order: 'k.id' });
-  return key;
+  return (await selectWithAccounts(reader, 'k.id = ?', [id]))[0];
 }
 
-function within(order: string, { limit, offset }: Slice): string {
-  return `${order} LIMIT ${Math.trunc(limit)} OFFSET ${Math.trunc(offset)}`;
-}
-
-interface Selection {
-  /** An SQL condition on the key `k` and, if `isJoined`, its account `a`. */
-  readonly where: string;
-  readonly values: readonly Value[];
-  readonly order: string;
-  readonly isJoined?: boolean;
-}
-
-async function withAccounts(reader: Reader, selection: Selection): Promise<KeyWithAccount[]> {
-  const rows = await select(reader, { ...selection, isJoined: true });
-  return rows.map((row) => {
-    const [name, email] = row.slice(COLUMNS.length);
-    return { ...toKey(row), account_name: toText(name), account_email: toText(email) };
-  });
-}
-
-/** @returns the columns of each key and, if `isJoined`, the name and e-mail address of its account */
-async function select(
+/** @param rest an SQL condition on the key `k` and its account `a`, and what follows it */
+async function selectWithAccounts(
   reader: Reader,
-  { where, values, order, isJoined = false }: Selection,
-): Promise<Row[]> {
-  const columns = COLUMNS.map((name) => `k.${name}`);
-  if (isJoined) columns.push('a.name', 'a.email');
-  return reader.rows(
-    `SELECT ${columns.join(', ')} FROM api_keys k
-     ${isJoined ? 'LEFT JOIN accounts a ON a.id = k.account_id' : ''}
-     WHERE ${where} ORDER BY ${order}`,
+  rest: string,
+  values: readonly Value[] = [],
+): Promise<KeyWithAccount[]> {
+  const rows = await reader.rows(
+    `SELECT ${KEY_COLUMNS}, a.name, a.email
+     FROM api_keys k LEFT JOIN accounts a ON a.id = k.account_id WHERE ${rest}`,
     values,
   );
+  const columns = `${COLUMNS}, account_name, account_email`;
+  return rows.map((row) => toObject<KeyWithAccount>(columns, row));
 }
 
-/** @param row the columns of {@link COLUMNS}, in their order */
-function toKey(row: Row): KeyRow {
-  const [id, state, limit, prefix, account, purpose, website, reason, ...dates] = row;
-  const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn, name] = dates;
-  return {
-    id: Number(id),
-    // No transition writes another state.
-    state: state as KeyState,
-    limit_per_minute: Number(limit),
-    key_prefix: toText(prefix),
-    account_id: toNumber(account),
-    purpose: String(purpose),
-    website_url: String(website),
-    reason: toText(reason),
-    requested_at: String(requestedAt),
-    reviewed_at: toText(reviewedAt),
-    reviewed_by: toNumber(reviewedBy),
-    revealed_at: toText(revealedAt),
-    revoked_at: toText(revokedAt),
-    last_used_on: toText(lastUsedOn),
-    name: toText(name),
-  };
+function limitTo({ limit, offset }: Slice): string {
+  return `LIMIT ${Math.trunc(limit)} OFFSET ${Math.trunc(offset)}`;
 }
 
 function conditionOf(

@@ -1,7 +1,6 @@
 /** Reads what keys have used, as the sums of all runs of all proxies. */
 import type { Database, Reader, Value } from '../../database/database.ts';
 import { dayOf } from '../../format/key-usage.ts';
-import { toNumber } from '../tables/values.ts';
 
 /** What was used within some time. The columns are those of `key_usage`. */
 export interface Use {
@@ -67,7 +66,7 @@ export async function mostUsedKeys(database: Database, period: Period): Promise<
   );
   return rows.map(([id, account, purpose, ...sums]) => ({
     key_id: Number(id),
-    account_id: toNumber(account),
+    account_id: account as number | null,
     purpose: String(purpose),
     ...toUse(sums),
   }));

@@ -8,7 +8,7 @@ import {
   rejectedMail,
   revokedMail,
 } from '../mail/mail-texts.ts';
-import { toDatabaseTime } from '../tables/database-time.ts';
+import { toDatabaseTime } from '../tables/values.ts';
 import { recordEvent } from './history.ts';
 import {
   APPROVE,

@@ -5,17 +5,9 @@
 import type { Database } from '../../database/database.ts';
 import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
-import { withAccountLock } from '../tables/account-lock.ts';
-import { findAccountByEmail } from '../tables/accounts.ts';
-import { addSeconds, toDatabaseTime } from '../tables/database-time.ts';
-import {
-  addLink,
-  endOfLink,
-  hasMostLinks,
-  linkNoteText,
-  removeOldLinks,
-} from '../tables/sign-in-links.ts';
-import { hashToken, makeToken } from '../tables/tokens.ts';
+import { findAccountByEmail, withAccountLock } from '../tables/accounts.ts';
+import { addLink, endOfLink, hasMostLinks, linkNoteText } from '../tables/sign-in-links.ts';
+import { addSeconds, hashToken, makeToken, toDatabaseTime } from '../tables/values.ts';
 
 export const SESSION_SECONDS = 7 * 24 * 3600;
 
@@ -34,10 +26,11 @@ export async function mailSignInLink(
   if (owner === undefined) return false;
   // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
   if (await hasMostLinks(database, owner.id, at)) return false;
-  await removeOldLinks(database, at);
+  // The expired links of all accounts.
+  await database.run('DELETE FROM sign_in_links WHERE expires_at <= ?', [toDatabaseTime(at)]);
   return withAccountLock(database, owner.id, async (writer) => {
     if (await hasMostLinks(writer, owner.id, at)) return false;
-    // This token is never used: `writeMail` replaces it when the mail is sent.
+    // This token is never used: the outbox replaces it when it sends the mail.
     const { tokenHash } = await addLink(writer, owner.id, at);
     await enqueueMail(writer, {
       subject: SIGN_IN_SUBJECT,
@@ -50,21 +43,6 @@ export async function mailSignInLink(
   });
 }
 
-/**
- * Creates a sign-in link for an operator, who gets one however many were mailed.
- * @returns its token; undefined if no account has the address
- */
-export async function createSignInLink(
-  database: Database,
-  email: string,
-  at: Date,
-): Promise<string | undefined> {
-  const owner = await findAccountByEmail(database, email);
-  if (owner === undefined) return undefined;
-  await removeOldLinks(database, at);
-  return (await addLink(database, owner.id, at)).token;
-}
-
 /** @returns the token of a new session, which belongs only in the session cookie */
 export async function createSession(
   database: Database,
@@ -72,33 +50,28 @@ export async function createSession(
   at: Date,
 ): Promise<string> {
   const token = makeToken();
-  const now = toDatabaseTime(at);
+  const [now, end] = [toDatabaseTime(at), addSeconds(at, SESSION_SECONDS)];
   await database.run('DELETE FROM sessions WHERE expires_at <= ?', [now]);
   await database.run(
     `INSERT INTO sessions (token_hash, account_id, created_at, expires_at, csrf_secret)
      VALUES (?, ?, ?, ?, ?)`,
-    [
-      hashToken(token),
-      accountId,
-      now,
-      toDatabaseTime(addSeconds(at, SESSION_SECONDS)),
-      makeToken(),
-    ],
+    // Earlier versions need the secret, if the session outlives a return to one of them.
+    [hashToken(token), accountId, now, toDatabaseTime(end), makeToken()],
   );
   return token;
 }
 
-/** @returns undefined if the session was ended, has expired, or never existed */
+/** @returns the id of the account; undefined if the session was ended, has expired, or never existed */
 export async function findSession(
   database: Database,
   token: string,
   at: Date,
-): Promise<{ accountId: number; csrfSecret: string } | undefined> {
+): Promise<number | undefined> {
   const [row] = await database.rows(
-    'SELECT account_id, csrf_secret FROM sessions WHERE token_hash = ? AND expires_at > ?',
+    'SELECT account_id FROM sessions WHERE token_hash = ? AND expires_at > ?',
     [hashToken(token), toDatabaseTime(at)],
   );
-  return row && { accountId: Number(row[0]), csrfSecret: String(row[1]) };
+  return row && Number(row[0]);
 }
 
 export async function endSession(database: Database, token: string): Promise<void> {

@@ -14,11 +14,8 @@ import type { Database, Reader, Value, Writer } from '../../database/database.ts
 import type { KeyState } from '../../format/api-key.ts';
 import type { KeyNews, MailText } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
-import { withAccountLock } from '../tables/account-lock.ts';
-import { findAccount, hasAccounts } from '../tables/accounts.ts';
-import { toText } from '../tables/values.ts';
-import { refuseManyChanges } from './change-limits.ts';
-import { type EventAction, recordEvent } from './history.ts';
+import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
+import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { noSuchKey, Refusal } from './refusal.ts';
 
 /** The states before and after a transition. */
@@ -78,8 +75,6 @@ export interface Transition extends StateChange {
     readonly reason?: string | undefined;
     readonly limit?: number;
   };
-  /** Checks the history of the key once its row is locked. @throws Refusal */
-  readonly check?: (reader: Reader) => Promise<void>;
   /** Writes the mail to the owner, if the key has an owner. */
   readonly mail?: { readonly publicUrl: string; write(news: KeyNews): MailText };
 }
@@ -93,7 +88,7 @@ export async function applyTransition(
   id: number,
   transition: Transition,
 ): Promise<void> {
-  const { from, ownedBy, condition, event, mail, check } = transition;
+  const { from, ownedBy, condition, event, mail } = transition;
   const isMailed = mail !== undefined && (await hasAccounts(database));
   const { assignments, values } = assignmentsOf(transition);
   const write = async (writer: Writer) => {
@@ -110,7 +105,6 @@ export async function applyTransition(
       ],
     );
     if (changedRows !== 1) throw await refusalOf(writer, id, transition);
-    await check?.(writer);
     await recordEvent(writer, { keyId: id, ...event });
     if (!isMailed) return;
     const news = await readNews(writer, id, mail.publicUrl);
@@ -145,16 +139,15 @@ function assignmentsOf({ to, changes }: Transition): {
  * The facts for a mail to the owner of a key.
  * @returns undefined if the key has no owner
  */
-export async function readNews(
+async function readNews(
   reader: Reader,
   keyId: number,
   publicUrl: string,
 ): Promise<KeyNews | undefined> {
   const sql = 'SELECT account_id, name FROM api_keys WHERE id = ?';
-  const [[accountId = null, name = null] = []] = await reader.rows(sql, [keyId]);
-  const owner = accountId === null ? undefined : await findAccount(reader, Number(accountId));
-  if (owner === undefined) return undefined;
-  return { keyId, name: toText(name), owner, publicUrl };
+  const [[accountId, name] = []] = await reader.rows(sql, [keyId]);
+  const owner = accountId == null ? undefined : await findAccount(reader, Number(accountId));
+  return owner && { keyId, name: name as string | null, owner, publicUrl };
 }
 
 /** The reason why no row was changed. */

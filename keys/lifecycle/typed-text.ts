@@ -1,9 +1,12 @@
-/** Checks and cleans purposes, reasons, notes and limits that people typed. */
+/** Checks and cleans purposes, addresses, names, reasons, notes and limits that people typed. */
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import { Refusal } from './refusal.ts';
 
 /** In UTF-16 code units, which the attribute `maxlength` of a form also counts. */
 export const LONGEST_TEXT = 5000;
+/** In the same units: the longest name of a key, and the longest address of a website. */
+export const LONGEST_KEY_NAME = 60;
+export const LONGEST_ADDRESS = 2000;
 
 /**
  * Returns a text in the form in which it is stored: without white space at both ends, with \n for line
@@ -25,9 +28,6 @@ export function checkLength(name: string, text: string): void {
     'invalid',
   );
 }
-
-/** In UTF-16 code units: how long the name of a key may be. */
-export const LONGEST_KEY_NAME = 60;
 
 /**
  * @returns the name on one line; null if it is empty
@@ -63,4 +63,27 @@ export function readReason(text: string): string {
   }
   checkLength('The reason', reason);
   return reason;
+}
+
+/**
+ * @returns the address of a website in its normal form, as browsers show it
+ * @throws Refusal if it is not valid
+ */
+export function parseWebsite(text: string): string {
+  const trimmed = text.trim();
+  const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new Refusal(
+      'The website must be an http or https address, such as https://example.org.',
+      'invalid',
+    );
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Refusal('The website address must not contain a user name or a password.', 'invalid');
+  }
+  if (url.href.length <= LONGEST_ADDRESS) return url.href;
+  throw new Refusal(
+    `The website has ${url.href.length} characters; at most ${LONGEST_ADDRESS} are allowed.`,
+    'invalid',
+  );
 }

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type Nodemailer from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 import { type Checks, ConfigurationError } from '../../program/environment/environment.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 
@@ -82,22 +82,17 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
     };
   };
 
-  if (smtpUrl !== '') {
-    const transport = whenNeeded(({ createTransport }) =>
-      createTransport(transportOptions(smtpUrl)),
-    );
-    return {
-      async send(mail) {
-        await (await transport()).sendMail(compose(mail));
-      },
-    };
-  }
-  const transport = whenNeeded(({ createTransport }) =>
-    createTransport({ streamTransport: true, buffer: true }),
-  );
+  let transport: Transporter | undefined;
   return {
     async send(mail) {
-      const { message } = await (await transport()).sendMail(compose(mail));
+      // Loaded when it is first needed: loading takes as long as a verb of `cover-catalogue keys` takes
+      // to run, and most verbs send nothing.
+      const { createTransport } = await import('nodemailer');
+      transport ??= createTransport(
+        smtpUrl === '' ? { streamTransport: true, buffer: true } : transportOptions(smtpUrl),
+      );
+      const { message } = await transport.sendMail(compose(mail));
+      if (smtpUrl !== '') return;
       await writeWhole(path.join(folder, `${mail.id}.eml`), withPlainText(message, mail.text));
     },
   };
@@ -135,16 +130,6 @@ export async function checkMailServer(smtpUrl: string): Promise<void> {
   } finally {
     transport.close();
   }
-}
-
-// Loads Nodemailer when it is first needed: loading takes as long as a verb of `cover-catalogue keys`
-// takes to run, and most verbs send nothing.
-function whenNeeded<T>(make: (nodemailer: typeof Nodemailer) => T): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= import('nodemailer').then(make);
-    return made;
-  };
 }
 
 function senderOf(from: string): { name: string; address: string } {

@@ -4,12 +4,18 @@
  * mail may be sent twice; both then have the same Message-ID, unless the mail contains a sign-in link.
  * Invariant: no row contains a token that signs anybody in.
  */
-import type { Database, Reader, Value, Writer } from '../../database/database.ts';
-import { addSeconds, fromDatabaseTime, toDatabaseTime } from '../tables/database-time.ts';
-import { toNumber, toText } from '../tables/values.ts';
-import type { MailText } from './mail-texts.ts';
-import { type DueMail, type WrittenMail, writeMail } from './mail-writing.ts';
-import { isMailAddress, isRefusal, type Mailer } from './mailer.ts';
+import type { Database, Reader, Writer } from '../../database/database.ts';
+import { findAccount } from '../tables/accounts.ts';
+import {
+  addMailedLink,
+  LINK_MINUTES,
+  type LinkNote,
+  linkNoteText,
+  readLinkNote,
+} from '../tables/sign-in-links.ts';
+import { addSeconds, fromDatabaseTime, toDatabaseTime, toObject } from '../tables/values.ts';
+import { type MailText, signInMail } from './mail-texts.ts';
+import { isMailAddress, isRefusal, type Mail, type Mailer } from './mailer.ts';
 
 const MAILS_A_ROUND = 100;
 const MOST_COUNTED = 10_000;
@@ -20,8 +26,6 @@ const FIRST_PAUSE_SECONDS = 10;
 const LONGEST_PAUSE_SECONDS = 3600;
 /** After this time, a mail is given up. RFC 5321, section 4.5.4.1 asks for at least 4 to 5 days. */
 const PATIENCE_SECONDS = 5 * 24 * 3600;
-/** How long after a mail about a key the next one waits. */
-const KEY_PAUSE_SECONDS = 60;
 const KEPT_SECONDS = 30 * 24 * 3600;
 const LONGEST_RECIPIENT = 320;
 const LONGEST_ERROR = 1000;
@@ -41,18 +45,11 @@ export interface QueuedMail {
   readonly last_error: string | null;
 }
 
-const COLUMNS = [
-  'id',
-  'key_id',
-  'recipient',
-  'subject',
-  'created_at',
-  'expires_at',
-  'attempts',
-  'next_attempt_at',
-  'sent_at',
-  'last_error',
-] as const satisfies readonly (keyof QueuedMail)[];
+const COLUMNS = `id, key_id, recipient, subject, created_at, expires_at, attempts,
+  next_attempt_at, sent_at, last_error`;
+
+/** A row with its body. */
+type DueMail = QueuedMail & { readonly body: string };
 
 /**
  * Queues a mail. If the recipient is not an e-mail address, the mail stays in the outbox and is not
@@ -89,8 +86,8 @@ export async function enqueueMail(
 }
 
 /**
- * Sends the mails that are due, in the order in which they became due, and about each key at most one in
- * {@link KEY_PAUSE_SECONDS}. Stops at the first failure that concerns all mails; the other mails stay due.
+ * Sends the mails that are due, in the order in which they became due. Stops at the first failure that
+ * concerns all mails; the other mails stay due.
  * @returns how many mails were sent, and how many failed
  */
 export async function sendDueMails(
@@ -99,40 +96,23 @@ export async function sendDueMails(
   now: Date,
 ): Promise<{ sent: number; failed: number }> {
   const due = await database.rows(
-    `SELECT id, key_id, expires_at, attempts, recipient, subject, body, created_at
-     FROM mail_outbox m WHERE next_attempt_at <= ? AND NOT EXISTS (
-       SELECT 1 FROM mail_outbox s WHERE s.key_id = m.key_id AND s.sent_at > ?
-     ) ORDER BY next_attempt_at, id LIMIT ${MAILS_A_ROUND}`,
-    [toDatabaseTime(now), toDatabaseTime(addSeconds(now, -KEY_PAUSE_SECONDS))],
+    `SELECT ${COLUMNS}, body FROM mail_outbox
+     WHERE next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ${MAILS_A_ROUND}`,
+    [toDatabaseTime(now)],
   );
-  const sentAbout = new Set<Value>();
   let sent = 0;
   let failed = 0;
   const started = performance.now();
-  for (const [id, keyId, expiresAt, attempts, recipient, subject, body, createdAt] of due) {
+  for (const mail of due.map((row) => toObject<DueMail>(`${COLUMNS}, body`, row))) {
     const elapsed = performance.now() - started;
     if (elapsed > LONGEST_ROUND_MS) break;
-    if (sentAbout.has(keyId)) continue;
-    const row: DueMail = {
-      id: Number(id),
-      attempts: Number(attempts),
-      recipient: String(recipient),
-      subject: String(subject),
-      body: String(body),
-      createdAt: String(createdAt),
-    };
-    if (!(await claim(database, row, now))) continue;
+    if (!(await claim(database, mail, now))) continue;
     const at = new Date(now.getTime() + elapsed);
-    if (expiresAt !== null && String(expiresAt) <= toDatabaseTime(at)) {
-      await giveUp(database, row.id, 'It expired before it was sent.');
-      continue;
-    }
-    const written = await writeMail(database, row, at);
-    if (written === undefined) {
-      await giveUp(
-        database,
-        row.id,
-        'Its link was used, or its account was removed or has another address.',
+    const written = await writeMail(database, mail, at);
+    if ('fault' in written) {
+      await database.run(
+        "UPDATE mail_outbox SET next_attempt_at = NULL, body = '', last_error = ? WHERE id = ?",
+        [written.fault, mail.id],
       );
       continue;
     }
@@ -140,19 +120,74 @@ export async function sendDueMails(
       await mailer.send(written.mail);
     } catch (error) {
       failed++;
-      await putOff(database, row, { why: reasonOf(error, written), now });
+      await putOff(database, mail, { why: reasonOf(error, written), now });
       if (!isRefusal(error)) break;
       continue;
     }
     sent++;
-    if (keyId !== null) sentAbout.add(keyId);
     await database.run(
       `UPDATE mail_outbox SET sent_at = ?, next_attempt_at = NULL, body = '', last_error = NULL
        WHERE id = ?`,
-      [toDatabaseTime(new Date(now.getTime() + performance.now() - started)), row.id],
+      [toDatabaseTime(new Date(now.getTime() + performance.now() - started)), mail.id],
     );
   }
   return { sent, failed };
+}
+
+interface WrittenMail {
+  readonly mail: Mail;
+  /** The part of the text that must not be stored or logged: the token of a link. */
+  readonly secret?: string;
+}
+
+/**
+ * Most rows contain the text of their mail. The text of a mail with a sign-in link is written here, with a
+ * token that is never stored.
+ * @returns why the mail must not be sent any more, if it must not
+ */
+async function writeMail(
+  database: Database,
+  due: DueMail,
+  at: Date,
+): Promise<WrittenMail | { readonly fault: string }> {
+  const { id, recipient, subject, body, created_at, expires_at, attempts } = due;
+  if (expires_at !== null && expires_at <= toDatabaseTime(at)) {
+    return { fault: 'It expired before it was sent.' };
+  }
+  const mail = { to: recipient, subject, date: fromDatabaseTime(created_at) };
+  const time = created_at.replace(/\D/g, '');
+  const note = readLinkNote(body);
+  // Each attempt sends the same mail with the same id, so that a mail program that receives it twice
+  // can show it once.
+  if (note === undefined) return { mail: { ...mail, id: `${id}.${time}`, text: body } };
+  const link = await makeLink(database, due, note, at);
+  if (link === undefined) {
+    return { fault: 'Its link was used, or its account was removed or has another address.' };
+  }
+  // Each attempt has a new token, so it is a different mail and has a different id.
+  return {
+    mail: { ...mail, id: `${id}.${time}.${attempts}`, text: link.text },
+    secret: link.token,
+  };
+}
+
+async function makeLink(
+  database: Database,
+  { id, recipient }: DueMail,
+  note: LinkNote,
+  at: Date,
+): Promise<{ token: string; text: string } | undefined> {
+  const owner = await findAccount(database, note.accountId);
+  if (owner === undefined || owner.email !== recipient) return undefined;
+  return database.transaction(async (writer) => {
+    const link = await addMailedLink(writer, note, at);
+    if (link === undefined) return undefined;
+    const body = linkNoteText({ ...note, replaces: link.tokenHash });
+    await writer.run('UPDATE mail_outbox SET body = ? WHERE id = ?', [body, id]);
+    const { token } = link;
+    const shown = { token, minutes: LINK_MINUTES, publicUrl: note.publicUrl };
+    return { token, text: signInMail(owner, shown).body };
+  });
 }
 
 /** Removes mails {@link KEPT_SECONDS} after they were sent, or were queued and then never sent. */
@@ -178,10 +213,9 @@ export async function readBacklog(
        ORDER BY next_attempt_at LIMIT ${MOST_COUNTED}
      ) waiting`,
   );
-  const time = toText(oldest ?? null);
   return {
     waiting: Number(waiting),
-    oldest: time === null ? undefined : fromDatabaseTime(time),
+    oldest: typeof oldest === 'string' ? fromDatabaseTime(oldest) : undefined,
   };
 }
 
@@ -198,23 +232,9 @@ export async function retryAll(database: Database, now: Date): Promise<void> {
 /** The mails that were not sent, oldest first; with `all`, the sent ones too. */
 export async function listMails(reader: Reader, all = false): Promise<QueuedMail[]> {
   const rows = await reader.rows(
-    `SELECT ${COLUMNS.join(', ')} FROM mail_outbox${all ? '' : ' WHERE sent_at IS NULL'} ORDER BY id`,
+    `SELECT ${COLUMNS} FROM mail_outbox${all ? '' : ' WHERE sent_at IS NULL'} ORDER BY id`,
   );
-  return rows.map(([id, key, recipient, subject, created, expires, attempts, ...rest]) => {
-    const [nextAttempt, sent, error] = rest.map(toText);
-    return {
-      id: Number(id),
-      key_id: toNumber(key),
-      recipient: String(recipient),
-      subject: String(subject),
-      created_at: String(created),
-      expires_at: toText(expires),
-      attempts: Number(attempts),
-      next_attempt_at: nextAttempt,
-      sent_at: sent,
-      last_error: error,
-    };
-  });
+  return rows.map((row) => toObject<QueuedMail>(COLUMNS, row));
 }
 
 /**
@@ -238,24 +258,17 @@ async function claim(database: Database, { id, attempts }: DueMail, now: Date): 
 
 async function putOff(
   database: Database,
-  { id, attempts, createdAt }: DueMail,
+  { id, attempts, created_at }: DueMail,
   { why, now }: { why: string; now: Date },
 ): Promise<void> {
   const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** attempts, LONGEST_PAUSE_SECONDS);
   const next = addSeconds(now, pause);
-  const isGivenUp = next > addSeconds(fromDatabaseTime(createdAt), PATIENCE_SECONDS);
+  const isGivenUp = next > addSeconds(fromDatabaseTime(created_at), PATIENCE_SECONDS);
   await database.run('UPDATE mail_outbox SET next_attempt_at = ?, last_error = ? WHERE id = ?', [
     isGivenUp ? null : toDatabaseTime(next),
     why,
     id,
   ]);
-}
-
-async function giveUp(database: Database, id: number, why: string): Promise<void> {
-  await database.run(
-    "UPDATE mail_outbox SET next_attempt_at = NULL, body = '', last_error = ? WHERE id = ?",
-    [why, id],
-  );
 }
 
 /**

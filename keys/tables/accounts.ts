@@ -1,8 +1,8 @@
 /**
- * Reads accounts from `accounts`, which is a view of the site's accounts or a table of this project. If
- * the database has no `accounts`, keys can be managed only at the command line.
+ * Accounts, and the lock of each. `accounts` is a view of the site's accounts or a table of this project.
+ * If the database has no `accounts`, keys can be managed only at the command line.
  */
-import type { Database, Reader, Row } from '../../database/database.ts';
+import type { Database, Reader, Row, Writer } from '../../database/database.ts';
 import { columnNames } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE } from './schema.ts';
 
@@ -68,4 +68,36 @@ function toAccount([id, email, name, role]: Row): Account {
     name: String(name),
     role: role === 'moderator' ? 'moderator' : 'user',
   };
+}
+
+/**
+ * Does `work` in a transaction that holds the lock of an account, a row of `request_turns`. Others wait
+ * for the lock, so the transaction can count the requests or links of the account and add one without
+ * exceeding a limit.
+ */
+export async function withAccountLock<T>(
+  database: Database,
+  accountId: number,
+  work: (writer: Writer) => Promise<T>,
+): Promise<T> {
+  const hasLock = async () => {
+    const sql = 'SELECT 1 FROM request_turns WHERE account_id = ?';
+    return (await database.rows(sql, [accountId])).length > 0;
+  };
+  if (!(await hasLock())) {
+    const sql = 'INSERT INTO request_turns (account_id, turns) VALUES (?, 0)';
+    await database.run(sql, [accountId]).catch(async (error) => {
+      // Another request of the account may have created the row in the meantime.
+      if (!(await hasLock())) throw error;
+    });
+  }
+  return database.transaction(async (writer) => {
+    await lockAccount(writer, accountId);
+    return work(writer);
+  });
+}
+
+/** Takes the account's lock until the transaction ends. Call it at the start of the transaction. */
+export async function lockAccount(writer: Writer, accountId: number): Promise<void> {
+  await writer.run('UPDATE request_turns SET turns = turns + 1 WHERE account_id = ?', [accountId]);
 }

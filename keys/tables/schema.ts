@@ -1,10 +1,10 @@
 /**
  * The tables that `keys/` uses: `accounts`, which is usually a view of the site's accounts, and the
- * tables that `keys/` creates. Times are in UTC.
+ * tables that `keys/` creates. Times are in UTC. Invariant: the database refuses to change, replace or
+ * remove a row of `key_events`, the history of keys.
  */
 import type { Database } from '../../database/database.ts';
 import { createTables, type Tables } from '../../database/tables.ts';
-import { protectHistory } from './history-triggers.ts';
 
 export const ACCOUNTS_TABLE = {
   accounts: {
@@ -47,7 +47,7 @@ export const KEYS_TABLES = {
     unique: ['key_hash'],
     keys: ['account_id', 'account_id, state', 'state'],
   },
-  // Who did what to which key. Triggers refuse to change or remove a row (history-triggers.ts).
+  // Who did what to which key. Triggers refuse to change or remove a row.
   key_events: {
     columns: {
       id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
@@ -104,7 +104,7 @@ export const KEYS_TABLES = {
       sent_at: 'DATETIME NULL',
       last_error: 'TEXT NULL',
     },
-    keys: ['next_attempt_at', 'key_id, sent_at', 'sent_at'],
+    keys: ['next_attempt_at', 'sent_at'],
   },
   sign_in_links: {
     columns: {
@@ -123,11 +123,32 @@ export const KEYS_TABLES = {
       account_id: 'BIGINT UNSIGNED NOT NULL',
       created_at: 'DATETIME NOT NULL',
       expires_at: 'DATETIME NOT NULL',
+      // Of the forms of earlier versions.
       csrf_secret: 'CHAR(43) NOT NULL',
     },
     keys: ['expires_at'],
   },
 } as const satisfies Tables;
+
+const REFUSAL = 'The history of keys cannot be rewritten.';
+
+/** When each trigger fires. In SQLite, REPLACE removes a row without firing the trigger on DELETE. */
+const TRIGGER_EVENTS = {
+  sqlite: {
+    key_events_update: 'BEFORE UPDATE ON key_events',
+    key_events_delete: 'BEFORE DELETE ON key_events',
+    key_events_replace:
+      'BEFORE INSERT ON key_events WHEN EXISTS (SELECT 1 FROM key_events WHERE id = NEW.id)',
+  },
+  mysql: {
+    key_events_update: 'BEFORE UPDATE ON key_events FOR EACH ROW',
+    key_events_delete: 'BEFORE DELETE ON key_events FOR EACH ROW',
+  },
+};
+const ACTIONS = {
+  sqlite: `BEGIN SELECT RAISE(ABORT, '${REFUSAL}'); END`,
+  mysql: `SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '${REFUSAL}'`,
+};
 
 /**
  * Creates the tables of {@link KEYS_TABLES} that do not exist, and the triggers that protect the
@@ -149,4 +170,57 @@ export async function createKeysTables(database: Database): Promise<void> {
     }
   }
   await protectHistory(database);
+}
+
+/**
+ * Creates the triggers that do not exist. If the database user may neither create triggers nor change
+ * or remove rows, the triggers are not needed, and their absence is no error: MySQL does not show such
+ * a user the triggers of an administrator.
+ * @throws Error that names the missing right
+ */
+async function protectHistory(database: Database): Promise<void> {
+  const { kind } = database;
+  const found = await triggersOf(database);
+  for (const [name, event] of Object.entries(TRIGGER_EVENTS[kind])) {
+    if (found.has(name)) continue;
+    try {
+      await database.run(`CREATE TRIGGER ${name} ${event} ${ACTIONS[kind]}`);
+    } catch (cause) {
+      // Another program may have created the trigger in the meantime.
+      if ((await triggersOf(database)).has(name)) continue;
+      if (await lacksRights(database)) return;
+      throw new Error(
+        `The trigger ${name}, which protects the history of keys, cannot be created: ${(cause as Error).message}. GRANT TRIGGER ON key_events to the user of DATABASE_URL; if the server writes a binary log, also set log_bin_trust_function_creators = 1.`,
+        { cause },
+      );
+    }
+  }
+}
+
+/** The triggers that the database does not have, or does not show to this user. */
+export async function findMissingTriggers(database: Database): Promise<string[]> {
+  const found = await triggersOf(database);
+  return Object.keys(TRIGGER_EVENTS[database.kind]).filter((name) => !found.has(name));
+}
+
+/** Whether the database user may neither change nor remove rows, even without triggers. */
+async function lacksRights(database: Database): Promise<boolean> {
+  for (const sql of ['UPDATE key_events SET id = id', 'DELETE FROM key_events']) {
+    try {
+      await database.run(`${sql} WHERE 1 = 0`);
+      return false;
+    } catch {
+      // The user lacks this right; check the other one.
+    }
+  }
+  return true;
+}
+
+async function triggersOf(database: Database): Promise<Set<string>> {
+  const rows = await database.rows(
+    database.kind === 'sqlite'
+      ? "SELECT name FROM sqlite_schema WHERE type = 'trigger'"
+      : 'SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = DATABASE()',
+  );
+  return new Set(rows.map(([name]) => String(name).toLowerCase()));
 }

@@ -4,8 +4,7 @@
  * and nobody knows its token. The database contains hashes of tokens, never tokens.
  */
 import type { Database, Reader, Writer } from '../../database/database.ts';
-import { addSeconds, toDatabaseTime } from './database-time.ts';
-import { hashToken, makeToken } from './tokens.ts';
+import { addSeconds, hashToken, makeToken, toDatabaseTime } from './values.ts';
 
 export const LINK_MINUTES = 15;
 /** How many links an account may have at once, so that nobody can flood its mailbox. */
@@ -64,11 +63,6 @@ export async function addMailedLink(
     [replaces],
   );
   return changes === 1 ? addLink(writer, accountId, at) : undefined;
-}
-
-/** Removes the expired links of all accounts. */
-export async function removeOldLinks(database: Database, at: Date): Promise<void> {
-  await database.run('DELETE FROM sign_in_links WHERE expires_at <= ?', [toDatabaseTime(at)]);
 }
 
 /**

@@ -1,10 +1,43 @@
-/** Converts values of rows that may be NULL. */
-import type { Value } from '../../database/database.ts';
+/** The values in rows: times, hashes of tokens, and rows as objects. */
+import { hash, randomBytes } from 'node:crypto';
+import type { Row } from '../../database/database.ts';
 
-export function toText(value: Value): string | null {
-  return value === null ? null : String(value);
+const TOKEN_BYTES = 32;
+
+/**
+ * A time as the tables contain it: "YYYY-MM-DD HH:MM:SS" in UTC, which sorts by time.
+ * @returns the time, rounded down to the second
+ */
+export function toDatabaseTime(time: Date): string {
+  return time.toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length).replace('T', ' ');
 }
 
-export function toNumber(value: Value): number | null {
-  return value === null ? null : Number(value);
+/** @param time "YYYY-MM-DD HH:MM:SS" in UTC */
+export function fromDatabaseTime(time: string): Date {
+  return new Date(`${time.replace(' ', 'T')}Z`);
+}
+
+export function addSeconds(time: Date, seconds: number): Date {
+  return new Date(time.getTime() + seconds * 1000);
+}
+
+/**
+ * Creates a token of 43 characters that are allowed in addresses and cookies. A token signs in anybody
+ * who has it; the database contains only hashes.
+ */
+export function makeToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url');
+}
+
+/** The form in which a token is stored: its SHA-256 in hexadecimal. */
+export function hashToken(token: string): string {
+  return hash('sha256', token);
+}
+
+/**
+ * A row as an object. Its values have the types of the columns, which the schema defines.
+ * @param columns the names of the columns, as in the query
+ */
+export function toObject<T>(columns: string, row: Row): T {
+  return Object.fromEntries(columns.split(/,\s+/).map((name, index) => [name, row[index]])) as T;
 }

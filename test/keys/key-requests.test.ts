@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database, Reader } from '../../database/database.ts';
-import { runKeys } from '../../keys/cli/run-keys.ts';
 import {
   findKeyWithAccount,
   listKeys,
@@ -11,11 +10,16 @@ import {
   pendingRequests,
 } from '../../keys/lifecycle/key-lists.ts';
 import { usageOf } from '../../keys/lifecycle/key-usage.ts';
-import { hasMostPending, MOST_PENDING, requestKey } from '../../keys/lifecycle/own-requests.ts';
+import {
+  hasMostPending,
+  MOST_PENDING,
+  renameKey,
+  requestKey,
+  withdrawRequest,
+} from '../../keys/lifecycle/own-keys.ts';
 import { rejectRequest } from '../../keys/lifecycle/reviews.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
-import { runCommand } from '../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
 const ALL = { limit: 1_000, offset: 0 };
@@ -104,25 +108,6 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     ).toEqual([[5]]);
   });
 
-  it('is one of only five after several programs have sent requests at once', async () => {
-    const owner = await database.addOwner();
-    const args = [
-      'request',
-      '--account',
-      String(owner.id),
-      '--purpose',
-      'x',
-      '--url',
-      'http://a.b',
-    ];
-    const all = await Promise.all(
-      Array.from({ length: 8 }, () => runCommand(runKeys, args, { DATABASE_URL: database.url })),
-    );
-    expect(all.map(({ code }) => code).toSorted()).toEqual([0, 0, 0, 0, 0, 1, 1, 1]);
-    for (const { code, stderr } of all) if (code === 1) expect(stderr).toBe(`${TOO_MANY}\n`);
-    expect(await pendingOf(owner)).toBe(5);
-  });
-
   it('can be searched by state and by any of its texts, also its owner’s name, in pages', async () => {
     const owner = await database.addOwner({ name: 'Zoë % Quux_ ', email: 'ZOE@covers.example' });
     const id = await database.keyIn('revealed', owner.id);
@@ -189,6 +174,21 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     expect(address).not.toMatch(/[\s"<>]/);
   });
 
+  it.each([
+    ['  Shelf\r\n app ', 'Shelf app'],
+    ['', null],
+    [' \u200b\u2060 ', null],
+    ['\u202eevil\u2066', 'evil'],
+    ['<b>&amp;</b>', '<b>&amp;</b>'],
+    ['👩‍👩‍👧 ключ', '👩‍👩‍👧 ключ'],
+    ['x'.repeat(60), 'x'.repeat(60)],
+  ])('gets the name %j as %j', async (typed, name) => {
+    const owner = await database.addOwner();
+    const { id } = await request(owner);
+    await renameKey(database, { id, accountId: owner.id, at: AT, name: typed });
+    expect(await findKeyWithAccount(database, id)).toMatchObject({ name });
+  });
+
   it('must belong to an existing account', async () => {
     await expect(request({ id: 77_777 } as Account)).rejects.toMatchObject({
       kind: 'missing',
@@ -202,12 +202,10 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     const first = await request(owner);
     for (let i = 1; i < MOST_PENDING; i++) await request(owner);
     await expect(request(owner)).rejects.toMatchObject({ kind: 'conflict', message: TOO_MANY });
-    await rejectRequest(database, first.id, {
-      reason: 'no',
-      by: null,
-      at: AT,
-      publicUrl: PUBLIC_URL,
-    });
+    const review = { by: null, at: AT, publicUrl: PUBLIC_URL };
+    await rejectRequest(database, first.id, { reason: 'no', ...review });
+    const { id } = await request(owner);
+    await withdrawRequest(database, { id, accountId: owner.id, at: AT });
     await request(owner);
     await expect(request(owner)).rejects.toThrow(TOO_MANY);
     await request(await database.addOwner());

@@ -3,8 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
-import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
-import { renameKey, withdrawRequest } from '../../keys/lifecycle/own-requests.ts';
+import {
+  renameKey,
+  revealKey,
+  revokeOwnKey,
+  rotateKey,
+  withdrawRequest,
+} from '../../keys/lifecycle/own-keys.ts';
 import type { Refusal } from '../../keys/lifecycle/refusal.ts';
 import {
   approveRequest,

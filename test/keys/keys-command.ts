@@ -1,7 +1,7 @@
 /** Runs `cover-catalogue keys` in this process, with the same arguments, output and exit codes. */
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { readCommand } from '../../keys/cli/command-line.ts';
+import { readCommand } from '../../keys/cli/run-keys.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
@@ -36,7 +36,7 @@ export async function runKeys(
 ): Promise<Answer> {
   try {
     const command = readCommand(words);
-    if (command.text !== undefined) return { code: 0, stdout: command.text, stderr: '' };
+    if ('text' in command) return { code: 0, stdout: command.text, stderr: '' };
     const run = command.prepare({
       defaultLimit: 120,
       publicUrl: PUBLIC_URL,

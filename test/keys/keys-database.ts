@@ -2,8 +2,7 @@
 import type { Database, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
-import { revealKey } from '../../keys/lifecycle/own-keys.ts';
-import { requestKey, withdrawRequest } from '../../keys/lifecycle/own-requests.ts';
+import { requestKey, revealKey, withdrawRequest } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/reviews.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';

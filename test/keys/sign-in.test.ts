@@ -3,13 +3,12 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   createSession,
-  createSignInLink,
   endSession,
   findSession,
   mailSignInLink,
   SESSION_SECONDS,
 } from '../../keys/lifecycle/sign-in.ts';
-import { openLink } from '../../keys/tables/sign-in-links.ts';
+import { addLink, openLink } from '../../keys/tables/sign-in-links.ts';
 import { KINDS } from '../support/databases.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
@@ -23,7 +22,6 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
   });
   afterAll(() => database.close());
 
-  const linkFor = (email: string, at = AT) => createSignInLink(database, email, at);
   const mailsTo = async (email: string) =>
     (
       await database.rows('SELECT body FROM mail_outbox WHERE recipient = ? ORDER BY id', [email])
@@ -32,7 +30,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     mailSignInLink(database, email, { at, publicUrl: PUBLIC_URL });
   const newLink = async () => {
     const owner = await database.addOwner();
-    return { owner, token: (await linkFor(owner.email)) as string };
+    return { owner, token: (await addLink(database, owner.id, AT)).token };
   };
 
   it('accepts a link once, however many use it at the same time', async () => {
@@ -66,9 +64,9 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
   it('distinguishes two accounts whose addresses differ only in case', async () => {
     const upper = await database.addOwner({ email: 'SAME@covers.example' });
     await database.addOwner({ email: 'same@covers.example' });
-    expect(await linkFor('Same@covers.example')).toBeUndefined();
-    const token = (await linkFor('SAME@covers.example')) as string;
-    expect(await openLink(database, token, AT)).toBe(upper.id);
+    expect(await mailLink('Same@covers.example')).toBe(false);
+    expect(await mailLink('SAME@covers.example')).toBe(true);
+    expect(await mailsTo(upper.email)).toHaveLength(1);
   });
 
   it('sends an account at most five links in 15 minutes', async () => {
@@ -82,10 +80,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
   it('recognises a session until it ends, by a token of which only the hash is stored', async () => {
     const { owner } = await newLink();
     const token = await createSession(database, owner.id, AT);
-    const found = await findSession(database, token, later(SESSION_SECONDS - 1));
-    expect(found?.accountId).toBe(owner.id);
-    expect(found?.csrfSecret).toMatch(/^[\w-]{43}$/);
-    expect(found?.csrfSecret).not.toBe(token);
+    expect(await findSession(database, token, later(SESSION_SECONDS - 1))).toBe(owner.id);
     expect(await findSession(database, token, later(SESSION_SECONDS))).toBeUndefined();
     const stored = JSON.stringify(await database.rows('SELECT * FROM sessions'));
     expect(stored).toContain(hash('sha256', token));
@@ -97,24 +92,11 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     expect(await findSession(database, other, AT)).toBeDefined();
   });
 
-  it('signs many accounts in at once', async () => {
-    const owners = [];
-    for (let i = 0; i < 30; i++) owners.push(await database.addOwner());
-    const signedIn = await Promise.all(
-      owners.map(async ({ id, email }) => {
-        const token = (await linkFor(email)) as string;
-        const opened = await openLink(database, token, AT);
-        return (await createSession(database, id, AT)) !== '' && opened === id;
-      }),
-    );
-    expect(signedIn).toEqual(owners.map(() => true));
-  });
-
   it('deletes expired links and sessions', async () => {
     const { owner } = await newLink();
     await createSession(database, owner.id, AT);
     const muchLater = later(SESSION_SECONDS + 1);
-    await linkFor(owner.email, muchLater);
+    await mailLink(owner.email, muchLater);
     await createSession(database, owner.id, muchLater);
     expect(await database.rows('SELECT COUNT(*) FROM sign_in_links')).toEqual([[1]]);
     expect(await database.rows('SELECT COUNT(*) FROM sessions')).toEqual([[1]]);
@@ -122,16 +104,6 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
 
   // The rest does not depend on the database.
   if (kind === 'mysql') return;
-
-  it('creates a link for an operator and stores only its hash', async () => {
-    const { owner, token } = await newLink();
-    expect(token).toMatch(/^[\w-]{43}$/);
-    expect(
-      await database.rows('SELECT token_hash, expires_at FROM sign_in_links WHERE account_id = ?', [
-        owner.id,
-      ]),
-    ).toEqual([[hash('sha256', token), '2026-03-04 05:21:07']]);
-  });
 
   it('accepts a link for exactly 15 minutes', async () => {
     const first = await newLink();

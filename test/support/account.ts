@@ -5,7 +5,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, watch } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
-import type { Writer } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
 import {
@@ -15,8 +14,9 @@ import {
   stop,
   VARIABLES,
 } from '../../keys/account/assemble.ts';
-import { type MailLoops, startMailLoops } from '../../keys/account/mail/mail-loops.ts';
+import { type MailLoops, startMailLoops } from '../../keys/mail/mail-loops.ts';
 import { MAIL_CHECKS, makeMailer } from '../../keys/mail/mailer.ts';
+import type { MailProgress } from '../../keys/mail/start-mail-worker.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { atEndOfFile } from './end-of-file.ts';
@@ -78,8 +78,7 @@ export interface OwnPages {
 }
 
 /**
- * Starts the account pages in this process. A request for a sign-in link is worked on at once, and a new key
- * is shown without waiting for the API.
+ * Starts the account pages in this process. A request for a sign-in link is worked on at once.
  */
 export async function openPages(
   databaseUrl: string,
@@ -107,8 +106,8 @@ export async function openPages(
       mailer: makeMailer(mail),
       publicUrl,
       log: logger,
-      onRequestDone: () => counts.links--,
-      onRound({ sent, failed }: { sent: number; failed: number }) {
+      onProgress({ links, sent, failed }: MailProgress) {
+        counts.links -= links;
         counts.sent += sent;
         counts.failed += failed;
       },
@@ -131,8 +130,7 @@ export async function openPages(
       },
     };
   };
-  const apiWaits = { longestMs: 0, longestReplyMs: 0, pause: async () => {} };
-  const parts = await assemble(settings, logger, { startMails, apiWaits, ...surroundings });
+  const parts = await assemble(settings, logger, { startMails, ...surroundings });
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {
     stopping ??= stop(parts, 0);
@@ -161,10 +159,8 @@ export interface Visitor {
   readonly cookies: Map<string, string>;
   /** The text of every response so far. */
   readonly answers: readonly string[];
-  /** The form token of the last page. */
-  token(): string;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  /** Submits a form with the token of the last page, unless `fields` has another. */
+  /** Submits a form of these pages, unless `headers` name another origin. */
   post(
     path: string,
     fields?: Record<string, string>,
@@ -176,7 +172,6 @@ export interface Visitor {
 export function makeVisitor(url: string): Visitor {
   const cookies = new Map<string, string>();
   const answers: string[] = [];
-  let token = '';
   async function request(path: string, init: RequestInit): Promise<Answer> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(url + path, {
@@ -194,16 +189,18 @@ export function makeVisitor(url: string): Visitor {
     const isPage = response.headers.get('content-type')?.startsWith('text/html');
     const fault = isPage ? faultOfMarkup(text) : undefined;
     if (fault !== undefined) throw new Error(`The page ${path} is broken: ${fault}.\n${text}`);
-    token = /name="token" value="([^"]*)"/.exec(text)?.[1] ?? token;
     return { status: response.status, headers: response.headers, text };
   }
   return {
     cookies,
     answers,
-    token: () => token,
     get: (path, headers = {}) => request(path, { headers }),
     post: (path, fields = {}, headers = {}) =>
-      request(path, { method: 'POST', headers, body: new URLSearchParams({ token, ...fields }) }),
+      request(path, {
+        method: 'POST',
+        headers: { origin: url, ...headers },
+        body: new URLSearchParams(fields),
+      }),
   };
 }
 
@@ -217,13 +214,6 @@ export function mailsIn(folder: string): string[] {
       (a, b) => Number.parseInt(path.basename(a), 10) - Number.parseInt(path.basename(b), 10),
     )
     .map((file) => readMail(readFileSync(file, 'utf8')));
-}
-
-/** Makes the e-mails about each key due that wait because another was sent within a minute. */
-export async function passMailPause(database: Writer): Promise<void> {
-  await database.run(
-    "UPDATE mail_outbox SET sent_at = '2026-03-04 00:00:00' WHERE sent_at > '2026-03-04 00:00:00'",
-  );
 }
 
 /** Signs a visitor in with an e-mailed link, through the forms. */

@@ -9,8 +9,7 @@ import { type KeyEntry, LARGEST_KEYS_FILE, parseKeys } from '../../../format/key
 import { KEYS_FILE } from '../../../format/layout.ts';
 import { readKeys } from '../../../generator/keys/export-keys.ts';
 import { hasAccounts } from '../../../keys/tables/accounts.ts';
-import { findMissingTriggers } from '../../../keys/tables/history-triggers.ts';
-import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { findMissingTriggers, KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { readBoundedFileSync } from '../../../program/files/bounded-file.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../../findings/check.ts';
 
@@ -53,7 +52,7 @@ export const keys: Check = {
       else {
         warn(
           'No account is a moderator: nobody can review requests on the pages.',
-          'Run "cover-catalogue keys account role ID moderator", or set the role in your view.',
+          'Run "cover-catalogue keys account add EMAIL --name NAME --role moderator", or set the role in your view.',
         );
       }
     }

@@ -1,19 +1,10 @@
 /** Parts of the pages about a key, which the pages of owners and of moderators share. */
 import type { KeyState } from '../../../format/api-key.ts';
-import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
 import { type Html, html } from '../../../pages/html.ts';
 import { shownNumber } from '../../../pages/shown-values.ts';
 import type { KeyRow, KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
-import { reviewActionPath } from '../../paths.ts';
-import {
-  type Description,
-  descriptions,
-  moment,
-  tokenField,
-  type Viewer,
-  webLink,
-} from './layout.ts';
+import { type Description, descriptions, moment, webLink } from './layout.ts';
 
 export const STATE_NAMES: Readonly<Record<KeyState, string>> = {
   pending: 'Waiting for review',
@@ -90,30 +81,4 @@ export function accountOf({ account_id, account_name, account_email }: KeyWithAc
   if (account_id === null) return html`none (issued by an operator)`;
   if (account_name === null) return html`${account_id} (removed)`;
   return html`${account_name} <span class="faint">${account_email ?? ''}</span>`;
-}
-
-/** The forms that approve and reject a request. */
-export function decisions({ id }: KeyWithAccount, viewer: Viewer, defaultLimit: number): Html {
-  return html`<div class="decisions">
-          <form method="post" action="${reviewActionPath(id, 'approve')}">
-            ${tokenField(viewer)}
-            ${limitInput(id, defaultLimit)}
-            <button>Approve<span class="unseen"> request ${id}</span></button>
-          </form>
-          <form method="post" action="${reviewActionPath(id, 'reject')}">
-            ${tokenField(viewer)}
-            ${reasonInput(id)}
-            <button class="danger">Reject<span class="unseen"> request ${id}</span></button>
-          </form>
-          </div>`;
-}
-
-export function limitInput(id: number, limit: number): Html {
-  return html`<label for="limit-${id}">Requests per minute</label>
-            <input id="limit-${id}" name="limit" type="number" inputmode="numeric" min="1" max="${LARGEST_LIMIT}" value="${limit}" required>`;
-}
-
-export function reasonInput(id: number): Html {
-  return html`<label for="reason-${id}">Reason (the owner reads it)</label>
-            <textarea id="reason-${id}" name="reason" rows="2" maxlength="${LONGEST_TEXT}" required></textarea>`;
 }

@@ -7,16 +7,11 @@ import { renderPage } from '../../../pages/layout.ts';
 import { timeElement } from '../../../pages/shown-values.ts';
 import { PATHS, SHARED_FILES_PATH, STYLES_PATH } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
-import { fromDatabaseTime } from '../../tables/database-time.ts';
-
-/** The name of the form field that holds the visitor's token. */
-export const TOKEN_FIELD = 'token';
+import { fromDatabaseTime } from '../../tables/values.ts';
 
 /** The visitor for whom a page is made. */
 export interface Viewer {
   readonly account: Account | undefined;
-  /** The token that the viewer's forms must contain. */
-  readonly token: string;
   /** Whether the viewer signed in on these pages, and so can sign out here. */
   readonly hasSession: boolean;
 }
@@ -36,6 +31,8 @@ export interface Parts {
   readonly body: Html;
 }
 
+const SIGN_OUT_FORM = html`<form method="post" action="${PATHS.signOut}"><button class="quiet small">Sign out</button></form>`;
+
 export function makePage({ title, viewer, path, notice, body }: Parts): Html {
   const { account, hasSession } = viewer;
   return renderPage({
@@ -47,16 +44,11 @@ export function makePage({ title, viewer, path, notice, body }: Parts): Html {
     aside:
       account &&
       html`<span>${account.name}</span>
-          ${hasSession && signOutForm(viewer)}`,
+          ${hasSession && SIGN_OUT_FORM}`,
     body: html`<h1>${title}</h1>
       ${notice !== undefined && noticeBox(notice)}
       ${body}`,
   });
-}
-
-/** The hidden field that every form begins with. */
-export function tokenField({ token }: Viewer): Html {
-  return html`<input type="hidden" name="${TOKEN_FIELD}" value="${token}">`;
 }
 
 /** Formats a time of the database, "YYYY-MM-DD HH:MM:SS" in UTC, for people. */
@@ -95,11 +87,50 @@ export function descriptions(pairs: readonly Description[]): Html {
   )}</dl>`;
 }
 
-function signOutForm(viewer: Viewer): Html {
-  return html`<form method="post" action="${PATHS.signOut}">${tokenField(viewer)}<button class="quiet small">Sign out</button></form>`;
-}
-
 function noticeBox({ kind, text }: Notice): Html {
   const role = kind === 'refused' ? 'alert' : 'status';
   return html`<p class="notice ${kind}" role="${role}">${text}</p>`;
+}
+
+/** A page with one message: the page does not exist or is not allowed, or something went wrong. */
+export function messagePage(viewer: Viewer, title: string, text: string, more?: Html): Html {
+  return makePage({
+    title,
+    viewer,
+    body: html`
+      <p>${text}</p>
+      ${more}
+      <p><a href="${PATHS.keys}">Go to your API keys</a></p>`,
+  });
+}
+
+export interface PageLinks {
+  readonly path: string;
+  /** The name of the number of the page in the query. */
+  readonly name: string;
+  /** The number of this page; the first is 1. */
+  readonly page: number;
+  readonly hasMore: boolean;
+  /** The texts of the links to the page before and the page after. */
+  readonly before: string;
+  readonly after: string;
+  /** The id of the heading above the list. */
+  readonly anchor: string;
+  /** The other fields of the query. */
+  readonly fields?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The links between the pages of a list. @returns undefined if there is only one page */
+export function pageLinks(links: PageLinks): Html | undefined {
+  const { path, name, page, hasMore, before, after, anchor, fields = {} } = links;
+  if (page === 1 && !hasMore) return undefined;
+  const link = (number: number, text: string) => {
+    const query = new URLSearchParams({ [name]: String(number) });
+    for (const [field, value] of Object.entries(fields)) if (value) query.set(field, value);
+    return html`<a href="${path}?${query.toString()}#${anchor}">${text}</a>`;
+  };
+  return html`<nav class="pages" aria-label="Pages of the list">
+          ${page > 1 && link(page - 1, before)}
+          ${hasMore && link(page + 1, after)}
+        </nav>`;
 }

@@ -3,7 +3,7 @@
 import { type Html, html } from '../../../pages/html.ts';
 import { PATHS } from '../../paths.ts';
 import { LINK_MINUTES } from '../../tables/sign-in-links.ts';
-import { makePage, type Notice, tokenField, type Viewer } from './layout.ts';
+import { makePage, type Notice, type Viewer } from './layout.ts';
 
 export function signInPage(viewer: Viewer, siteUrl: string, notice?: Notice): Html {
   return makePage({
@@ -14,7 +14,6 @@ export function signInPage(viewer: Viewer, siteUrl: string, notice?: Notice): Ht
       <p>Type the e-mail address of your account. We send you a link that signs you in.</p>
       <p>No account yet? Ask for one at <a href="${siteUrl}">the catalogue’s website</a>.</p>
       <form class="wide narrow" method="post" action="${PATHS.signIn}">
-        ${tokenField(viewer)}
         <label for="email">E-mail address</label>
         <p class="hint" id="email-hint">There is no password. The link works once, within ${LINK_MINUTES} minutes.</p>
         <input id="email" name="email" type="email" maxlength="320" required autocomplete="email" aria-describedby="email-hint">
@@ -45,7 +44,6 @@ export function linkPage(viewer: Viewer, link: string): Html {
     body: html`
       <p>One more click, and you are signed in. If you didn’t ask for this link, close the page.</p>
       <form method="post" action="${PATHS.link}">
-        ${tokenField(viewer)}
         <input type="hidden" name="link" value="${link}">
         <button>Sign in</button>
       </form>`,

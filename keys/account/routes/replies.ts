@@ -1,15 +1,65 @@
-/** The responses of the routes: a page, a page with one message, or a redirect. */
-import type { Context } from 'hono';
+/** What every route gets, and the responses of the routes: a page, one with a message, or a redirect. */
+import type { BlockList } from 'node:net';
+import type { HttpBindings } from '@hono/node-server';
+import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Html } from '../../../pages/html.ts';
 import type { Slice } from '../../lifecycle/key-lists.ts';
 import type { Refusal } from '../../lifecycle/refusal.ts';
-import type { Notice, Viewer } from '../pages/layout.ts';
-import { messagePage } from '../pages/message-page.ts';
+import type { Account } from '../../tables/accounts.ts';
+import { messagePage, type Notice, type Viewer } from '../pages/layout.ts';
+import type { LinkLimits } from '../visitors/link-limits.ts';
+import type { Identity } from '../visitors/visitors.ts';
+
+/** What all requests to the pages share. */
+export interface Site extends Identity {
+  /** The address of the pages for browsers, without a slash at the end. */
+  readonly publicUrl: string;
+  /** The address of the catalogue's website. */
+  readonly siteUrl: string;
+  /** The limit, in requests per minute, that the form to request a key suggests. */
+  readonly defaultLimit: number;
+  /** The proxies whose `X-Forwarded-For` is trusted. */
+  readonly trustedProxies: BlockList;
+  readonly linkLimits: LinkLimits;
+  /** Resolves when the API is to be asked again whether it accepts a new key. */
+  pauseForApi(): Promise<unknown>;
+  /**
+   * Mails a sign-in link to an address, if the address belongs to an account. Returns at once.
+   * @returns false if too many requests for links are waiting
+   */
+  requestLink(email: string): boolean;
+  /** Counts a visitor who has used a sign-in link, or whose link was refused. */
+  countSignIn(outcome: 'done' | 'refused'): void;
+}
+
+/** A request to a page, as variables of its Hono context. */
+export interface Visit {
+  readonly viewer: Viewer;
+  /** When the request arrived. */
+  readonly at: Date;
+}
+/** A request of a user who is signed in. */
+export interface AccountVisit extends Visit {
+  readonly account: Account;
+}
+/** A request with a form. */
+export interface FormVisit extends Visit {
+  readonly form: URLSearchParams;
+}
+
+interface EnvOf<V extends object> {
+  Bindings: HttpBindings;
+  Variables: V;
+}
+export type PageEnv = EnvOf<Visit>;
+export type AccountEnv = EnvOf<AccountVisit>;
+export type FormEnv = EnvOf<FormVisit>;
+export type App = Hono<PageEnv>;
 
 /** Used for a request that failed before its visitor was identified. */
-const NOBODY: Viewer = { account: undefined, token: '', hasSession: false };
+const NOBODY: Viewer = { account: undefined, hasSession: false };
 
 /** Sends a text with its Content-Length, which the response to a HEAD request then has too. */
 export function sendText(
@@ -31,9 +81,10 @@ export function sendMessage(
   status: ContentfulStatusCode,
   title: string,
   text: string,
+  more?: Html,
 ): Response {
   const viewer: Viewer = c.get('viewer') ?? NOBODY;
-  return sendPage(c, status, messagePage(viewer, title, text));
+  return sendPage(c, status, messagePage(viewer, title, text, more));
 }
 
 /** Makes the browser GET another page, so that a reload does not send a form again. */

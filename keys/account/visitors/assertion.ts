@@ -3,32 +3,31 @@
  * cookie. An assertion that has expired or that the site has not signed signs nobody in.
  */
 import { createSecretKey } from 'node:crypto';
-import type { Context } from 'hono';
-import { createLocalJWKSet, errors, type JWTVerifyOptions, jwtVerify } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  errors,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose';
 import type { Logger } from 'pino';
 import type { SiteKeySource } from '../../../program/environment/site-keys.ts';
-import { readCookie } from './cookies.ts';
-import { makeRemoteKeys } from './remote-keys.ts';
+import { messageOf } from '../../../program/failure.ts';
 
 const AUDIENCE = 'cover-catalogue-api';
-const ASSERTION_COOKIE = 'catalogue_assertion';
-/** In characters. */
-const LONGEST_ASSERTION = 8_000;
 /** In seconds: how much the clocks of the site and of this machine may differ. */
 const TOLERANCE = 5;
-const ASYMMETRIC = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
+const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
+/** Errors of jose that mean that none of the keys fits an assertion, or more than one does. */
+const UNFIT = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
+/** How long a repeated fault is not logged again. */
+const LOG_PAUSE_MS = 60_000;
+
+/** The keys cannot be fetched, so assertions cannot be checked and sign nobody in. */
+export class SiteKeysUnreachable extends Error {
+  override readonly name = 'SiteKeysUnreachable';
+}
 
 /**
  * Checks an assertion.
@@ -43,7 +42,6 @@ export type AssertionKeys = { readonly secret: string } | SiteKeySource;
 export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionCheck {
   const verify = makeVerify(keys, log);
   return async (assertion, at) => {
-    if (assertion.length > LONGEST_ASSERTION) return undefined;
     try {
       const { payload } = await verify(assertion, {
         audience: AUDIENCE,
@@ -65,16 +63,39 @@ function makeVerify(given: AssertionKeys, log: Logger) {
     return (assertion: string, options: JWTVerifyOptions) =>
       jwtVerify(assertion, secret, { ...options, algorithms: ['HS256'] });
   }
-  const keys = 'url' in given ? makeRemoteKeys(given.url, log) : createLocalJWKSet(given);
+  const keys = 'url' in given ? fetchKeys(given.url, log) : createLocalJWKSet(given);
   // HS256 is not allowed here, because anybody could then sign with the public key as the secret.
   return (assertion: string, options: JWTVerifyOptions) =>
     jwtVerify(assertion, keys, { ...options, algorithms: ASYMMETRIC });
 }
 
-/** The assertion in a request, not checked yet. */
-export function assertionOf(c: Context): string | undefined {
-  const bearer = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
-  return bearer ?? readCookie(c, ASSERTION_COOKIE);
+/**
+ * The public keys of the site from its https address. jose caches them, and fetches them again when they
+ * are older than ten minutes or, at most every 30 seconds, when an assertion names an unknown key.
+ */
+function fetchKeys(url: URL, log: Logger): JWTVerifyGetKey {
+  const keys = createRemoteJWKSet(url);
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  const failed = (cause: unknown): SiteKeysUnreachable => {
+    const { cause: reason }: { cause?: unknown } = Object(cause);
+    const why = [cause, reason].flatMap((error) => (error ? messageOf(error) : [])).join(': ');
+    // The query is left out, because it may contain a password.
+    const message = `The keys of the site cannot be fetched from ${url.origin}${url.pathname}: ${why}.`;
+    if (performance.now() - loggedAt >= LOG_PAUSE_MS) {
+      log.error(message);
+      loggedAt = performance.now();
+    }
+    return new SiteKeysUnreachable(message, { cause });
+  };
+  // Fetched now, so that a wrong address is logged at the start and not when somebody signs in.
+  keys.reload().catch(failed);
+  return async (header, assertion) => {
+    try {
+      return await keys(header, assertion);
+    } catch (error) {
+      throw UNFIT.some((unfit) => error instanceof unfit) ? error : failed(error);
+    }
+  };
 }
 
 function toAccountId(subject: unknown): number | undefined {

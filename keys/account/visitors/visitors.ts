@@ -1,50 +1,95 @@
 /**
- * Identifies the visitor who sends a request: the account, from the site's assertion or from a session
- * cookie, and the token of the visitor's forms. No other header field identifies anybody.
+ * Identifies the visitor who sends a request: from the site's assertion, or from a session cookie. No
+ * other header field identifies anybody. Forms of other sites are refused.
  */
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
+import { getCookie, setCookie } from 'hono/cookie';
+import { csrf } from 'hono/csrf';
+import type { CookieOptions } from 'hono/utils/cookie';
 import type { Database } from '../../../database/database.ts';
 import { findSession } from '../../lifecycle/sign-in.ts';
-import { type Account, findAccount } from '../../tables/accounts.ts';
+import { findAccount } from '../../tables/accounts.ts';
 import type { Viewer } from '../pages/layout.ts';
-import { type AssertionCheck, assertionOf } from './assertion.ts';
-import type { Cookies } from './cookies.ts';
-import { makeVisit, tokenFor } from './form-token.ts';
+import type { AssertionCheck } from './assertion.ts';
 
-export const SESSION_COOKIE = 'catalogue_session';
-export const VISIT_COOKIE = 'catalogue_visit';
-const VISIT_SECONDS = 24 * 60 * 60;
-const VISIT = /^[\w-]{43}$/;
+const SESSION_COOKIE = 'catalogue_session';
+const ASSERTION_COOKIE = 'catalogue_assertion';
+
+export interface SessionCookie {
+  /** The token of the session; undefined if there is no cookie, or more than one. */
+  read(c: Context): string | undefined;
+  /** @param seconds how long the browser keeps the cookie; 0 removes it */
+  write(c: Context, token: string, seconds: number): void;
+}
 
 export interface Identity {
   readonly database: Database;
-  readonly cookies: Cookies;
+  readonly sessionCookie: SessionCookie;
   /** Checks the site's assertions; undefined if users sign in by e-mailed links. */
   readonly checkAssertion: AssertionCheck | undefined;
 }
 
 /**
- * Identifies the visitor of a request. Sets a visit cookie if the visitor has neither a session nor a
- * visit cookie.
- * @throws SiteKeysUnreachable if an assertion cannot be checked
+ * If browsers use TLS, the name of the cookie has the prefix `__Host-`, so that neither another host of
+ * the same domain nor a page without TLS can set it. Browsers do not send it with forms of other sites.
+ * @param isSecure whether browsers reach the pages over TLS
  */
+export function makeSessionCookie(isSecure: boolean): SessionCookie {
+  const options: CookieOptions = { path: '/', httpOnly: true, sameSite: 'Lax', secure: isSecure };
+  if (isSecure) options.prefix = 'host';
+  return {
+    read: (c) => readCookie(c, isSecure ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE),
+    write: (c, token, maxAge) => setCookie(c, SESSION_COOKIE, token, { ...options, maxAge }),
+  };
+}
+
+/**
+ * Reads a cookie by the exact name that the browser sends.
+ * @returns undefined without exactly one cookie of that name. Of several, an attacker may have set any
+ */
+export function readCookie(c: Context, name: string): string | undefined {
+  const pairs = (c.req.header('cookie') ?? '').split(';');
+  const count = pairs.filter((pair) => pair.split('=', 1)[0].trim() === name).length;
+  return count === 1 ? getCookie(c, name) : undefined;
+}
+
+/** The assertion in a request, not checked yet. */
+function assertionOf(c: Context): string | undefined {
+  const bearer = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+  return bearer ?? readCookie(c, ASSERTION_COOKIE);
+}
+
+/** @throws SiteKeysUnreachable if an assertion cannot be checked */
 export async function identify(c: Context, identity: Identity, at: Date): Promise<Viewer> {
-  const { database, cookies, checkAssertion } = identity;
+  const { database, sessionCookie, checkAssertion } = identity;
   if (checkAssertion !== undefined) {
     const assertion = assertionOf(c);
     const id = assertion && (await checkAssertion(assertion, at));
-    return visitorOf(c, cookies, id ? await findAccount(database, id) : undefined);
+    return { account: id ? await findAccount(database, id) : undefined, hasSession: false };
   }
-  const sessionToken = cookies.read(c, SESSION_COOKIE);
-  const session = sessionToken && (await findSession(database, sessionToken, at));
-  const account = session ? await findAccount(database, session.accountId) : undefined;
-  if (!session || account === undefined) return visitorOf(c, cookies, undefined);
-  return { account, token: tokenFor(session.csrfSecret, account.id), hasSession: true };
+  const token = sessionCookie.read(c);
+  const accountId = token && (await findSession(database, token, at));
+  const account = accountId ? await findAccount(database, accountId) : undefined;
+  return { account, hasSession: account !== undefined };
 }
 
-function visitorOf(c: Context, cookies: Cookies, account: Account | undefined): Viewer {
-  const known = cookies.read(c, VISIT_COOKIE);
-  const visit = known !== undefined && VISIT.test(known) ? known : makeVisit();
-  if (visit !== known) cookies.write(c, VISIT_COOKIE, visit, VISIT_SECONDS);
-  return { account, token: tokenFor(visit, account?.id), hasSession: false };
+/**
+ * Refuses forms unless the browser says, in Sec-Fetch-Site or Origin, that they come from this site. All
+ * browsers send at least one of them with a form.
+ * @param publicUrl the address of the pages for browsers
+ * @throws HTTPException with status 403, in the middleware
+ */
+export function refuseForeignForms(publicUrl: string): MiddlewareHandler {
+  const publicOrigin = new URL(publicUrl).origin;
+  const check = csrf({
+    secFetchSite: ['same-origin', 'none'],
+    origin(origin, c) {
+      // If the browser sends Sec-Fetch-Site, only that field decides.
+      if (c.req.header('sec-fetch-site') !== undefined) return false;
+      if (origin === publicOrigin) return true;
+      // The demo has several host names. Host contains the name that the browser used.
+      return URL.canParse(origin) && new URL(origin).host === c.req.header('host');
+    },
+  });
+  return (c, next) => (c.req.method === 'POST' ? check(c, next) : next());
 }

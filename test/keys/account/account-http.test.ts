@@ -106,28 +106,28 @@ test('a request that is not HTTP or has no valid Host is refused', async () => {
   expect(
     (await sendLines(['GET /account HTTP/1.1', 'Host: a b', 'Connection: close'])).status,
   ).toBe(400);
-  expect((await sendLines(['CONNECT a:1 HTTP/1.1', ...host])).status).toBe(405);
   expect((await sendLines(['GET / HTTP/1.1', ...host, `X: ${'x'.repeat(17_000)}`])).status).toBe(
     431,
   );
   expect((await sendLines(['GET /account/sign-in HTTP/1.0'])).status).toBe(200);
 });
 
-test('after a body that is not read the connection is closed, so the body is not parsed as a request', async () => {
-  const next = 'GET /account/nothing HTTP/1.1\r\nHost: a\r\n\r\n';
+test('a body that is not read is not parsed as a request', async () => {
+  const body = 'GET /account/nothing HTTP/1.1\r\nHost: a\r\n\r\n';
+  const last = 'GET /account/sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
   for (const [line, status] of [
     ['GET /account/sign-in HTTP/1.1', 200],
-    ['POST /account/nothing HTTP/1.1', 404],
-    ['POST /account/api-keys HTTP/1.1', 413],
+    ['POST /account/nothing HTTP/1.1', 403],
   ] as const) {
-    const reply = await sendLines([line, 'Host: a', FORM, 'Content-Length: 90000'], next);
-    expect([line, reply.status, reply.fields.get('connection')]).toEqual([line, status, 'close']);
-    expect(reply.body).not.toContain('HTTP/1.1');
+    const head = [line, 'Host: a', FORM, `Content-Length: ${body.length}`];
+    const reply = await sendLines(head, body + last);
+    expect([line, reply.status]).toEqual([line, status]);
+    expect(reply.body.match(/^.*HTTP\/1\.1 \d+/gm)).toEqual([expect.stringMatching(/ 200$/)]);
   }
 });
 
 test('a form that is too large is refused before its body is sent', async () => {
   const line = 'POST /account/sign-in HTTP/1.1';
-  const reply = await sendLines([line, 'Host: a', FORM, 'Content-Length: 65537'], 'a=1');
-  expect([reply.status, reply.fields.get('connection')]).toEqual([413, 'close']);
+  const head = [line, 'Host: a', 'Origin: http://a', FORM, 'Content-Length: 65537'];
+  expect((await sendLines(head, 'a=1')).status).toBe(413);
 });

@@ -12,7 +12,6 @@ import {
   type OwnPages,
   openPages,
   PEOPLE,
-  passMailPause,
   signIn,
   type Visitor,
 } from '../../support/account.ts';
@@ -41,8 +40,6 @@ export interface AccountSite {
   /** Requests, approves and reveals a key. */
   revealed(visitor: Visitor): Promise<{ id: number; key: string }>;
   stateOf(id: number): Promise<unknown>;
-  /** Sends all e-mails, also those that wait because another about their key was just sent. */
-  sendAllMails(): Promise<void>;
   query(sql: string, values?: readonly Value[]): Promise<Row[]>;
 }
 
@@ -90,16 +87,6 @@ export async function openAccountSite(kind: Kind = 'sqlite'): Promise<AccountSit
       await site.decide(id, 'approve', { limit: '60' });
       const { text } = await visitor.post(`${KEYS}/${id}/reveal`);
       return { id, key: RAW_KEY.exec(text)?.[0] as string };
-    },
-    async sendAllMails() {
-      const database = await openDatabase(databaseUrl);
-      const waiting = 'SELECT 1 FROM mail_outbox WHERE next_attempt_at IS NOT NULL LIMIT 1';
-      do {
-        await passMailPause(database);
-        await pages.sendMails();
-      } while ((await database.rows(waiting)).length > 0);
-      await passMailPause(database);
-      await database.close();
     },
     stateOf: async (id) =>
       (await site.query('SELECT state FROM api_keys WHERE id = ?', [id]))[0]?.[0],

@@ -1,7 +1,6 @@
 /** Signing in to the account pages by mailed links. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  type Answer,
   linkOf,
   linksTo,
   mailedLink,
@@ -14,15 +13,6 @@ import {
 import { type AccountSite, KEYS, MODERATION, openAccountSite } from './account-people.ts';
 
 const { owner, other, moderator } = PEOPLE;
-
-/** The hidden fields of the form that gives back what was typed. */
-function hiddenFields({ text }: Answer): Record<string, string> {
-  const [, form = ''] = text.split('<form class="wide"');
-  const fields = form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
-  return Object.fromEntries(
-    [...fields].map(([, name, value = '']) => [name, value.replaceAll('&amp;', '&')]),
-  );
-}
 
 let site: AccountSite;
 
@@ -99,7 +89,6 @@ describe('signing in', () => {
     for (const planted of [theirs, 'planted-and-unknown']) {
       const victim = site.visit();
       const link = await requestLink(victim, owner.email, site.mailFolder);
-      const visit = victim.cookies.get('catalogue_visit') as string;
       victim.cookies.set('catalogue_session', planted);
       await victim.get(link);
       const fields = { link: tokenOf(link) };
@@ -108,7 +97,6 @@ describe('signing in', () => {
       expect((await victim.get(KEYS)).text).toContain(owner.name);
       const thief = site.visit();
       thief.cookies.set('catalogue_session', planted);
-      thief.cookies.set('catalogue_visit', visit);
       expect((await thief.get(KEYS)).status).toBe(303);
     }
   });
@@ -124,27 +112,17 @@ describe('signing in', () => {
     expect((await visitor.get(KEYS)).status).toBe(303);
   });
 
-  test('gives back a form that was sent after the session had ended', async () => {
+  test('gives back the text of a form that was sent after the session had ended', async () => {
     const visitor = site.visit();
     await signIn(visitor, moderator.email, site.mailFolder);
-    await visitor.get(KEYS);
     await site.query('DELETE FROM sessions WHERE account_id = ?', [moderator.id]);
     const fields = { purpose: 'A text\n& more', website_url: 'https://a.example/', name: '' };
-    const send = (form: Record<string, string>) =>
-      visitor.post(KEYS, form, { 'sec-fetch-site': 'same-origin' });
-    const ended = await send(fields);
-    expect([ended.status, hiddenFields(ended)]).toEqual([401, expect.objectContaining(fields)]);
-    expect(ended.text).toContain('<h1>Sign in again</h1>');
-    expect(ended.text).toContain(`<form class="wide" method="post" action="${KEYS}">`);
-    // On another tab.
-    await signIn(visitor, moderator.email, site.mailFolder);
-    const again = await send(hiddenFields(ended));
-    expect([again.status, hiddenFields(again)]).toEqual([403, expect.objectContaining(fields)]);
-    expect(again.text).toContain('<h1>Send it again</h1>');
-    const done = await send(hiddenFields(again));
-    expect(done.headers.get('location')).toBe(`${KEYS}?done=requested`);
+    const { status, text } = await visitor.post(KEYS, fields);
+    expect(status).toBe(401);
+    expect(text).toContain('<h1>Sign in again</h1>');
+    expect(text).toContain('<dd>A text\n&amp; more</dd>');
     const stored = 'SELECT purpose FROM api_keys WHERE account_id = ?';
-    expect(await site.query(stored, [moderator.id])).toEqual([[fields.purpose]]);
+    expect(await site.query(stored, [moderator.id])).toEqual([]);
   });
 
   test('stores no token of a session or a link, only hashes', async () => {

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { type MailWorker, startMailWorker } from '../../../keys/account/mail/start-mail-worker.ts';
+import { type MailWorker, startMailWorker } from '../../../keys/mail/start-mail-worker.ts';
 import {
   linksTo,
   mailedLink,
@@ -105,23 +105,6 @@ describe('the response to a request', () => {
     expect(known.status).toBe(503);
     isFull = false;
     expect((await ask(UNKNOWN)).status).toBe(200);
-  });
-
-  test('is 429 for both after five requests for a mailbox', async () => {
-    const [known, unknown] = [PEOPLE.other.email, 'nobody-else@covers.example'];
-    for (let i = 0; i < 5; i++) {
-      for (const email of [known, unknown]) expect((await ask(email)).status).toBe(200);
-    }
-    const [a, b] = [
-      await requestLink(visitor, known.toUpperCase()),
-      await requestLink(visitor, unknown),
-    ];
-    expect([a.status, a.text]).toEqual([429, b.text]);
-    expect(a.text).toContain('Too many links were requested for this address. Ask for the next');
-    for (const { headers } of [a, b]) {
-      expect(Number(headers.get('retry-after'))).toBeGreaterThan(800);
-    }
-    expect((await ask('another@covers.example')).status).toBe(200);
   });
 
   test.each([

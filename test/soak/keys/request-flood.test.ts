@@ -1,6 +1,6 @@
 /** A flood of simultaneous requests for keys by one account leaves five under review. */
 import { expect, test } from 'vitest';
-import { MOST_PENDING, requestKey } from '../../../keys/lifecycle/own-requests.ts';
+import { MOST_PENDING, requestKey } from '../../../keys/lifecycle/own-keys.ts';
 import { AT, openKeysDatabase } from '../../keys/keys-database.ts';
 import { KINDS } from '../../support/databases.ts';
 import { printFigure, rounds } from '../rounds.ts';

@@ -11,14 +11,7 @@ import { openDatabase } from '../../../database/open.ts';
 import { exportKeys } from '../../../generator/keys/export-keys.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import {
-  linkOf,
-  makeAccounts,
-  type OwnPages,
-  openPages,
-  PEOPLE,
-  passMailPause,
-} from '../../support/account.ts';
+import { linkOf, makeAccounts, type OwnPages, openPages, PEOPLE } from '../../support/account.ts';
 import {
   type Chromium,
   isTooWide,
@@ -83,7 +76,7 @@ beforeAll(async () => {
   pages = await openPages(
     databaseUrl,
     { SMTP_URL: mailbox.url, PUBLIC_URL: proxy.url },
-    { apiWaits: { longestMs: 60_000, longestReplyMs: 60_000, pause: publishKeys } },
+    { pauseForApi: publishKeys },
   );
   visits = makeVisits(browser, proxy.url);
   asOwner = await visits.open();
@@ -127,12 +120,7 @@ const statusOf = (page: Page, text: string) =>
 
 /** Sends what waits. @returns the e-mail to an address that contains a text */
 async function mailWith(email: string, text: string): Promise<string> {
-  // Of the e-mails about a key, each waits for the one before.
-  for (let sent = -1; sent < mailbox.to(email).length; ) {
-    sent = mailbox.to(email).length;
-    await passMailPause(database);
-    await pages.sendMails();
-  }
+  await pages.sendMails();
   return mailbox.to(email).find((mail) => mail.includes(text)) ?? '';
 }
 

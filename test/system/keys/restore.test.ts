@@ -10,6 +10,8 @@ import { expect, test } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { exportKeys } from '../../../generator/keys/export-keys.ts';
+import { eventsOf } from '../../../keys/lifecycle/history.ts';
+import { requestKey, revealKey } from '../../../keys/lifecycle/own-keys.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { runKeys } from '../../keys/keys-command.ts';
@@ -53,21 +55,15 @@ test('everything is gone, is restored from a dump, and clients continue with the
   const first = await openSite();
   await createKeysTables(first.database);
   const account = await first.keys('account', 'add', 'seven@covers.example', '--name', 'Seven');
-  await first.keys(
-    'request',
-    '--account',
-    account,
-    '--purpose',
-    '☃ "x"',
-    '--url',
-    'https://x.example',
-  );
+  const [accountId, at] = [Number(account), new Date()];
+  const request = { accountId, purpose: '☃ "x"', websiteUrl: 'https://x.example', at };
+  await requestKey(first.database, request);
   await first.keys('approve', '1', '--limit', '77');
-  const owned = await first.keys('reveal', '1');
+  const { key: owned } = await revealKey(first.database, { id: 1, accountId, at });
   const issued = await first.keys('issue');
   const revoked = await first.keys('issue');
   await first.keys('revoke', '3', '--reason', 'leaked');
-  const history = await first.keys('history', '1', '--json');
+  const history = await eventsOf(first.database, 1);
   const clients = [owned, issued, revoked];
   expect(await statuses(first.database, clients)).toEqual([200, 200, 401]);
   const [command, login] = (await sharedMariaDb()).dumpCommand(first.name);
@@ -85,7 +81,7 @@ test('everything is gone, is restored from a dump, and clients continue with the
   await createKeysTables(second.database);
   expect(await statuses(second.database, clients)).toEqual([200, 200, 401]);
   expect(await second.keys('list', '--json')).toBe(listed);
-  expect(await second.keys('history', '1', '--json')).toBe(history);
+  expect(await eventsOf(second.database, 1)).toEqual(history);
   await expect(second.database.run('DELETE FROM key_events')).rejects.toThrow(
     'cannot be rewritten',
   );

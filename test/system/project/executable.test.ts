@@ -72,7 +72,7 @@ describe('the arguments of a program', () => {
   test.each([
     [runKeys, 'keys', ['list', '--limit', '3']],
     [runKeys, 'keys', ['reject']],
-    [runKeys, 'keys', ['reveal', '1', '2']],
+    [runKeys, 'keys', ['rotate', '1', '2']],
     [runSnapshot, 'snapshot', ['list', '--limit', '3']],
     [runSnapshot, 'snapshot', ['rollback']],
   ] as const)('that are wrong for a verb show its usage (%#)', async (command, name, words) => {

@@ -90,25 +90,6 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     expect(server.mails).toHaveLength(30);
   });
 
-  it('sends at most one mail a minute about each key, in their order', async () => {
-    const about = (keyId: number, subject: string) =>
-      enqueueMail(database, { recipient: 'a@covers.example', subject, body: 'x', keyId, at: AT });
-    for (const subject of ['first', 'second', 'third']) await about(1, subject);
-    await about(2, 'another key');
-    await enqueue('b@covers.example', 'no key');
-    await enqueue('b@covers.example', 'no key');
-    expect(await send()).toEqual({ sent: 4, failed: 0 });
-    expect(subjects()).toEqual(['first', 'another key', 'no key', 'no key']);
-    await database.run('UPDATE mail_outbox SET sent_at = ? WHERE sent_at IS NOT NULL', [
-      '2026-03-04 05:06:07',
-    ]);
-    expect(await send(59)).toEqual({ sent: 0, failed: 0 });
-    expect(await send(60)).toEqual({ sent: 1, failed: 0 });
-    expect(await send(100)).toEqual({ sent: 0, failed: 0 });
-    expect(await send(125)).toEqual({ sent: 1, failed: 0 });
-    expect(subjects().slice(4)).toEqual(['second', 'third']);
-  });
-
   it('removes mails 30 days after they were sent, or were queued and never sent', async () => {
     await enqueue('sent@covers.example', 'sent', 2 * DAY);
     await sendAll(2 * DAY);

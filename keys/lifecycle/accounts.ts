@@ -1,13 +1,19 @@
 /**
- * Adds and removes accounts and changes their roles, for operators of an installation without a site. If
- * `accounts` is a view of the site's accounts, nothing here changes them. Invariant: the id of a removed account is never used
- * again, because a new account with this id would own the keys of the removed one.
+ * Adds, changes and removes accounts, for operators of an installation without a site. If `accounts` is a
+ * view of the site's accounts, nothing here changes them. Invariant: the id of a removed account is never
+ * used again, because a new account with this id would own the keys of the removed one.
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { checkTables, createTables } from '../../database/tables.ts';
 import { isMailAddress } from '../mail/mailer.ts';
-import { lockAccount } from '../tables/account-lock.ts';
-import { type Account, findAccount, hasAccounts, viewsOf } from '../tables/accounts.ts';
+import {
+  type Account,
+  findAccount,
+  findAccountByEmail,
+  hasAccounts,
+  lockAccount,
+  viewsOf,
+} from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
 import { noSuchAccount, Refusal } from './refusal.ts';
 
@@ -19,30 +25,30 @@ const LONGEST_NAME = 255;
 const LONGEST_EMAIL = 320;
 const MOST_ATTEMPTS = 20;
 
-/** @throws Refusal if an account may not have this name */
-function checkAccountName(name: string): void {
-  if (name.trim() !== '' && name.length <= LONGEST_NAME && !/\p{C}/u.test(name)) return;
-  throw new Refusal(
-    `The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`,
-    'invalid',
-  );
-}
-
 /**
- * Adds an account. Creates the table of accounts if it does not exist.
- * @throws Refusal if the name or the address is not valid, or the address already has an account
+ * Adds an account, or changes the name and role of the account with this address. Creates the table of
+ * accounts if it does not exist.
+ * @param account `role` is undefined for the present role, or "user" for a new account
+ * @throws Refusal if the name or the address is not valid
  */
 export async function addAccount(
   database: Database,
-  { email, name, role }: Omit<Account, 'id'>,
-): Promise<{ id: number }> {
+  account: { email: string; name: string; role: Account['role'] | undefined },
+): Promise<{ id: number; role: Account['role']; isNew: boolean }> {
+  const { email } = account;
+  const name = account.name.trim();
   if (!isMailAddress(email) || email.length > LONGEST_EMAIL) {
     throw new Refusal(
       `${JSON.stringify(email)} is not an e-mail address, such as name@example.org.`,
       'invalid',
     );
   }
-  checkAccountName(name);
+  if (name === '' || name.length > LONGEST_NAME || /\p{C}/u.test(name)) {
+    throw new Refusal(
+      `The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`,
+      'invalid',
+    );
+  }
   await refuseView(database);
   if (!(await hasAccounts(database))) {
     await createTables(database, ACCOUNTS_TABLE);
@@ -52,38 +58,22 @@ export async function addAccount(
     const id = await unusedId(database);
     // Checked after the id is chosen. If another program adds the address in the meantime, it also
     // takes the id, so the INSERT below fails.
-    const [taken] = await database.rows('SELECT id FROM accounts WHERE LOWER(email) = LOWER(?)', [
-      email,
-    ]);
-    if (taken !== undefined) {
-      throw new Refusal(`${email} is the address of account ${taken[0]} already.`, 'conflict');
+    const existing = await findAccountByEmail(database, email);
+    const role = account.role ?? existing?.role ?? 'user';
+    if (existing !== undefined) {
+      const sql = 'UPDATE accounts SET name = ?, role = ? WHERE id = ?';
+      await database.run(sql, [name, role, existing.id]);
+      return { id: existing.id, role, isNew: false };
     }
     try {
-      await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
-        id,
-        email,
-        name.trim(),
-        role,
-      ]);
-      return { id };
+      const sql = 'INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)';
+      await database.run(sql, [id, email, name, role]);
+      return { id, role, isNew: true };
     } catch (error) {
       const isTaken = (await findAccount(database, id)) !== undefined;
       if (!isTaken || attempt === MOST_ATTEMPTS) throw error;
     }
   }
-}
-
-/** @throws Refusal if there is no such account */
-export async function changeRole(
-  database: Database,
-  id: number,
-  role: Account['role'],
-): Promise<void> {
-  await refuseView(database);
-  await database.transaction(async (writer) => {
-    await mustExist(writer, id, await hasAccounts(database));
-    await writer.run('UPDATE accounts SET role = ? WHERE id = ?', [role, id]);
-  });
 }
 
 /**
@@ -92,9 +82,9 @@ export async function changeRole(
  */
 export async function removeAccount(database: Database, id: number): Promise<void> {
   await refuseView(database);
-  const isThere = await hasAccounts(database);
+  const hasTable = await hasAccounts(database);
   await database.transaction(async (writer) => {
-    await mustExist(writer, id, isThere);
+    if (!hasTable || !(await findAccount(writer, id))) throw noSuchAccount(id);
     await lockAccount(writer, id);
     const open = await writer.rows(
       `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved')
@@ -102,9 +92,7 @@ export async function removeAccount(database: Database, id: number): Promise<voi
       [id],
     );
     if (open.length > 0) {
-      const named = [...open.slice(0, MOST_NAMED), ...(open.length > MOST_NAMED ? ['…'] : [])].join(
-        ', ',
-      );
+      const named = open.slice(0, MOST_NAMED).join(', ') + (open.length > MOST_NAMED ? ', …' : '');
       throw new Refusal(
         `Account ${id} has pending requests or approved keys: ${named}. Reject or revoke them first.`,
         'conflict',
@@ -124,11 +112,6 @@ async function refuseView(database: Database): Promise<void> {
     '"accounts" is a view of the accounts of your site: add, change or remove them there.',
     'conflict',
   );
-}
-
-async function mustExist(reader: Reader, id: number, hasTable: boolean): Promise<void> {
-  if (hasTable && (await findAccount(reader, id)) !== undefined) return;
-  throw noSuchAccount(id);
 }
 
 async function unusedId(reader: Reader): Promise<number> {

@@ -9,11 +9,8 @@ import { PATHS } from '../../paths.ts';
 import { findAccount } from '../../tables/accounts.ts';
 import { LINK_MINUTES, openLink } from '../../tables/sign-in-links.ts';
 import { linkPage, linkSentPage, signInPage, siteSignInPage } from '../pages/sign-in-pages.ts';
-import { SESSION_COOKIE, VISIT_COOKIE } from '../visitors/visitors.ts';
-import { fieldOf, readForm } from './forms.ts';
-import { needsAccount } from './guards.ts';
-import { redirect, sendPage } from './replies.ts';
-import type { App, FormEnv, Site } from './site.ts';
+import { fieldOf, needsAccount, readForm } from './forms.ts';
+import { type App, type FormEnv, redirect, type Site, sendPage } from './replies.ts';
 
 /** A complete token. With any other, the link was cut off, for example at a line break. */
 const LINK = /^[\w-]{43}$/;
@@ -42,11 +39,12 @@ function addLinkRequest(app: App, site: Site): void {
       const text = 'That is not an e-mail address. It looks like name@example.org.';
       return sendPage(c, 422, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
     }
-    const refusal = site.linkLimits.take(clientOf(c, site), email, performance.now());
-    if (refusal !== undefined) {
-      const what = refusal.of === 'client' ? 'from your network' : 'for this address';
-      const text = `Too many links were requested ${what}. Ask for the next one in ${shownMinutes(refusal.seconds)}.`;
-      c.header('Retry-After', String(refusal.seconds));
+    const seconds = site.linkLimits(clientOf(c, site), performance.now());
+    if (seconds !== undefined) {
+      const minutes = Math.ceil(seconds / 60);
+      const when = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+      const text = `Too many links were requested from your network. Ask for the next one in ${when}.`;
+      c.header('Retry-After', String(seconds));
       return sendPage(c, 429, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
     }
     // The response does not wait until the account is looked up: not even the time that it takes shows
@@ -63,14 +61,9 @@ function clientOf(c: Context<FormEnv>, { trustedProxies }: Site): string {
   return clientAddress(remoteAddress, c.req.header('x-forwarded-for'), trustedProxies);
 }
 
-function shownMinutes(seconds: number): string {
-  const minutes = Math.ceil(seconds / 60);
-  return minutes === 1 ? 'a minute' : `${minutes} minutes`;
-}
-
 /** Adds the page that an e-mailed link opens, and the action of its button, which signs in. */
 function addLink(app: App, site: Site): void {
-  const { database, cookies, countSignIn } = site;
+  const { database, sessionCookie, countSignIn } = site;
 
   app.get(PATHS.link, (c) => {
     const link = c.req.query('token') ?? '';
@@ -93,20 +86,19 @@ function addLink(app: App, site: Site): void {
       return sendPage(c, 410, signInPage(viewer, site.siteUrl, { kind: 'refused', text }));
     }
     // An existing session is always ended: somebody else may have planted its cookie.
-    const before = cookies.read(c, SESSION_COOKIE);
+    const before = sessionCookie.read(c);
     if (before !== undefined) await endSession(database, before);
     const session = await createSession(database, account.id, at);
-    cookies.write(c, SESSION_COOKIE, session, SESSION_SECONDS);
-    cookies.write(c, VISIT_COOKIE, '', 0);
+    sessionCookie.write(c, session, SESSION_SECONDS);
     return redirect(c, account.role === 'moderator' ? PATHS.review : PATHS.keys);
   });
 }
 
-function addSignOut(app: App, { database, cookies }: Site): void {
+function addSignOut(app: App, { database, sessionCookie }: Site): void {
   app.post(PATHS.signOut, needsAccount, readForm, async (c) => {
-    const session = cookies.read(c, SESSION_COOKIE);
+    const session = sessionCookie.read(c);
     if (session !== undefined) await endSession(database, session);
-    cookies.write(c, SESSION_COOKIE, '', 0);
+    sessionCookie.write(c, '', 0);
     return redirect(c, PATHS.signIn);
   });
 }

@@ -1,9 +1,29 @@
 /** Starts and ends the mail worker, and passes requests for sign-in links to it. */
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { FAILED, type MailWorkerData, SENT, type ToMailWorker } from './mail-messages.ts';
+import type { MailSettings } from './mailer.ts';
 
 /** How many requests for links may wait at once. Further requests are refused, for any address. */
 const MOST_WAITING = 1_000;
+
+/** The data that the worker gets when it starts. */
+export interface MailWorkerData {
+  readonly databaseUrl: string;
+  readonly mail: MailSettings;
+  /** The address of the pages for browsers, without a slash at the end. */
+  readonly publicUrl: string;
+  readonly logLevel: string;
+}
+
+/** To the worker: mail a link to this address, or finish all work and end. */
+export type ToMailWorker = 'stop' | { readonly email: string };
+
+/** From the worker: how many requests for links it has done, and attempts to send an e-mail that ended. */
+export interface MailProgress {
+  readonly links: number;
+  readonly sent: number;
+  readonly failed: number;
+}
 
 export interface MailWorker {
   /**
@@ -13,7 +33,7 @@ export interface MailWorker {
    */
   requestLink(email: string): boolean;
   /** How many requests for links wait, and how many attempts to send an e-mail have ended how. */
-  counts(): { readonly links: number; readonly sent: number; readonly failed: number };
+  counts(): MailProgress;
   /**
    * Waits until the worker has finished its work. Ends it when the deadline is over.
    * @returns whether it finished in time
@@ -26,33 +46,28 @@ export interface MailWorker {
  * @throws Error if the worker cannot start, for example because the database cannot be reached
  */
 export async function startMailWorker(
-  data: Omit<MailWorkerData, 'waiting' | 'attempts'>,
+  workerData: MailWorkerData,
   onFailure: (error: Error) => void,
 ): Promise<MailWorker> {
-  const shared = (length: number) =>
-    new Int32Array(new SharedArrayBuffer(length * Int32Array.BYTES_PER_ELEMENT));
-  const [waiting, attempts] = [shared(1), shared(2)];
-  const workerData: MailWorkerData = { ...data, waiting, attempts };
   const worker = new Worker(new URL('./mail-worker.ts', import.meta.url), { workerData });
   const send = (message: ToMailWorker) => worker.postMessage(message);
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  await new Promise<void>((resolve, reject) => {
-    worker.once('message', () => resolve());
-    worker.once('error', reject);
-  });
+  await once(worker, 'message');
   worker.on('error', onFailure);
+  const counts = { links: 0, sent: 0, failed: 0 };
+  worker.on('message', ({ links, sent, failed }: MailProgress) => {
+    counts.links -= links;
+    counts.sent += sent;
+    counts.failed += failed;
+  });
   return {
     requestLink(email) {
-      if (Atomics.load(waiting, 0) >= MOST_WAITING) return false;
-      Atomics.add(waiting, 0, 1);
+      if (counts.links >= MOST_WAITING) return false;
+      counts.links++;
       send({ email });
       return true;
     },
-    counts: () => ({
-      links: Atomics.load(waiting, 0),
-      sent: Atomics.load(attempts, SENT),
-      failed: Atomics.load(attempts, FAILED),
-    }),
+    counts: () => counts,
     async stop(deadlineMs) {
       send('stop');
       let isCut = false;

@@ -4,35 +4,24 @@
  * address belongs to an account.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { openDatabase } from '../../../database/open.ts';
-import { makeLog } from '../../../program/log.ts';
-import { makeMailer } from '../../mail/mailer.ts';
+import { openDatabase } from '../../database/open.ts';
+import { makeLog } from '../../program/log.ts';
 import { startMailLoops } from './mail-loops.ts';
-import {
-  FAILED,
-  type FromMailWorker,
-  type MailWorkerData,
-  SENT,
-  type ToMailWorker,
-} from './mail-messages.ts';
+import { makeMailer } from './mailer.ts';
+import type { MailProgress, MailWorkerData, ToMailWorker } from './start-mail-worker.ts';
 
 if (parentPort === null) throw new Error('mail-worker.ts can only run as a worker thread.');
 const main = parentPort;
-const send = (message: FromMailWorker) => main.postMessage(message);
-const { databaseUrl, mail, logLevel, waiting, attempts, ...rest }: MailWorkerData = workerData;
+const { databaseUrl, mail, logLevel, publicUrl }: MailWorkerData = workerData;
 
 const mailer = makeMailer(mail);
 const database = await openDatabase(databaseUrl);
 const loops = startMailLoops({
   database,
   mailer,
-  publicUrl: rest.publicUrl,
+  publicUrl,
   log: makeLog(logLevel),
-  onRequestDone: () => Atomics.sub(waiting, 0, 1),
-  onRound({ sent, failed }) {
-    Atomics.add(attempts, SENT, sent);
-    Atomics.add(attempts, FAILED, failed);
-  },
+  onProgress: (progress) => main.postMessage(progress),
 });
 
 main.on('message', async (message: ToMailWorker) => {
@@ -41,4 +30,5 @@ main.on('message', async (message: ToMailWorker) => {
   await database.close();
   main.close();
 });
-send('ready');
+// It is ready.
+main.postMessage({ links: 0, sent: 0, failed: 0 } satisfies MailProgress);

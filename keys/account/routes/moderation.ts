@@ -20,24 +20,26 @@ import {
   reviewPath,
 } from '../../paths.ts';
 import { findAccount } from '../../tables/accounts.ts';
-import { keyPage, type NamedEvent } from '../pages/key-page.ts';
 import type { Notice } from '../pages/layout.ts';
-import { moderationPage } from '../pages/moderation-page.ts';
+import { keyPage, moderationPage, type NamedEvent } from '../pages/moderation-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
-import { fieldOf, readForm, wholeNumber } from './forms.ts';
-import { needsAccount, needsModerator } from './guards.ts';
+import { fieldOf, needsAccount, needsModerator, readForm } from './forms.ts';
 import {
+  type AccountVisit,
+  type App,
   doneNotice,
+  type FormVisit,
   keyIdOf,
   pageOf,
   type RefusalStatus,
   redirect,
   refuse,
+  type Site,
   sendMessage,
   sendPage,
   sliceFor,
+  type Visit,
 } from './replies.ts';
-import type { AccountVisit, App, FormVisit, Site, Visit } from './site.ts';
 
 const PER_PAGE = 50;
 /** How many events the page of a key shows. */
@@ -102,10 +104,7 @@ function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction,
   const reasonOf = ({ form }: FormVisit) => fieldOf(form, 'reason').trim();
   return {
     approve: (id, visit) =>
-      approveRequest(database, id, {
-        limit: limitOf(visit),
-        ...review(visit),
-      }),
+      approveRequest(database, id, { limit: limitOf(visit), ...review(visit) }),
     reject: (id, visit) =>
       rejectRequest(database, id, { reason: reasonOf(visit), ...review(visit) }),
     revoke: (id, visit) => revokeKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
@@ -151,5 +150,6 @@ async function namedEventsOf(database: Database, keyId: number): Promise<NamedEv
 
 /** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */
 function limitOf({ form }: FormVisit): number {
-  return wholeNumber(fieldOf(form, 'limit')) ?? Number.NaN;
+  const digits = fieldOf(form, 'limit').trim();
+  return /^\d{1,10}$/.test(digits) ? Number(digits) : Number.NaN;
 }

@@ -1,0 +1,200 @@
+/** The pages of an owner: the keys and requests, with the form for a new one, and a key that is shown once. */
+import { codeBlock } from '../../../pages/code-block.ts';
+import { type Html, html } from '../../../pages/html.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
+import type { KeyRow } from '../../lifecycle/key-lists.ts';
+import type { DayOfUse } from '../../lifecycle/key-usage.ts';
+import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
+import { LONGEST_ADDRESS, LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
+import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
+import { limitOf, nameOf, numberOf, ownerBadge, prefixOf, purposeOf } from './key-parts.ts';
+import {
+  type Description,
+  day,
+  descriptions,
+  makePage,
+  moment,
+  type Notice,
+  pageLinks,
+  type Viewer,
+} from './layout.ts';
+import { usageChart } from './usage-chart.ts';
+
+export interface AccountPage {
+  readonly viewer: Viewer;
+  /** One page of them: first those that are in use or pending, each newest first. */
+  readonly keys: readonly KeyRow[];
+  /** The number of the page; the first is 1. */
+  readonly page: number;
+  readonly hasMore: boolean;
+  /** Whether fewer than {@link MOST_PENDING} requests are under review. */
+  readonly mayRequest: boolean;
+  /** By the id of the key. */
+  readonly usage: ReadonlyMap<number, readonly DayOfUse[]>;
+  readonly now: Date;
+  /** The limit of a key, in requests per minute, that most projects need. */
+  readonly defaultLimit: number;
+  readonly notice?: Notice | undefined;
+  readonly draft?: Draft | undefined;
+}
+
+const ENDED = ['rejected', 'withdrawn', 'revoked'];
+
+export function accountPage(page: AccountPage): Html {
+  const { viewer, keys, notice } = page;
+  const card = (key: KeyRow) => keyCard(key, page.usage.get(key.id) ?? [], page.now);
+  const open = keys.filter(({ state }) => !ENDED.includes(state));
+  const ended = keys.filter(({ state }) => ENDED.includes(state));
+  return makePage({
+    title: 'API keys',
+    viewer,
+    path: PATHS.keys,
+    notice,
+    body: html`
+      <section aria-labelledby="your-keys">
+        <h2 id="your-keys">Your keys</h2>
+        ${open.length === 0 ? page.page === 1 && noKeys(ended.length > 0) : html`<ul class="cards">${open.map(card)}</ul>`}
+        ${
+          ended.length > 0 &&
+          html`<details class="ended">
+          <summary>Revoked, rejected and withdrawn (${ended.length})</summary>
+          <ul class="cards">${ended.map(card)}</ul>
+        </details>`
+        }
+        ${pageLinks({ path: PATHS.keys, name: 'page', page: page.page, hasMore: page.hasMore, before: 'Previous keys', after: 'More keys', anchor: 'your-keys' })}
+      </section>
+      <section aria-labelledby="request">
+        <h2 id="request">Request a key</h2>
+        ${newRequest(page)}
+      </section>`,
+  });
+}
+
+function noKeys(hadKeys: boolean): Html {
+  if (hadKeys) return html`<p>No keys in use.</p>`;
+  return html`<p>No keys yet. Programs need one to call the API: request your first one below.</p>`;
+}
+
+function newRequest({ mayRequest, draft, defaultLimit }: AccountPage): Html {
+  if (!mayRequest) {
+    return html`<p>You have ${MOST_PENDING} requests waiting for review. You can send another one when a moderator has decided about one of them, or when you withdraw one.</p>`;
+  }
+  return requestForm(defaultLimit, draft);
+}
+
+/** What the fields of the form contain, as people typed it. */
+export interface Draft {
+  readonly name: string;
+  readonly purpose: string;
+  readonly websiteUrl: string;
+}
+
+function requestForm(defaultLimit: number, draft: Draft | undefined): Html {
+  return html`<form class="wide" method="post" action="${PATHS.keys}">
+          <label for="purpose">What are you building?</label>
+          <p class="hint" id="purpose-hint">A moderator reads this to decide. A key allows ${shownNumber(defaultLimit)} requests per minute, enough for most projects. If you need more, say how many, and why.</p>
+          <textarea id="purpose" name="purpose" rows="5" maxlength="${LONGEST_TEXT}" required aria-describedby="purpose-hint">
+${draft?.purpose ?? ''}</textarea>
+          <label for="website-url">Website of the project</label>
+          <p class="hint" id="website-hint">For example https://example.org. A code repository is fine.</p>
+          <input id="website-url" name="website_url" type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url" aria-describedby="website-hint" value="${draft?.websiteUrl ?? ''}">
+          <label for="name">Name of the key (optional)</label>
+          <p class="hint" id="name-hint">For you, to tell your keys apart. For example: Shelf app, production.</p>
+          <input id="name" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off" aria-describedby="name-hint" value="${draft?.name ?? ''}">
+          <button>Request a key</button>
+        </form>`;
+}
+
+/** How many characters of its purpose a key or request that has ended shows. */
+const LONGEST_PURPOSE = 1_000;
+
+function keyCard(key: KeyRow, usage: readonly DayOfUse[], now: Date): Html {
+  const isOpen = key.state === 'pending' || key.state === 'approved';
+  return html`<li class="card" id="key-${key.id}">
+          <h3>${nameOf(key)} ${ownerBadge(key)}</h3>
+          ${descriptions([
+            ['Reason', key.reason ?? undefined],
+            ...(key.name === null ? [] : [['Number', numberOf(key)] satisfies Description]),
+            prefixOf(key),
+            limitOf(key),
+            ['Last used', day(key.last_used_on)],
+            ...purposeOf(key, isOpen ? undefined : LONGEST_PURPOSE),
+            ['Revoked', moment(key.revoked_at)],
+          ])}
+          ${usageChart(usage, { keyId: key.id, now })}
+          ${actionsOf(key)}
+        </li>`;
+}
+
+function actionsOf(key: KeyRow): Html | undefined {
+  const { id, name, state, key_prefix, revealed_at } = key;
+  if (state === 'pending') {
+    const text = 'Moderators no longer see the request. This cannot be undone.';
+    const withdraw = html`<p>${text}</p>
+              <button class="danger">Withdraw request ${id}</button>`;
+    return html`<div class="actions">${foldedForm(id, 'withdraw', 'Withdraw', 'request', withdraw)}</div>`;
+  }
+  if (state !== 'approved') return undefined;
+  const rotate = html`<input type="hidden" name="prefix" value="${key_prefix ?? ''}">
+              <p>You get a new key, shown only once. The old key stops working at once. Limit and usage stay the same.</p>
+              <button>Rotate key ${id}</button>`;
+  const rename = html`<label for="name-${id}">Name</label>
+              <input id="name-${id}" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off" value="${name ?? ''}">
+              <button>Save name</button>`;
+  const revoke = html`<p>The key stops working within seconds, for good. This cannot be undone.</p>
+              <button class="danger">Revoke key ${id}</button>`;
+  return html`<div class="actions">
+          ${revealed_at === null ? revealForm(id) : foldedForm(id, 'rotate', 'Rotate', 'key', rotate)}
+          ${foldedForm(id, 'rename', 'Rename', 'key', rename)}
+          ${foldedForm(id, 'revoke', 'Revoke', 'key', revoke)}
+          </div>`;
+}
+
+function revealForm(id: number): Html {
+  return html`<form method="post" action="${ownKeyPath(id, 'reveal')}">
+            <p id="reveal-${id}">Your key is ready. It is shown only once, so have a safe place for it.</p>
+            <button aria-describedby="reveal-${id}">Reveal key<span class="unseen"> ${id}</span></button>
+          </form>`;
+}
+
+/** A form that opens below its name. @param what "key" or "request" */
+function foldedForm(id: number, action: OwnAction, name: string, what: string, body: Html): Html {
+  return html`<details>
+            <summary>${name}<span class="unseen"> ${what} ${id}</span></summary>
+            <form method="post" action="${ownKeyPath(id, action)}">
+              ${body}
+            </form>
+          </details>`;
+}
+
+export interface ShownKey {
+  readonly viewer: Viewer;
+  readonly key: string;
+  /** The address of the API, without a slash at the end. */
+  readonly publicUrl: string;
+  /** Whether the API accepts the key already. */
+  readonly isAccepted: boolean;
+  /** Whether the key replaces another. */
+  readonly isRotation?: boolean;
+}
+
+export function keyShownPage(shown: ShownKey): Html {
+  const { viewer, key, publicUrl, isAccepted, isRotation = false } = shown;
+  return makePage({
+    title: 'Save your API key',
+    viewer,
+    body: html`
+      <p><strong>Copy it now: it is shown only once.</strong> Keep it where only you can read it.${!isAccepted && ' It works within a few seconds.'}</p>
+      ${codeBlock({ id: 'key', name: 'API key', text: key, breaksLines: true })}
+      ${isRotation && html`<p>Your old key no longer works.</p>`}
+      <h2>Try it</h2>
+      ${codeBlock({
+        id: 'curl',
+        name: 'Command',
+        text: `curl -H 'Authorization: Bearer ${key}' ${publicUrl}/api/v1/stats`,
+        breaksLines: true,
+      })}
+      <p>If you lose the key, or somebody else sees it, rotate it on your page of keys. The <a href="/docs">documentation</a> shows what it can do.</p>
+      <p><a class="button" href="${PATHS.keys}">I’ve saved my key</a></p>`,
+  });
+}

@@ -1,0 +1,215 @@
+/** The pages of moderators: the requests under review with the list of all keys, and a key with its history. */
+import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
+import { type Html, html } from '../../../pages/html.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
+import type { EventAction, KeyEvent } from '../../lifecycle/history.ts';
+import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
+import type { DayOfUse } from '../../lifecycle/key-usage.ts';
+import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
+import { PATHS, reviewActionPath, reviewPath } from '../../paths.ts';
+import {
+  accountOf,
+  excerptOf,
+  facts,
+  hasLimit,
+  limitOf,
+  numberOf,
+  prefixOf,
+  STATE_NAMES,
+  stateBadge,
+} from './key-parts.ts';
+import { day, makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
+import { usageChart } from './usage-chart.ts';
+
+/** Which keys the list shows. */
+export interface Filter {
+  readonly state: KeyWithAccount['state'] | undefined;
+  readonly text: string;
+  /** The number of the page; the first is 1. */
+  readonly page: number;
+}
+
+export interface ModerationPage {
+  readonly viewer: Viewer;
+  /** One page of the requests under review, oldest first. */
+  readonly pending: readonly KeyWithAccount[];
+  /** The number of that page; the first is 1. */
+  readonly waitingPage: number;
+  readonly hasMoreWaiting: boolean;
+  readonly keys: readonly KeyWithAccount[];
+  readonly hasMore: boolean;
+  readonly filter: Filter;
+  readonly defaultLimit: number;
+  readonly notice?: Notice | undefined;
+}
+
+/** How many characters of a purpose the list of keys shows. */
+const LONGEST_EXCERPT = 120;
+/** How many of the purpose of a request that waits. */
+const LONGEST_PURPOSE = 1_000;
+
+export function moderationPage(parts: ModerationPage): Html {
+  const { viewer, pending, keys, notice, defaultLimit } = parts;
+  const card = (key: KeyWithAccount) => html`<li class="card" id="key-${key.id}">
+          <h3><a href="${reviewPath(key.id)}">${numberOf(key)}</a></h3>
+          ${facts(key, [limitOf(key)], LONGEST_PURPOSE)}
+          ${key.purpose.length > LONGEST_PURPOSE && html`<p><a href="${reviewPath(key.id)}">Read all of request ${key.id}</a></p>`}
+          ${decisions(key, defaultLimit)}
+        </li>`;
+  const { state, text } = parts.filter;
+  const links = { path: PATHS.review, fields: { state, text } };
+  return makePage({
+    title: 'Review API keys',
+    viewer,
+    path: PATHS.review,
+    notice,
+    body: html`
+      <section aria-labelledby="pending">
+        <h2 id="pending">Waiting for review</h2>
+        ${pending.length === 0 ? parts.waitingPage === 1 && html`<p>Nothing to review. New requests appear here.</p>` : html`<ul class="cards">${pending.map(card)}</ul>`}
+        ${pageLinks({ ...links, name: 'waiting', page: parts.waitingPage, hasMore: parts.hasMoreWaiting, before: 'Older requests', after: 'Newer requests', anchor: 'pending' })}
+      </section>
+      <section aria-labelledby="all">
+        <h2 id="all">All keys</h2>
+        ${filterForm(parts.filter)}
+        ${keys.length === 0 ? noneFound(parts.filter) : html`<ul class="rows">${keys.map(row)}</ul>`}
+        ${pageLinks({ ...links, name: 'page', page: parts.filter.page, hasMore: parts.hasMore, before: 'Newer keys', after: 'Older keys', anchor: 'all' })}
+      </section>`,
+  });
+}
+
+function noneFound({ state, text, page }: Filter): Html {
+  if (state === undefined && text === '' && page === 1) return html`<p>No keys yet.</p>`;
+  return html`<p>No keys match. <a href="${PATHS.review}#all">Show all keys</a></p>`;
+}
+
+function row(key: KeyWithAccount): Html {
+  return html`<li>
+            <p><a href="${reviewPath(key.id)}">${numberOf(key)}</a> ${stateBadge(key.state)}
+              ${key.key_prefix !== null && html`<code>${key.key_prefix}…</code>`}
+              ${hasLimit(key) && html`<span>${shownNumber(key.limit_per_minute)} per minute</span>`}</p>
+            <p>${accountOf(key)}${key.name !== null && html` <span>${key.name}</span>`}</p>
+            <p class="faint">${excerptOf(key.purpose, LONGEST_EXCERPT)}</p>
+          </li>`;
+}
+
+function filterForm({ state, text }: Filter): Html {
+  return html`<form class="filter" method="get" action="${PATHS.review}" role="search" aria-label="Keys">
+          <div><label for="state">State</label>
+          <select id="state" name="state">
+            <option value="">All</option>
+            ${Object.entries(STATE_NAMES).map(
+              ([value, name]) =>
+                html`<option value="${value}"${value === state && html` selected`}>${name}</option>`,
+            )}
+          </select></div>
+          <div><label for="text">Name, e-mail, purpose or first characters of the key</label>
+          <input id="text" name="text" type="search" maxlength="200" value="${text}"></div>
+          <button class="quiet">Filter</button>
+        </form>`;
+}
+
+const ACTION_NAMES: Readonly<Record<EventAction, string>> = {
+  requested: 'Requested',
+  withdrawn: 'Withdrawn',
+  renamed: 'Renamed',
+  issued: 'Issued',
+  approved: 'Approved',
+  rejected: 'Rejected',
+  revealed: 'Revealed',
+  rotated: 'Rotated',
+  revoked: 'Revoked',
+  limit_changed: 'Limit changed',
+};
+
+/** An event with the name of its account; null if an operator acted, or the account was removed. */
+export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
+
+export interface KeyPage {
+  readonly viewer: Viewer;
+  readonly key: KeyWithAccount;
+  /** The last events, oldest first. */
+  readonly events: readonly NamedEvent[];
+  /** Whether there were events before them. */
+  readonly hasEarlier: boolean;
+  readonly usage: readonly DayOfUse[];
+  readonly now: Date;
+  readonly defaultLimit: number;
+  readonly notice?: Notice | undefined;
+}
+
+export function keyPage(page: KeyPage): Html {
+  const { viewer, key, events, usage, now, defaultLimit, notice } = page;
+  return makePage({
+    title: numberOf(key),
+    viewer,
+    notice,
+    body: html`
+      <p class="line">${stateBadge(key.state)} <a href="${PATHS.review}">All keys</a></p>
+      ${facts(key, [
+        limitOf(key),
+        prefixOf(key),
+        ['Reason', key.reason ?? undefined],
+        ['Last used', day(key.last_used_on)],
+      ])}
+      ${usageChart(usage, { keyId: key.id, now })}
+      ${key.state === 'pending' && decisions(key, defaultLimit)}
+      ${key.state === 'approved' && changesOfApproved(key)}
+      <section aria-labelledby="history">
+        <h2 id="history">History</h2>
+        ${page.hasEarlier && html`<p>Only the last ${events.length} events.</p>`}
+        ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : html`<ol class="history">${events.map(eventItem)}</ol>`}
+      </section>`,
+  });
+}
+
+function changesOfApproved(key: KeyWithAccount): Html {
+  const { id, limit_per_minute } = key;
+  return html`<div class="decisions">
+        <form method="post" action="${reviewActionPath(id, 'limit')}">
+          ${limitInput(id, limit_per_minute)}
+          <button>Change limit</button>
+        </form>
+        <form method="post" action="${reviewActionPath(id, 'revoke')}">
+          ${reasonInput(id)}
+          <button class="danger">Revoke key ${id}</button>
+        </form>
+      </div>`;
+}
+
+function eventItem(event: NamedEvent): Html {
+  const { action, at, reason, limit_per_minute } = event;
+  return html`<li>
+            <p><strong>${ACTION_NAMES[action]}</strong> by ${actorOf(event)}, ${moment(at)}</p>
+            ${limit_per_minute !== null && html`<p>${shownNumber(limit_per_minute)} requests per minute</p>`}
+            ${reason !== null && reason !== '' && html`<p class="text">${reason}</p>`}
+          </li>`;
+}
+
+function actorOf({ actor_id, actor_name }: NamedEvent): string {
+  return actor_id === null ? 'an operator' : (actor_name ?? `account ${actor_id}`);
+}
+
+/** The forms that approve and reject a request. */
+function decisions({ id }: KeyWithAccount, defaultLimit: number): Html {
+  return html`<div class="decisions">
+          <form method="post" action="${reviewActionPath(id, 'approve')}">
+            ${limitInput(id, defaultLimit)}
+            <button>Approve<span class="unseen"> request ${id}</span></button>
+          </form>
+          <form method="post" action="${reviewActionPath(id, 'reject')}">
+            ${reasonInput(id)}
+            <button class="danger">Reject<span class="unseen"> request ${id}</span></button>
+          </form>
+          </div>`;
+}
+
+function limitInput(id: number, limit: number): Html {
+  return html`<label for="limit-${id}">Requests per minute</label>
+            <input id="limit-${id}" name="limit" type="number" inputmode="numeric" min="1" max="${LARGEST_LIMIT}" value="${limit}" required>`;
+}
+
+function reasonInput(id: number): Html {
+  return html`<label for="reason-${id}">Reason (the owner reads it)</label>
+            <textarea id="reason-${id}" name="reason" rows="2" maxlength="${LONGEST_TEXT}" required></textarea>`;
+}

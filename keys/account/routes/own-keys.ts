@@ -1,0 +1,183 @@
+/**
+ * The routes of users: the page of their keys, the form to request one, and the actions on a key. Each
+ * action passes the user's account, and a key of another account is treated as if it did not exist.
+ */
+import type { Context } from 'hono';
+import { hashKey } from '../../../format/api-key.ts';
+import { listKeysOf } from '../../lifecycle/key-lists.ts';
+import { usageOf } from '../../lifecycle/key-usage.ts';
+import {
+  hasMostPending,
+  type OwnKey,
+  renameKey,
+  requestKey,
+  revealKey,
+  revokeOwnKey,
+  rotateKey,
+  withdrawRequest,
+} from '../../lifecycle/own-keys.ts';
+import { Refusal } from '../../lifecycle/refusal.ts';
+import { ANY_KEY, type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
+import { accountPage, type Draft, keyShownPage } from '../pages/account-pages.ts';
+import type { Notice } from '../pages/layout.ts';
+import { CHART_DAYS } from '../pages/usage-chart.ts';
+import { fieldOf, needsAccount, readForm } from './forms.ts';
+import {
+  type AccountVisit,
+  type App,
+  doneNotice,
+  type FormVisit,
+  keyIdOf,
+  pageOf,
+  type RefusalStatus,
+  redirect,
+  refuse,
+  type Site,
+  sendPage,
+  sliceFor,
+} from './replies.ts';
+
+const KEYS_PER_PAGE = 20;
+/** How long a change of a key takes at most to reach the API. */
+const LONGEST_WAIT_MS = 5_000;
+
+/** The notices for `?done=…` in an address. */
+const DONE: Readonly<Record<string, string>> = {
+  requested: 'Your request is sent. We e-mail you when a moderator has decided.',
+  withdraw: 'The request is withdrawn.',
+  rename: 'The name is saved.',
+  revoke: 'The key is revoked. It stops working within a few seconds.',
+};
+
+/** Performs an action. @returns the page that shows a new key; undefined to go back to the page of keys */
+type Act = (own: OwnKey, visit: AccountVisit & FormVisit) => Promise<NewKey | undefined>;
+interface NewKey {
+  readonly key: string;
+  readonly isRotation: boolean;
+}
+
+export function addOwnKeyRoutes(app: App, site: Site): void {
+  const { database, publicUrl } = site;
+  app.get(PATHS.account, (c) => redirect(c, PATHS.keys));
+  app.get(`${PATHS.account}/`, (c) => redirect(c, PATHS.keys));
+  app.get(PATHS.keys, needsAccount, (c) =>
+    showKeys(c, site, c.var, { notice: doneNotice(c, DONE) }),
+  );
+  app.post(PATHS.keys, needsAccount, readForm, (c) => {
+    const { account, at, form } = c.var;
+    const draft = {
+      name: fieldOf(form, 'name').trim(),
+      purpose: fieldOf(form, 'purpose').trim(),
+      websiteUrl: fieldOf(form, 'website_url').trim(),
+    };
+    const sendRequest = async () => {
+      await requestKey(database, { ...draft, accountId: account.id, at });
+      return redirect(c, `${PATHS.keys}?done=requested`);
+    };
+    return attempt(c, site, c.var, sendRequest, draft);
+  });
+
+  const actions: Readonly<Record<OwnAction, Act>> = {
+    async reveal(own) {
+      return { ...(await revealKey(database, own)), isRotation: false };
+    },
+    async rotate(own, { form }) {
+      // The form contains the prefix of the key to replace. If a reload sends the form again, that key
+      // no longer exists, and the new key is not replaced.
+      const prefix = fieldOf(form, 'prefix');
+      return { ...(await rotateKey(database, { ...own, prefix, publicUrl })), isRotation: true };
+    },
+    async rename(own, { form }) {
+      await renameKey(database, { ...own, name: fieldOf(form, 'name') });
+      return undefined;
+    },
+    async withdraw(own) {
+      await withdrawRequest(database, own);
+      return undefined;
+    },
+    async revoke(own) {
+      await revokeOwnKey(database, { ...own, publicUrl });
+      return undefined;
+    },
+  };
+  for (const [action, act] of Object.entries(actions)) {
+    app.post(ownKeyPath(ANY_KEY, action as OwnAction), needsAccount, readForm, (c) => {
+      const { viewer, account, at } = c.var;
+      return attempt(c, site, c.var, async () => {
+        const shown = await act({ id: keyIdOf(c), accountId: account.id, at }, c.var);
+        if (shown === undefined) return redirect(c, `${PATHS.keys}?done=${action}`);
+        const isAccepted = await waitUntilAccepted(site, shown.key);
+        return sendPage(c, 200, keyShownPage({ viewer, publicUrl, isAccepted, ...shown }));
+      });
+    });
+  }
+}
+
+/**
+ * Waits until the API accepts a key, so that the command on its page works at once. Asks the proxy at the
+ * address that clients use. Only the hash of the key is sent.
+ * @returns false if the API does not accept the key in time, or cannot be asked
+ */
+async function waitUntilAccepted({ publicUrl, pauseForApi }: Site, key: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(LONGEST_WAIT_MS);
+  try {
+    for (;;) {
+      const address = `${publicUrl}/key-status/${hashKey(key)}`;
+      const response = await fetch(address, { signal, redirect: 'error' });
+      const { works }: { works?: unknown } = Object(await response.json());
+      if (works !== false) return works === true;
+      await pauseForApi();
+    }
+  } catch {
+    // Such as a proxy that is not running, or the end of the time.
+    return false;
+  }
+}
+
+interface Message {
+  readonly status?: 200 | RefusalStatus;
+  readonly notice?: Notice | undefined;
+  /** What the form to request a key contained, if it was refused. */
+  readonly draft?: Draft | undefined;
+}
+
+async function showKeys(
+  c: Context,
+  { database, defaultLimit }: Site,
+  { viewer, account, at: now }: AccountVisit,
+  { status = 200, ...rest }: Message,
+): Promise<Response> {
+  const page = pageOf(c, 'page');
+  const found = await listKeysOf(database, account.id, sliceFor(page, KEYS_PER_PAGE));
+  const keys = found.slice(0, KEYS_PER_PAGE);
+  const ids = keys.map(({ id }) => id);
+  const shown = accountPage({
+    viewer,
+    keys,
+    page,
+    hasMore: found.length > KEYS_PER_PAGE,
+    mayRequest: !(await hasMostPending(database, account.id)),
+    usage: await usageOf(database, ids, { days: CHART_DAYS, now }),
+    now,
+    defaultLimit,
+    ...rest,
+  });
+  return sendPage(c, status, shown);
+}
+
+/** Performs an action. If it is refused, shows the page of keys with the reason at the top. */
+async function attempt(
+  c: Context,
+  site: Site,
+  visit: AccountVisit,
+  act: () => Promise<Response>,
+  draft?: Draft,
+): Promise<Response> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const notice: Notice = { kind: 'refused', text: error.message };
+    return showKeys(c, site, visit, { status: refuse(c, error), notice, draft });
+  }
+}
