@@ -23,7 +23,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { UNFINISHED } from '../format/release.ts';
 import { makeFolder, openForWriting } from '../generations/files/file-modes.ts';
-import { syncFolder } from '../generations/files/sync-folder.ts';
+import { syncFolder } from '../generations/files/replace-file.ts';
 import { messageOf } from '../program/failure.ts';
 import { NO_LINK, openRegularFile } from '../program/files/bounded-file.ts';
 import { checkObjectPath, isObjectPath, type StoredObject, type WritableDepot } from './depot.ts';

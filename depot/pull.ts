@@ -19,14 +19,13 @@ import {
   parseManifest,
 } from '../format/manifest.ts';
 import { type Release, storedFile, storedManifest } from '../format/release.ts';
+import type { FileChecks } from '../generations/files/checked-files.ts';
 import { makeFolder, openForWriting, place } from '../generations/files/file-modes.ts';
-import type { FileChecks } from '../generations/files/known-files.ts';
-import { generationDir, listGenerations } from '../generations/generations.ts';
+import { generationDir, listGenerations, readManifestBytes } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../generations/hold.ts';
 import { withLock } from '../generations/lock.ts';
-import { readManifestBytes } from '../generations/manifest-file.ts';
+import { beginGeneration } from '../generations/prune.ts';
 import { publishAs, readPrevious } from '../generations/publish.ts';
-import { beginGeneration } from '../generations/unfinished-generation.ts';
 import { type Depot, GoneError, RefusedReleaseError } from './depot.ts';
 import { type Clock, contentOf, inParallel, readObject, tryAgain } from './transfers.ts';
 
@@ -72,7 +71,7 @@ export async function pull(
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
   return withLock(snapshotsDir, async () => {
-    const { dir, clear } = beginGeneration(snapshotsDir, options.report.warn);
+    const { dir, clear } = beginGeneration(snapshotsDir);
     try {
       const pulled = await pullInto(dir, depot, release, options);
       rmSync(path.join(snapshotsDir, PULL_FOLDER), { recursive: true, force: true });

@@ -27,9 +27,13 @@ import {
   storedManifest,
 } from '../format/release.ts';
 import { makeFolder } from '../generations/files/file-modes.ts';
-import { currentId, generationDir } from '../generations/generations.ts';
+import {
+  checkId,
+  currentId,
+  generationDir,
+  readManifestBytes,
+} from '../generations/generations.ts';
 import { waitForLock } from '../generations/lock.ts';
-import { checkId, readManifestBytes } from '../generations/manifest-file.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { messageOf } from '../program/failure.ts';
 import { RefusedReleaseError, type WritableDepot } from './depot.ts';

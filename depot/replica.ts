@@ -12,7 +12,7 @@ import { LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file.ts';
 import { isKeyUsageFile, KEYS_FILE, PROXY_FOLDER } from '../format/layout.ts';
 import { type Release, storedKeys, storedUsage } from '../format/release.ts';
 import type { FollowedPart, ReplicaState } from '../format/replica-file.ts';
-import { makeKnownFiles } from '../generations/files/known-files.ts';
+import { makeKnownFiles } from '../generations/files/checked-files.ts';
 import { replaceFile } from '../generations/files/replace-file.ts';
 import { currentId, namesIn } from '../generations/generations.ts';
 import { HeldError } from '../generations/hold.ts';

@@ -8,8 +8,7 @@ import { openDepot } from '../../depot/open.ts';
 import { readReplicaState } from '../../depot/replica-files.ts';
 import { encodeRelease, makeRelease, RELEASES, type Release } from '../../format/release.ts';
 import { currentId, generationDir, idsOnDisk } from '../../generations/generations.ts';
-import { HeldError, removeHold } from '../../generations/hold.ts';
-import { holdCurrent } from '../../generations/pause-publishing.ts';
+import { HeldError, holdCurrent, removeHold } from '../../generations/hold.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import {
   filesOf,
@@ -46,7 +45,7 @@ describe('a replica', () => {
     expect(await expectCurrentVerifies(snapshotsDir)).toBe(id);
     expect(filesOf(snapshotsDir, id)).toEqual(filesOf(origin.snapshotsDir, id));
     expectNoDebris(snapshotsDir);
-    expect(statusOf(snapshotsDir)).toMatchObject({ outcome: 'published', agreed: [{ id }] });
+    expect(statusOf(snapshotsDir)).toMatchObject({ outcome: 'published', id });
     const published_at = release.released_at;
     const none = { error: null, refused: null };
     expect(stateOf(snapshotsDir)).toMatchObject({ from: origin.folder, id, published_at, ...none });
@@ -165,7 +164,7 @@ describe('a replica', () => {
   test('publishes nothing while an operator holds it', async () => {
     const { snapshotsDir, ...replica } = start();
     const { release } = await replica.checkSnapshot();
-    await holdCurrent(snapshotsDir, undefined, 'a test', () => {});
+    await holdCurrent(snapshotsDir, 'a test', () => {});
     const { id } = await origin.publishChange();
     await expect(replica.checkSnapshot()).rejects.toThrow(HeldError);
     expect(currentId(snapshotsDir)).toBe(release.id);
