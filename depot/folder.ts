@@ -11,9 +11,9 @@ import {
   closeSync,
   existsSync,
   fsync,
+  lstatSync,
   read,
   readdirSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -44,10 +44,11 @@ export function openFolderDepot(folder: string): WritableDepot {
       throw new Error(`${root} does not exist. Create it, or mount the disk that holds it.`);
     }
     const file = path.join(root, name);
-    const dir = path.dirname(file);
-    const expected = path.join(realpathSync(root), path.dirname(name));
-    if (!existsSync(dir) || realpathSync(dir) === expected) return file;
-    throw new Error(`${dir} is a symbolic link, which a depot must not have. Remove it.`);
+    for (let dir = path.dirname(file); dir !== root; dir = path.dirname(dir)) {
+      if (!lstatSync(dir, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
+      throw new Error(`${dir} is a symbolic link, which a depot must not have. Remove it.`);
+    }
+    return file;
   }
 
   async function* bytesOf(descriptor: number, signal = closed.signal): AsyncGenerator<Buffer> {

@@ -159,21 +159,16 @@ export async function errorOf(what: string, reply: HttpReply): Promise<ServerErr
     const seconds = Number(reply.header('retry-after') ?? Number.NaN);
     return new TransferError(answer, { waitMs: seconds >= 0 ? seconds * 1000 : undefined });
   }
-  return Object.assign(new Error(`${answer}. ${adviceFor(reply, code)}`), { code });
+  return Object.assign(new Error(`${answer}. ${adviceFor(reply)}`), { code });
 }
 
-function adviceFor({ status, header }: HttpReply, code: string | undefined): string {
+function adviceFor({ status, header }: HttpReply): string {
   const region = header('x-amz-bucket-region');
-  if (code === 'RequestTimeTooSkewed') return 'Correct the clock of this machine.';
-  if (code === 'NoSuchBucket') return 'Create the bucket, or correct its name.';
   if (region !== undefined && status !== 403) return `Set AWS_REGION to ${shown(region)}.`;
   if (status >= 300 && status < 400) {
     return `It redirects to ${shown(header('location') ?? 'nowhere')}. Redirects are not followed; use that address if it is right.`;
   }
-  if (status === 401 || status === 403) {
-    return 'Check the key or the credentials, and what they allow.';
-  }
-  return 'Check the address.';
+  return 'Check the address, and the key or the credentials and what they allow.';
 }
 
 /** The text of the first element with a name in XML of S3, which has no attributes there. */

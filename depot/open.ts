@@ -3,7 +3,7 @@
  * server, or of another installation's API, which ends with /api/v1/snapshot.
  */
 import { isWellFormedKey } from '../format/api-key.ts';
-import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
+import { ConfigurationError } from '../program/environment/environment.ts';
 import { isAddress, parseWebAddress, shownAddress } from '../program/environment/values.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { openApiDepot } from './api.ts';
@@ -23,7 +23,6 @@ export interface DepotOptions {
 
 /** In bytes. */
 const LARGEST_KEY_FILE = 4096;
-const S3_ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(\/[A-Za-z0-9._~/-]*)?$/;
 const API_ADDRESS = /\/api\/v1\/snapshot$/;
 
 /** Whether an address is that of another installation's API. */
@@ -48,7 +47,8 @@ export function openDepot(address: string, options: DepotOptions = {}): Depot {
 
 /** As {@link openDepot}. @throws ConfigurationError also for an address that can only be read */
 export function openWritableDepot(address: string, options: DepotOptions = {}): WritableDepot {
-  if (address.startsWith('s3:')) return openBucket(address, options);
+  const { environment = process.env, stallMs } = options;
+  if (address.startsWith('s3:')) return openS3Depot(address, environment, stallMs);
   if (/^https?:/.test(address)) {
     throw new ConfigurationError(
       `${shownAddress(address)} is the address of a web server, which can only be read. Name the folder that it serves, or s3://bucket/prefix.`,
@@ -84,40 +84,6 @@ export function openKeysDepot(
 function isWithin(address: string, other: string): boolean {
   const withSlash = (text: string) => `${text.replace(/\/+$/, '')}/`;
   return withSlash(address).startsWith(withSlash(other));
-}
-
-function openBucket(address: string, { environment = process.env, stallMs }: DepotOptions) {
-  const [, bucket, rest = ''] = S3_ADDRESS.exec(address) ?? [];
-  const segments = rest.split('/').filter((segment) => segment !== '');
-  if (bucket === undefined || segments.some((segment) => segment.startsWith('.'))) {
-    throw new ConfigurationError(
-      `${shownAddress(address)} is not an address of S3. Use s3://bucket or s3://bucket/prefix; the server and the credentials are in the variables AWS_….`,
-    );
-  }
-  const values = readEnvironment(
-    [
-      'AWS_ACCESS_KEY_ID',
-      'AWS_SECRET_ACCESS_KEY',
-      'AWS_SESSION_TOKEN',
-      'AWS_REGION',
-      'AWS_ENDPOINT_URL_S3',
-    ],
-    environment,
-  );
-  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
-    if (values[name] !== '') continue;
-    throw new ConfigurationError(`${name} is not set. ${address} needs it.`);
-  }
-  const options = {
-    bucket,
-    prefix: segments.map((segment) => `${segment}/`).join(''),
-    region: values.AWS_REGION,
-    endpoint: values.AWS_ENDPOINT_URL_S3,
-    accessKeyId: values.AWS_ACCESS_KEY_ID,
-    secretAccessKey: values.AWS_SECRET_ACCESS_KEY,
-    sessionToken: values.AWS_SESSION_TOKEN,
-  };
-  return openS3Depot(options, stallMs);
 }
 
 function readAddress(address: string): string {

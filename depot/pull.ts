@@ -91,8 +91,7 @@ async function pullInto(
   const { snapshotsDir, known, report, clock } = options;
   const previous = readPrevious(snapshotsDir);
   const encoded =
-    readLocalManifest(snapshotsDir, release.id, release.sha256) ??
-    (await fetchManifest(depot, release, clock));
+    readLocalManifest(snapshotsDir, release) ?? (await fetchManifest(depot, release, clock));
   const manifest = parse(encoded, depot, release);
   const collation = findOtherCollation(manifest);
   if (collation !== undefined) report.warn(`Warning: ${collation}`);
@@ -110,18 +109,11 @@ async function pullInto(
   return { manifest, ...counts };
 }
 
-/**
- * The bytes of the manifest of a generation that is here; undefined if it is not, or cannot be read.
- * @param sha256 if given, that of the manifest
- */
-export function readLocalManifest(
-  snapshotsDir: string,
-  id: string,
-  sha256?: string,
-): Buffer | undefined {
+/** The bytes of the manifest, if the generation is here; undefined if it is not. */
+function readLocalManifest(snapshotsDir: string, { id, sha256 }: Release): Buffer | undefined {
   try {
     const encoded = readManifestBytes(generationDir(snapshotsDir, id));
-    return sha256 === undefined || hash('sha256', encoded) === sha256 ? encoded : undefined;
+    return hash('sha256', encoded) === sha256 ? encoded : undefined;
   } catch {
     return undefined;
   }

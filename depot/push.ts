@@ -153,7 +153,7 @@ async function pushLocked(depot: WritableDepot, options: PushOptions): Promise<P
     chooseRelease(manifest, hash('sha256', encoded), await readText(), depot, options);
     await put(depot, RELEASES.snapshot, Buffer.from(release));
   }
-  const tidied = await tidy(depot, { snapshotsDir, currentId: id, graceMs: options.graceMs }).catch(
+  const tidied = await tidy(depot, { current: manifest, graceMs: options.graceMs }).catch(
     (error: unknown) => {
       report.warn(
         `${depot.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,

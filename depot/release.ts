@@ -115,11 +115,12 @@ export function followRelease(
     if (found === undefined) {
       throw new Error(`${depot.name} has no ${RELEASES[kind]}: nothing was pushed there yet.`);
     }
-    if (accepted === undefined || found !== last) {
+    // Compared, because not every web server sends ETags.
+    if (accepted === undefined || !last?.bytes.equals(found.bytes)) {
       accepted = undefined;
       accepted = accept(found.bytes);
-      last = found;
     }
+    last = found;
     return accepted;
   };
 }

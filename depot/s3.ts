@@ -7,6 +7,8 @@
  */
 import { hash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
+import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
+import { shownAddress } from '../program/environment/values.ts';
 import {
   checkObjectPath,
   isObjectPath,
@@ -20,23 +22,37 @@ import { readWhole } from './transfers.ts';
 /** In bytes; a list of 1,000 objects has about 300 KB. */
 const LARGEST_LIST = 4 * 1024 * 1024;
 
-export interface S3Options {
-  readonly bucket: string;
-  /** Empty, or ends with "/". */
-  readonly prefix: string;
-  readonly region: string;
-  /** The address of the server; empty for Amazon's. */
-  readonly endpoint: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  /** Of temporary credentials; empty for others. */
-  readonly sessionToken: string;
-}
+const ADDRESS = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(\/[A-Za-z0-9._~/-]*)?$/;
+const VARIABLES = [
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'AWS_REGION',
+  'AWS_ENDPOINT_URL_S3',
+] as const;
 
-export function openS3Depot(options: S3Options, stallMs?: number): WritableDepot {
-  const { bucket, prefix, accessKeyId, secretAccessKey, sessionToken, region } = options;
-  const base = bucketAddress(options);
-  const name = `s3://${bucket}${prefix === '' ? '' : `/${prefix.slice(0, -1)}`}`;
+/** @throws ConfigurationError if the address or the credentials are wrong */
+export function openS3Depot(
+  address: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  stallMs?: number,
+): WritableDepot {
+  const [, bucket, rest = ''] = ADDRESS.exec(address) ?? [];
+  const segments = rest.split('/').filter((segment) => segment !== '');
+  if (bucket === undefined || segments.some((segment) => segment.startsWith('.'))) {
+    throw new ConfigurationError(
+      `${shownAddress(address)} is not an address of S3. Use s3://bucket or s3://bucket/prefix; the server and the credentials are in the variables AWS_….`,
+    );
+  }
+  const settings = readEnvironment(VARIABLES, environment);
+  for (const variable of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const) {
+    if (settings[variable] !== '') continue;
+    throw new ConfigurationError(`${variable} is not set. ${address} needs it.`);
+  }
+  const { AWS_REGION: region, AWS_SESSION_TOKEN: sessionToken } = settings;
+  const prefix = segments.map((segment) => `${segment}/`).join('');
+  const base = bucketAddress(bucket, region, settings.AWS_ENDPOINT_URL_S3);
+  const name = ['s3:/', bucket, ...segments].join('/');
   const client = makeHttpClient(name, stallMs);
   // Signing keys, which are derived once a day.
   const cache = new Map<string, ArrayBuffer>();
@@ -48,8 +64,8 @@ export function openS3Depot(options: S3Options, stallMs?: number): WritableDepot
       url,
       region,
       service: 's3',
-      accessKeyId,
-      secretAccessKey,
+      accessKeyId: settings.AWS_ACCESS_KEY_ID,
+      secretAccessKey: settings.AWS_SECRET_ACCESS_KEY,
       cache,
       ...(sessionToken === '' ? {} : { sessionToken }),
       headers: { 'x-amz-content-sha256': hash('sha256', request.body ?? ''), ...headers },
@@ -117,7 +133,7 @@ export function openS3Depot(options: S3Options, stallMs?: number): WritableDepot
  * Servers other than Amazon's, and buckets with dots in their names, have the bucket in the path: their
  * TLS certificates do not cover it as a part of the host name.
  */
-function bucketAddress({ endpoint, bucket, region }: S3Options): string {
+function bucketAddress(bucket: string, region: string, endpoint: string): string {
   if (endpoint !== '') return `${endpoint}/${bucket}`;
   return bucket.includes('.')
     ? `https://s3.${region}.amazonaws.com/${bucket}`

@@ -4,16 +4,9 @@
  *
  * Invariant: nothing is removed that the current generation needs, or that a push under way has just sent.
  */
-import { LARGEST_MANIFEST, parseManifest } from '../format/manifest.ts';
-import {
-  GENERATION_PREFIXES,
-  idOfStoredManifest,
-  MANIFESTS,
-  storedFile,
-  storedManifest,
-} from '../format/release.ts';
+import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../format/manifest.ts';
+import { GENERATION_PREFIXES, MANIFESTS, storedFile, storedManifest } from '../format/release.ts';
 import type { StoredObject, WritableDepot } from './depot.ts';
-import { readLocalManifest } from './pull.ts';
 import { inParallel, readObject, systemClock, tryAgain } from './transfers.ts';
 
 const PARALLEL = 8;
@@ -21,9 +14,8 @@ const PARALLEL = 8;
 export const AGAIN_MS = 60_000;
 
 export interface TidyOptions {
-  readonly snapshotsDir: string;
-  /** The id of the generation that the release names. It always stays. */
-  readonly currentId: string;
+  /** The manifest of the generation that the release names. It always stays. */
+  readonly current: Manifest;
   readonly graceMs: number;
 }
 
@@ -36,7 +28,7 @@ export interface Tidied {
 
 export async function tidy(
   depot: WritableDepot,
-  { snapshotsDir, currentId, graceMs }: TidyOptions,
+  { current, graceMs }: TidyOptions,
 ): Promise<Tidied> {
   const lists = GENERATION_PREFIXES.map((prefix) =>
     tryAgain(`list ${prefix}`, () => depot.list(prefix), systemClock),
@@ -49,17 +41,18 @@ export async function tidy(
   const manifests = objects
     .filter(({ path }) => path.startsWith(MANIFESTS))
     .sort((a, b) => timeOf(a) - timeOf(b));
-  const needed = new Set<string>();
+  const needed = new Set(objectsOf(current));
   const later: number[] = [];
   for (const [i, { path }] of manifests.entries()) {
     const next = manifests[i + 1];
-    const isCurrent = path === storedManifest(currentId);
-    if (!isCurrent && next !== undefined) {
+    if (needed.has(path)) continue;
+    if (next !== undefined) {
       const removableAt = timeOf(next) + graceMs;
       if (removableAt <= now) continue;
       later.push(removableAt);
     }
-    for (const name of await objectsOf(depot, path, snapshotsDir)) needed.add(name);
+    const encoded = await readObject(depot, path, LARGEST_MANIFEST, systemClock);
+    for (const name of objectsOf(encoded && tryParse(encoded))) needed.add(name);
   }
   const unneeded = objects.filter(({ path }) => !needed.has(path));
   const isOld = (object: StoredObject) => timeOf(object) + graceMs <= now;
@@ -73,21 +66,16 @@ export async function tidy(
   return { removed: old.length, againInMs };
 }
 
-/** What a stored generation needs. One whose manifest is damaged needs nothing: nobody can pull it. */
-async function objectsOf(
-  depot: WritableDepot,
-  path: string,
-  snapshotsDir: string,
-): Promise<string[]> {
-  const id = idOfStoredManifest(path);
-  if (id === undefined) return [];
-  const encoded =
-    readLocalManifest(snapshotsDir, id) ??
-    (await readObject(depot, path, LARGEST_MANIFEST, systemClock));
+function objectsOf(manifest: Manifest | undefined): string[] {
+  if (manifest === undefined) return [];
+  return [storedManifest(manifest.id), ...manifest.files.map(({ sha256 }) => storedFile(sha256))];
+}
+
+/** @returns undefined if it is damaged: then nobody can pull its generation, which needs nothing */
+function tryParse(encoded: Buffer): Manifest | undefined {
   try {
-    const { files } = parseManifest(encoded ?? '');
-    return [path, ...files.map(({ sha256 }) => storedFile(sha256))];
+    return parseManifest(encoded);
   } catch {
-    return [];
+    return undefined;
   }
 }

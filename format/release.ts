@@ -110,12 +110,6 @@ export function storedManifest(id: string): string {
   return `${MANIFESTS}${id}.json`;
 }
 
-/** The id in a name that {@link storedManifest} has made; undefined for any other name. */
-export function idOfStoredManifest(name: string): string | undefined {
-  const id = name.slice(MANIFESTS.length, -'.json'.length);
-  return isGenerationId(id) && name === storedManifest(id) ? id : undefined;
-}
-
 /**
  * A file of a generation, compressed with zstd.
  * @param sha256 of the decompressed content, in hex

@@ -2,14 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { parseObject, shown } from '../../format/json/parse-file.ts';
 import {
   encodeRelease,
-  idOfStoredManifest,
   isStoredUsage,
   makeRelease,
   parseRelease,
   shaOfStoredFile,
   signedText,
   storedFile,
-  storedManifest,
   storedUsage,
 } from '../../format/release.ts';
 
@@ -55,8 +53,6 @@ describe('a release', () => {
 });
 
 test('the names of objects are recognised, and no others', () => {
-  expect(idOfStoredManifest(storedManifest(release.id))).toBe(release.id);
-  expect(idOfStoredManifest('generations/x.json')).toBeUndefined();
   expect(shaOfStoredFile(storedFile(sha256))).toBe(sha256);
   expect(shaOfStoredFile('files/../x.zst')).toBeUndefined();
   expect(isStoredUsage(storedUsage('edge-1', 'key-usage-8080.json'))).toBe(true);

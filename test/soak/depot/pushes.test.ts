@@ -24,7 +24,7 @@ const CUTS = rounds(5, 100);
 const CONTESTS = rounds(2, 10);
 const FULL_DISKS = rounds(1, 20);
 const KINDS = ['folder', 's3'] as const;
-const GAMES = { games: IS_FULL ? 1_500 : 300, seed: 9, platforms: 12 };
+const GAMES = { games: IS_FULL ? 1_500 : 300, platforms: 12 };
 const HOUR_MS = 3_600_000;
 
 type Variables = Readonly<Record<string, string>>;
@@ -32,8 +32,8 @@ type Variables = Readonly<Record<string, string>>;
 const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Variables = {}) =>
   startProgram('commands/push.ts', ['--to', to], { SNAPSHOTS_DIR, ...environment });
 
-async function makeOrigin() {
-  const database = await makeChanging(seededCatalogue(GAMES));
+async function makeOrigin(seed = 9) {
+  const database = await makeChanging(seededCatalogue({ ...GAMES, seed }));
   const snapshotsDir = newSnapshots();
   const publish = async () => {
     await database.change();
@@ -118,8 +118,8 @@ describe.each(KINDS)('a depot of the kind %s', (kind) => {
   });
 
   test(`${CONTESTS} contests of three pushers end with a complete generation`, async () => {
-    // Two push from the same folder, the third is another machine.
-    const [one, other] = await Promise.all([makeOrigin(), makeOrigin()]);
+    // Two push from the same folder, the third is another machine with another catalogue.
+    const [one, other] = await Promise.all([makeOrigin(), makeOrigin(10)]);
     const { depot } = await openNew();
     const outcomes: Record<string, number> = {};
     for (let contest = 0; contest < CONTESTS; contest++) {
