@@ -2,7 +2,6 @@
  * Creates the parts of a proxy from its environment and connects them: the first serving thread, the
  * workers, the admin server, and the polling of files in `SNAPSHOTS_DIR`. Nothing listens yet.
  */
-import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -15,7 +14,7 @@ import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { newDropCount } from './access-log/thread-lines.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
 import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
-import { addLimitMetrics, type LimitState, readLimitState } from './admin/limit-state.ts';
+import { addLimitMetrics, readLimitState } from './admin/limit-state.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { addAccessLogMetrics } from './admin/request-metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
@@ -23,9 +22,7 @@ import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/
 import { makeVisitorLimits } from './explore/explorer.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
-import { newLimitCells } from './limits/shared/counts.ts';
-import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
-import type { StoreTimeouts } from './limits/shared/store.ts';
+import { newLimitCounts } from './limits/redis-limiter.ts';
 import { makeMaintenanceFile, newMaintenanceCell } from './maintenance.ts';
 import { INTERVALS, type Intervals, makePolling, type Polling } from './polling.ts';
 import { openSite } from './site/site.ts';
@@ -67,13 +64,13 @@ export interface Surroundings {
   readonly intervals?: Intervals;
   /** The variables from which the environment was read: the workers read them, too. */
   readonly variables?: NodeJS.ProcessEnv;
-  readonly storeTimeouts?: StoreTimeouts;
+  readonly redisTimeoutMs?: number;
 }
 
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { intervals = INTERVALS, variables = process.env, storeTimeouts }: Surroundings = {},
+  { intervals = INTERVALS, variables = process.env, redisTimeoutMs }: Surroundings = {},
 ): Promise<ProxyParts> {
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads, PORT: port } = environment;
   const cells = newCells(threads);
@@ -96,14 +93,14 @@ export async function assemble(
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
   };
-  const common = { ...makeCommonParts(environment), storeTimeouts };
+  const common = { ...makeCommonParts(environment), redisTimeoutMs };
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
     { snapshots, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
     variables,
   );
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, now, threads);
-  const serving = makeServing({
+  const serving = await makeServing({
     snapshots,
     readChanges: changes.read,
     keys,
@@ -112,17 +109,14 @@ export async function assemble(
     log,
     ...firstCells,
     ...common,
-    connectToStore: await loadStoreClient(environment.LIMITS_URL),
     handOnLines: accessLog.handOn,
     counts: makeRequestCounts(firstCells.counts),
   });
-  const limitState = (): LimitState | undefined =>
-    readLimitState(
-      environment.LIMITS_FAILURE,
-      serving.limits,
-      cells.map(({ limitCells }) => limitCells),
-    );
-  if (serving.limits !== undefined) addLimitMetrics(metrics.registry, limitState);
+  const limitCounts = cells.map((each) => each.limitCounts);
+  const isShared = environment.LIMITS_URL !== undefined;
+  const limitState = () =>
+    isShared ? readLimitState(limitCounts, environment.LIMITS_FAILURE) : undefined;
+  if (isShared) addLimitMetrics(metrics.registry, limitCounts);
   const usage = makeKeyUsage(files, keyUsageFile(port), keys, now, Date.now);
   const maintenance = makeMaintenanceFile(snapshotsDir, common.maintenance, (seconds) =>
     log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
@@ -157,7 +151,7 @@ function newCells(threads: number) {
   return Array.from({ length: threads }, () => ({
     counts: newRequestCounts(),
     connections: newConnectionCells(),
-    limitCells: newLimitCells(),
+    limitCounts: newLimitCounts(),
     droppedLines: newDropCount(),
   }));
 }
@@ -165,7 +159,6 @@ function newCells(threads: number) {
 /** What all serving threads have in common. */
 function makeCommonParts(environment: ProxyEnvironment) {
   return {
-    proxy: randomBytes(8).toString('hex'),
     maintenance: newMaintenanceCell(),
     visitors: makeVisitorLimits().memory,
     sitePages: openSite({

@@ -188,7 +188,7 @@ export const VARIABLES = {
   ),
   LIMITS_FAILURE: variable(
     'local',
-    'what a proxy does while it cannot reach that server: `local`: it admits its share of each limit; `refuse`: it answers 503',
+    'what a proxy does while it cannot reach that server: `local`: it counts on its own; `refuse`: it answers 503',
     parseFailure,
   ),
   TRUSTED_PROXIES: variable(

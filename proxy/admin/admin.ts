@@ -72,10 +72,7 @@ export function makeProxyAdmin(parts: AdminParts): Server {
       keys_error: keys.fault() ?? null,
       keys_age_seconds: keysAge ?? null,
       replica,
-      limits:
-        limits === undefined
-          ? null
-          : { mode: limits.mode, proxies: limits.proxies, error: limits.fault ?? null },
+      limits: limits ?? null,
       faults: parts.faults(),
     };
   }

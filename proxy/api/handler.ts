@@ -8,10 +8,7 @@ import type { ReadChanges } from '../changes/change-store.ts';
 import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
-import type { KeyRecord } from '../keys/key-table.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
-import type { Quota } from '../limits/rolling-window.ts';
-import type { Question } from '../limits/shared/waiting-rows.ts';
 import type { ThreadGeneration } from '../snapshot/thread-generation.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
 import { type AnswerParts, makeAnswers } from './answers.ts';
@@ -29,7 +26,6 @@ import {
   sendOverLimit,
   sendPreflight,
 } from './send.ts';
-import { makeSharedAdmissions } from './shared-admission.ts';
 
 export interface ApiParts extends AdmissionParts, AnswerParts {
   /** The address at which clients reach the proxy, for the Link header. */
@@ -38,8 +34,6 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
   readonly hasDownloads: boolean;
   readonly snapshots: Pick<ThreadGeneration, 'current'>;
   readonly readChanges: ReadChanges;
-  /** Asks the limits store; undefined if the limits are those of this process. */
-  readonly askLimits?: ((question: Question) => void) | undefined;
   /** In its first cell, the seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance?: Int32Array | undefined;
 }
@@ -51,68 +45,40 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
 
-  return parts.askLimits === undefined ? handleAtOnce() : handleLater(parts.askLimits);
+  const { admit, peek } = makeAdmissions(parts);
 
-  function handleAtOnce(): ApiHandler {
-    const { admit, peek } = makeAdmissions(parts);
-    return (request, response) => {
-      const startedAt = now();
-      const sendEarly = findEarlyAnswer(request);
-      if (sendEarly === undefined) {
-        answerAdmitted(request, response, startedAt, admit(request, startedAt));
-      } else {
-        const reply = newReply(request, response, startedAt, peek(request, startedAt));
-        record(reply, 'none', sendEarly(reply));
-      }
-    };
-  }
+  return (request, response) => {
+    const startedAt = now();
+    const sendEarly = findEarlyAnswer(request);
+    const admission =
+      sendEarly === undefined ? admit(request, startedAt) : peek(request, startedAt);
+    const finishWith = (found: Admission) =>
+      finish(newReply(request, response, startedAt, found), found, sendEarly);
+    if (admission instanceof Promise) void admission.then(finishWith);
+    else finishWith(admission);
+  };
 
-  function handleLater(askLimits: (question: Question) => void): ApiHandler {
-    const { admit, peek } = makeSharedAdmissions(parts, askLimits);
-    return (request, response) => {
-      const startedAt = now();
-      const sendEarly = findEarlyAnswer(request);
-      if (sendEarly === undefined) {
-        admit(request, startedAt, (admission) => {
-          try {
-            answerAdmitted(request, response, startedAt, admission);
-          } catch (error) {
-            fail(newReply(request, response, startedAt, admission.quota), 'none', error);
-          }
-        });
-      } else {
-        peek(request, (quota) => {
-          const reply = newReply(request, response, startedAt, quota);
-          try {
-            record(reply, 'none', sendEarly(reply));
-          } catch (error) {
-            fail(reply, 'none', error);
-          }
-        });
-      }
-    };
-  }
-
-  function answerAdmitted(
-    request: ApiRequest,
-    response: Responder,
-    startedAt: number,
+  /** Answers a request whose limit is known. @param sendEarly from {@link findEarlyAnswer} */
+  function finish(
+    reply: Reply,
     { quota, key, refusal }: Admission,
+    sendEarly: ((reply: Reply) => number) | undefined,
   ): void {
-    const reply = newReply(request, response, startedAt, quota, key);
-    if (key !== undefined && refusal === undefined) {
-      countUse(key.uses, quota.admitted ? USE.requests : USE.refused, 1);
-    }
-    if (!quota.admitted) {
-      const limit = key === undefined ? 'address_limit' : 'key_limit';
-      record(reply, 'none', sendOverLimit(reply, limit));
-    } else if (refusal !== undefined) record(reply, 'none', sendError(reply, refusal));
-    else {
-      try {
-        answer(reply);
-      } catch (error) {
-        fail(reply, 'none', error);
+    try {
+      if (sendEarly !== undefined) {
+        record(reply, 'none', sendEarly(reply));
+        return;
       }
+      if (key !== undefined && refusal === undefined) {
+        countUse(key.uses, quota.admitted ? USE.requests : USE.refused, 1);
+      }
+      if (!quota.admitted) {
+        const limit = key === undefined ? 'address_limit' : 'key_limit';
+        record(reply, 'none', sendOverLimit(reply, limit));
+      } else if (refusal !== undefined) record(reply, 'none', sendError(reply, refusal));
+      else answer(reply);
+    } catch (error) {
+      fail(reply, 'none', error);
     }
   }
 
@@ -185,8 +151,7 @@ function newReply(
   request: ApiRequest,
   response: Responder,
   startedAt: number,
-  quota: Quota,
-  key?: KeyRecord,
+  { quota, key }: Admission,
 ): Reply {
   return {
     id: request.head.requestId ?? makeRequestId(),

@@ -16,13 +16,8 @@ import { makeServer } from '../http/server.ts';
 import type { Keys, KeyTable } from '../keys/key-table.ts';
 import { followDays } from '../keys/use-counts.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
-import {
-  type ConnectToStore,
-  type OpenSharedLimits,
-  openSharedLimits,
-} from '../limits/shared/open-shared-limits.ts';
-import { makeOwnWindows } from '../limits/shared/own-windows.ts';
-import type { StoreTimeouts } from '../limits/shared/store.ts';
+import { takeLocally } from '../limits/limiter.ts';
+import { makeRedisLimiter, type RedisLimiter } from '../limits/redis-limiter.ts';
 import { withForwarding } from '../site/forward.ts';
 import type { SitePages } from '../site/site.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
@@ -46,18 +41,11 @@ export const SERVING_VARIABLES = [
   'LOG_LEVEL',
 ] as const;
 
-/** How this proxy appears in the fleet. All threads have the same, except for the counts. */
-export interface FleetIdentity {
-  /** The name of this process in the fleet. */
-  readonly proxy: string;
-  /** The thread's counts, from `newLimitCells`. */
-  readonly limitCells: Float64Array;
-  readonly storeTimeouts?: StoreTimeouts | undefined;
-}
-
-export interface ServingParts extends FleetIdentity {
-  /** From `loadStoreClient`. */
-  readonly connectToStore: ConnectToStore | undefined;
+export interface ServingParts {
+  /** The thread's counts, from `newLimitCounts`. */
+  readonly limitCounts: Float64Array;
+  /** How long Redis may take to answer; by default as in production. */
+  readonly redisTimeoutMs?: number | undefined;
   readonly snapshots: Pick<ThreadGeneration, 'current'>;
   readonly readChanges: ReadChanges;
   readonly keys: Keys & Pick<KeyTable, 'all' | 'byHash'>;
@@ -82,16 +70,16 @@ export interface ServingParts extends FleetIdentity {
 export interface Serving {
   readonly server: Server;
   /** Undefined if the limits are those of this process. */
-  readonly limits: OpenSharedLimits | undefined;
+  readonly limits: RedisLimiter | undefined;
   /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
   /** Stops listening; resolves when the requests under way have ended, and are reported and logged. */
   close(): Promise<void>;
 }
 
-export function makeServing(parts: ServingParts): Serving {
+export async function makeServing(parts: ServingParts): Promise<Serving> {
   const { log, connections } = parts;
-  const limits = openLimits(parts);
+  const limits = await openLimits(parts);
   followDays();
   const {
     TRUSTED_PROXIES: trustedProxies,
@@ -109,7 +97,7 @@ export function makeServing(parts: ServingParts): Serving {
     hasDownloads,
     trustedProxies,
     now,
-    askLimits: limits?.ask,
+    limiter: limits ?? { take: takeLocally },
     logAccess: sample === 0 ? undefined : makeAccessLog(sample, trustedProxies, lines.add),
   });
   const { snapshots, keys, maintenance, sitePages: pages } = parts;
@@ -141,19 +129,19 @@ export function makeServing(parts: ServingParts): Serving {
     async close() {
       const close = (onClosed: () => void) => server.close(onClosed);
       await closeServer({ ...http, close }, STOP_DEADLINE_MS);
-      await limits?.stop();
+      limits?.stop();
       await lines.finish();
       // Generations stay open: the other threads may still read from them.
     },
   };
 }
 
-function openLimits(parts: ServingParts): OpenSharedLimits | undefined {
-  const { connectToStore: connect, proxy, limitCells: cells, storeTimeouts: timeouts, log } = parts;
-  if (connect === undefined) return undefined;
-  const { LIMITS_FAILURE: failure } = parts.environment;
-  const windows = makeOwnWindows(parts.keys.all, parts.addresses);
-  return openSharedLimits({ connect, failure, proxy, windows, cells, now, log, timeouts });
+/** @returns undefined if the limits are those of this process */
+async function openLimits(parts: ServingParts): Promise<RedisLimiter | undefined> {
+  const { LIMITS_URL: address, LIMITS_FAILURE: failure } = parts.environment;
+  if (address === undefined) return undefined;
+  const { limitCounts: counts, redisTimeoutMs: timeoutMs, log } = parts;
+  return makeRedisLimiter({ address, failure, counts, now, log, timeoutMs });
 }
 
 /** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */

@@ -4,10 +4,11 @@ import type { PageOrder, PageReply } from '../changes/change-store.ts';
 import type { SharedKey } from '../keys/key-table.ts';
 import type { SitePages } from '../site/site.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
-import type { FleetIdentity } from './serving.ts';
 
 /** The data that a worker is started with. */
-export interface WorkerStart extends FleetIdentity {
+export interface WorkerStart {
+  readonly limitCounts: Float64Array;
+  readonly redisTimeoutMs?: number | undefined;
   /** The number of the thread in the log; the first thread is 1. */
   readonly number: number;
   /** The memory of the address limits, which all threads share. */

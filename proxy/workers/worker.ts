@@ -9,7 +9,6 @@ import { makeRequestCounts } from '../api/request-counts.ts';
 import { makeThreadChanges } from '../changes/thread-changes.ts';
 import { makeKeyTable } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
-import { loadStoreClient } from '../limits/shared/open-shared-limits.ts';
 import { makeThreadGeneration } from '../snapshot/thread-generation.ts';
 import { makeServing, SERVING_VARIABLES } from './serving.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
@@ -30,9 +29,8 @@ const changes = makeThreadChanges((number, order) => send({ type: 'read changes'
 
 let onLinesDone = () => {};
 
-const serving = makeServing({
+const serving = await makeServing({
   ...start,
-  connectToStore: await loadStoreClient(environment.LIMITS_URL),
   snapshots,
   readChanges: changes.read,
   keys,

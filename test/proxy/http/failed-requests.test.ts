@@ -16,6 +16,7 @@ import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
+import { takeLocally } from '../../../proxy/limits/limiter.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
@@ -185,6 +186,7 @@ async function serve(broken: Partial<ApiParts>) {
     snapshots,
     keys,
     addresses: makeAddressLimits(60),
+    limiter: { take: takeLocally },
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
@@ -257,7 +259,7 @@ describe('an error', () => {
   test.each(PATHS)(
     'before a limit is known ends the connection with 500, %s',
     async (_, fields) => {
-      const server = await serve({ addresses: { ...makeAddressLimits(60), admit: fault } });
+      const server = await serve({ limiter: { take: fault } });
       const received = await server.get('/stats', keyless(fields));
       expect(received.split('HTTP/1.1 ')).toHaveLength(2);
       expect(received).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n/);
