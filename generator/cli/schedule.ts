@@ -91,7 +91,7 @@ async function main(): Promise<void> {
   const { registry, tasks } = admin;
   const readDisk = addDiskMetrics(registry, snapshotsDir);
   const { lastRun, noteEnding } = addScheduleMetrics(registry, snapshotsDir);
-  const runs = makeRuns(snapshotsDir, isHeld, noteEnding, log);
+  const runs = makeRuns(isHeld, noteEnding, log);
   const adminAddress = await admin.listen();
   const task = isOff
     ? undefined

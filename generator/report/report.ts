@@ -166,10 +166,6 @@ export function makeReport() {
     setRows: (table: Table, rows: number) => rowsOf.set(table, rows),
     /** Takes the findings of a block that is not read. */
     keep: (block: string, findings: BlockFindings) => blocks.set(block, findings),
-    /** Notes that the next run must read all rows. */
-    needAllRows(): void {
-      needsAllRows = true;
-    },
     /** The findings of each block, for the next run; undefined if that must read all rows. */
     blocks(): ReadonlyMap<string, BlockFindings> | undefined {
       if (needsAllRows) return undefined;
