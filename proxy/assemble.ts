@@ -2,19 +2,20 @@
  * Creates the parts of a proxy from its environment and connects them: the first serving thread, the
  * workers, the admin server, and the polling of files in `SNAPSHOTS_DIR`. Nothing listens yet.
  */
+import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
-import { newConnectionCells } from '../program/connections.ts';
+import { addConnectionMetrics } from '../program/admin/connection-metrics.ts';
+import { mostConnections, newConnectionCells } from '../program/connections.ts';
 import type { Environment } from '../program/environment/environment.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { newDropCount } from './access-log/thread-lines.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
-import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
-import { addLimitMetrics, readLimitState } from './admin/limit-state.ts';
+import { addLimitMetrics, type LimitState, readLimitState } from './admin/limit-state.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { addAccessLogMetrics } from './admin/request-metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
@@ -22,7 +23,9 @@ import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/
 import { makeVisitorLimits } from './explore/explorer.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
-import { newLimitCounts } from './limits/redis-limiter.ts';
+import { newLimitCells } from './limits/shared/counts.ts';
+import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
+import type { StoreTimeouts } from './limits/shared/store.ts';
 import { makeMaintenanceFile, newMaintenanceCell } from './maintenance.ts';
 import { INTERVALS, type Intervals, makePolling, type Polling } from './polling.ts';
 import { openSite } from './site/site.ts';
@@ -55,7 +58,6 @@ export interface ProxyParts {
   readonly admin: Server;
   readonly accessLog: LogFile;
   readonly polling: Polling;
-  readonly connectionLimit: ProxyLimit;
   readonly state: { isStopping: boolean };
 }
 
@@ -64,43 +66,39 @@ export interface Surroundings {
   readonly intervals?: Intervals;
   /** The variables from which the environment was read: the workers read them, too. */
   readonly variables?: NodeJS.ProcessEnv;
-  readonly redisTimeoutMs?: number;
+  readonly storeTimeouts?: StoreTimeouts;
 }
 
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { intervals = INTERVALS, variables = process.env, redisTimeoutMs }: Surroundings = {},
+  { intervals = INTERVALS, variables = process.env, storeTimeouts }: Surroundings = {},
 ): Promise<ProxyParts> {
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads, PORT: port } = environment;
   const cells = newCells(threads);
   const [firstCells] = cells;
   const metrics = makeMetrics(cells.map(({ counts }) => counts));
-  const connectionLimit = makeProxyLimit(
-    cells.map(({ connections }) => connections),
-    environment.ACCOUNT_URL !== '',
-    metrics.registry,
-    log,
-  );
+  const connections = cells.map((cell) => cell.connections);
+  addConnectionMetrics(metrics.registry, 'api', connections);
   const dropped = cells.map(({ droppedLines }) => droppedLines);
   const accessLog = openAccessLog(environment, dropped, metrics.registry, log);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
   const files = makeInstanceFiles(snapshotsDir);
-  const events = makeEvents(metrics, connectionLimit, log);
+  const events = makeEvents(metrics, log);
   const snapshots = openSnapshots(snapshotsDir, events, now);
   const changes = makeChangeStore(snapshotsDir, makeChangeEvents(metrics, log), now);
   const onFailure = (error: Error) => {
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
   };
-  const common = { ...makeCommonParts(environment), redisTimeoutMs };
+  const common = { ...makeCommonParts(environment), storeTimeouts };
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
     { snapshots, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
     variables,
   );
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, now, threads);
-  const serving = await makeServing({
+  const serving = makeServing({
     snapshots,
     readChanges: changes.read,
     keys,
@@ -109,14 +107,17 @@ export async function assemble(
     log,
     ...firstCells,
     ...common,
+    connectToStore: await loadStoreClient(environment.LIMITS_URL),
     handOnLines: accessLog.handOn,
     counts: makeRequestCounts(firstCells.counts),
   });
-  const limitCounts = cells.map((each) => each.limitCounts);
-  const isShared = environment.LIMITS_URL !== undefined;
-  const limitState = () =>
-    isShared ? readLimitState(limitCounts, environment.LIMITS_FAILURE) : undefined;
-  if (isShared) addLimitMetrics(metrics.registry, limitCounts);
+  const limitState = (): LimitState | undefined =>
+    readLimitState(
+      environment.LIMITS_FAILURE,
+      serving.limits,
+      cells.map(({ limitCells }) => limitCells),
+    );
+  if (serving.limits !== undefined) addLimitMetrics(metrics.registry, limitState);
   const usage = makeKeyUsage(files, keyUsageFile(port), keys, now, Date.now);
   const maintenance = makeMaintenanceFile(snapshotsDir, common.maintenance, (seconds) =>
     log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
@@ -141,7 +142,6 @@ export async function assemble(
     admin,
     accessLog,
     polling,
-    connectionLimit,
     state,
   };
 }
@@ -150,8 +150,8 @@ export async function assemble(
 function newCells(threads: number) {
   return Array.from({ length: threads }, () => ({
     counts: newRequestCounts(),
-    connections: newConnectionCells(),
-    limitCounts: newLimitCounts(),
+    connections: newConnectionCells(Math.floor(mostConnections() / threads)),
+    limitCells: newLimitCells(),
     droppedLines: newDropCount(),
   }));
 }
@@ -159,6 +159,7 @@ function newCells(threads: number) {
 /** What all serving threads have in common. */
 function makeCommonParts(environment: ProxyEnvironment) {
   return {
+    proxy: randomBytes(8).toString('hex'),
     maintenance: newMaintenanceCell(),
     visitors: makeVisitorLimits().memory,
     sitePages: openSite({
@@ -185,11 +186,10 @@ function openAccessLog(
   return accessLog;
 }
 
-function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotEvents {
+function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
   return {
     swapped({ id, manifest }, milliseconds) {
       metrics.countSwap(milliseconds);
-      limit.setPlatforms(manifest.counts.platforms);
       log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
       if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
         log.warn(

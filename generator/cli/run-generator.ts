@@ -12,7 +12,6 @@ import { LockedError } from '../../generations/lock.ts';
 import { saveStatus } from '../../generations/run-status.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
-import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { reportFailure } from '../../program/failure.ts';
 import type { Invocation } from '../../program/invocation.ts';
 import { makeProgress, type Progress } from '../../program/progress.ts';
@@ -44,6 +43,9 @@ exports the keys and exits with 3, even with --force.
 Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
 configuration, 3 refused to publish or held, 4 another run is under way.
 `;
+
+/** Addresses that mean the client's own machine. */
+const LOCAL = /^https?:\/\/(?:localhost|127\.|\[::1\])/;
 
 /** @returns the exit code */
 export async function runGenerator(invocation: Invocation): Promise<number> {
@@ -88,9 +90,12 @@ async function publish(
       {
         snapshotsDir,
         settings: { site_url: SITE_URL, site_language: SITE_LANGUAGE, files_url: FILES_URL },
-        warnings: findLocalAddresses({ SITE_URL, FILES_URL, PUBLIC_URL }, (name) =>
-          Boolean(variables[name]?.trim()),
-        ).map((reason) => ({ table: null, reason, count: 1, rows: [] })),
+        warnings: Object.entries({ SITE_URL, FILES_URL, PUBLIC_URL })
+          .filter(([, address]) => LOCAL.test(address))
+          .map(([name, address]) => {
+            const reason = `${name} is ${address}, which only this machine can reach`;
+            return { table: null, reason, count: 1, rows: [] };
+          }),
         isFull: values.full ?? false,
         isDryRun: values['dry-run'] ?? false,
         isForced: values.force ?? false,

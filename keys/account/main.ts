@@ -17,8 +17,8 @@ import { assemble, listen, stop, VARIABLES } from './assemble.ts';
 const USAGE = `cover-catalogue account
 
 Serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the e-mails of
-the outbox, until SIGTERM or SIGINT. If ACCOUNT_ADMIN_PORT is set, it serves
-health checks and metrics on ADMIN_HOST:ACCOUNT_ADMIN_PORT.
+the outbox, until SIGTERM or SIGINT. It serves health checks and metrics on
+ADMIN_HOST, at the port ADMIN_PORT + 6.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;

@@ -6,17 +6,20 @@ import { addGauge } from './readings.ts';
 /**
  * @param prefix how the names begin, such as "api"
  * @param threads the connection cells of every serving thread
- * @param limit how many connections may be open
  */
 export function addConnectionMetrics(
   registry: Registry,
   prefix: string,
   threads: readonly Float64Array[],
-  limit: () => number,
 ): void {
   const count = () => countConnections(threads);
   addGauge(registry, `${prefix}_connections`, 'Connections open', () => count().open);
-  addGauge(registry, `${prefix}_connections_limit`, 'Connections that may be open', limit);
+  addGauge(
+    registry,
+    `${prefix}_connections_limit`,
+    'Connections that may be open',
+    () => count().limit,
+  );
   new Counter({
     name: `${prefix}_connections_dropped_total`,
     help: 'Connections over the limit: unused ones that were closed, new ones that were refused',

@@ -54,7 +54,7 @@ export interface ServingParts {
   readonly visitors: SharedArrayBuffer;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
   readonly counts: RequestCounts;
-  /** The thread's limits and counts of connections, from `newConnectionCells`. */
+  /** The thread's limit and counts of connections, from `newConnectionCells`. */
   readonly connections: Float64Array;
   /** From `newMaintenanceCell`. */
   readonly maintenance: Int32Array;
@@ -117,7 +117,6 @@ export async function makeServing(parts: ServingParts): Promise<Serving> {
   const site = withForwarding(explored, {
     accountUrl,
     trustedProxies,
-    connections,
     log,
   });
   const http = makeServer(api, site, log, { connections });

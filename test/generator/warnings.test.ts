@@ -5,7 +5,6 @@
 import { expect, test } from 'vitest';
 import { currentId } from '../../generations/generations.ts';
 import { findFutureApprovals } from '../../generator/report/warnings.ts';
-import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { cover, plainCatalogue } from '../catalogue/plain.ts';
 import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate } from '../support/product.ts';
@@ -22,22 +21,6 @@ test('an approval is in the future if it is more than a minute ahead', () => {
   expect(findFutureApprovals(covers, now + 3600)).toEqual([]);
 });
 
-test('settings with an address of the machine itself cause a warning', () => {
-  const isWarned = (address: string) =>
-    findLocalAddresses({ SITE_URL: address }, () => true).length === 1;
-  const local = [
-    ...['http://localhost:8080', 'http://LOCALHOST', 'https://app.localhost/x', 'http://127.0.0.1'],
-    ...['http://127.1:81', 'http://[::1]:8080', 'http://0.0.0.0', 'http://[::ffff:127.0.0.1]'],
-    ...['http://localhost.', 'http://localhost.localdomain'],
-  ];
-  const others = [
-    ...['https://covers.example', 'http://10.0.0.1', 'http://127.0.0.1.nip.io', 'http://covers'],
-    ...['https://[2001:db8::1]', 'https://localhost.example', 'https://mylocalhost'],
-  ];
-  expect(local.filter((address) => !isWarned(address))).toEqual([]);
-  expect(others.filter(isWarned)).toEqual([]);
-});
-
 test('a run shows its warnings in its report, on stderr and with --json, and publishes', async () => {
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
   const url = await makeSqlite({ ...plainCatalogue(2), covers: [cover(1, inAnHour)] });
@@ -52,8 +35,7 @@ test('a run shows its warnings in its report, on stderr and with --json, and pub
   expect([code, printed.outcome]).toEqual([0, 'published']);
   const future = 'approved_at is in the future: is it UTC?';
   const files = 'FILES_URL is http://127.0.0.1/files, which only this machine can reach';
-  const pages =
-    'PUBLIC_URL is not set and therefore http://localhost:8080, which only this machine can reach';
+  const pages = 'PUBLIC_URL is http://localhost:8080, which only this machine can reach';
   expect(reasons).toEqual([future, files, pages]);
   const sentences = [`1 of covers: ${future}`, files, pages];
   expect(printed.warnings).toEqual(sentences);

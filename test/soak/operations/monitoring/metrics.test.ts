@@ -112,10 +112,11 @@ describe('schedule', () => {
       DATABASE_URL: 'sqlite:x.db',
       SNAPSHOTS_DIR: installation.originDir,
       GENERATE_CRON: 'off',
-      SCHEDULE_ADMIN_PORT: String(installation.admin.proxy.split(':').at(-1)),
+      // The schedule listens five ports above it.
+      ADMIN_PORT: String(Number(installation.admin.proxy.split(':').at(-1)) - 5),
     });
     expect(code).toBe(2);
-    expect(stderr).toContain('set SCHEDULE_ADMIN_PORT to another port');
+    expect(stderr).toContain('set ADMIN_PORT to another port');
   });
 });
 
