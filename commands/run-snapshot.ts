@@ -3,13 +3,15 @@
  * one, hold and resume publishing, push to a store, and prune. Data goes to stdout, everything else to
  * stderr.
  */
+import type { Change } from '../format/difference-file.ts';
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
 import { findOtherCollation, type Manifest } from '../format/manifest.ts';
-import { groupChanges } from '../generations/changes/group-changes.ts';
-import { verifyDifferences } from '../generations/changes/verify-differences.ts';
+import { compareGenerations } from '../generations/compare.ts';
+import { verifyDifferences } from '../generations/differences.ts';
 import { currentId, generationDir, requireGeneration } from '../generations/generations.ts';
 import { readHold, removeHold, whyHeld } from '../generations/hold.ts';
 import { asLines, readList } from '../generations/list-generations.ts';
+import { openIndexOf } from '../generations/open-index.ts';
 import { addStateToErrors, holdCurrent, rollbackAndHold } from '../generations/pause-publishing.ts';
 import { KEPT_GENERATIONS, prune } from '../generations/prune.ts';
 import { rollbackTo } from '../generations/rollback.ts';
@@ -260,22 +262,29 @@ function diff(
   to: string | undefined,
   { json }: Options,
 ): void {
-  const differences = groupChanges(
-    generationDir(dir, pickId(dir, from)),
-    generationDir(dir, pickId(dir, to)),
-  );
+  const [before, after] = [from, to].map((id) => openIndexOf(generationDir(dir, pickId(dir, id))));
+  const changes = [...compareGenerations(before, after)];
+  const pathsOf = (kind: Change['kind'], hasBefore: boolean, hasAfter: boolean) =>
+    changes
+      .filter((change) => change.kind === kind)
+      .filter(
+        (change) => (change.before !== null) === hasBefore && (change.after !== null) === hasAfter,
+      )
+      .map(({ path }) => path);
+  const group = (kind: Change['kind']) => ({
+    added: pathsOf(kind, false, true),
+    changed: pathsOf(kind, true, true),
+    removed: pathsOf(kind, true, false),
+  });
+  const groups = { games: group('game'), covers: group('cover') };
   if (json) {
-    print(stdout, JSON.stringify(differences));
+    print(stdout, JSON.stringify(groups));
     return;
   }
-  for (const kind of ['games', 'covers'] as const) {
-    for (const [sign, change] of [
-      ['+', 'added'],
-      ['~', 'changed'],
-      ['-', 'removed'],
-    ] as const) {
-      for (const path of differences[kind][change]) print(stdout, `${sign} ${path}`);
-    }
+  for (const { added, changed, removed } of Object.values(groups)) {
+    for (const path of added) print(stdout, `+ ${path}`);
+    for (const path of changed) print(stdout, `~ ${path}`);
+    for (const path of removed) print(stdout, `- ${path}`);
   }
 }
 

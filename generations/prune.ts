@@ -4,7 +4,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { CURRENT, GENERATIONS, sequenceOf, UNFINISHED_PREFIX } from '../format/layout.ts';
-import { pruneDifferences } from './changes/keep-differences.ts';
+import { pruneDifferences } from './differences.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from './generations.ts';
 import { withLock } from './lock.ts';
 
@@ -42,7 +42,6 @@ export function pruneLocked(snapshotsDir: string, keep: number, heldId?: string)
     renameSync(generationDir(snapshotsDir, id), doomed);
     rmSync(doomed, { recursive: true, force: true });
   }
-  // Last: it keeps the differences between the generations that are left.
   pruneDifferences(snapshotsDir);
   return removed;
 }

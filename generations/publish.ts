@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import type { RecordIndex } from '../format/index/record-index.ts';
 import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
 import {
   contentHash,
@@ -23,7 +24,8 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
-import { prepareDifference } from './changes/write-difference.ts';
+import { compareGenerations } from './compare.ts';
+import { writeDifference } from './differences.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
 import { type FileChecks, isSameFile } from './files/known-files.ts';
@@ -31,6 +33,7 @@ import { syncFolder } from './files/sync-folder.ts';
 import { currentId, generationDir, idsOnDisk, isCurrent, pointCurrentTo } from './generations.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { readManifest } from './manifest-file.ts';
+import { openIndexOf } from './open-index.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 import { checkOneByOne, makeBytesChecker, type PackChecker, verifyAndOpen } from './verify.ts';
 
@@ -142,8 +145,9 @@ export async function publishAs(
   dir: string,
   { manifest, encoded }: EncodedManifest,
   previous: Previous,
-  { warn, checkPacks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent }: PublishSteps,
+  steps: PublishSteps,
 ): Promise<Manifest> {
+  const { checkPacks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent } = steps;
   const target = generationDir(snapshotsDir, manifest.id);
   writeManifest(dir, encoded);
   const checker = checkPacks ?? (known === undefined ? checkOneByOne : makeBytesChecker(known));
@@ -152,19 +156,6 @@ export async function publishAs(
   });
   linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
-  const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
-  const publishDifference = prepareDifference(
-    snapshotsDir,
-    {
-      id: manifest.id,
-      dir,
-      index,
-      parent: previous.id,
-      isSame: isSame === true,
-      readFile: known?.read,
-    },
-    warn,
-  );
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && !evenIfHeld) throw new HeldError(held);
@@ -173,7 +164,7 @@ export async function publishAs(
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
   try {
-    publishDifference();
+    publishDifference(snapshotsDir, `${dir}.difference`, { manifest, index }, previous, steps);
     beforeCurrent?.(manifest.id);
     pointCurrentTo(snapshotsDir, manifest.id);
   } catch (error) {
@@ -182,6 +173,34 @@ export async function publishAs(
   }
   pruneLocked(snapshotsDir, keep);
   return manifest;
+}
+
+/**
+ * Writes the difference from the generation that was current. Without it, clients that know an older one
+ * have to read the catalogue again. So a generation that is damaged does not stop publishing, but a full
+ * disk does.
+ */
+function publishDifference(
+  snapshotsDir: string,
+  unfinished: string,
+  { manifest, index }: { readonly manifest: Manifest; readonly index: RecordIndex },
+  { id: from, manifest: replaced }: Previous,
+  { warn, known }: PublishSteps,
+): void {
+  if (from === undefined || from === manifest.id) return;
+  let before = index;
+  try {
+    // The same content is published again if a file was damaged.
+    const isSame = replaced !== undefined && contentHash(replaced) === contentHash(manifest);
+    if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), known?.read);
+  } catch (error) {
+    warn(
+      `The changes since ${from} are not known to clients, which have to read the catalogue again: ${(error as Error).message}`,
+    );
+    return;
+  }
+  const ids = { from, to: manifest.id };
+  writeDifference(snapshotsDir, unfinished, ids, compareGenerations(before, index));
 }
 
 /**

@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { RecordIndex } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
-import { coversOnlyIn } from './changes/compare-generations.ts';
+import { coversOnlyIn } from './compare.ts';
 import { place } from './files/file-modes.ts';
 import { HASH_ALWAYS } from './files/known-files.ts';
 import { currentId, generationDir, requireGeneration } from './generations.ts';

@@ -17,8 +17,8 @@ import {
   type ManifestFile,
   type Settings,
 } from '../format/manifest.ts';
-import { coversOnlyIn } from '../generations/changes/compare-generations.ts';
 import { checkPack } from '../generations/check-packs.ts';
+import { coversOnlyIn } from '../generations/compare.ts';
 import { checkFile, isIntact, readChecked } from '../generations/files/checked-files.ts';
 import { isSameFile } from '../generations/files/known-files.ts';
 import { generationDir } from '../generations/generations.ts';

@@ -6,8 +6,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { CHANGES, idOfDifference } from '../../format/layout.ts';
-import { verifyDifferences } from '../../generations/changes/verify-differences.ts';
+import { CHANGES, parseDifferenceFile } from '../../format/layout.ts';
+import { verifyDifferences } from '../../generations/differences.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from '../../generations/generations.ts';
 import { verifyGeneration } from '../../generations/verify.ts';
 import { runGenerator as runGeneratorCommand } from '../../generator/cli/run-generator.ts';
@@ -82,7 +82,7 @@ export function expectNoDebris(snapshotsDir: string): void {
   const generations = readdirSync(path.join(snapshotsDir, 'generations'));
   expect(generations.toSorted()).toEqual(idsOnDisk(snapshotsDir).toSorted());
   const differences = namesIn(path.join(snapshotsDir, CHANGES));
-  expect(differences.filter((name) => idOfDifference(name) === undefined)).toEqual([]);
+  expect(differences.filter((name) => parseDifferenceFile(name) === undefined)).toEqual([]);
   verifyDifferences(snapshotsDir);
 }
 

@@ -61,7 +61,8 @@ async function startHolder(dir: string): Promise<ChildProcess> {
     setInterval(() => {}, 1e9);
     await withLock(${JSON.stringify(dir)}, () => {
       process.stdout.write('locked');
-      return new Promise(() => {});
+      // Reachable: otherwise the garbage collector may close the lock.
+      return new Promise((resolve) => Object.assign(globalThis, { resolve }));
     });`;
   const holder = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
