@@ -9,7 +9,7 @@ import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
-import type { ThreadGeneration } from '../snapshot/thread-generation.ts';
+import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
 import { type AnswerParts, makeAnswers } from './answers.ts';
 import { ParameterError } from './parameters/read-parameters.ts';
@@ -32,7 +32,7 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
   readonly publicUrl: string;
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
-  readonly snapshots: Pick<ThreadGeneration, 'current'>;
+  readonly snapshots: CurrentGeneration;
   readonly readChanges: ReadChanges;
   /** In its first cell, the seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance?: Int32Array | undefined;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { addLimitMetrics } from '../../../proxy/admin/limit-state.ts';
+import { addLimitMetrics } from '../../../proxy/admin/metrics.ts';
 import { REFUSALS } from '../../../proxy/api/request-counts.ts';
 import { makeFolder, NEVER, ROOT, startProxy } from '../../support/product.ts';
 

@@ -17,6 +17,8 @@ import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { takeLocally } from '../../../proxy/limits/limiter.ts';
+import { type Generation, makeGeneration } from '../../../proxy/snapshot/generation.ts';
+import type { OpenedFiles } from '../../../proxy/snapshot/open-files.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
@@ -179,11 +181,15 @@ async function serve(broken: Partial<ApiParts>) {
     },
   );
   const clock = () => performance.now();
-  const snapshots = openSnapshots(dir, { swapped() {}, refused() {} }, clock);
+  let generation: Generation | undefined;
+  const serveFiles = async (files: OpenedFiles) => {
+    generation = makeGeneration(files);
+  };
+  const snapshots = openSnapshots(dir, serveFiles, { swapped() {}, refused() {} }, clock);
   const keys = makeKeyStore(dir, () => {}, clock);
   await Promise.all([snapshots.refresh(), keys.refresh()]);
   const api = makeApi({
-    snapshots,
+    snapshots: { current: () => generation },
     keys,
     addresses: makeAddressLimits(60),
     limiter: { take: takeLocally },

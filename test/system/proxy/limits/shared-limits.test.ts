@@ -35,7 +35,7 @@ afterAll(() => redis.stop());
 const countOf = (statuses: readonly number[], status: number) =>
   statuses.filter((found) => found === status).length;
 
-/** Starts proxies, and waits until they share limits. */
+/** Starts proxies. Each waits for the store before it listens. */
 async function startFleet(
   proxies: number,
   environment: Readonly<Record<string, string>> = {},
@@ -43,9 +43,7 @@ async function startFleet(
 ): Promise<OwnProxy[]> {
   const own = { LIMITS_URL: redis.url, ...environment };
   const start = () => startProxy(dir, own, NEVER, { redisTimeoutMs });
-  const fleet = await Promise.all(Array.from({ length: proxies }, start));
-  await allLogged(fleet, SHARED);
-  return fleet;
+  return Promise.all(Array.from({ length: proxies }, start));
 }
 
 const allLogged = (fleet: readonly OwnProxy[], part: string, times = 1) =>
