@@ -2,8 +2,7 @@
  * Makes the servers of a program listen. If any cannot, one error has a line for each of them, with
  * the cause and the variable to change.
  */
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { ConfigurationError } from './environment/environment.ts';
 import type { VariableName } from './environment/variables.ts';
 

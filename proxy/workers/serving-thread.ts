@@ -192,8 +192,7 @@ export async function makeServingThread(
       http.announceEnd();
     },
     async close() {
-      const close = (onClosed: () => void) => server.close(onClosed);
-      await closeServer({ ...http, close }, STOP_DEADLINE_MS);
+      await closeServer(http, STOP_DEADLINE_MS);
       redis?.stop();
       accessLog.flush();
       // Generations stay open: the other threads may still read from them.
