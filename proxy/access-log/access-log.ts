@@ -5,7 +5,7 @@
  */
 import type { BlockList } from 'node:net';
 import { fullClientAddress } from '../../program/client-address.ts';
-import type { LogAccess } from '../api/answers.ts';
+import type { LogAccess } from '../api/handler.ts';
 import { showTarget } from './shown-target.ts';
 
 const FIRST_ERROR = 400;

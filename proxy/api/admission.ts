@@ -8,12 +8,11 @@
 import type { BlockList } from 'node:net';
 import { clientAddress } from '../../program/client-address.ts';
 import type { ApiRequest } from '../http/message/responder.ts';
-import type { PreparedResponse } from '../http/message/response.ts';
 import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import type { Claim, Limiter, Taken } from '../limits/limiter.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import { ERRORS, RETRY_SOON_SECONDS } from './send.ts';
+import { type Answer, ERRORS, RETRY_SOON_SECONDS } from './send.ts';
 
 /**
  * A key is in use if a request with it was admitted this recently. Such a key keeps working when
@@ -32,8 +31,8 @@ export interface Admission {
   readonly quota: Quota;
   /** The valid key whose limit the quota describes; undefined if it describes that of the address. */
   readonly key: KeyRecord | undefined;
-  /** The response that says why the request is not served; undefined for a valid key. */
-  readonly refusal: PreparedResponse | undefined;
+  /** The answer that says why the request is not served; undefined for a valid key. */
+  readonly refusal: Answer | undefined;
 }
 
 /** Each time is on the monotonic clock of the windows, in milliseconds. */
@@ -58,7 +57,7 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
     claims: readonly Claim[],
     time: number,
     key: KeyRecord | undefined,
-    refusal: PreparedResponse | undefined,
+    refusal: Answer | undefined,
   ): Admission | Promise<Admission> {
     const last = claims[claims.length - 1];
 
@@ -79,7 +78,7 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
     return taken instanceof Promise ? taken.then(conclude) : conclude(taken);
   }
 
-  function refuse(request: ApiRequest, time: number, refusal: PreparedResponse) {
+  function refuse(request: ApiRequest, time: number, refusal: Answer) {
     return take([claimOfAddress(request, true)], time, undefined, refusal);
   }
 

@@ -6,7 +6,7 @@ import { MANIFEST } from '../../../format/layout.ts';
 import { DOWNLOADS } from '../../http/message/target.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import type { StoredFile } from '../../snapshot/stored-file.ts';
-import { readParameters } from '../parameters/read-parameters.ts';
+import { readParameters } from '../parameters.ts';
 import { decodePart } from './match-route.ts';
 import type { RouteName } from './route.ts';
 

@@ -15,15 +15,14 @@ import {
   writeSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { MANIFEST, MINISEARCH } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
 import { currentId, generationDir, pointCurrentTo } from '../../../generations/generations.ts';
 import { readManifest } from '../../../generations/manifest-file.ts';
-import { makeDownloadSlots } from '../../../proxy/downloads/download-slots.ts';
-import { gzipPieces, mayCompress } from '../../../proxy/downloads/gzip-pieces.ts';
+import { gzipPieces, makeDownloadSlots, mayCompress } from '../../../proxy/api/downloads.ts';
 import { toResponder } from '../../../proxy/http/node-response.ts';
 import { identityOf } from '../../../proxy/snapshot/open-files.ts';
 import { FileGoneError, readPieces, type StoredFile } from '../../../proxy/snapshot/stored-file.ts';
