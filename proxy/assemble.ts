@@ -4,13 +4,12 @@
  * log, and answers the admin address.
  */
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
-import type { Environment } from '../program/environment/environment.ts';
+import { ConfigurationError, type Environment } from '../program/environment/environment.ts';
 import { addressOf, listenAll } from '../program/listen.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
@@ -151,14 +150,20 @@ async function listen(
     port: environment.ADMIN_PORT,
     variables: ['ADMIN_HOST', 'ADMIN_PORT'],
   } as const;
-  await listenAll([{ server: admin, ...adminPlace }]);
-  const { address, port }: AddressInfo = await listenForApi({
+  const apiPlace = {
     host: environment.HOST,
     port: environment.PORT,
-    reusePort: environment.PROXY_THREADS > 1,
-    others: [adminPlace],
-  });
-  return { api: `${address}:${port}`, admin: addressOf(admin) };
+    variables: ['HOST', 'PORT'],
+  } as const;
+  const isShared = environment.PROXY_THREADS > 1;
+  const faults: string[] = [];
+  const note = (error: Error) => void faults.push(error.message);
+  const [, api] = await Promise.all([
+    listenAll([{ server: admin, ...adminPlace }], [apiPlace]).catch(note),
+    listenForApi({ ...apiPlace, reusePort: isShared, others: [adminPlace] }).catch(note),
+  ]);
+  if (api === undefined || faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  return { api: `${api.address}:${api.port}`, admin: addressOf(admin) };
 }
 
 function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {

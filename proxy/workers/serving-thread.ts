@@ -116,6 +116,7 @@ export interface ListenOrder {
   readonly reusePort: boolean;
   /** What else the program listens on, for the error. */
   readonly others: readonly Omit<Listener, 'server'>[];
+  readonly variables: Listener['variables'];
 }
 
 export async function makeServingThread(
@@ -178,7 +179,7 @@ export async function makeServingThread(
   return {
     async listen({ others, ...place }) {
       await redis?.start();
-      await listenAll([{ server, variables: ['HOST', 'PORT'], ...place }], others);
+      await listenAll([{ server, ...place }], others);
       return server.address() as AddressInfo;
     },
     async setKeys(all) {
