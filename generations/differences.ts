@@ -26,8 +26,8 @@ import {
 } from '../format/difference-file.ts';
 import { CHANGES, type Difference, differenceFile, parseDifferenceFile } from '../format/layout.ts';
 import { openRegularFile } from '../program/files/bounded-file.ts';
-import { makeFolder, openForWriting } from './files/file-modes.ts';
-import { syncFolder } from './files/sync-folder.ts';
+import { correctFolder, makeFolder, openForWriting } from './files/file-modes.ts';
+import { syncFolder } from './files/replace-file.ts';
 import { namesIn } from './generations.ts';
 
 /** How long clients may ask what has changed since a generation that was replaced. */
@@ -92,6 +92,7 @@ export function writeDifference(
       closeSync(descriptor);
     }
     makeFolder(folder);
+    correctFolder(folder);
     syncFolder(snapshotsDir);
     const number = (listDifferences(snapshotsDir).at(-1)?.number ?? 0) + 1;
     renameSync(unfinished, path.join(folder, differenceFile({ number, ...ids })));

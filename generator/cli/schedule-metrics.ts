@@ -9,7 +9,7 @@ import { Counter, type Registry } from 'prom-client';
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
 import { readStatus } from '../../generations/run-status.ts';
-import { addGauge, addGauges } from '../../program/admin/readings.ts';
+import { addGauge, addGauges } from '../../program/admin/metrics.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import type { ReportContent, RunEnd } from '../report/report.ts';
@@ -34,7 +34,7 @@ export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
     const storedAt = Date.parse(stored?.finished_at ?? '');
     // It is newer if a run of `generate` has ended since.
     if (own === undefined || storedAt > Date.parse(own.finished_at)) return stored;
-    return { current_as_of: null, agreed: [], ...stored, ...own };
+    return { id: null, current_as_of: null, ...stored, ...own };
   }
 
   const runs = new Counter({

@@ -4,7 +4,7 @@
  * and if it crashes, the schedule continues.
  */
 import '../../program/environment/node-version.ts';
-import '../../program/stop.ts';
+import '../../program/service.ts';
 import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { openKeysStore } from '../../depot/keys/open-keys-store.ts';
@@ -25,8 +25,7 @@ import {
 } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
-import { stopWith } from '../../program/stop.ts';
-import { reportReady } from '../../program/systemd/report-ready.ts';
+import { reportReady, stopWith } from '../../program/service.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
 import { paceRuns } from '../schedule/pace-runs.ts';
 import { pollChanges } from '../schedule/poll-changes.ts';

@@ -6,9 +6,9 @@
 import type { Reader, Row, Value } from '../../database/database.ts';
 import { compareIds, type Id, textOfId } from '../../format/index/ids.ts';
 import type { Settings } from '../../format/manifest.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import { blockOf, type Changes, rangesOf, rowsIn, type Shifts } from '../changes/find-changes.ts';
+import { getOrAdd } from '../get-or-add.ts';
 import { makeCollator } from '../order/title-order.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
 import {

@@ -17,7 +17,7 @@ import {
 import { foldCase } from '../../format/index/words.ts';
 import { COVER_INDEX, FILTER_INDEX, GAME_INDEX, PATH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
+import { getOrAdd } from '../get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
 import { publishedRows, startsOf } from '../order/numbering.ts';
 import { type Ids, LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';

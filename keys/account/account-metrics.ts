@@ -7,9 +7,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import { KEY_STATES } from '../../format/api-key.ts';
-import { addConnectionMetrics } from '../../program/admin/connection-metrics.ts';
+import {
+  addConnectionMetrics,
+  addCounter,
+  addGauge,
+  addGauges,
+} from '../../program/admin/metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../../program/admin/program-admin.ts';
-import { addCounter, addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBacklog } from '../mail/outbox.ts';
 import type { MailWorker } from './mail/start-mail-worker.ts';
 

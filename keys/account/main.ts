@@ -4,13 +4,12 @@
  * shares no data with the proxy.
  */
 import '../../program/environment/node-version.ts';
-import '../../program/stop.ts';
+import '../../program/service.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
-import { stopWith } from '../../program/stop.ts';
-import { reportReady } from '../../program/systemd/report-ready.ts';
+import { reportReady, stopWith } from '../../program/service.ts';
 import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { assemble, listen, stop, VARIABLES } from './assemble.ts';
 

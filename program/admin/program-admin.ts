@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { Registry } from 'prom-client';
 import { addressOf, listenAll } from '../listen.ts';
 import { makeAdminServer } from './admin-server.ts';
-import { addProcessMetrics } from './process-metrics.ts';
+import { addProcessMetrics } from './metrics.ts';
 import { makeTasks, type Tasks } from './tasks.ts';
 
 /** Several programs usually share one machine and one .env, so each has a port at a distance from ADMIN_PORT. */

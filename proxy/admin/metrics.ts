@@ -4,9 +4,14 @@
  * than the rate limiter does.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
-import { addConnectionMetrics } from '../../program/admin/connection-metrics.ts';
-import { addProcessMetrics } from '../../program/admin/process-metrics.ts';
-import { addCounter, addCounters, addGauge, addGauges } from '../../program/admin/readings.ts';
+import {
+  addConnectionMetrics,
+  addCounter,
+  addCounters,
+  addGauge,
+  addGauges,
+  addProcessMetrics,
+} from '../../program/admin/metrics.ts';
 import type { LogFile } from '../access-log/log-file.ts';
 import { BUCKETS, makeRequestTotals, type RequestTotals } from '../api/request-counts.ts';
 import type { Joined } from '../changes/changes.ts';

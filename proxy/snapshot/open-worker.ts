@@ -6,19 +6,13 @@
  * no generation: what the proxy closes must be freed.
  */
 import { parentPort } from 'node:worker_threads';
-import { explainDenied } from '../../program/file-access.ts';
 import { makeCalls } from '../workers/calls.ts';
 import { type OpenOrder, openFiles, reportMemory } from './open-files.ts';
 
-async function open(order: OpenOrder) {
-  try {
-    const files = openFiles(order);
-    reportMemory(files);
-    return files;
-  } catch (error) {
-    // Explained here, because an error loses its code when it is sent.
-    throw await explainDenied(error);
-  }
+function open(order: OpenOrder) {
+  const files = openFiles(order);
+  reportMemory(files);
+  return files;
 }
 
 if (parentPort !== null) makeCalls(parentPort, { open });

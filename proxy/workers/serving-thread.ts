@@ -5,10 +5,9 @@
  */
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { closeServer } from '../../program/close-server.ts';
 import { mostConnections, newConnectionCells } from '../../program/connections.ts';
 import type { Environment } from '../../program/environment/environment.ts';
-import { type Listener, listenAll } from '../../program/listen.ts';
+import { closeServer, type Listener, listenAll } from '../../program/listen.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
 import { makeApi } from '../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../api/request-counts.ts';

@@ -20,8 +20,12 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { MANIFEST, MINISEARCH } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
-import { currentId, generationDir, pointCurrentTo } from '../../../generations/generations.ts';
-import { readManifest } from '../../../generations/manifest-file.ts';
+import {
+  currentId,
+  generationDir,
+  pointCurrentTo,
+  readManifest,
+} from '../../../generations/generations.ts';
 import { gzipPieces, makeDownloadSlots, mayCompress } from '../../../proxy/api/downloads.ts';
 import { toResponder } from '../../../proxy/http/node-response.ts';
 import { identityOf } from '../../../proxy/snapshot/open-files.ts';

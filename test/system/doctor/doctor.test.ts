@@ -83,9 +83,13 @@ test('a complete installation has no errors, and the doctor changes nothing', as
     ADMIN_PORT: new URL(api.adminUrl).port,
     MAIL_FOLDER: makeFolder(),
   });
+  const ADMIN_PORT = Number(new URL(api.adminUrl).port);
+  const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT };
+  const scheduleAdmin = makeProgramAdmin({ program: 'schedule', settings });
+  await scheduleAdmin.listen();
   const running = {
     ...environment,
-    ADMIN_PORT: new URL(api.adminUrl).port,
+    ADMIN_PORT: String(ADMIN_PORT),
     ACCOUNT_PORT: String(pages.port),
   };
   const before = everything();
@@ -108,6 +112,7 @@ test('a complete installation has no errors, and the doctor changes nothing', as
   const findings = found.names.flatMap((name) => found.of(name));
   expect(findings.filter(({ fix = '' }) => fix === '')).toEqual([]);
   await api.stop();
+  scheduleAdmin.close();
 
   const broken = await openDatabase(databaseUrl);
   await broken.run('DROP TABLE api_keys');

@@ -1,5 +1,19 @@
-/** Gauges and counters whose values are read when Prometheus scrapes. */
-import { Counter, Gauge, type Registry } from 'prom-client';
+/** Metrics whose values are read when Prometheus scrapes, and those that several programs have. */
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { countConnections } from '../connections.ts';
+
+/** Gauges whose names end as only those of counters may. Their sums are left out, and the gauges stay. */
+const WRONG_NAMES = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+];
+
+/** Memory, CPU time, event loop and garbage collection of the process. */
+export function addProcessMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry });
+  for (const name of WRONG_NAMES) registry.removeSingleMetric(name);
+}
 
 /** @param read the value; undefined if it is not known, and then the gauge has none */
 export function addGauge(
@@ -74,6 +88,33 @@ export function addCounters<Label extends string>(
     collect() {
       this.reset();
       for (const [value, reading] of read()) this.inc({ [label]: value }, reading);
+    },
+  });
+}
+
+/**
+ * @param prefix how the names begin, such as "api"
+ * @param threads the connection cells of every serving thread
+ */
+export function addConnectionMetrics(
+  registry: Registry,
+  prefix: string,
+  threads: readonly Float64Array[],
+): void {
+  const count = () => countConnections(threads);
+  const [name, limit] = [`${prefix}_connections`, `${prefix}_connections_limit`];
+  addGauge(registry, name, 'Connections open', () => count().open);
+  addGauge(registry, limit, 'Connections that may be open', () => count().limit);
+  new Counter({
+    name: `${prefix}_connections_dropped_total`,
+    help: 'Connections over the limit: unused ones that were closed, new ones that were refused',
+    labelNames: ['which'] as const,
+    registers: [registry],
+    collect() {
+      const { closed, refused } = count();
+      this.reset();
+      this.inc({ which: 'unused' }, closed);
+      this.inc({ which: 'new' }, refused);
     },
   });
 }
