@@ -156,13 +156,14 @@ async function listen(
     variables: ['HOST', 'PORT'],
   } as const;
   const isShared = environment.PROXY_THREADS > 1;
-  const faults: string[] = [];
-  const note = (error: Error) => void faults.push(error.message);
-  const [, api] = await Promise.all([
-    listenAll([{ server: admin, ...adminPlace }], [apiPlace]).catch(note),
-    listenForApi({ ...apiPlace, reusePort: isShared, others: [adminPlace] }).catch(note),
+  const [ofAdmin, api] = await Promise.all([
+    listenAll([{ server: admin, ...adminPlace }], [apiPlace]).catch((error: Error) => error),
+    listenForApi({ ...apiPlace, reusePort: isShared, others: [adminPlace] }).catch(
+      (error: Error) => error,
+    ),
   ]);
-  if (api === undefined || faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  const faults = [ofAdmin, api].flatMap((each) => (each instanceof Error ? [each.message] : []));
+  if (api instanceof Error || faults.length > 0) throw new ConfigurationError(faults.join('\n'));
   return { api: `${api.address}:${api.port}`, admin: addressOf(admin) };
 }
 
