@@ -61,35 +61,17 @@ end
 return reply
 `;
 
-export interface RedisConnection {
-  /** Whether the server can be asked. */
-  isReady(): boolean;
-  /** Why it cannot, or which of its settings makes the limits unsafe; undefined if all is well. */
-  fault(): string | undefined;
-  /**
-   * Runs the script.
-   * @param args three for each name
-   * @throws Error if there is no connection, the server refuses, or it does not answer in time
-   */
-  take(names: readonly string[], args: readonly number[]): Promise<readonly number[]>;
-  /** Drops a connection that does not answer, or leads to a server that refuses, and connects again. */
-  reset(fault: string): void;
-  close(): void;
-}
-
 type WithScript = Redis & {
   takeClaims(keys: number, ...rest: (string | number)[]): Promise<number[]>;
 };
+
+export type RedisConnection = ReturnType<typeof connectToRedis>;
 
 /**
  * @param timeoutMs how long the server may take to answer
  * @param onChange called whenever `isReady` or `fault` may return something else
  */
-export function connectToRedis(
-  address: LimitsAddress,
-  timeoutMs: number,
-  onChange = () => {},
-): RedisConnection {
+export function connectToRedis(address: LimitsAddress, timeoutMs: number, onChange = () => {}) {
   const redis = new Redis({ ...optionsFor(address), commandTimeout: timeoutMs }) as WithScript;
   let fault: string | undefined = 'not connected yet';
   let warning: string | undefined;
@@ -117,15 +99,23 @@ export function connectToRedis(
   });
 
   return {
+    /** Whether the server can be asked. */
     isReady: () => redis.status === 'ready' && fault === undefined,
+    /** Why it cannot, or which of its settings makes the limits unsafe; undefined if all is well. */
     fault: () => fault ?? warning,
-    take: (names, args) =>
+    /**
+     * Runs the script.
+     * @param args three for each name
+     * @throws Error if there is no connection, the server refuses, or it does not answer in time
+     */
+    take: (names: readonly string[], args: readonly number[]): Promise<readonly number[]> =>
       redis.takeClaims(names.length, ...names.map((name) => PREFIX + name), ...args),
-    reset(reason) {
+    /** Drops a connection that does not answer, or leads to a server that refuses, and connects again. */
+    reset(reason: string): void {
       fail(reason);
       redis.disconnect(true);
     },
-    close: () => redis.disconnect(),
+    close: (): void => redis.disconnect(),
   };
 }
 
