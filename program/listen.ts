@@ -2,8 +2,7 @@
  * Makes the servers of a program listen, and closes them. If any cannot listen, one error has a line for each of them, with
  * the cause and the variable to change.
  */
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { ConfigurationError } from './environment/environment.ts';
 import type { VariableName } from './environment/variables.ts';
 
@@ -17,15 +16,21 @@ export interface Listener {
   readonly reusePort?: boolean;
 }
 
-/** @throws ConfigurationError with a line for each server that cannot listen */
-export async function listenAll(listeners: readonly Listener[]): Promise<void> {
+/**
+ * @param others what other threads of the program listen on, for the error
+ * @throws ConfigurationError with a line for each server that cannot listen
+ */
+export async function listenAll(
+  listeners: readonly Listener[],
+  others: readonly Omit<Listener, 'server'>[] = [],
+): Promise<void> {
   const faults = await Promise.all(
     listeners.map(async (listener) => {
       try {
         await listen(listener);
         return [];
       } catch (error) {
-        return [explain(error as NodeJS.ErrnoException, listener, listeners)];
+        return [explain(error as NodeJS.ErrnoException, listener, [...listeners, ...others])];
       }
     }),
   );
@@ -48,7 +53,7 @@ function listen({ server, host, port, reusePort = false }: Listener): Promise<vo
 function explain(
   { code, message }: NodeJS.ErrnoException,
   { host, port, variables }: Listener,
-  all: readonly Listener[],
+  all: readonly Omit<Listener, 'server'>[],
 ): string {
   const [hostName, portName] = variables;
   const what = `Cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}`;

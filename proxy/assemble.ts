@@ -1,39 +1,28 @@
 /**
- * Creates the parts of a proxy from its environment and connects them: the first serving thread, the
- * workers, the admin server, and the polling of files in `SNAPSHOTS_DIR`. Nothing listens yet.
+ * Creates the parts of a proxy from its environment and connects them: the serving threads, and what the
+ * first thread does for them: it polls the files in `SNAPSHOTS_DIR`, reports key usage, writes the access
+ * log, and answers the admin address.
  */
-import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
-import { addConnectionMetrics } from '../program/admin/metrics.ts';
-import { mostConnections, newConnectionCells } from '../program/connections.ts';
-import type { Environment } from '../program/environment/environment.ts';
+import { ConfigurationError, type Environment } from '../program/environment/environment.ts';
+import { addressOf, listenAll } from '../program/listen.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
-import { newDropCount } from './access-log/thread-lines.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
-import { addLimitMetrics, type LimitState, readLimitState } from './admin/limit-state.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
-import { addAccessLogMetrics } from './admin/request-metrics.ts';
-import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
-import { type ChangeEvents, type Changes, makeChanges } from './changes/changes.ts';
-import { makeVisitorLimits } from './explore/explorer.ts';
+import { type ChangeEvents, makeChanges } from './changes/changes.ts';
 import { makeKeyStore } from './keys/key-store.ts';
-import { makeAddressLimits } from './limits/address-limits.ts';
-import { newLimitCells } from './limits/shared/counts.ts';
-import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
-import type { StoreTimeouts } from './limits/shared/store.ts';
-import { makeMaintenanceFile, newMaintenanceCell } from './maintenance.ts';
-import { INTERVALS, type Intervals, makePolling, type Polling } from './polling.ts';
-import { openSite } from './site/site.ts';
-import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
+import { makeMaintenanceFile } from './maintenance.ts';
+import { INTERVALS, type Intervals, makePolling } from './polling.ts';
+import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
 import { makeInstanceFiles } from './state/instance-files.ts';
 import { makeKeyUsage } from './state/key-usage.ts';
-import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/serving.ts';
-import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
+import { makeStarts, now, SERVING_VARIABLES } from './workers/serving-thread.ts';
+import { startServingThreads } from './workers/serving-threads.ts';
 
 export const VARIABLES = [
   'HOST',
@@ -50,15 +39,21 @@ export const VARIABLES = [
 
 export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
 
-export interface ProxyParts {
-  readonly serving: Serving;
-  readonly workers: WorkerPool;
-  readonly snapshots: Snapshots;
-  readonly changes: Changes;
-  readonly admin: Server;
+/** How long load balancers have to notice that this proxy is not ready before it stops listening. */
+const NOTICE_MS = 500;
+
+export interface Proxy {
   readonly accessLog: LogFile;
-  readonly polling: Polling;
-  readonly state: { isStopping: boolean };
+  /** Reads each file for the first time, then listens. @returns the addresses, such as 127.0.0.1:8080 */
+  start(): Promise<{ readonly api: string; readonly admin: string }>;
+  /** Reads each file now. Resolves when all threads serve what they say. */
+  refresh(): Promise<void>;
+  /**
+   * Lets the requests under way finish, and ends all threads.
+   * @param pause waits until load balancers have noticed
+   */
+  stop(pause?: () => Promise<unknown>): Promise<void>;
+  readonly isStopping: () => boolean;
 }
 
 /** What tests replace. */
@@ -66,131 +61,118 @@ export interface Surroundings {
   readonly intervals?: Intervals;
   /** The variables from which the environment was read: the workers read them, too. */
   readonly variables?: NodeJS.ProcessEnv;
-  readonly storeTimeouts?: StoreTimeouts;
+  readonly redisTimeoutMs?: number;
 }
 
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { intervals = INTERVALS, variables = process.env, storeTimeouts }: Surroundings = {},
-): Promise<ProxyParts> {
-  const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads, PORT: port } = environment;
-  const cells = newCells(threads);
-  const [firstCells] = cells;
-  const metrics = makeMetrics(cells.map(({ counts }) => counts));
-  const connections = cells.map((cell) => cell.connections);
-  addConnectionMetrics(metrics.registry, 'api', connections);
-  const dropped = cells.map(({ droppedLines }) => droppedLines);
-  const accessLog = openAccessLog(environment, dropped, metrics.registry, log);
-  const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
-  const files = makeInstanceFiles(snapshotsDir);
-  const events = makeEvents(metrics, log);
-  const snapshots = openSnapshots(snapshotsDir, events, now);
-  const changes = makeChanges(snapshotsDir, makeChangeEvents(metrics, log));
-  const onFailure = (error: Error) => {
-    log.fatal({ err: error }, 'a worker thread failed');
-    process.exit(1);
-  };
-  const common = { ...makeCommonParts(environment), storeTimeouts };
-  const workers = startWorkers(
-    cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
-    { snapshots, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
-    variables,
-  );
-  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, now, threads);
-  const serving = makeServing({
-    snapshots,
-    readChanges: changes.read,
-    keys,
-    addresses,
-    environment,
+  { intervals = INTERVALS, variables = process.env, redisTimeoutMs }: Surroundings = {},
+): Promise<Proxy> {
+  const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: count } = environment;
+  const starts = makeStarts(environment, redisTimeoutMs);
+  const [{ maintenance: maintenanceCell }] = starts;
+  // Without a log, nothing is written, and the file is left alone.
+  const accessLog = openLogFile(
+    environment.ACCESS_LOG === 0 ? '' : environment.ACCESS_LOG_FILE,
     log,
-    ...firstCells,
-    ...common,
-    connectToStore: await loadStoreClient(environment.LIMITS_URL),
-    handOnLines: accessLog.handOn,
-    counts: makeRequestCounts(firstCells.counts),
-  });
-  const limitState = (): LimitState | undefined =>
-    readLimitState(
-      environment.LIMITS_FAILURE,
-      serving.limits,
-      cells.map(({ limitCells }) => limitCells),
-    );
-  if (serving.limits !== undefined) addLimitMetrics(metrics.registry, limitState);
-  const usage = makeKeyUsage(files, keyUsageFile(port), keys, now, Date.now);
-  const maintenance = makeMaintenanceFile(snapshotsDir, common.maintenance, (seconds) =>
+  );
+  const isShared = environment.LIMITS_URL !== undefined;
+  const metrics = makeMetrics(starts, accessLog.lines, isShared);
+  const changes = makeChanges(snapshotsDir, makeChangeEvents(metrics, log));
+  const threads = await startServingThreads(
+    starts,
+    {
+      readChanges: (order) => new Promise((resolve) => changes.read(order, resolve)),
+      writeLines: accessLog.write,
+    },
+    environment,
+    variables,
+    log,
+    (error) => {
+      log.fatal({ err: error }, 'a worker thread failed');
+      process.exit(1);
+    },
+  );
+  const events = makeEvents(metrics, log);
+  const snapshots = openSnapshots(snapshotsDir, threads.serve, events, now);
+  const keys = makeKeyStore(snapshotsDir, threads.setKeys, now, count);
+  const files = makeInstanceFiles(snapshotsDir);
+  const usage = makeKeyUsage(files, keyUsageFile(environment.PORT), keys, now, Date.now);
+  const maintenance = makeMaintenanceFile(snapshotsDir, maintenanceCell, (seconds) =>
     log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
   );
   const polling = makePolling({ snapshots, keys, usage, maintenance }, intervals, log);
-  const state = { isStopping: false };
+  let isStopping = false;
   const admin = makeProxyAdmin({
     snapshotsDir,
     snapshots,
     keys,
     metrics,
-    limitState,
-    maintenance: () => common.maintenance[0] ?? 0,
-    isStopping: () => state.isStopping,
+    limitCounts: isShared ? starts.map((each) => each.limitCounts) : undefined,
+    limitsFailure: environment.LIMITS_FAILURE,
+    maintenance: () => maintenanceCell[0] ?? 0,
+    isStopping: () => isStopping,
     faults: () => [...polling.faults(), ...accessLog.faults()],
   });
   return {
-    serving,
-    workers,
-    snapshots,
-    changes,
-    admin,
     accessLog,
-    polling,
-    state,
+    isStopping: () => isStopping,
+    refresh: polling.refresh,
+    async start() {
+      await polling.start();
+      return listen(environment, admin, threads.listen);
+    },
+    async stop(pause = () => sleep(NOTICE_MS)) {
+      isStopping = true;
+      await threads.announceEnd();
+      await pause();
+      polling.stop();
+      await threads.close();
+      changes.close();
+      snapshots.close();
+      await polling.finish();
+      await accessLog.close();
+      admin.close();
+      admin.closeAllConnections();
+    },
   };
 }
 
-/** For each serving thread, the memory for its counts, which the first thread reads. */
-function newCells(threads: number) {
-  return Array.from({ length: threads }, () => ({
-    counts: newRequestCounts(),
-    connections: newConnectionCells(Math.floor(mostConnections() / threads)),
-    limitCells: newLimitCells(),
-    droppedLines: newDropCount(),
-  }));
-}
-
-/** What all serving threads have in common. */
-function makeCommonParts(environment: ProxyEnvironment) {
-  return {
-    proxy: randomBytes(8).toString('hex'),
-    maintenance: newMaintenanceCell(),
-    visitors: makeVisitorLimits().memory,
-    sitePages: openSite({
-      publicUrl: environment.PUBLIC_URL,
-      defaultLimit: environment.DEFAULT_RATE_LIMIT,
-    }),
-  };
-}
-
-/** @param dropped from each serving thread, how many lines it has dropped */
-function openAccessLog(
-  { ACCESS_LOG: sample, ACCESS_LOG_FILE: file }: ProxyEnvironment,
-  dropped: readonly Float64Array[],
-  registry: Registry,
-  log: Logger,
-): LogFile {
-  const droppedByThreads = () => dropped.reduce((sum, [count]) => sum + count, 0);
-  // Without a log, nothing is written, and the file is left alone.
-  const accessLog = openLogFile(sample === 0 ? '' : file, droppedByThreads, log);
-  addAccessLogMetrics(registry, () => {
-    const { written, dropped } = accessLog.lines();
-    return { written, dropped: dropped + droppedByThreads() };
-  });
-  return accessLog;
+/** @throws ConfigurationError with a line for each server that cannot listen */
+async function listen(
+  environment: ProxyEnvironment,
+  admin: Server,
+  listenForApi: Awaited<ReturnType<typeof startServingThreads>>['listen'],
+) {
+  const adminPlace = {
+    host: environment.ADMIN_HOST,
+    port: environment.ADMIN_PORT,
+    variables: ['ADMIN_HOST', 'ADMIN_PORT'],
+  } as const;
+  const apiPlace = {
+    host: environment.HOST,
+    port: environment.PORT,
+    variables: ['HOST', 'PORT'],
+  } as const;
+  const isShared = environment.PROXY_THREADS > 1;
+  const [ofAdmin, api] = await Promise.all([
+    listenAll([{ server: admin, ...adminPlace }], [apiPlace]).catch((error: Error) => error),
+    listenForApi({ ...apiPlace, reusePort: isShared, others: [adminPlace] }).catch(
+      (error: Error) => error,
+    ),
+  ]);
+  const faults = [ofAdmin, api].flatMap((each) => (each instanceof Error ? [each.message] : []));
+  if (api instanceof Error || faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  return { api: `${api.address}:${api.port}`, admin: addressOf(admin) };
 }
 
 function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
   return {
-    swapped({ id, manifest }, milliseconds) {
+    swapped(manifest, milliseconds) {
+      const { id, counts } = manifest;
       metrics.countSwap(milliseconds);
-      log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
+      log.info({ snapshot: id, ...counts, milliseconds }, 'serving a generation');
       if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
         log.warn(
           { snapshot: id, node: process.version, unicode: process.versions.unicode },

@@ -9,12 +9,10 @@ import { readArguments } from '../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
-import { addressOf } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { reportReady, stopWith } from '../program/service.ts';
 import { checkLogFile } from './access-log/log-file.ts';
 import { assemble, VARIABLES } from './assemble.ts';
-import { listen, NOTICE_MS, stop } from './listen-and-stop.ts';
 
 const USAGE = `cover-catalogue proxy
 
@@ -50,25 +48,16 @@ async function main(): Promise<void> {
   const proxy = await assemble(environment, log);
   // By default, this signal would end the proxy.
   process.on('SIGHUP', proxy.accessLog.reopen);
-  await proxy.polling.start();
-  await proxy.serving.limits?.start();
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
-    await stop(proxy, NOTICE_MS);
+    await proxy.stop();
     log.info('stopped');
   });
-  await listen(proxy, environment);
-  if (proxy.state.isStopping) return;
+  const addresses = await proxy.start();
+  if (proxy.isStopping()) return;
   // Logged last: a supervisor that reads this line may send a signal at once.
-  log.info(
-    {
-      api: addressOf(proxy.serving.server),
-      admin: addressOf(proxy.admin),
-      threads: environment.PROXY_THREADS,
-    },
-    'listening',
-  );
+  log.info({ ...addresses, threads: environment.PROXY_THREADS }, 'listening');
   reportReady(log);
 }
 

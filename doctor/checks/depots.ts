@@ -8,7 +8,6 @@ import { readRelease } from '../../depot/release.ts';
 import { parseRelease } from '../../format/release.ts';
 import { currentId } from '../../generations/generations.ts';
 import { messageOf } from '../../program/failure.ts';
-import { loadStoreClient } from '../../proxy/limits/shared/open-shared-limits.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
 
 const CONNECT_MS = 2_000;
@@ -19,17 +18,19 @@ export const limits: Check = {
   name: 'shared limits',
   programs: ['proxy'],
   async run(scene, { ok, warn, error }) {
-    if ((scene.variables.LIMITS_URL?.trim() ?? '') === '') {
+    const isSet = (scene.variables.LIMITS_URL?.trim() ?? '') !== '';
+    const address = isSet ? requireValue(scene, 'LIMITS_URL') : undefined;
+    if (address === undefined) {
       ok('LIMITS_URL is not set: each proxy has limits of its own.');
       return;
     }
-    const connect = await loadStoreClient(requireValue(scene, 'LIMITS_URL'));
-    const connection = connect?.();
+    const { connectToRedis } = await import('../../proxy/limits/redis-connection.ts');
+    const connection = connectToRedis(address, CONNECT_MS);
     try {
       const end = performance.now() + CONNECT_MS;
-      while (connection?.server() === undefined && performance.now() < end) await sleep(PAUSE_MS);
-      const fault = connection?.fault();
-      if (connection?.server() === undefined) {
+      while (!connection.isReady() && performance.now() < end) await sleep(PAUSE_MS);
+      const fault = connection.fault();
+      if (!connection.isReady()) {
         error(
           `The server of LIMITS_URL cannot be used: ${fault}.`,
           'Start Redis or Valkey, or fix host, port and password in LIMITS_URL.',
@@ -41,7 +42,7 @@ export const limits: Check = {
         );
       } else ok('The server of LIMITS_URL answers.');
     } finally {
-      connection?.close();
+      connection.close();
     }
   },
 };

@@ -72,6 +72,26 @@ export function addCounter(
   });
 }
 
+/** As {@link addCounter}, with a value for each value of one label. */
+export function addCounters<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: Label,
+  read: () => Iterable<readonly [value: string, reading: number]>,
+): void {
+  new Counter<string>({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, reading] of read()) this.inc({ [label]: value }, reading);
+    },
+  });
+}
+
 /**
  * @param prefix how the names begin, such as "api"
  * @param threads the connection cells of every serving thread

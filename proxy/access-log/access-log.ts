@@ -1,29 +1,49 @@
 /**
  * The access log of one serving thread: chooses the requests that are logged, and makes a line of JSON of
- * each. Invariant: no line contains an API key.
+ * each. The lines are handed on in batches, so that a request only appends to a text. Invariant: no line
+ * contains an API key.
  */
 import type { BlockList } from 'node:net';
 import { fullClientAddress } from '../../program/client-address.ts';
-import type { LogAccess } from '../api/answers.ts';
+import type { LogAccess } from '../api/handler.ts';
 import { showTarget } from './shown-target.ts';
 
 const FIRST_ERROR = 400;
 
+/** A batch is handed on after this time, or as soon as it has so many characters. */
+const LONGEST_WAIT_MS = 200;
+const BATCH = 64 * 1024;
+
+export interface AccessLog {
+  readonly log: LogAccess;
+  /** Hands on the lines that wait. */
+  flush(): void;
+}
+
 /**
  * @param sample which requests are logged: all with an error, or this share of all
- * @param add takes a line, with its line feed
+ * @param handOn takes whole lines
  */
 export function makeAccessLog(
   sample: 'errors' | number,
   trustedProxies: BlockList,
-  add: (line: string) => void,
-): LogAccess {
+  handOn: (lines: string) => void,
+): AccessLog {
   const isWanted =
     sample === 'errors'
       ? (status: number) => status >= FIRST_ERROR
       : () => sample === 1 || Math.random() < sample;
+  let lines = '';
+  let timer: NodeJS.Timeout | undefined;
 
-  return (reply, route, status, milliseconds) => {
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (lines !== '') handOn(lines);
+    lines = '';
+  }
+
+  const log: LogAccess = (reply, route, status, milliseconds) => {
     if (!isWanted(status)) return;
     const { request, id, key, refusal, bytes, snapshot } = reply;
     const { socket, head, method } = request;
@@ -31,14 +51,16 @@ export function makeAccessLog(
     const { path, query } = showTarget(request.target);
     // By hand: `JSON.stringify` of an object takes three times as long. Only the texts that clients
     // choose freely can need escaping.
-    add(
+    lines +=
       `{"time":"${timeOf(Date.now())}","id":"${id}","address":${textOrNull(address)},` +
-        `"key":${key?.id ?? null},"method":${JSON.stringify(method)},"route":"${route}",` +
-        `"path":${JSON.stringify(path)},"query":${query === '' ? null : JSON.stringify(query)},` +
-        `"status":${status},"refusal":${textOrNull(refusal)},"bytes":${bytes},` +
-        `"duration_ms":${Math.round(milliseconds * 1000) / 1000},"snapshot":${textOrNull(snapshot)}}\n`,
-    );
+      `"key":${key?.id ?? null},"method":${JSON.stringify(method)},"route":"${route}",` +
+      `"path":${JSON.stringify(path)},"query":${query === '' ? null : JSON.stringify(query)},` +
+      `"status":${status},"refusal":${textOrNull(refusal)},"bytes":${bytes},` +
+      `"duration_ms":${Math.round(milliseconds * 1000) / 1000},"snapshot":${textOrNull(snapshot)}}\n`;
+    if (lines.length >= BATCH) flush();
+    else timer ??= setTimeout(flush, LONGEST_WAIT_MS);
   };
+  return { log, flush };
 }
 
 /** @param text without characters that need escaping */

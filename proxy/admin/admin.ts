@@ -3,8 +3,8 @@ import type { Server } from 'node:http';
 import { readReplicaState } from '../../depot/replica-files.ts';
 import { makeAdminServer } from '../../program/admin/admin-server.ts';
 import type { KeyStore } from '../keys/key-store.ts';
+import { type Failure, LIMIT_COUNTS } from '../limits/redis-limiter.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import type { LimitState } from './limit-state.ts';
 import type { Metrics, Readings } from './metrics.ts';
 import { healthOf, readDataTime, readHeld, secondsSince } from './publishing-state.ts';
 
@@ -13,8 +13,9 @@ export interface AdminParts {
   readonly snapshots: Snapshots;
   readonly keys: KeyStore;
   readonly metrics: Metrics;
-  /** The state of the shared limits; undefined if the limits are those of this process. */
-  readonly limitState: () => LimitState | undefined;
+  /** The counts of each thread of shared limits; undefined if the limits are those of this process. */
+  readonly limitCounts: readonly Float64Array[] | undefined;
+  readonly limitsFailure: Failure;
   /** The seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance: () => number;
   readonly isStopping: () => boolean;
@@ -36,8 +37,8 @@ export function makeProxyAdmin(parts: AdminParts): Server {
           ? undefined
           : {
               id: current.id,
-              games: current.manifest.counts.games,
-              covers: current.manifest.counts.covers,
+              games: current.counts.games,
+              covers: current.counts.covers,
             },
       isRefusing: snapshots.refusal() !== undefined,
       held: await readHeld(parts.snapshotsDir),
@@ -56,7 +57,7 @@ export function makeProxyAdmin(parts: AdminParts): Server {
   async function readiness() {
     const { snapshot, held, keys: known, dataAge, keysAge, replica } = await read();
     const refusal = snapshots.refusal();
-    const limits = parts.limitState();
+    const limits = parts.limitCounts && limitsOf(parts.limitCounts, parts.limitsFailure);
     const hasData = snapshot !== undefined && known !== undefined;
     const seconds = parts.maintenance();
     const isReady = hasData && limits?.mode !== 'refuse' && seconds === 0 && !parts.isStopping();
@@ -72,13 +73,17 @@ export function makeProxyAdmin(parts: AdminParts): Server {
       keys_error: keys.fault() ?? null,
       keys_age_seconds: keysAge ?? null,
       replica,
-      limits:
-        limits === undefined
-          ? null
-          : { mode: limits.mode, proxies: limits.proxies, error: limits.fault ?? null },
+      limits: limits ?? null,
       faults: parts.faults(),
     };
   }
 
   return makeAdminServer({ readiness, metrics: () => metrics.expose(read) });
+}
+
+/** How requests are decided now: by the limits store, or as LIMITS_FAILURE says. */
+function limitsOf(threads: readonly Float64Array[], failure: Failure) {
+  const isReady = threads.every((counts) => counts[LIMIT_COUNTS.isReady] === 1);
+  if (isReady) return { mode: 'shared', error: null };
+  return { mode: failure, error: 'the server of LIMITS_URL cannot be asked; the log says why' };
 }

@@ -1,15 +1,18 @@
 /**
  * Decides whether a request is admitted: it needs a valid key that is within its limit. Requests
  * without one are limited by client address.
+ *
+ * Invariant: a client that guesses keys learns nothing from guesses beyond the limit of its address. So a
+ * key that is not in use is admitted only if its address has anything left.
  */
 import type { BlockList } from 'node:net';
 import { clientAddress } from '../../program/client-address.ts';
 import type { ApiRequest } from '../http/message/responder.ts';
-import type { PreparedResponse } from '../http/message/response.ts';
 import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
+import type { Claim, Limiter, Taken } from '../limits/limiter.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import { ERRORS } from './send.ts';
+import { type Answer, ERRORS, RETRY_SOON_SECONDS } from './send.ts';
 
 /**
  * A key is in use if a request with it was admitted this recently. Such a key keeps working when
@@ -20,6 +23,7 @@ const IN_USE_MS = 10 * 60_000;
 export interface AdmissionParts {
   readonly keys: Keys;
   readonly addresses: AddressLimits;
+  readonly limiter: Limiter;
   readonly trustedProxies: BlockList;
 }
 
@@ -27,52 +31,73 @@ export interface Admission {
   readonly quota: Quota;
   /** The valid key whose limit the quota describes; undefined if it describes that of the address. */
   readonly key: KeyRecord | undefined;
-  /** The response that says why the request is not served; undefined for a valid key. */
-  readonly refusal: PreparedResponse | undefined;
+  /** The answer that says why the request is not served; undefined for a valid key. */
+  readonly refusal: Answer | undefined;
 }
 
 /** Each time is on the monotonic clock of the windows, in milliseconds. */
 export interface Admissions {
   /** Counts a request towards the limit of its key or, without a valid key, of its address. */
-  admit(request: ApiRequest, time: number): Admission;
-  /** Returns what the address of a request has left, without counting the request. */
-  peek(request: ApiRequest, time: number): Quota;
-}
-
-/** Whether a key keeps working when its address is over its limit. */
-export function isInUse(record: KeyRecord, time: number): boolean {
-  return isValid(record) && time - record.window.lastAdmitted() < IN_USE_MS;
+  admit(request: ApiRequest, time: number): Admission | Promise<Admission>;
+  /** Finds what the address of a request has left, without counting the request. */
+  peek(request: ApiRequest, time: number): Admission | Promise<Admission>;
 }
 
 export function makeAdmissions(parts: AdmissionParts): Admissions {
-  const { keys, addresses, trustedProxies } = parts;
-  const addressOf = ({ socket, head }: ApiRequest) =>
-    clientAddress(socket.remoteAddress, head.forwardedFor, trustedProxies);
+  const { keys, addresses, limiter, trustedProxies } = parts;
 
-  function refuse(request: ApiRequest, time: number, refusal: PreparedResponse): Admission {
-    return { quota: addresses.admit(addressOf(request), time), key: undefined, refusal };
+  function claimOfAddress({ socket, head }: ApiRequest, isCounted: boolean): Claim {
+    const address = clientAddress(socket.remoteAddress, head.forwardedFor, trustedProxies);
+    const window = addresses.windowOf(address);
+    return { name: `a${address}`, window, limit: addresses.limit, isCounted };
   }
 
-  function admitKey(request: ApiRequest, key: string, time: number): Admission {
-    const record = keys.recent(key) ?? keys.find(key);
-    if (record === undefined || !isInUse(record, time)) {
-      const quota = addresses.peek(addressOf(request), time);
-      if (!quota.admitted) return { quota, key: undefined, refusal: ERRORS.invalidKey };
+  /** Takes the claims of a request. @param key valid @param refusal of a request without one */
+  function take(
+    claims: readonly Claim[],
+    time: number,
+    key: KeyRecord | undefined,
+    refusal: Answer | undefined,
+  ): Admission | Promise<Admission> {
+    const last = claims[claims.length - 1];
+
+    function conclude(taken: Taken): Admission {
+      if (taken === undefined) {
+        // The request is not over its limit, but nobody knows how many requests count.
+        const { limit } = last;
+        const quota = { admitted: true, limit, remaining: 0, resetSeconds: RETRY_SOON_SECONDS };
+        return { quota, key, refusal: ERRORS.noLimits };
+      }
+      const { quota, claim } = taken;
+      return claim === last
+        ? { quota, key, refusal }
+        : { quota, key: undefined, refusal: ERRORS.invalidKey };
     }
-    if (record === undefined || !isValid(record)) {
-      return refuse(request, time, ERRORS.invalidKey);
-    }
-    return { quota: keys.admit(record, time), key: record, refusal: undefined };
+
+    const taken = limiter.take(claims, time);
+    return taken instanceof Promise ? taken.then(conclude) : conclude(taken);
+  }
+
+  function refuse(request: ApiRequest, time: number, refusal: Answer) {
+    return take([claimOfAddress(request, true)], time, undefined, refusal);
   }
 
   return {
     admit(request, time) {
-      const { head } = request;
-      if (head.hasSeveralKeys) return refuse(request, time, ERRORS.severalKeys);
-      if (head.hasMisplacedKey) return refuse(request, time, ERRORS.misplacedKey);
-      if (head.key === undefined) return refuse(request, time, ERRORS.missingKey);
-      return admitKey(request, head.key, time);
+      const { key, hasSeveralKeys, hasMisplacedKey } = request.head;
+      if (hasSeveralKeys) return refuse(request, time, ERRORS.severalKeys);
+      if (hasMisplacedKey) return refuse(request, time, ERRORS.misplacedKey);
+      if (key === undefined) return refuse(request, time, ERRORS.missingKey);
+      const record = keys.recent(key) ?? keys.find(key);
+      if (record === undefined || !isValid(record)) {
+        return refuse(request, time, ERRORS.invalidKey);
+      }
+      const { windowName: name, window, limit } = record;
+      const claim: Claim = { name, window, limit, isCounted: true };
+      const isInUse = time - window.lastAdmitted() < IN_USE_MS;
+      const claims = isInUse ? [claim] : [claimOfAddress(request, false), claim];
+      return take(claims, time, record, undefined);
     },
-    peek: (request, time) => addresses.peek(addressOf(request), time),
+    peek: (request, time) => take([claimOfAddress(request, false)], time, undefined, undefined),
   };
 }

@@ -1,141 +1,119 @@
 /**
- * Handles a request under the base with the checks of the contract, in its order: well-formed, method,
+ * Answers requests under the base, with the checks of the contract in its order: well-formed, method,
  * key, limit, route, parameters, snapshot, resource, condition. The first check that fails answers the
- * request.
+ * request. Each response is counted by its route and status.
+ *
+ * Invariant: an error after the response has begun closes the connection, so that a partial response never
+ * looks complete.
  */
+import type { Logger } from 'pino';
 import { isGenerationId } from '../../format/layout.ts';
 import type { ReadChanges } from '../changes/changes.ts';
 import { makeRequestId } from '../http/message/request-id.ts';
-import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
+import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
+import type { HeaderLines, PreparedResponse } from '../http/message/response.ts';
 import { splitTarget } from '../http/message/target.ts';
-import type { KeyRecord } from '../keys/key-table.ts';
+import { respond } from '../http/resource.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
-import type { Quota } from '../limits/rolling-window.ts';
-import type { Question } from '../limits/shared/waiting-rows.ts';
-import type { ThreadGeneration } from '../snapshot/thread-generation.ts';
+import type { CurrentGeneration } from '../snapshot/generation.ts';
+import { FileGoneError } from '../snapshot/stored-file.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
-import { type AnswerParts, makeAnswers } from './answers.ts';
-import { ParameterError } from './parameters/read-parameters.ts';
-import { makeResourceCache } from './resource-cache.ts';
+import { makeDownload, makeDownloadSlots, SLOTS } from './downloads.ts';
+import { ParameterError } from './parameters.ts';
+import type { RequestCounts, RouteLabel } from './request-counts.ts';
+import { type CachedResource, makeResourceCache } from './resource-cache.ts';
 import { makeMatchRoute } from './routes/match-route.ts';
-import type { Finder } from './routes/route.ts';
-import { type DownloadFinder, matchDownload } from './routes/snapshot.ts';
+import type { Finder, LaterResource } from './routes/route.ts';
+import { type Download, type DownloadFinder, matchDownload } from './routes/snapshot.ts';
 import {
+  type Answer,
+  badRequest,
   ERRORS,
+  maintenance,
+  overLimit,
+  ownHeaders,
+  PREFLIGHT,
   type Reply,
-  sendBadRequest,
-  sendError,
-  sendMaintenance,
-  sendOverLimit,
-  sendPreflight,
 } from './send.ts';
-import { makeSharedAdmissions } from './shared-admission.ts';
 
-export interface ApiParts extends AdmissionParts, AnswerParts {
+export interface ApiParts extends AdmissionParts {
   /** The address at which clients reach the proxy, for the Link header. */
   readonly publicUrl: string;
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
-  readonly snapshots: Pick<ThreadGeneration, 'current'>;
+  readonly snapshots: CurrentGeneration;
   readonly readChanges: ReadChanges;
-  /** Asks the limits store; undefined if the limits are those of this process. */
-  readonly askLimits?: ((question: Question) => void) | undefined;
   /** In its first cell, the seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance?: Int32Array | undefined;
+  readonly counts: RequestCounts;
+  /** A monotonic clock in milliseconds that all threads share. */
+  readonly now: () => number;
+  /** Writes the access log; undefined if there is none. */
+  readonly logAccess?: LogAccess | undefined;
+  readonly log: Logger;
 }
+
+/** Logs a request after it was answered. */
+export type LogAccess = (
+  reply: Reply,
+  route: RouteLabel,
+  status: number,
+  milliseconds: number,
+) => void;
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
-  const { snapshots, keys, counts, now } = parts;
-  const { record, sendFound, answerFrom, fail } = makeAnswers(parts);
+  const { snapshots, keys, counts, now, log } = parts;
+  const { admit, peek } = makeAdmissions(parts);
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
+  const slots = makeDownloadSlots(SLOTS);
 
-  return parts.askLimits === undefined ? handleAtOnce() : handleLater(parts.askLimits);
-
-  function handleAtOnce(): ApiHandler {
-    const { admit, peek } = makeAdmissions(parts);
-    return (request, response) => {
-      const startedAt = now();
-      const sendEarly = findEarlyAnswer(request);
-      if (sendEarly === undefined) {
-        answerAdmitted(request, response, startedAt, admit(request, startedAt));
-      } else {
-        const reply = newReply(request, response, startedAt, peek(request, startedAt));
-        record(reply, 'none', sendEarly(reply));
-      }
+  return (request, response) => {
+    const startedAt = now();
+    const early = findEarlyAnswer(request);
+    const admission = early === undefined ? admit(request, startedAt) : peek(request, startedAt);
+    const finishWith = (found: Admission) => {
+      const id = request.head.requestId ?? makeRequestId();
+      const { quota, key } = found;
+      const unsent = { refusal: undefined, bytes: 0, snapshot: undefined };
+      finish({ id, request, response, startedAt, quota, key, ...unsent }, found, early);
     };
-  }
+    if (admission instanceof Promise) void admission.then(finishWith);
+    else finishWith(admission);
+  };
 
-  function handleLater(askLimits: (question: Question) => void): ApiHandler {
-    const { admit, peek } = makeSharedAdmissions(parts, askLimits);
-    return (request, response) => {
-      const startedAt = now();
-      const sendEarly = findEarlyAnswer(request);
-      if (sendEarly === undefined) {
-        admit(request, startedAt, (admission) => {
-          try {
-            answerAdmitted(request, response, startedAt, admission);
-          } catch (error) {
-            fail(newReply(request, response, startedAt, admission.quota), 'none', error);
-          }
-        });
-      } else {
-        peek(request, (quota) => {
-          const reply = newReply(request, response, startedAt, quota);
-          try {
-            record(reply, 'none', sendEarly(reply));
-          } catch (error) {
-            fail(reply, 'none', error);
-          }
-        });
+  /** Answers a request whose limit is known. @param early from {@link findEarlyAnswer} */
+  function finish(reply: Reply, { quota, key, refusal }: Admission, early: Answer | undefined) {
+    try {
+      if (early !== undefined) return send(reply, 'none', early);
+      if (key !== undefined && refusal === undefined) {
+        countUse(key.uses, quota.admitted ? USE.requests : USE.refused, 1);
       }
-    };
-  }
-
-  function answerAdmitted(
-    request: ApiRequest,
-    response: Responder,
-    startedAt: number,
-    { quota, key, refusal }: Admission,
-  ): void {
-    const reply = newReply(request, response, startedAt, quota, key);
-    if (key !== undefined && refusal === undefined) {
-      countUse(key.uses, quota.admitted ? USE.requests : USE.refused, 1);
-    }
-    if (!quota.admitted) {
-      const limit = key === undefined ? 'address_limit' : 'key_limit';
-      record(reply, 'none', sendOverLimit(reply, limit));
-    } else if (refusal !== undefined) record(reply, 'none', sendError(reply, refusal));
-    else {
-      try {
-        answer(reply);
-      } catch (error) {
-        fail(reply, 'none', error);
-      }
+      if (!quota.admitted) {
+        send(reply, 'none', overLimit(quota, key === undefined ? 'address_limit' : 'key_limit'));
+      } else if (refusal !== undefined) send(reply, 'none', refusal);
+      else answer(reply);
+    } catch (error) {
+      fail(reply, 'none', error);
     }
   }
 
-  /**
-   * Some requests are answered without counting towards a limit.
-   * @returns the function that answers such a request; undefined for every other request
-   */
-  function findEarlyAnswer({ head, method }: ApiRequest): ((reply: Reply) => number) | undefined {
-    const { fault } = head;
-    if (fault !== undefined) return (reply) => sendBadRequest(reply, fault, true);
-    if (method === 'OPTIONS') return sendPreflight;
-    if (method !== 'GET' && method !== 'HEAD') return (reply) => sendError(reply, ERRORS.method);
+  /** @returns the answer to a request that does not count towards a limit; undefined for others */
+  function findEarlyAnswer({ head, method }: ApiRequest): Answer | undefined {
+    if (head.fault !== undefined) return badRequest(head.fault, true);
+    if (method === 'OPTIONS') return PREFLIGHT;
+    if (method !== 'GET' && method !== 'HEAD') return ERRORS.method;
     const seconds = parts.maintenance?.[0] ?? 0;
-    if (seconds > 0) return (reply) => sendMaintenance(reply, seconds);
+    if (seconds > 0) return maintenance(seconds);
     if (head.key !== undefined && !head.hasSeveralKeys && keys.size() === undefined) {
-      const error = snapshots.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
-      return (reply) => sendError(reply, error);
+      return snapshots.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
     }
     return undefined;
   }
 
   /** Answers an admitted request. */
-  function answer(reply: Reply): void {
+  function answer(reply: Reply) {
     const { head, target } = reply.request;
     const current = snapshots.current();
     const isCurrent = head.snapshot === undefined || head.snapshot === current?.id;
@@ -147,29 +125,115 @@ export function makeApi(parts: ApiParts): ApiHandler {
     }
     const [path, queryString] = splitTarget(target);
     const route = matchRoute(path) ?? (parts.hasDownloads ? matchDownload(path) : undefined);
-    if (route === undefined) {
-      record(reply, 'none', sendError(reply, ERRORS.notFound));
-      return;
-    }
+    if (route === undefined) return send(reply, 'none', ERRORS.notFound);
+    const { name } = route;
     let find: Finder | DownloadFinder;
     try {
       find = route.prepare(queryString);
       checkSnapshotId(head.snapshot);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      record(reply, route.name, sendBadRequest(reply, error.message));
-      return;
+      return send(reply, name, badRequest(error.message));
     }
-    if (current === undefined) {
-      record(reply, route.name, sendError(reply, ERRORS.noSnapshot));
-    } else if (!isCurrent) {
-      record(reply, route.name, sendError(reply, ERRORS.snapshotChanged));
-    } else {
-      const resource = answerFrom(current, reply, route.name, find);
-      if (resource !== undefined && cached === 'repeated') {
-        cache.add(current.id, target, { route: route.name, resource });
-      }
+    if (current === undefined) return send(reply, name, ERRORS.noSnapshot);
+    if (!isCurrent) return send(reply, name, ERRORS.snapshotChanged);
+    const found = find(current);
+    if (found === undefined) return send(reply, name, ERRORS.notFound);
+    if (found instanceof Promise) return void sendLater(reply, name, found);
+    if ('stored' in found) return void sendDownload(reply, name, found);
+    sendFound(reply, { route: name, resource: found });
+    if (cached === 'repeated') cache.add(current.id, target, { route: name, resource: found });
+  }
+
+  /** Sends a resource, or 304 if the client already has it. */
+  function sendFound(reply: Reply, { route, resource }: CachedResource) {
+    const response = respond(resource, reply.request.head);
+    reply.snapshot = resource.snapshot;
+    if (!(response instanceof Promise)) return sendPrepared(reply, route, response);
+    response
+      .then((prepared) => sendPrepared(reply, route, prepared))
+      .catch((error) => fail(reply, route, error));
+  }
+
+  async function sendLater(
+    reply: Reply,
+    route: RouteLabel & CachedResource['route'],
+    later: Promise<LaterResource>,
+  ): Promise<void> {
+    try {
+      const found = await later;
+      if (typeof found === 'string') send(reply, route, ERRORS[found]);
+      else sendFound(reply, { route, resource: found });
+    } catch (error) {
+      fail(reply, route, error);
     }
+  }
+
+  /** Sends a file, or 304 if the client already has it. */
+  async function sendDownload(reply: Reply, route: RouteLabel, download: Download) {
+    const { request, response } = reply;
+    const { key = '' } = request.head;
+    if (!slots.take(key)) return send(reply, route, ERRORS.manyDownloads);
+    try {
+      const made = makeDownload(download, request.head, response.isHead);
+      reply.snapshot = download.snapshot;
+      if ('body' in made) return sendPrepared(reply, route, made);
+      const pieces = countBytes(made.pieces, reply);
+      await response.sendPieces({ ...made, pieces }, ownHeaders(reply));
+      record(reply, route, made.head.status);
+    } catch (error) {
+      if (!(error instanceof FileGoneError)) fail(reply, route, error);
+      else if (response.isSent()) response.destroy();
+      // Pruned because its generation has been replaced, which this thread is about to learn.
+      else send(reply, route, ERRORS.busy);
+    } finally {
+      slots.free(key);
+    }
+  }
+
+  function send(reply: Reply, route: RouteLabel, answer: Answer): void {
+    reply.refusal = answer.refusal;
+    sendPrepared(reply, route, answer.prepared, answer.headers, answer.isLast);
+  }
+
+  /** Sends a response with the header fields that every response of the API has. */
+  function sendPrepared(
+    reply: Reply,
+    route: RouteLabel,
+    prepared: PreparedResponse,
+    headers: HeaderLines = '',
+    isLast = false,
+  ): void {
+    const { response } = reply;
+    reply.bytes = response.isHead ? 0 : prepared.body.length;
+    response.send(prepared, ownHeaders(reply) + headers, isLast);
+    record(reply, route, prepared.head.status);
+  }
+
+  /** Records that a request was answered. */
+  function record(reply: Reply, route: RouteLabel, status: number): void {
+    const milliseconds = now() - reply.startedAt;
+    counts.count(route, status, milliseconds, reply.refusal);
+    if (reply.key !== undefined) {
+      if (status === 304) countUse(reply.key.uses, USE.notModified, 1);
+      countUse(reply.key.uses, USE.bytes, reply.bytes);
+    }
+    parts.logAccess?.(reply, route, status, milliseconds);
+  }
+
+  /** Logs an error, and sends 500 if no response has begun. */
+  function fail(reply: Reply, route: RouteLabel, error: unknown): void {
+    log.error({ err: error, route, id: reply.id }, 'a request failed');
+    if (reply.response.isSent()) reply.response.destroy();
+    else send(reply, route, ERRORS.internal);
+  }
+}
+
+/** Passes the pieces of a body on, and adds their lengths to the bytes that were sent. */
+async function* countBytes(pieces: AsyncIterable<Buffer>, reply: Reply): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    reply.bytes += piece.length;
+    yield piece;
   }
 }
 
@@ -179,24 +243,4 @@ function checkSnapshotId(snapshot: string | undefined): void {
   throw new ParameterError(
     'X-Snapshot must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
   );
-}
-
-function newReply(
-  request: ApiRequest,
-  response: Responder,
-  startedAt: number,
-  quota: Quota,
-  key?: KeyRecord,
-): Reply {
-  return {
-    id: request.head.requestId ?? makeRequestId(),
-    request,
-    response,
-    startedAt,
-    quota,
-    key,
-    refusal: undefined,
-    bytes: 0,
-    snapshot: undefined,
-  };
 }

@@ -56,7 +56,7 @@ export interface RequestTotals {
   byRoute(): Iterable<{ route: RouteLabel; status: number; count: number }>;
   /** Each route with at least one response. */
   times(): Iterable<RouteTimes>;
-  refusals(): Iterable<{ reason: Refusal; count: number }>;
+  refusals(): Iterable<readonly [reason: Refusal, count: number]>;
   cached(): number;
 }
 
@@ -121,7 +121,7 @@ export function makeRequestTotals(threads: readonly Float64Array[]): RequestTota
     },
     *refusals() {
       for (const [number, reason] of REFUSALS.entries()) {
-        yield { reason, count: sumAt(FIRST_REFUSAL + number) };
+        yield [reason, sumAt(FIRST_REFUSAL + number)] as const;
       }
     },
     cached: () => sumAt(CACHED),

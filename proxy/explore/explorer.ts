@@ -17,8 +17,7 @@ import { BASE, splitTarget } from '../http/message/target.ts';
 import { toResponder } from '../http/node-response.ts';
 import { withoutSlash } from '../http/trailing-slash.ts';
 import { type AddressLimits, makeAddressLimits } from '../limits/address-limits.ts';
-import type { Generation } from '../snapshot/generation.ts';
-import type { ThreadGeneration } from '../snapshot/thread-generation.ts';
+import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
 import { callOf, EXPLORE, readView, type View } from './content/address.ts';
 import { type ApiReply, makeCallApi } from './content/call-api.ts';
 import { countFilters } from './content/filters.ts';
@@ -51,7 +50,7 @@ export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
 
 export interface ExplorerParts {
   readonly api: ApiHandler;
-  readonly snapshots: Pick<ThreadGeneration, 'current'>;
+  readonly snapshots: CurrentGeneration;
   /** The key for visitors without one; '' if they need their own. */
   readonly explorerKey: string;
   /** The limit of that key, in requests per minute; undefined if the key is not known. */

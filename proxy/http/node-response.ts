@@ -11,13 +11,15 @@ import {
   parseHeaders,
   type ResponseInPieces,
 } from './message/response.ts';
-import { writePieces } from './message/write-pieces.ts';
 
 /** If a client has not read its response after this time, its connection is closed. */
 export const LONGEST_DRAIN_MS = 30_000;
 
-/** Wraps a response of Node's HTTP server as a {@link Responder}. */
-export function toResponder(response: ServerResponse): Responder {
+/**
+ * Wraps a response of Node's HTTP server as a {@link Responder}.
+ * @param longestMs how long a client may take to read a piece
+ */
+export function toResponder(response: ServerResponse, longestMs = LONGEST_DRAIN_MS): Responder {
   return {
     isHead: response.req.method === 'HEAD',
     isSent: () => response.headersSent,
@@ -29,10 +31,18 @@ export function toResponder(response: ServerResponse): Responder {
       writeHead(response, prepared, headers, isLast);
       const socket = await socketOf(response);
       if (socket === undefined) return false;
-      const write = (piece: Buffer, onTaken: () => void) => response.write(piece, onTaken);
-      const isComplete = await writePieces(pieces, { socket, write, longestMs: LONGEST_DRAIN_MS });
-      if (isComplete) end(response, NO_BODY);
-      return isComplete;
+      try {
+        for await (const piece of pieces) {
+          if (!(await writePiece(response, socket, piece, longestMs))) return false;
+        }
+        if (socket.destroyed) return false;
+      } catch (error) {
+        // So that the body looks incomplete.
+        socket.destroy();
+        throw error;
+      }
+      end(response, NO_BODY);
+      return true;
     },
     destroy: () => response.destroy(),
   };
@@ -68,6 +78,31 @@ function socketOf(response: ServerResponse): Promise<Socket | undefined> {
       return resolve(response.socket ?? undefined);
     response.once('socket', resolve);
     response.once('close', () => resolve(undefined));
+  });
+}
+
+/**
+ * Writes a piece of a body. A client that does not take it in time loses its connection.
+ * @returns whether the kernel has taken it
+ */
+function writePiece(
+  response: ServerResponse,
+  socket: Socket,
+  piece: Buffer,
+  longestMs: number,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (isTaken: boolean) => {
+      clearTimeout(timer);
+      socket.off('close', onClose);
+      resolve(isTaken);
+    };
+    const onClose = () => end(false);
+    // "close" follows.
+    const timer = setTimeout(() => socket.destroy(), longestMs).unref();
+    if (socket.destroyed) return end(false);
+    socket.once('close', onClose);
+    response.write(piece, (error) => end(error === undefined || error === null));
   });
 }
 

@@ -2,15 +2,15 @@
  * The public HTTP server. The fast path reads each connection first. At the first unusual request it
  * hands the connection over to Node's HTTP server. Both send the same responses.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer as createNetServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { makeConnections, newConnectionCells } from '../../program/connections.ts';
 import { answerFailure, dispatch, type SiteHandler } from './dispatch.ts';
-import { makeFastPath } from './fast-path/fast-path.ts';
+import { makeFastPath } from './fast-path.ts';
 import type { ApiHandler } from './message/responder.ts';
+import { prepareError, serialiseHeaders } from './message/response.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
-import { answerClientError, endWithError } from './raw-error.ts';
 
 /** The most bytes that the request line and the header fields may have together. */
 const LARGEST_HEAD = 16 * 1024;
@@ -43,10 +43,12 @@ export interface ServerOptions {
 }
 
 export interface ApiServer {
-  /** Call its `listen` and `close`, but close its connections with the functions below. */
+  /** Call its `listen`, but close it with the functions below. */
   readonly server: Server;
   /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
+  /** Stops listening. @param onClosed called when all connections are closed */
+  close(onClosed: () => void): void;
   closeIdleConnections(): void;
   closeAllConnections(): void;
 }
@@ -57,29 +59,38 @@ export function makeServer(
   log: Logger,
   options: ServerOptions = {},
 ): ApiServer {
-  const { times = CLIENT_TIMES } = options;
+  const { times = CLIENT_TIMES, connections: cells = newConnectionCells() } = options;
   let isEnding = false;
-  const server = makeNodeServer(times, onRequest);
+  /** The last response on each connection of Node's server. */
+  const responses = new WeakMap<Socket, ServerResponse>();
+  const node = makeNodeServer(times, onRequest);
+  node.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const response = responses.get(socket);
+    const hasBegun = response?.headersSent === true && !response.writableFinished;
+    if (!socket.writable || hasBegun) socket.destroy();
+    else answerClientError(error, socket);
+  });
   const fastPath = makeFastPath({
     api,
-    handOver: takeConnectionListener(server),
+    // The documented way to inject a connection.
+    handOver: (socket) => node.emit('connection', socket),
     onError: (error, response) => answerFailure(error, response, log),
     onSilence: (socket) => endWithError(socket, 408, 'Request timeout'),
     firstByteMs: times.head,
     keepAliveMs: times.keepAlive,
     longestDrainMs: LONGEST_DRAIN_MS,
   });
-  const connections = makeConnections(
-    options.connections ?? newConnectionCells(),
-    log,
-    fastPath.isAnswering,
-  );
-  server.on('connection', (socket) => {
+  const connections = makeConnections(cells, log, fastPath.isAnswering);
+  // As Node's HTTP server opens its own connections.
+  const server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const noteUse = connections.take(socket);
     if (noteUse !== undefined) fastPath.take(socket, noteUse);
   });
+  // From then on, Node looks for requests that take too long.
+  server.on('listening', () => node.emit('listening'));
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
+    responses.set(request.socket, response);
     connections.noteUse(request.socket, response);
     // A connection that is kept alive would delay the stop. After an Upgrade request, whatever forwards
     // the connection may take the rest of it for another protocol, so it carries no further request.
@@ -97,12 +108,17 @@ export function makeServer(
       isEnding = true;
       fastPath.announceEnd();
     },
+    close(onClosed) {
+      server.close(onClosed);
+      // It never listened. This ends its timer.
+      node.close(() => {});
+    },
     closeIdleConnections() {
-      server.closeIdleConnections();
+      node.closeIdleConnections();
       fastPath.closeIdle();
     },
     closeAllConnections() {
-      server.closeAllConnections();
+      node.closeAllConnections();
       fastPath.closeAll();
     },
   };
@@ -111,8 +127,8 @@ export function makeServer(
 function makeNodeServer(
   times: ClientTimes,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
-): Server {
-  const server = createServer(
+) {
+  const node = createServer(
     {
       maxHeaderSize: LARGEST_HEAD,
       headersTimeout: times.head,
@@ -128,21 +144,29 @@ function makeNodeServer(
     onRequest,
   );
   // By default, Node would send "100 Continue", but the API refuses every request with a body.
-  server.on('checkContinue', onRequest);
-  server.on('checkExpectation', onRequest);
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+  node.on('checkContinue', onRequest);
+  node.on('checkExpectation', onRequest);
+  node.on('connect', (_request: IncomingMessage, socket: Socket) => {
     endWithError(socket, 405, 'Method not allowed');
   });
-  server.on('clientError', answerClientError);
-  return server;
+  return node;
 }
 
-/** Removes the listener of Node's HTTP server for new connections. @returns a function that calls it */
-function takeConnectionListener(server: Server): (socket: Socket) => void {
-  const [listener] = server.listeners('connection');
-  if (listener === undefined) {
-    throw new Error(`The HTTP server of Node ${process.version} has no listener for connections.`);
-  }
-  server.removeAllListeners('connection');
-  return (socket) => listener.call(server, socket);
+/** Answers a request that Node could not read. */
+function answerClientError({ code }: NodeJS.ErrnoException, socket: Socket): void {
+  if (code === 'HPE_HEADER_OVERFLOW') endWithError(socket, 431, 'Request header too large');
+  else if (code === 'ERR_HTTP_REQUEST_TIMEOUT') endWithError(socket, 408, 'Request timeout');
+  else if (code === 'HPE_INVALID_URL') {
+    endWithError(socket, 400, 'The request target must be percent-encoded UTF-8');
+  } else endWithError(socket, 400, 'Bad request');
+}
+
+/** Sends an error without a response of Node, and closes the connection. */
+function endWithError(socket: Socket, status: number, text: string): void {
+  const { head, body } = prepareError(status, text, ['Connection', 'close']);
+  const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serialiseHeaders(head.headers)}\r\n`;
+  socket.end(Buffer.concat([Buffer.from(lines), body]), () => socket.destroy());
+  // If the client does not read the responses before this one, this one can never be sent.
+  const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
 }

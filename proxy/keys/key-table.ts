@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import type { DecidedState, KeyEntry } from '../../format/keys-file.ts';
-import { openRollingWindow, type Quota, type RollingWindow } from '../limits/rolling-window.ts';
+import { openRollingWindow, type RollingWindow } from '../limits/rolling-window.ts';
 import { useCountsOf } from './use-counts.ts';
 
 const MOST_RAW_KEYS = 10_000;
@@ -22,7 +22,10 @@ export interface SharedKey extends KeyEntry {
  */
 export interface KeyRecord {
   readonly id: number;
+  /** The name of its window in Redis. */
+  readonly windowName: string;
   state: DecidedState;
+  /** At most the capacity of the window. */
   limit: number;
   window: RollingWindow;
   /** The cells of this thread, for `countUse`. */
@@ -35,10 +38,6 @@ export interface Keys {
   recent(rawKey: string): KeyRecord | undefined;
   /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
   find(rawKey: string): KeyRecord | undefined;
-  /** Counts a request with a key if the key's limit allows it. @param most a lower limit */
-  admit(record: KeyRecord, now: number, most?: number): Quota;
-  /** Counts a request with a key that was admitted elsewhere. */
-  record(record: KeyRecord, now: number): void;
   /** How many keys are known; undefined until {@link KeyTable.replace} is first called. */
   size(): number | undefined;
 }
@@ -69,6 +68,7 @@ export function makeKeyTable(thread = 0): KeyTable {
     if (known === undefined || known.id !== id) {
       return {
         id,
+        windowName: `k${id}`,
         state,
         limit,
         window: openRollingWindow(window),
@@ -89,10 +89,6 @@ export function makeKeyTable(thread = 0): KeyTable {
       if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
       return record;
     },
-    admit: (record, now, most = record.limit) =>
-      // Never more than the window can hold.
-      record.window.admit(Math.min(most, record.window.capacity), now),
-    record: (record, now) => record.window.record(now),
     size: () => records?.size,
     byHash,
     all: () => records?.values() ?? [],

@@ -6,16 +6,8 @@
  * window that has not been used for the longest time.
  */
 import { randomInt } from 'node:crypto';
-import {
-  admitIn,
-  peekIn,
-  type Quota,
-  RING_HEAD,
-  type Ring,
-  recordIn,
-  timesIn,
-  WINDOW_MS,
-} from './rolling-window.ts';
+import type { LimitWindow } from './limiter.ts';
+import { admitIn, peekIn, type Quota, RING_HEAD, type Ring, recordIn } from './rolling-window.ts';
 import { lock, unlock } from './shared-lock.ts';
 
 export interface AddressLimits {
@@ -23,27 +15,10 @@ export interface AddressLimits {
   readonly memory: SharedArrayBuffer;
   /** How many requests one address may make in any 60 seconds. */
   readonly limit: number;
-  /** Counts a request without a valid key. @param most a lower limit */
+  /** Counts a request of an address. @param most a lower limit */
   admit(address: string, now: number, most?: number): Quota;
-  /** Returns what an address has left, without counting anything. @param most a lower limit */
-  peek(address: string, now: number, most?: number): Quota;
-  /** Counts a request that was admitted elsewhere. */
-  record(address: string, now: number): void;
-  /** The windows with requests that still count. */
-  windows(now: number): AddressWindow[];
-  /** The hash of an address. It is the same for everybody who has the same seed. */
-  tagOf(address: string): number;
-  /** Replaces the seed of the hashes. All windows start from zero, unless the seed is the same. */
-  useSeed(seed: readonly [number, number]): void;
-}
-
-export interface AddressWindow {
-  /** The number of its set in the table. */
-  readonly set: number;
-  /** The hash of its address, as {@link AddressLimits.tagOf} returns it. */
-  readonly tag: number;
-  /** The times at which the requests that still count were admitted, the oldest first. */
-  readonly times: readonly number[];
+  /** The window of an address. */
+  windowOf(address: string): LimitWindow;
 }
 
 const WINDOWS_PER_SET = 8;
@@ -75,60 +50,35 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     return ringOf(at);
   }
 
+  function windowOf(address: string): LimitWindow {
+    const { set, tag } = hashOf(address, seed, sets);
+
+    function withLock<T>(work: () => T): T {
+      lock(locks, set);
+      try {
+        return work();
+      } finally {
+        unlock(locks, set);
+      }
+    }
+
+    return {
+      admit: (most, now) => withLock(() => admitIn(ringFor(set, tag, now), most, now)),
+      record: (now) => withLock(() => recordIn(ringFor(set, tag, now), now)),
+      peek: (most, now) =>
+        withLock(() => {
+          const at = find(set, tag);
+          if (at < 0) return { admitted: true, limit: most, remaining: most, resetSeconds: 0 };
+          return peekIn(ringOf(at), most, now);
+        }),
+    };
+  }
+
   return {
     memory,
     limit,
-    windows(now) {
-      const windows: AddressWindow[] = [];
-      for (let at = 0; at < sets * WINDOWS_PER_SET * cellsPerWindow; at += cellsPerWindow) {
-        const tag = cells[at + TAG];
-        if (tag === 0 || now - cells[at + LAST_USED] >= WINDOW_MS) continue;
-        const times = timesIn(ringOf(at), now);
-        const set = Math.floor(at / (WINDOWS_PER_SET * cellsPerWindow));
-        if (times.length > 0) windows.push({ set, tag, times });
-      }
-      return windows;
-    },
-    tagOf: (address) => hashOf(address, seed, sets).tag,
-    useSeed([first, second]) {
-      if (seed[0] === first && seed[1] === second) return;
-      seed.set([first, second]);
-      for (let at = 0; at < sets * WINDOWS_PER_SET * cellsPerWindow; at += cellsPerWindow) {
-        // Writing to the others would take physical memory for them.
-        if (cells[at + TAG] !== 0) cells.fill(0, at, at + WINDOW_HEAD + RING_HEAD);
-      }
-    },
-    admit(address, now, most = limit) {
-      const { set, tag } = hashOf(address, seed, sets);
-      lock(locks, set);
-      try {
-        return admitIn(ringFor(set, tag, now), most, now);
-      } finally {
-        unlock(locks, set);
-      }
-    },
-    record(address, now) {
-      const { set, tag } = hashOf(address, seed, sets);
-      lock(locks, set);
-      try {
-        recordIn(ringFor(set, tag, now), now);
-      } finally {
-        unlock(locks, set);
-      }
-    },
-    peek(address, now, most = limit) {
-      const { set, tag } = hashOf(address, seed, sets);
-      lock(locks, set);
-      try {
-        const at = find(set, tag);
-        if (at < 0) {
-          return { admitted: true, limit: most, remaining: most, resetSeconds: 0 };
-        }
-        return peekIn(ringOf(at), most, now);
-      } finally {
-        unlock(locks, set);
-      }
-    },
+    admit: (address, now, most = limit) => windowOf(address).admit(most, now),
+    windowOf,
   };
 }
 

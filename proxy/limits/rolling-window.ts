@@ -85,44 +85,26 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
   const cells = new Float64Array(memory, LOCK_BYTES);
   const capacity = cells.length - RING_HEAD;
   const ring: Ring = { cells, base: 0, capacity };
+
+  function withLock<T>(work: () => T): T {
+    lock(state, LOCK);
+    try {
+      return work();
+    } finally {
+      unlock(state, LOCK);
+    }
+  }
+
   return {
     memory,
     capacity,
-    admit(limit, now) {
-      lock(state, LOCK);
-      try {
-        return admitIn(ring, limit, now);
-      } finally {
-        unlock(state, LOCK);
-      }
-    },
-    record(now) {
-      lock(state, LOCK);
-      try {
-        recordIn(ring, now);
-      } finally {
-        unlock(state, LOCK);
-      }
-    },
-    peek(limit, now) {
-      lock(state, LOCK);
-      try {
-        return peekIn(ring, limit, now);
-      } finally {
-        unlock(state, LOCK);
-      }
-    },
+    admit: (limit, now) => withLock(() => admitIn(ring, limit, now)),
+    record: (now) => withLock(() => recordIn(ring, now)),
+    peek: (limit, now) => withLock(() => peekIn(ring, limit, now)),
+    times: (now) => withLock(() => timesIn(ring, now)),
     lastAdmitted() {
       const isUsed = cells[COUNT] !== 0 || cells[NEWEST] !== 0;
       return isUsed ? cells[NEWEST] : Number.NEGATIVE_INFINITY;
-    },
-    times(now) {
-      lock(state, LOCK);
-      try {
-        return timesIn(ring, now);
-      } finally {
-        unlock(state, LOCK);
-      }
     },
   };
 }
@@ -160,13 +142,13 @@ export function peekIn(ring: Ring, limit: number, now: number): Quota {
 }
 
 /** The times at which the requests of a ring that still count were admitted, the oldest first. */
-export function timesIn(ring: Ring, now: number): number[] {
+function timesIn(ring: Ring, now: number): number[] {
   const times = Array.from({ length: countIn(ring) }, (_, position) => timeAt(ring, position));
   return times.filter((time) => now - time < WINDOW_MS);
 }
 
 /** Puts times, the oldest first, into an empty ring that has room for them. */
-export function fillIn({ cells, base }: Ring, times: readonly number[]): void {
+function fillIn({ cells, base }: Ring, times: readonly number[]): void {
   cells.set(times, base + RING_HEAD);
   cells[base + COUNT] = times.length;
   cells[base + NEWEST] = times.at(-1) ?? 0;

@@ -37,6 +37,15 @@ export interface Generation {
   file(path: string): StoredFile | undefined;
 }
 
+/**
+ * The generation that one thread answers from. A request uses it within one call: once the thread has the
+ * next one, nothing reads from the one before, and its packs can be closed.
+ */
+export interface CurrentGeneration {
+  /** Undefined before there is a first one. */
+  current(): Generation | undefined;
+}
+
 /** The indexes of a generation. */
 export interface GenerationIndex {
   readonly records: RecordIndex;

@@ -1,5 +1,5 @@
 /**
- * Reads the snapshots folder in the main thread of a proxy. When the generator publishes, it points
+ * Reads the snapshots folder in the first thread of a proxy. When the generator publishes, it points
  * `current` to the new generation. Each refresh reads `current` and puts that generation into service,
  * in every serving thread. The generation that it replaces is closed; no request can read from it again.
  *
@@ -7,25 +7,22 @@
  * generation fails, the old one stays in service.
  */
 import { closeSync } from 'node:fs';
+import type { Manifest } from '../../format/manifest.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
-import type { Generation } from './generation.ts';
-import type { OpenedFiles, Replaced } from './open-files.ts';
+import { type OpenedFiles, type Replaced, reportMemory } from './open-files.ts';
 import { makeOpeningThread } from './opening-thread.ts';
-import { makeThreadGeneration, type ServingThread } from './thread-generation.ts';
 
 /** A refused generation is checked again after this time, since the disk may have had a brief fault. */
 const RETRY_MS = 30_000;
 
 export interface SnapshotEvents {
-  swapped(generation: Generation, milliseconds: number): void;
+  swapped(manifest: Manifest, milliseconds: number): void;
   refused(id: string, error: Error): void;
 }
 
 export interface Snapshots {
-  /** The generation that answers requests now; undefined before there is a first one. */
-  current(): Generation | undefined;
-  /** Adds another serving thread. Call it before the first refresh. */
-  join(thread: ServingThread): void;
+  /** The manifest of the generation that answers requests now; undefined before there is a first one. */
+  current(): Manifest | undefined;
   /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
   refresh(): Promise<void>;
   /** The published generation and the error, if it was refused; otherwise undefined. */
@@ -33,14 +30,17 @@ export interface Snapshots {
   close(): void;
 }
 
-/** @param now a monotonic clock in milliseconds */
+/**
+ * @param serveFiles makes every serving thread answer from a generation. When it resolves, none uses the
+ * one before
+ * @param now a monotonic clock in milliseconds
+ */
 export function openSnapshots(
   snapshotsDir: string,
+  serveFiles: (files: OpenedFiles) => Promise<void>,
   events: SnapshotEvents,
   now: () => number,
 ): Snapshots {
-  const thread = makeThreadGeneration();
-  const threads: ServingThread[] = [thread];
   const opening = makeOpeningThread();
   let opened: OpenedFiles | undefined;
   let refused: { id: string; error: Error; at: number } | undefined;
@@ -48,7 +48,7 @@ export function openSnapshots(
 
   async function serveCurrent(): Promise<void> {
     const id = currentId(snapshotsDir);
-    if (id === undefined || id === thread.current()?.id) {
+    if (id === undefined || id === opened?.manifest.id) {
       refused = undefined;
       return;
     }
@@ -66,15 +66,15 @@ export function openSnapshots(
       return;
     }
     refused = undefined;
-    const generation = thread.current();
-    if (generation !== undefined) events.swapped(generation, now() - started);
+    if (opened !== undefined) events.swapped(opened.manifest, now() - started);
   }
 
   async function serve(id: string): Promise<void> {
     const descriptors = [...(opened?.descriptors.values() ?? [])];
     const files = await open(id);
+    await serveFiles(files);
     opened = files;
-    await Promise.all(threads.map((each) => each.serve(files)));
+    reportMemory(files);
     descriptors.forEach(closeSync);
   }
 
@@ -89,8 +89,7 @@ export function openSnapshots(
   }
 
   return {
-    current: thread.current,
-    join: (other) => threads.push(other),
+    current: () => opened?.manifest,
     refresh() {
       refreshing ??= serveCurrent().finally(() => {
         refreshing = undefined;

@@ -53,12 +53,6 @@ export function changeTimers(lengths: Readonly<Record<number, number>>): {
 /** For a proxy, which looks every second at the files of keys and maintenance. */
 export const QUICK_POLLS = changeTimers({ 1000: 50 });
 
-/**
- * For proxies that share limits. They wait longer for the store, so that on a busy machine none decides
- * alone although the store answers.
- */
-export const PATIENT_LIMITS = changeTimers({ 200: 900 });
-
 /** For a transfer that fails, whose pauses double from try to try. One of 1 s remains. */
 export const QUICK_RETRIES = changeTimers({ 500: 50, 2000: 200, 4000: 400 });
 

@@ -17,9 +17,7 @@ import { runGenerator } from '../../generator/cli/run-generator.ts';
 import { runKeys as runKeysCommand } from '../../keys/cli/run-keys.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import type { Invocation } from '../../program/invocation.ts';
-import { addressOf } from '../../program/listen.ts';
 import { assemble, type Surroundings, VARIABLES } from '../../proxy/assemble.ts';
-import { listen, stop } from '../../proxy/listen-and-stop.ts';
 import type { Intervals } from '../../proxy/polling.ts';
 import { SITE } from '../catalogue/make-sample.ts';
 import { atEndOfFile } from './end-of-file.ts';
@@ -264,19 +262,16 @@ export async function startProxy(
   const proxy = await assemble(settings, logger, { intervals, variables, ...surroundings });
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {
-    stopping ??= stop(proxy, 0);
+    stopping ??= proxy.stop(async () => {});
     return stopping;
   };
   atEndOfFile(stopOnce);
-  await proxy.polling.start();
-  await proxy.serving.limits?.start();
-  await listen(proxy, settings);
-  const addresses = { api: addressOf(proxy.serving.server), admin: addressOf(proxy.admin) };
+  const addresses = await proxy.start();
   return {
     ...clientOf(addresses),
     log: log.text,
     logged: log.logged,
-    refresh: proxy.polling.refresh,
+    refresh: proxy.refresh,
     stop: stopOnce,
   };
 }

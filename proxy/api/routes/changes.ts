@@ -7,10 +7,15 @@ import { isGenerationId } from '../../../format/layout.ts';
 import { listHead, pageTail } from '../../../format/pack.ts';
 import type { ChangePage, PageOrder, PageReply, ReadChanges } from '../../changes/changes.ts';
 import type { Body } from '../../snapshot/generation.ts';
-import { PAGING_NAMES, pagingOf } from '../parameters/paging.ts';
-import { ParameterError, type Parameters, readParameters } from '../parameters/read-parameters.ts';
-import type { Page } from '../resources/lists.ts';
-import { makeResource } from '../resources/resource.ts';
+import type { Page } from '../bodies.ts';
+import {
+  PAGING_NAMES,
+  ParameterError,
+  type Parameters,
+  pagingOf,
+  readParameters,
+} from '../parameters.ts';
+import { makeResource } from '../resource.ts';
 import type { PageLinks } from './page-links.ts';
 import type { Route } from './route.ts';
 

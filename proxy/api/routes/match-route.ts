@@ -5,9 +5,16 @@
 import type { ReadChanges } from '../../changes/changes.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { changesRoute } from './changes.ts';
-import { coverBatchRoute, coverRoute, platformCoversRoute } from './covers.ts';
-import { gameBatchRoute, gameCoversRoute, gameRoute, platformGamesRoute } from './games.ts';
 import { makePageLinks } from './page-links.ts';
+import {
+  coverBatchRoute,
+  coverRoute,
+  gameBatchRoute,
+  gameCoversRoute,
+  gameRoute,
+  platformCoversRoute,
+  platformGamesRoute,
+} from './records.ts';
 import { plainRoute, type Route } from './route.ts';
 import { searchRoute } from './search.ts';
 

@@ -1,9 +1,9 @@
 /** The Link header of a page (RFC 8288). */
 import { totalPages } from '../../../format/pack.ts';
 import { BASE } from '../../http/message/target.ts';
-import { PAGING_NAMES } from '../parameters/paging.ts';
-import type { Parameters } from '../parameters/read-parameters.ts';
-import type { Page } from '../resources/lists.ts';
+import type { Page } from '../bodies.ts';
+import type { Parameters } from '../parameters.ts';
+import { PAGING_NAMES } from '../parameters.ts';
 
 /**
  * Every page that it links exists, even if the page that was requested is past the end.

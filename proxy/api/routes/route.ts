@@ -1,7 +1,7 @@
 /** What a route is: how it reads its parameters, and how it finds its resource in a generation. */
 import type { Body, Generation } from '../../snapshot/generation.ts';
-import { readParameters } from '../parameters/read-parameters.ts';
-import { makeResource, type Resource } from '../resources/resource.ts';
+import { readParameters } from '../parameters.ts';
+import { makeResource, type Resource } from '../resource.ts';
 
 export const ROUTES = [
   'platforms',

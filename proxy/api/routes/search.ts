@@ -1,12 +1,16 @@
 /** The route of searches. */
 
-import { INCLUDE_NAMES, includeOf } from '../parameters/include.ts';
-import { PAGING_NAMES, pagingOf } from '../parameters/paging.ts';
-import { readParameters } from '../parameters/read-parameters.ts';
-import { SEARCH_NAMES, searchOf } from '../parameters/search.ts';
-import { gatherGames } from '../resources/games.ts';
-import { pageBody } from '../resources/lists.ts';
-import { makeResource } from '../resources/resource.ts';
+import { gatherGames, pageBody } from '../bodies.ts';
+import {
+  INCLUDE_NAMES,
+  includeOf,
+  PAGING_NAMES,
+  pagingOf,
+  readParameters,
+  SEARCH_NAMES,
+  searchOf,
+} from '../parameters.ts';
+import { makeResource } from '../resource.ts';
 import type { PageLinks } from './page-links.ts';
 import type { Route } from './route.ts';
 

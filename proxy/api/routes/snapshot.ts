@@ -3,9 +3,10 @@
  * manifest; no part of it is ever used as a file name.
  */
 import { MANIFEST } from '../../../format/layout.ts';
+import { DOWNLOADS } from '../../http/message/target.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import type { StoredFile } from '../../snapshot/stored-file.ts';
-import { readParameters } from '../parameters/read-parameters.ts';
+import { readParameters } from '../parameters.ts';
 import { decodePart } from './match-route.ts';
 import type { RouteName } from './route.ts';
 
@@ -27,15 +28,14 @@ export interface DownloadRoute {
   readonly prepare: (queryString: string) => DownloadFinder;
 }
 
-const ROOT = '/snapshot';
-const FILES = `${ROOT}/files/`;
+const FILES = `${DOWNLOADS}/files/`;
 
 /**
  * The download that a path names; undefined if there is none.
  * @param path the raw path after the base, without the query; begins with "/"
  */
 export function matchDownload(path: string): DownloadRoute | undefined {
-  if (path === ROOT) return downloadRoute('snapshot', MANIFEST);
+  if (path === DOWNLOADS) return downloadRoute('snapshot', MANIFEST);
   if (!path.startsWith(FILES)) return undefined;
   // Generated clients write the slash in "games/snes.json" as %2F.
   const name = decodePart(path.slice(FILES.length));

@@ -2,7 +2,7 @@
  * The filters of a search page: the values that each filter can have, and how many games the search
  * would find with them. Counting needs no call of the API, and takes less time than the search.
  */
-import { searchOf } from '../../api/parameters/search.ts';
+import { searchOf } from '../../api/parameters.ts';
 import { FILTERS, type FilterName } from '../../search/query.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import type { SearchView } from './address.ts';

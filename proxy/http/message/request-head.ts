@@ -54,59 +54,51 @@ export function readHead({
   let requestIds = 0;
   let requestId: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i];
     const value = rawHeaders[i + 1];
-    // Comparing lengths first avoids lower-casing the names of nearly all other fields.
-    switch (name.length) {
-      case 4:
-        if (name.toLowerCase() === 'host') hosts++;
+    switch (rawHeaders[i].toLowerCase()) {
+      case 'host':
+        hosts++;
         break;
-      case 5:
-        if (name.toLowerCase() === 'range') range = join(range, value);
-        break;
-      case 8:
-        if (name.toLowerCase() === 'if-range') ifRange = join(ifRange, value);
-        break;
-      case 9:
-        if (name.toLowerCase() === 'x-api-key') {
-          apiKeys++;
-          apiKey = value;
-          hasMisplacedKey ||= MISPLACED_KEY.test(value);
-        }
-        break;
-      case 10:
-        if (name.toLowerCase() === 'x-snapshot') {
-          snapshots++;
-          snapshot = value;
-        }
-        break;
-      case 12:
-        if (name.toLowerCase() === 'x-request-id') {
-          requestIds++;
-          requestId = value;
-        }
-        break;
-      case 13: {
-        const folded = name.toLowerCase();
-        if (folded === 'authorization') {
-          authorizations++;
-          const token = tokenOf(value);
-          bearer = token ?? bearer;
-          hasMisplacedKey ||= token === undefined && MISPLACED_KEY.test(value);
-        } else if (folded === 'if-none-match') ifNoneMatch = join(ifNoneMatch, value);
+      case 'authorization': {
+        authorizations++;
+        const token = tokenOf(value);
+        bearer = token ?? bearer;
+        hasMisplacedKey ||= token === undefined && MISPLACED_KEY.test(value);
         break;
       }
-      case 14:
-        if (name.toLowerCase() === 'content-length') hasBody ||= value !== '0';
+      case 'x-api-key':
+        apiKeys++;
+        apiKey = value;
+        hasMisplacedKey ||= MISPLACED_KEY.test(value);
         break;
-      case 15: {
-        const folded = name.toLowerCase();
-        if (folded === 'accept-encoding') acceptEncoding = join(acceptEncoding, value);
-        else if (folded === 'x-forwarded-for') forwardedFor = join(forwardedFor, value);
+      case 'x-snapshot':
+        snapshots++;
+        snapshot = value;
         break;
-      }
-      case 17:
-        if (name.toLowerCase() === 'transfer-encoding') hasBody = true;
+      case 'x-request-id':
+        requestIds++;
+        requestId = value;
+        break;
+      case 'if-none-match':
+        ifNoneMatch = join(ifNoneMatch, value);
+        break;
+      case 'accept-encoding':
+        acceptEncoding = join(acceptEncoding, value);
+        break;
+      case 'x-forwarded-for':
+        forwardedFor = join(forwardedFor, value);
+        break;
+      case 'range':
+        range = join(range, value);
+        break;
+      case 'if-range':
+        ifRange = join(ifRange, value);
+        break;
+      case 'content-length':
+        hasBody ||= value !== '0';
+        break;
+      case 'transfer-encoding':
+        hasBody = true;
         break;
     }
   }

@@ -7,3 +7,6 @@ export function splitTarget(target: string): readonly [path: string, queryString
   const question = target.indexOf('?');
   return question < 0 ? [target, ''] : [target.slice(0, question), target.slice(question + 1)];
 }
+
+/** How every path of a download begins, after the base. */
+export const DOWNLOADS = '/snapshot';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { KEYS_FILE } from '../../../format/layout.ts';
-import { requestTimesText } from '../../../proxy/admin/request-metrics.ts';
+import { requestTimesText } from '../../../proxy/admin/metrics.ts';
 import {
   BUCKETS,
   makeRequestCounts,

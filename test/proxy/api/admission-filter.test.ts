@@ -1,23 +1,23 @@
 /** The admission filter: which targets are worth caching. */
 import { expect, test } from 'vitest';
-import { makeAdmissionFilter } from '../../../proxy/api/admission-filter.ts';
+import { makeFilter } from '../../../proxy/api/resource-cache.ts';
 
 test('a target is known from its second request on', () => {
-  const { isKnown } = makeAdmissionFilter();
+  const isKnown = makeFilter();
   expect(isKnown('/games/snes/chrono-trigger')).toBe(false);
   expect(isKnown('/games/snes/chrono-trigger')).toBe(true);
   expect(isKnown('/games/snes/chrono-trigger')).toBe(true);
 });
 
 test('hardly any of many different targets is mistaken for an earlier one', () => {
-  const { isKnown } = makeAdmissionFilter();
+  const isKnown = makeFilter();
   let known = 0;
   for (let i = 0; i < 200_000; i++) if (isKnown(`/games/snes/game-${i}`)) known++;
   expect(known).toBeLessThan(20);
 });
 
 test('a target that is requested regularly is remembered among many others', () => {
-  const { isKnown } = makeAdmissionFilter();
+  const isKnown = makeFilter();
   isKnown('/stats');
   let forgotten = 0;
   for (let i = 0; i < 50_000; i++) {

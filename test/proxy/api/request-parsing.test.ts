@@ -1,8 +1,11 @@
 /** How the proxy parses queries, Accept-Encoding and If-None-Match. */
 import { describe, expect, test } from 'vitest';
-import { pagingOf } from '../../../proxy/api/parameters/paging.ts';
-import { ParameterError, readParameters } from '../../../proxy/api/parameters/read-parameters.ts';
-import { searchOf } from '../../../proxy/api/parameters/search.ts';
+import {
+  ParameterError,
+  pagingOf,
+  readParameters,
+  searchOf,
+} from '../../../proxy/api/parameters.ts';
 import { SEARCH_PARAMETERS } from '../../../proxy/api/routes/search.ts';
 import { chooseCoding, matchesEtag } from '../../../proxy/http/message/negotiation.ts';
 

@@ -2,8 +2,9 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { hashBytes, hexOf } from '../../../format/content-hash.ts';
-import { makeResource, notModified, responseOf } from '../../../proxy/api/resources/resource.ts';
+import { makeResource } from '../../../proxy/api/resource.ts';
 import type { HeaderList } from '../../../proxy/http/message/response.ts';
+import { type Resource, respond } from '../../../proxy/http/resource.ts';
 
 const SNAPSHOT = '000001-0123456789ab';
 const make = (length: number, link?: string) => {
@@ -13,12 +14,20 @@ const make = (length: number, link?: string) => {
 const fieldsOf = (headers: HeaderList) =>
   Object.fromEntries(headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1]]] : [])));
 
-test('a resource is compressed if it has at least 1 KiB', () => {
-  expect(make(1023).resource.isCompressible).toBe(false);
-  expect(make(1024).resource.isCompressible).toBe(true);
+const request = (resource: Resource, acceptEncoding: string, ifNoneMatch?: string) =>
+  respond(resource, { acceptEncoding, ifNoneMatch });
+
+test('a resource is compressed if it has at least 1 KiB', async () => {
+  for (const [length, coding] of [
+    [1023, undefined],
+    [1024, 'br'],
+  ] as const) {
+    const { headers } = await request(make(length).resource, 'br');
+    expect(fieldsOf(headers)['Content-Encoding']).toBe(coding);
+  }
 });
 
-test.each([0, 1, 1024, 100_000])(
+test.each([1024, 100_000])(
   'a resource of %i bytes has the same content in every coding',
   async (length) => {
     const { bytes, resource } = make(length);
@@ -29,7 +38,7 @@ test.each([0, 1, 1024, 100_000])(
       ['gzip', gunzipSync, `"${hex}-gzip"`],
       ['br', brotliDecompressSync, `"${hex}-br"`],
     ] as const) {
-      const { head, headers, body } = await responseOf(resource, coding);
+      const { head, headers, body } = await request(resource, coding);
       expect(head.status).toBe(200);
       expect(decode(body).equals(bytes), coding).toBe(true);
       const fields = fieldsOf(headers);
@@ -39,7 +48,8 @@ test.each([0, 1, 1024, 100_000])(
         'X-Snapshot': SNAPSHOT,
       });
       expect(fields['Content-Encoding']).toBe(coding === 'identity' ? undefined : coding);
-      expect(fieldsOf(notModified(resource, coding).headers).ETag).toBe(etag);
+      const known = await request(resource, coding, etag);
+      expect([known.head.status, fieldsOf(known.headers).ETag]).toEqual([304, etag]);
     }
   },
 );
@@ -47,7 +57,8 @@ test.each([0, 1, 1024, 100_000])(
 test('the Link of a resource is in the responses of every coding, and in a 304', async () => {
   const { resource } = make(5_000, '</x>; rel="first"');
   for (const coding of ['identity', 'gzip', 'br'] as const) {
-    for (const { headers } of [await responseOf(resource, coding), notModified(resource, coding)]) {
+    for (const etag of [undefined, '*']) {
+      const { headers } = await request(resource, coding, etag);
       expect(fieldsOf(headers).Link).toBe('</x>; rel="first"');
     }
   }
@@ -55,8 +66,8 @@ test('the Link of a resource is in the responses of every coding, and in a 304',
 
 test('a resource is compressed once for simultaneous requests, and the result is kept', async () => {
   const { resource } = make(5_000);
-  const requests = Array.from({ length: 10 }, () => responseOf(resource, 'br'));
+  const requests = Array.from({ length: 10 }, () => request(resource, 'br'));
   const responses = await Promise.all(requests);
   expect(new Set(responses).size).toBe(1);
-  expect(responseOf(resource, 'br')).toBe(responses[0]);
+  expect(request(resource, 'br')).toBe(responses[0]);
 });

@@ -16,6 +16,9 @@ import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
+import { takeLocally } from '../../../proxy/limits/limiter.ts';
+import { type Generation, makeGeneration } from '../../../proxy/snapshot/generation.ts';
+import type { OpenedFiles } from '../../../proxy/snapshot/open-files.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
@@ -128,7 +131,7 @@ describe('a read that fails', () => {
           expect.objectContaining({
             level: 50,
             err: expect.objectContaining({
-              message: expect.stringMatching(/^A pack ends before byte \d+\.$/),
+              message: expect.stringMatching(/^A pack cannot be read: it ends before byte \d+\./),
             }),
           }),
         ]);
@@ -156,7 +159,7 @@ describe('a read that fails', () => {
     expect(failuresIn(proxy.log())).toEqual([
       expect.objectContaining({
         level: 50,
-        err: expect.objectContaining({ code: 'EIO' }),
+        err: expect.objectContaining({ message: expect.stringContaining('EIO: i/o error') }),
       }),
     ]);
     await proxy.stop();
@@ -178,13 +181,18 @@ async function serve(broken: Partial<ApiParts>) {
     },
   );
   const clock = () => performance.now();
-  const snapshots = openSnapshots(dir, { swapped() {}, refused() {} }, clock);
+  let generation: Generation | undefined;
+  const serveFiles = async (files: OpenedFiles) => {
+    generation = makeGeneration(files);
+  };
+  const snapshots = openSnapshots(dir, serveFiles, { swapped() {}, refused() {} }, clock);
   const keys = makeKeyStore(dir, () => {}, clock);
   await Promise.all([snapshots.refresh(), keys.refresh()]);
   const api = makeApi({
-    snapshots,
+    snapshots: { current: () => generation },
     keys,
     addresses: makeAddressLimits(60),
+    limiter: { take: takeLocally },
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
@@ -257,7 +265,7 @@ describe('an error', () => {
   test.each(PATHS)(
     'before a limit is known ends the connection with 500, %s',
     async (_, fields) => {
-      const server = await serve({ addresses: { ...makeAddressLimits(60), admit: fault } });
+      const server = await serve({ limiter: { take: fault } });
       const received = await server.get('/stats', keyless(fields));
       expect(received.split('HTTP/1.1 ')).toHaveLength(2);
       expect(received).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n/);

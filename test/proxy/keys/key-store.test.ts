@@ -33,7 +33,7 @@ async function replaceKeys(keys: readonly TestKey[]): Promise<void> {
 function use(key: TestKey, times: number) {
   const record = store.find(key.key);
   if (record === undefined) throw new Error('The key is not known.');
-  const quotas = Array.from({ length: times }, () => store.admit(record, time++));
+  const quotas = Array.from({ length: times }, () => record.window.admit(record.limit, time++));
   const { limit, remaining } = quotas[times - 1];
   return { admitted: quotas.filter((quota) => quota.admitted).length, limit, remaining };
 }

@@ -16,6 +16,7 @@ import { toResponder } from '../../../proxy/http/node-response.ts';
 import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
 import { newUseCounts } from '../../../proxy/keys/use-counts.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
+import { takeLocally } from '../../../proxy/limits/limiter.ts';
 import { makeRollingWindow } from '../../../proxy/limits/rolling-window.ts';
 import { send } from '../../support/product.ts';
 
@@ -47,6 +48,7 @@ beforeEach(() => {
     snapshots: { current: () => undefined } as ApiParts['snapshots'],
     keys,
     addresses: makeAddressLimits(GUESSES),
+    limiter: { take: takeLocally },
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,

@@ -2,8 +2,8 @@
 import { closeSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { CURRENT } from '../../../format/layout.ts';
-import { searchOf as parseSearch } from '../../../proxy/api/parameters/search.ts';
-import { recordBody } from '../../../proxy/api/resources/body.ts';
+import { recordBody } from '../../../proxy/api/bodies.ts';
+import { searchOf as parseSearch } from '../../../proxy/api/parameters.ts';
 import { EMPTY, sizeOf, slice } from '../../../proxy/search/sets/number-set.ts';
 import { makeTitleMatcher } from '../../../proxy/search/title-matches.ts';
 import { makeGeneration, viewIndex } from '../../../proxy/snapshot/generation.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isPack } from '../../../format/layout.ts';
 import type { ManifestFile } from '../../../format/manifest.ts';
-import { recordBody } from '../../../proxy/api/resources/body.ts';
+import { recordBody } from '../../../proxy/api/bodies.ts';
 import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
 import { identityOf, type OpenedFiles, openFiles } from '../../../proxy/snapshot/open-files.ts';
 import {

@@ -10,10 +10,9 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { CURRENT, GENERATIONS, KEYS_FILE } from '../../../format/layout.ts';
 import { readEnvironment } from '../../../program/environment/environment.ts';
-import { addressOf, closeServer } from '../../../program/listen.ts';
+import { closeServer } from '../../../program/listen.ts';
 import { assemble, VARIABLES } from '../../../proxy/assemble.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
-import { listen, NOTICE_MS, stop } from '../../../proxy/listen-and-stop.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import {
   makeFolder,
@@ -76,25 +75,18 @@ test('a proxy that stops is not ready, but answers new connections until load ba
   const settings = readEnvironment(VARIABLES, variables);
   const log = pino({ level: 'silent' });
   const proxy = await assemble(settings, log, { intervals: NEVER, variables });
-  await proxy.polling.start();
-  await listen(proxy, settings);
-  const { server } = proxy.serving;
-  const { port } = server.address() as AddressInfo;
-  const url = `http://${addressOf(server)}/api/v1/stats`;
-  const readyz = `http://${addressOf(proxy.admin)}/readyz`;
+  const { api, admin } = await proxy.start();
+  const port = Number(api.split(':').at(-1));
+  const url = `http://${api}/api/v1/stats`;
+  const readyz = `http://${admin}/readyz`;
   expect((await send(readyz)).status).toBe(200);
   const underWay = await beginRequest(port);
   const notice = Promise.withResolvers<void>();
-  const pauses: number[] = [];
-  const stopped = stop(proxy, NOTICE_MS, (milliseconds) => {
-    pauses.push(milliseconds);
-    return notice.promise;
-  });
+  const stopped = proxy.stop(() => notice.promise);
   const { status, json } = await send(readyz);
   expect([status, json.ready, json.stopping]).toEqual([503, false, true]);
   const reply = await send(url, { headers: { 'x-api-key': key.key } });
   expect([reply.status, reply.headers.connection]).toEqual([200, 'close']);
-  expect(pauses).toEqual([NOTICE_MS]);
   notice.resolve();
   // In a later turn, the proxy no longer listens.
   await new Promise((resolve) => setImmediate(resolve));

@@ -59,7 +59,7 @@ async function decidedAlone(proxies: readonly ProxyProgram[]): Promise<number> {
   return metrics.map(count).reduce((sum, each) => sum + each, 0);
 }
 
-test.each(IS_FULL ? [2, 8] : [2])(
+test.each(IS_FULL ? [2, 4, 8] : [2])(
   'over %i proxies, no minute has more than 120 requests, and none is refused below that',
   async (count) => {
     const keys = Array.from({ length: KEYS }, (_, i) => testKey(count * 100 + i, { limit: LIMIT }));
@@ -83,7 +83,7 @@ test.each(IS_FULL ? [2, 8] : [2])(
     const all = histories.flat();
     const alone = await decidedAlone(proxies);
     // On a machine that is too busy, the store does not always answer in time.
-    expect(Math.max(...most)).toBeLessThanOrEqual(alone > 0 ? 2 * LIMIT - 1 : LIMIT);
+    expect(Math.max(...most)).toBeLessThanOrEqual(alone > 0 ? count * LIMIT : LIMIT);
     if (alone === 0) {
       expect(Math.max(...most)).toBe(LIMIT);
       expect(histories.flatMap(tooEarly)).toEqual([]);

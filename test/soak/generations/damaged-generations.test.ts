@@ -95,7 +95,13 @@ test(`each of ${DAMAGES} damaged generations is refused, and the old one stays`,
   const manifest = JSON.parse(readFileSync(path.join(undamaged, MANIFEST), 'utf8'));
   const refused: string[] = [];
   const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
-  const open = () => openSnapshots(dir, events, () => 0);
+  const open = () =>
+    openSnapshots(
+      dir,
+      async () => {},
+      events,
+      () => 0,
+    );
   let snapshots = open();
   let harmless = 0;
   for (let seed = 0; seed < DAMAGES; seed++) {

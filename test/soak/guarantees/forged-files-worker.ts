@@ -7,7 +7,7 @@ import { closeSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { gameSlug } from '../../../format/index/record-index.ts';
-import { recordBody } from '../../../proxy/api/resources/body.ts';
+import { recordBody } from '../../../proxy/api/bodies.ts';
 import { makeMatchRoute } from '../../../proxy/api/routes/match-route.ts';
 import { splitTarget } from '../../../proxy/http/message/target.ts';
 import { type Generation, makeGeneration, viewIndex } from '../../../proxy/snapshot/generation.ts';
@@ -75,8 +75,8 @@ function request(generation: Generation, target: string): void {
   // A list of changes does not come from the files of a generation.
   if (answer === undefined || answer instanceof Promise) return;
   if (!/^[0-9a-f]{16}$/.test(answer.hash)) throw new Error(`${target} has no hash`);
-  if (/[^\x20-\x7e]/.test(answer.link ?? ''))
-    throw new Error(`${target} has the link ${answer.link}`);
+  const odd = answer.headers.find((text) => /[^\x20-\x7e]/.test(text));
+  if (odd !== undefined) throw new Error(`${target} has the header ${odd}`);
 }
 
 function requestAll(generation: Generation): void {

@@ -114,7 +114,12 @@ test.each(Object.keys(DAMAGE) as (keyof typeof DAMAGE)[])(
     const refused: string[] = [];
     const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
     pointTo(older);
-    const snapshots = openSnapshots(dir, events, () => 0);
+    const snapshots = openSnapshots(
+      dir,
+      async () => {},
+      events,
+      () => 0,
+    );
     await snapshots.refresh();
     for (const file of files) {
       restore();

@@ -1,4 +1,4 @@
-/** With Sentinel, the proxies follow a failover of the store and keep what was admitted. */
+/** With Sentinel, the proxies follow a failover of the store, which keeps what it was sent. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Redis } from 'ioredis';

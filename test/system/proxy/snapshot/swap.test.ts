@@ -73,7 +73,12 @@ test('simultaneous refreshes swap only once', async () => {
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   let swaps = 0;
   const events = { swapped: () => swaps++, refused: () => {} };
-  const snapshots = openSnapshots(dir, events, () => 0);
+  const snapshots = openSnapshots(
+    dir,
+    async () => {},
+    events,
+    () => 0,
+  );
   await Promise.all([snapshots.refresh(), snapshots.refresh()]);
   expect([snapshots.current()?.id, swaps]).toEqual([ids[1], 1]);
   snapshots.close();

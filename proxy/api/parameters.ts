@@ -1,0 +1,202 @@
+/**
+ * Reads the query of a request. Unknown and repeated parameters are refused, so that a typing error does
+ * not quietly return something else.
+ */
+import { KEY_PREFIX } from '../../format/api-key.ts';
+import { type Id, splitId } from '../../format/index/ids.ts';
+import { readingsOf } from '../../format/index/readings.ts';
+import { LONGEST_QUERY, MOST_WORDS } from '../../format/index/words.ts';
+import { type Query, SORTS, type Sort } from '../search/query.ts';
+import type { Include } from './bodies.ts';
+
+/** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
+export class ParameterError extends Error {
+  override readonly name = 'ParameterError';
+}
+
+/** The parameters of a request by name. An empty value counts as absent. */
+export type Parameters = ReadonlyMap<string, string>;
+
+/** In characters; the error for an unknown parameter repeats no more of its name. */
+const LONGEST_NAME = 40;
+const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
+
+/**
+ * @param queryString the part of the target after "?"
+ * @param allowed the names of the parameters that the endpoint has
+ * @throws ParameterError
+ */
+export function readParameters(queryString: string, allowed: readonly string[]): Parameters {
+  const values = new Map<string, string>();
+  if (queryString === '') return values;
+  const seen = new Set<string>();
+  for (const parameter of queryString.split('&')) {
+    if (parameter === '') continue;
+    const equals = parameter.indexOf('=');
+    const [rawName, rawValue] =
+      equals < 0 ? [parameter, ''] : [parameter.slice(0, equals), parameter.slice(equals + 1)];
+    const name = decode(rawName) ?? rawName;
+    if (!allowed.includes(name)) throw unknownParameter(name, allowed);
+    if (seen.has(name)) throw new ParameterError(`${name} must be given at most once`);
+    seen.add(name);
+    const value = decode(rawValue);
+    if (value === undefined) throw malformedValue(name, rawValue);
+    if (value !== '') values.set(name, value);
+  }
+  return values;
+}
+
+/** Decodes percent-encoded UTF-8, with "+" for a space. @returns undefined if it is malformed */
+function decode(text: string): string | undefined {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+function unknownParameter(name: string, allowed: readonly string[]): ParameterError {
+  // A client may have put its key there by mistake. No response contains a key.
+  const isKey = name.includes(KEY_PREFIX);
+  const shown = isKey ? 'an API key' : cut(name);
+  const choice = allowed.length === 0 ? 'none' : allowed.join(', ');
+  return new ParameterError(`Unknown parameter: ${shown}. Allowed: ${choice}`);
+}
+
+function cut(name: string): string {
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+}
+
+function malformedValue(name: string, rawValue: string): ParameterError {
+  return new ParameterError(
+    MALFORMED.test(rawValue)
+      ? `${name} must be percent-encoded: write % as %25`
+      : `${name} must be percent-encoded UTF-8`,
+  );
+}
+
+// Pages.
+
+const LARGEST_PER_PAGE = 100;
+const DEFAULT_PER_PAGE = 50;
+
+export const PAGING_NAMES = ['page', 'per_page'] as const;
+
+export interface Paging {
+  /** From 1 on. */
+  readonly page: number;
+  /** From 1 to 100. */
+  readonly perPage: number;
+}
+
+/** @throws ParameterError */
+export function pagingOf(parameters: Parameters): Paging {
+  return {
+    page: integer(parameters, 'page', 1, Number.MAX_SAFE_INTEGER),
+    perPage: integer(parameters, 'per_page', DEFAULT_PER_PAGE, LARGEST_PER_PAGE),
+  };
+}
+
+function integer(parameters: Parameters, name: string, fallback: number, largest: number): number {
+  const text = parameters.get(name);
+  if (text === undefined) return fallback;
+  const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= largest) return value;
+  throw new ParameterError(`${name} must be an integer from 1 to ${largest}`);
+}
+
+// Batches.
+
+const MOST_ENTRIES = 100;
+const PATH = /^[^/]+\/[^/]+$/;
+
+export interface Batch {
+  /** Ids, or slugs such as "snes/chrono-trigger", as they were sent. */
+  readonly entries: readonly string[];
+  /** The value of each entry, if the entries are ids. */
+  readonly ids: readonly Id[] | undefined;
+}
+
+/**
+ * @returns the batch of ids; undefined if the request has none
+ * @throws ParameterError
+ */
+export function idsOf(parameters: Parameters): Batch | undefined {
+  const entries = parameters.get('ids')?.split(',');
+  if (entries === undefined) return undefined;
+  const ids: Id[] = [];
+  for (const entry of entries) {
+    const id = splitId(entry);
+    if (id !== undefined) ids.push(id);
+  }
+  if (ids.length === entries.length && ids.length <= MOST_ENTRIES) return { entries, ids };
+  throw new ParameterError(`ids must be 1 to ${MOST_ENTRIES} ids, such as ids=1,2,3`);
+}
+
+/**
+ * @returns the batch of slugs; undefined if the request has none
+ * @throws ParameterError
+ */
+export function slugsOf(parameters: Parameters): Batch | undefined {
+  const entries = parameters.get('slugs')?.split(',');
+  if (entries === undefined) return undefined;
+  if (entries.length <= MOST_ENTRIES && entries.every((entry) => PATH.test(entry))) {
+    return { entries, ids: undefined };
+  }
+  const form = 'slugs of a platform and a game, such as slugs=snes/chrono-trigger,nes/tetris';
+  throw new ParameterError(`slugs must be 1 to ${MOST_ENTRIES} ${form}`);
+}
+
+// Covers of games.
+
+export const INCLUDE_NAMES = ['include', 'prefer'] as const;
+const MOST_REGIONS = 8;
+
+/**
+ * @returns undefined if the request does not include covers
+ * @throws ParameterError
+ */
+export function includeOf(parameters: Parameters): Include | undefined {
+  const member = parameters.get('include');
+  const prefer = parameters.get('prefer');
+  if (member !== undefined && member !== 'covers' && member !== 'cover') {
+    throw new ParameterError('include must be covers or cover');
+  }
+  if (prefer !== undefined && member !== 'cover') {
+    throw new ParameterError('prefer is only allowed with include=cover');
+  }
+  if (member !== 'cover') return member && { member };
+  const regions = prefer?.split(',').map((region) => region.trim()) ?? [];
+  if (regions.length > MOST_REGIONS || regions.includes('')) {
+    throw new ParameterError(`prefer must be 1 to ${MOST_REGIONS} regions, separated by commas`);
+  }
+  return { member, prefer: regions };
+}
+
+// Searches.
+
+export const SEARCH_NAMES = ['q', 'platform', 'region', 'type', 'genre', 'sort'] as const;
+
+/** @throws ParameterError */
+export function searchOf(parameters: Parameters): Query {
+  const sort = parameters.get('sort') ?? 'title_asc';
+  if (!isSort(sort)) throw new ParameterError(`sort must be one of ${SORTS.join(', ')}`);
+  const q = parameters.get('q')?.trim() ?? '';
+  // The limit is in code points, at most two code units each: a longer text need not be counted.
+  if (q.length > LONGEST_QUERY * 2 || [...q].length > LONGEST_QUERY) {
+    throw new ParameterError(`q must be at most ${LONGEST_QUERY} characters long`);
+  }
+  return {
+    readings: q === '' ? undefined : readingsOf(q, MOST_WORDS),
+    platform: parameters.get('platform'),
+    region: parameters.get('region'),
+    type: parameters.get('type'),
+    genre: parameters.get('genre'),
+    sort,
+  };
+}
+
+function isSort(text: string): text is Sort {
+  return (SORTS as readonly string[]).includes(text);
+}

@@ -1,0 +1,194 @@
+/** The routes of games and covers: one of them, those of a platform or game, and batches. */
+import { findById, type IdColumns, splitId } from '../../../format/index/ids.ts';
+import { findGame, type PlatformEntry } from '../../../format/index/record-index.ts';
+import type { Body, Generation } from '../../snapshot/generation.ts';
+import {
+  batchBody,
+  consecutiveCovers,
+  consecutiveGames,
+  gameBody,
+  gameCovers,
+  gatherCovers,
+  gatherGames,
+  pageBody,
+  recordBody,
+} from '../bodies.ts';
+import {
+  type Batch,
+  INCLUDE_NAMES,
+  idsOf,
+  includeOf,
+  PAGING_NAMES,
+  type Paging,
+  ParameterError,
+  pagingOf,
+  readParameters,
+  slugsOf,
+} from '../parameters.ts';
+import { makeResource } from '../resource.ts';
+import type { PageLinks } from './page-links.ts';
+import { plainRoute, type Route } from './route.ts';
+
+export function gameRoute(platform: string, slug: string): Route {
+  return {
+    name: 'game',
+    prepare(queryString) {
+      const include = includeOf(readParameters(queryString, INCLUDE_NAMES));
+      return (generation) => {
+        const game = findByPath(generation, platform, slug);
+        if (game === undefined) return undefined;
+        return makeResource(gameBody(generation, game, include), generation.id);
+      };
+    },
+  };
+}
+
+export function gameCoversRoute(platform: string, slug: string): Route {
+  return plainRoute('game_covers', (generation): Body | undefined => {
+    const game = findByPath(generation, platform, slug);
+    return game === undefined ? undefined : gameCovers(generation, game);
+  });
+}
+
+export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
+  return {
+    name: 'platform_games',
+    prepare(queryString) {
+      const parameters = readParameters(queryString, [...PAGING_NAMES, ...INCLUDE_NAMES]);
+      const paging = pagingOf(parameters);
+      const include = includeOf(parameters);
+      return (generation) => {
+        const platform = findPlatform(generation, slug);
+        if (platform === undefined) return undefined;
+        const page = { ...paging, total: platform.games };
+        const [from, to] = rangeOfPage(platform.first_game, platform.games, paging);
+        const games = consecutiveGames(generation, from, to, include);
+        const body = pageBody(games, page);
+        const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
+        return makeResource(body, generation.id, link);
+      };
+    },
+  };
+}
+
+export const gameBatchRoute: Route = {
+  name: 'games',
+  prepare(queryString) {
+    const parameters = readParameters(queryString, ['ids', 'slugs', ...INCLUDE_NAMES]);
+    const include = includeOf(parameters);
+    const ids = idsOf(parameters);
+    const slugs = slugsOf(parameters);
+    if (ids && slugs) throw new ParameterError('Send either ids or slugs, not both');
+    const batch = ids ?? slugs;
+    if (batch === undefined) {
+      throw new ParameterError('ids or slugs is missing. To list all games, use /search');
+    }
+    return (generation) => {
+      const { numbers, missing } = findBatch(generation, generation.index.games, batch);
+      const games = gatherGames(generation, numbers, include);
+      return makeResource(batchBody(games, missing), generation.id);
+    };
+  },
+};
+
+export function coverRoute(id: string): Route {
+  return plainRoute('cover', ({ index, covers }) => {
+    const wanted = splitId(id);
+    const cover = wanted && findById(index.covers, wanted);
+    return cover === undefined ? undefined : recordBody(covers, cover);
+  });
+}
+
+export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
+  return {
+    name: 'platform_covers',
+    prepare(queryString) {
+      const parameters = readParameters(queryString, PAGING_NAMES);
+      const paging = pagingOf(parameters);
+      return (generation) => {
+        const platform = findPlatform(generation, slug);
+        if (platform === undefined) return undefined;
+        const page = { ...paging, total: platform.covers };
+        const [from, to] = rangeOfPage(platform.first_cover, platform.covers, paging);
+        const body = pageBody(consecutiveCovers(generation, from, to), page);
+        const link = pageLinks(`/platforms/${slug}/covers`, parameters, page);
+        return makeResource(body, generation.id, link);
+      };
+    },
+  };
+}
+
+export const coverBatchRoute: Route = {
+  name: 'covers',
+  prepare(queryString) {
+    const parameters = readParameters(queryString, ['ids']);
+    const batch = idsOf(parameters);
+    if (batch === undefined) {
+      throw new ParameterError(
+        'ids is missing. To list the covers of a platform, use /platforms/{slug}/covers',
+      );
+    }
+    return (generation) => {
+      const { numbers, missing } = findBatch(generation, generation.index.covers, batch);
+      const body = batchBody(gatherCovers(generation, numbers), missing);
+      return makeResource(body, generation.id);
+    };
+  },
+};
+
+// Finding the records.
+
+/** @returns undefined if there is no platform with the slug */
+export function findPlatform({ index }: Generation, slug: string): PlatformEntry | undefined {
+  return index.platforms[index.platformBySlug.get(slug) ?? -1];
+}
+
+/** @returns the number of a game, or undefined */
+export function findByPath(
+  { index }: Generation,
+  platformSlug: string,
+  slug: string,
+): number | undefined {
+  const platform = index.platformBySlug.get(platformSlug);
+  return platform === undefined ? undefined : findGame(index, platform, slug);
+}
+
+/** @param entry slugs, such as "snes/chrono-trigger" */
+function findByEntry(generation: Generation, entry: string): number | undefined {
+  const [platform, slug = ''] = entry.split('/');
+  return findByPath(generation, platform, slug);
+}
+
+export interface Found {
+  /** The numbers of the records that exist, each once. */
+  readonly numbers: readonly number[];
+  /** The other entries of the batch, each once. */
+  readonly missing: readonly string[];
+}
+
+/** @param columns the ids of all games, or of all covers */
+export function findBatch(
+  generation: Generation,
+  columns: IdColumns,
+  { entries, ids }: Batch,
+): Found {
+  const numbers = new Set<number>();
+  const missing = new Set<string>();
+  for (const [position, entry] of entries.entries()) {
+    const id = ids?.[position];
+    const number = id === undefined ? findByEntry(generation, entry) : findById(columns, id);
+    if (number === undefined) missing.add(entry);
+    else numbers.add(number);
+  }
+  return { numbers: [...numbers], missing: [...missing] };
+}
+
+/** The range of a page in `total` records from number `first` on: `from` inclusive, `to` exclusive. */
+export function rangeOfPage(
+  first: number,
+  total: number,
+  { page, perPage }: Paging,
+): [from: number, to: number] {
+  const from = first + Math.min((page - 1) * perPage, total);
+  return [from, Math.min(from + perPage, first + total)];
+}

@@ -1,0 +1,424 @@
+/**
+ * The fast path serves nearly all requests: each GET under the base whose whole head arrived at once
+ * and contains nothing unusual, and whose answer is in memory. It takes half the CPU time of Node's HTTP
+ * server: 12 µs per request instead of 25 µs. At the first other request, the connection is permanently
+ * handed over to Node's HTTP server, with that request still unread. Only that server deals with odd,
+ * hostile or slow input, and with downloads.
+ *
+ * A connection reads one request, answers it, then reads the next, so that responses keep their order.
+ *
+ * Invariant: when a connection is handed over, every byte either belongs to a request that was answered
+ * here or is still unread.
+ */
+import { isUtf8 } from 'node:buffer';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type RequestHead, readHead } from './message/request-head.ts';
+import type { ApiHandler, Responder } from './message/responder.ts';
+import { type HeaderLines, type PreparedResponse, serialiseHeaders } from './message/response.ts';
+import { BASE, DOWNLOADS } from './message/target.ts';
+
+/** In bytes. While the client has at least this much left to read, its next request waits. */
+const MOST_UNSENT = 64 * 1024;
+
+export interface FastPathOptions {
+  readonly api: ApiHandler;
+  /** Hands a connection over to Node's HTTP server; the unread bytes were put back into the socket. */
+  readonly handOver: (socket: Socket) => void;
+  /** Called when a handler threw; must send an error or close the connection. */
+  readonly onError: (error: unknown, response: Responder) => void;
+  /** Called when a client has not sent anything in time; must end the connection. */
+  readonly onSilence: (socket: Socket) => void;
+  /** How long a client may take to send its first byte. */
+  readonly firstByteMs: number;
+  /** How long a connection is kept between requests. */
+  readonly keepAliveMs: number;
+  /** How long a client may take to read a response. */
+  readonly longestDrainMs: number;
+}
+
+export interface FastPath {
+  /** Starts to read a connection. @param noteUse called for each request */
+  take(socket: Socket, noteUse: () => void): void;
+  /** Whether the fast path is answering a request of this connection. */
+  isAnswering(socket: Socket): boolean;
+  /** From now on, each connection is closed after its next response. */
+  announceEnd(): void;
+  closeIdle(): void;
+  closeAll(): void;
+}
+
+interface Connection {
+  isAnswering(): boolean;
+  isIdle(): boolean;
+}
+
+export function makeFastPath(options: FastPathOptions): FastPath {
+  const { api, keepAliveMs } = options;
+  const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
+  const connections = new Map<Socket, Connection>();
+  let isEnding = false;
+
+  function open(socket: Socket, noteUse: () => void): Connection {
+    const readRequest = makeRequestReader();
+    const drainLimit = makeDrainLimit(socket, options.longestDrainMs);
+    const listeners = { data, drain, end, timeout, error: () => {}, close: leave };
+    let unread: Buffer | undefined;
+    let isBusy = false;
+    let isAdvancing = false;
+    // No further request on this connection is answered.
+    let isOver = false;
+    let hasAnswered = false;
+    for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener);
+    socket.setTimeout(options.firstByteMs);
+
+    function data(chunk: Buffer): void {
+      unread = unread === undefined ? chunk : Buffer.concat([unread, chunk]);
+      advance();
+      // The rest waits until the response under way is sent.
+      if (unread !== undefined) socket.pause();
+    }
+
+    /** Answers the unread requests in order, as far as possible now. */
+    function advance(): void {
+      if (isAdvancing || isBusy || unread === undefined) return;
+      isAdvancing = true;
+      const bytes = unread;
+      let at = 0;
+      while (at < bytes.length && !isBusy && !isOver && socket.writableLength < MOST_UNSENT) {
+        const request = readRequest(bytes, at);
+        if (request === undefined) {
+          handOver(bytes.subarray(at));
+          return;
+        }
+        at = request.end;
+        answer(request);
+      }
+      isAdvancing = false;
+      const wasPaused = socket.isPaused();
+      unread = at < bytes.length && !isOver ? bytes.subarray(at) : undefined;
+      if (unread === undefined && wasPaused) socket.resume();
+    }
+
+    function answer({ target, head }: FastRequest): void {
+      isBusy = true;
+      noteUse();
+      const response = makeResponder();
+      try {
+        api({ method: 'GET', socket, head, target }, response);
+      } catch (error) {
+        options.onError(error, response);
+      }
+    }
+
+    function makeResponder(): Responder {
+      let isSent = false;
+      return {
+        isHead: false,
+        isSent: () => isSent,
+        send(response, headers = '', isLast = false) {
+          if (isSent) return;
+          isSent = true;
+          const isClosing = isLast || isEnding || isOver;
+          writeResponse(socket, response, headers, isClosing ? 'Connection: close\r\n' : keepAlive);
+          finish(isClosing);
+        },
+        sendPieces() {
+          throw new Error('Downloads are sent through the HTTP server of Node.');
+        },
+        destroy() {
+          // Requests that the client sent after this one can no longer be answered. They must not count.
+          isOver = true;
+          socket.destroy();
+        },
+      };
+    }
+
+    /** Called after a response was written: closes the connection or reads the next request. */
+    function finish(isClosing: boolean): void {
+      if (!hasAnswered) {
+        hasAnswered = true;
+        socket.setTimeout(keepAliveMs);
+      }
+      isBusy = false;
+      if (isClosing) {
+        isOver = true;
+        socket.end();
+      }
+      // The kernel takes most responses at once. Only the others need a timer.
+      if (socket.writableLength > 0) drainLimit.start();
+      advance();
+    }
+
+    function handOver(rest: Buffer): void {
+      leave();
+      unread = undefined;
+      socket.setTimeout(0);
+      // A socket that is already flowing would not emit the bytes that are put back.
+      socket.pause();
+      socket.unshift(encodeRequestLine(rest));
+      options.handOver(socket);
+      socket.resume();
+    }
+
+    function drain(): void {
+      // Everything was sent. The next response gets the full time again.
+      drainLimit.stop();
+      advance();
+    }
+
+    function end(): void {
+      isOver = true;
+      if (!isBusy) socket.end();
+    }
+
+    function timeout(): void {
+      if (isBusy) return;
+      if (!hasAnswered) options.onSilence(socket);
+      else if (socket.writableLength === 0) socket.destroy();
+    }
+
+    function leave(): void {
+      for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener);
+      drainLimit.stop();
+      connections.delete(socket);
+    }
+
+    return {
+      isAnswering: () => isBusy,
+      isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0,
+    };
+  }
+
+  return {
+    take: (socket, noteUse) => void connections.set(socket, open(socket, noteUse)),
+    isAnswering: (socket) => connections.get(socket)?.isAnswering() ?? false,
+    announceEnd() {
+      isEnding = true;
+    },
+    closeIdle() {
+      for (const [socket, { isIdle }] of connections) if (isIdle()) socket.destroy();
+    },
+    closeAll() {
+      for (const socket of connections.keys()) socket.destroy();
+    },
+  };
+}
+
+/** Closes the connection of a client that does not read its responses in time. */
+function makeDrainLimit(socket: Socket, milliseconds: number) {
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Starts the time in which the client must read what is unsent now, unless it is already running. */
+  function start(): void {
+    if (timer !== undefined) return;
+    // Counts the bytes that wait in the socket as well.
+    const goal = socket.bytesWritten;
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (socket.bytesWritten - socket.writableLength < goal) socket.destroy();
+      else if (socket.writableLength > 0) start();
+    }, milliseconds).unref();
+  }
+
+  return {
+    start,
+    stop() {
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+}
+
+// Reading. Node's HTTP parser would read every head that is accepted here in the same way.
+
+/** In bytes; a longer head is unusual. */
+const LONGEST_HEAD = 8 * 1024;
+const MOST_FIELDS = 64;
+/** The start of a request line, up to and including the "/" after the base. */
+const BEFORE_TARGET = Buffer.from(`GET ${BASE}/`);
+const BEFORE_DOWNLOAD = Buffer.from(`GET ${BASE}${DOWNLOADS}`);
+const VERSION = Buffer.from(' HTTP/1.1\r\n');
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+/** For each byte, 1 if a usual target may contain it. Bytes from 128 on are raw UTF-8. */
+const IN_TARGET = new Uint8Array(256).fill(1, 128);
+for (const byte of Buffer.from(
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._~?&=%+,:;@!*'()$-",
+)) {
+  IN_TARGET[byte] = 1;
+}
+const FIELD_NAME = /^[A-Za-z0-9-]+$/;
+const FIELD_VALUE = /^[ -~]*$/;
+/** Fields that change how a connection is read or used. */
+const UNUSUAL = new Set([
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+interface FastRequest {
+  /** The path after the base, and the query. */
+  readonly target: string;
+  readonly head: RequestHead;
+  /** The index in the bytes at which the next request begins. */
+  readonly end: number;
+}
+
+/**
+ * Makes the reader of one connection. Most clients send the same fields with every request, so the
+ * parsed fields are kept. The result of the reader does not refer to the bytes that it read.
+ * @returns a function that returns undefined for a request that Node must read
+ */
+export function makeRequestReader(): (bytes: Buffer, at: number) => FastRequest | undefined {
+  // `fields` are the bytes from the end of the request line to the end of the head.
+  let last: { readonly fields: Buffer; readonly head: RequestHead } | undefined;
+  return (bytes, at) => {
+    if (!startsWith(bytes, at, BEFORE_TARGET)) return undefined;
+    if (startsWith(bytes, at, BEFORE_DOWNLOAD)) return undefined;
+    const longest = Math.min(bytes.length, at + LONGEST_HEAD);
+    let targetEnd = at + BEFORE_TARGET.length;
+    while (targetEnd < longest && IN_TARGET[bytes[targetEnd]] === 1) targetEnd++;
+    if (!startsWith(bytes, targetEnd, VERSION)) return undefined;
+    const fieldsAt = targetEnd + VERSION.length - 2;
+    if (last === undefined || !startsWith(bytes, fieldsAt, last.fields)) {
+      const fieldsEnd = bytes.indexOf(END_OF_HEAD, fieldsAt);
+      if (fieldsEnd < 0 || fieldsEnd - at > LONGEST_HEAD) return undefined;
+      const rawHeaders = readFields(bytes.toString('latin1', fieldsAt, fieldsEnd));
+      if (rawHeaders === undefined) return undefined;
+      last = {
+        fields: Buffer.from(bytes.subarray(fieldsAt, fieldsEnd + END_OF_HEAD.length)),
+        head: readHead({ rawHeaders, httpVersion: '1.1' }),
+      };
+    }
+    const end = fieldsAt + last.fields.length;
+    // With a longer target, the same fields can make a head that is too long.
+    if (end - END_OF_HEAD.length - at > LONGEST_HEAD) return undefined;
+    const target = encodeRaw(bytes, at + BEFORE_TARGET.length - 1, targetEnd);
+    return target === undefined ? undefined : { target, head: last.head, end };
+  };
+}
+
+const RAW = /[\x80-\xff]/;
+const ALL_RAW = new RegExp(RAW, 'g');
+
+/**
+ * Percent-encodes raw UTF-8, which some clients send in a target and Node's parser refuses.
+ * @returns undefined if the bytes are not UTF-8
+ */
+function encodeRaw(bytes: Buffer, start: number, end: number): string | undefined {
+  const text = bytes.toString('latin1', start, end);
+  if (!RAW.test(text)) return text;
+  if (!isUtf8(bytes.subarray(start, end))) return undefined;
+  return text.replace(ALL_RAW, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Percent-encodes raw UTF-8 in the request line at the start of the bytes, if there is a whole one. */
+function encodeRequestLine(bytes: Buffer): Buffer {
+  const end = bytes.indexOf('\r\n');
+  const line = end < 0 ? undefined : encodeRaw(bytes, 0, end);
+  if (line === undefined || line.length === end) return bytes;
+  return Buffer.concat([Buffer.from(line, 'latin1'), bytes.subarray(end)]);
+}
+
+function startsWith(bytes: Buffer, at: number, wanted: Buffer): boolean {
+  if (at + wanted.length > bytes.length) return false;
+  for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+  return true;
+}
+
+/**
+ * @param text the fields, each preceded by CR LF
+ * @returns alternating names and values, as in Node; undefined if a field is unusual
+ */
+function readFields(text: string): IncomingMessage['rawHeaders'] | undefined {
+  const lines = text.split('\r\n').slice(1);
+  if (lines.length > MOST_FIELDS) return undefined;
+  const fields: string[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon));
+    const value = line.slice(colon + 1);
+    if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value)) return undefined;
+    const folded = name.toLowerCase();
+    if (UNUSUAL.has(folded)) return undefined;
+    const trimmed = value.trim();
+    if (folded === 'connection' && trimmed.toLowerCase() !== 'keep-alive') return undefined;
+    fields.push(name, trimmed);
+  }
+  return fields;
+}
+
+// Writing. Header fields and small bodies that are sent repeatedly are turned into text once and kept:
+// this saves 0.7 µs of 10.7 µs of CPU time per request.
+
+/** In bytes; a body up to this is written as text, a larger one as bytes. */
+const LARGEST_TEXT = 2 * 1024;
+/** In bytes; a head and a body of at most this size together are sent in one write. */
+const LARGEST_TOGETHER = 64 * 1024;
+
+/** A head and a body are put together here. It can be reused once the kernel has taken the bytes. */
+let scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
+
+function writeResponse(
+  socket: Socket,
+  response: PreparedResponse,
+  headers: HeaderLines,
+  connectionHeaders: string,
+): void {
+  const { head: shared, body } = response;
+  shared.serialised ??= flat(
+    `HTTP/1.1 ${shared.status} ${STATUS_CODES[shared.status]}\r\n${serialiseHeaders(shared.headers)}`,
+  );
+  response.serialised ??= {
+    headers: serialiseHeaders(response.headers),
+    body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
+  };
+  const own = response.serialised;
+  const head = `${shared.serialised}${own.headers}${headers}${dateLine()}${connectionHeaders}\r\n`;
+  const length = head.length + body.length;
+  if (own.body !== undefined) {
+    socket.write(head + own.body, 'latin1');
+  } else if (length > LARGEST_TOGETHER) {
+    socket.cork();
+    socket.write(head, 'latin1');
+    socket.write(body);
+    socket.uncork();
+  } else {
+    scratch.write(head, 0, 'latin1');
+    body.copy(scratch, head.length);
+    socket.write(scratch.subarray(0, length));
+    // If the kernel did not take all bytes at once, the socket still needs this memory for the rest.
+    if (socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
+  }
+}
+
+let date: string | undefined;
+
+/**
+ * The Date field of a response. As in Node's HTTP server, the text is forgotten at the end of the second,
+ * so that a request does not need to read the clock.
+ */
+function dateLine(): string {
+  if (date === undefined) {
+    const now = new Date();
+    date = flat(`Date: ${now.toUTCString()}\r\n`);
+    setTimeout(forgetDate, 1000 - now.getMilliseconds()).unref();
+  }
+  return date;
+}
+
+/** The next response reads the clock again. */
+export function forgetDate(): void {
+  date = undefined;
+}
+
+/** Makes a string contiguous. V8 keeps a concatenated string as a tree and would walk it each time. */
+function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}

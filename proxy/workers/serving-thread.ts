@@ -1,0 +1,212 @@
+/**
+ * A thread that serves: its public HTTP server, with the API and the site. All serving threads listen on
+ * one port. Limits, counts and the files of generations are in memory that they share. The first thread
+ * gives them keys and generations. With PROXY_THREADS=1, it serves itself.
+ */
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { mostConnections, newConnectionCells } from '../../program/connections.ts';
+import type { Environment } from '../../program/environment/environment.ts';
+import { closeServer, type Listener, listenAll } from '../../program/listen.ts';
+import { makeAccessLog } from '../access-log/access-log.ts';
+import { makeApi } from '../api/handler.ts';
+import { makeRequestCounts, newRequestCounts } from '../api/request-counts.ts';
+import type { PageOrder, PageReply } from '../changes/changes.ts';
+import { makeVisitorLimits, withExplorer } from '../explore/explorer.ts';
+import { makeServer } from '../http/server.ts';
+import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
+import { followDays } from '../keys/use-counts.ts';
+import { makeAddressLimits } from '../limits/address-limits.ts';
+import { takeLocally } from '../limits/limiter.ts';
+import { makeRedisLimiter, newLimitCounts } from '../limits/redis-limiter.ts';
+import { newMaintenanceCell } from '../maintenance.ts';
+import { withForwarding } from '../site/forward.ts';
+import { openSite, type SitePages } from '../site/site.ts';
+import { makeSiteHandler } from '../site/site-handler.ts';
+import { type Generation, makeGeneration } from '../snapshot/generation.ts';
+import { type OpenedFiles, reportMemory } from '../snapshot/open-files.ts';
+
+/** When the proxy stops, requests that are still under way after this are cut off. */
+const STOP_DEADLINE_MS = 10_000;
+
+/** The variables that every serving thread reads from the environment. */
+export const SERVING_VARIABLES = [
+  'ADDRESS_RATE_LIMIT',
+  'LIMITS_URL',
+  'LIMITS_FAILURE',
+  'TRUSTED_PROXIES',
+  'ACCOUNT_URL',
+  'PUBLIC_URL',
+  'EXPLORER_KEY',
+  'SNAPSHOTS_DIR',
+  'SNAPSHOT_DOWNLOADS',
+  'ACCESS_LOG',
+  'LOG_LEVEL',
+] as const;
+export type ServingEnvironment = Environment<(typeof SERVING_VARIABLES)[number]>;
+
+/** What a thread is started with. The memory of one kind is shared by all threads or read by the first. */
+export interface ThreadStart {
+  /** The first serving thread is 1. */
+  readonly number: number;
+  readonly requestCounts: Float64Array;
+  readonly limitCounts: Float64Array;
+  /** Its limits and counts of connections. */
+  readonly connections: Float64Array;
+  readonly addresses: SharedArrayBuffer;
+  /** The limits of visitors of the explorer. */
+  readonly visitors: SharedArrayBuffer;
+  readonly maintenance: Int32Array;
+  readonly sitePages: SitePages;
+  /** How long Redis may take to answer; by default as in production. */
+  readonly redisTimeoutMs?: number | undefined;
+}
+
+/** @returns what each of the serving threads is started with */
+export function makeStarts(
+  environment: Environment<
+    'PROXY_THREADS' | 'ADDRESS_RATE_LIMIT' | 'PUBLIC_URL' | 'DEFAULT_RATE_LIMIT'
+  >,
+  redisTimeoutMs: number | undefined,
+): ThreadStart[] {
+  const shared = {
+    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
+    visitors: makeVisitorLimits().memory,
+    maintenance: newMaintenanceCell(),
+    sitePages: openSite({
+      publicUrl: environment.PUBLIC_URL,
+      defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    }),
+    redisTimeoutMs,
+  };
+  return Array.from({ length: environment.PROXY_THREADS }, (_, index) => ({
+    number: index + 1,
+    requestCounts: newRequestCounts(),
+    limitCounts: newLimitCounts(),
+    connections: newConnectionCells(Math.floor(mostConnections() / environment.PROXY_THREADS)),
+    ...shared,
+  }));
+}
+
+/** What a serving thread asks of the first thread. */
+export interface FirstThread {
+  readChanges(order: PageOrder): Promise<PageReply>;
+  /** Takes whole lines for the access log. */
+  writeLines(text: string): void;
+}
+
+/** What the first thread asks of a serving thread. */
+export interface ServingThread {
+  /** @param others what other servers of the program listen on, for the error @throws ConfigurationError */
+  listen(order: ListenOrder): Promise<AddressInfo>;
+  /** Replaces all keys. */
+  setKeys(keys: readonly SharedKey[]): Promise<void>;
+  /** From now on, answers from these files, and no longer uses those of the generation before. */
+  serve(files: OpenedFiles): Promise<void>;
+  /** From now on, each response tells its client that the connection will be closed after it. */
+  announceEnd(): Promise<void>;
+  /** Stops listening. Resolves when the requests under way have ended, and are counted and logged. */
+  close(): Promise<void>;
+}
+
+export interface ListenOrder {
+  readonly host: string;
+  readonly port: number;
+  readonly reusePort: boolean;
+  /** What else the program listens on, for the error. */
+  readonly others: readonly Omit<Listener, 'server'>[];
+  readonly variables: Listener['variables'];
+}
+
+export async function makeServingThread(
+  start: ThreadStart,
+  first: FirstThread,
+  environment: ServingEnvironment,
+  log: Logger,
+): Promise<ServingThread> {
+  const { connections, maintenance, sitePages: pages } = start;
+  const {
+    TRUSTED_PROXIES: trustedProxies,
+    ACCOUNT_URL: accountUrl,
+    PUBLIC_URL: publicUrl,
+    EXPLORER_KEY: explorerKey,
+    SNAPSHOTS_DIR: snapshotsDir,
+    SNAPSHOT_DOWNLOADS: hasDownloads,
+    ACCESS_LOG: sample,
+    LIMITS_URL: address,
+    LIMITS_FAILURE: failure,
+  } = environment;
+  const { limitCounts: counts, redisTimeoutMs: timeoutMs } = start;
+  const redis =
+    address && (await makeRedisLimiter({ address, failure, counts, now, log, timeoutMs }));
+  const keys = makeKeyTable(start.number - 1);
+  let generation: Generation | undefined;
+  const current = () => generation;
+  const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
+  followDays();
+  const api = makeApi({
+    snapshots: { current },
+    keys,
+    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, start.addresses),
+    limiter: redis ?? { take: takeLocally },
+    trustedProxies,
+    publicUrl,
+    hasDownloads,
+    maintenance,
+    counts: makeRequestCounts(start.requestCounts),
+    readChanges: (order, answer) =>
+      void first.readChanges(order).then(answer, () => answer('busy')),
+    logAccess: sample === 0 ? undefined : accessLog.log,
+    now,
+    log,
+  });
+  const own = makeSiteHandler({ pages, keys, snapshotsDir, current, maintenance, log });
+  const explored = withExplorer(own, {
+    api,
+    snapshots: { current },
+    explorerKey,
+    explorerLimit: () => keys.find(explorerKey)?.limit,
+    visitors: makeVisitorLimits(start.visitors),
+    trustedProxies,
+    now,
+    publicUrl,
+    log,
+  });
+  const site = withForwarding(explored, { accountUrl, trustedProxies, log });
+  const http = makeServer(api, site, log, { connections });
+  const { server } = http;
+  return {
+    async listen({ others, ...place }) {
+      await redis?.start();
+      await listenAll([{ server, ...place }], others);
+      return server.address() as AddressInfo;
+    },
+    async setKeys(all) {
+      keys.replace(all);
+    },
+    async serve(files) {
+      generation = makeGeneration(files);
+      reportMemory(files);
+    },
+    async announceEnd() {
+      http.announceEnd();
+    },
+    async close() {
+      await closeServer(http, STOP_DEADLINE_MS);
+      redis?.stop();
+      accessLog.flush();
+      // Generations stay open: the other threads may still read from them.
+    },
+  };
+}
+
+/** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */
+const CLOCK_OFFSET_MS = (() => {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
+})();
+
+/** A monotonic clock in milliseconds that all threads and processes share. */
+export function now(): number {
+  return CLOCK_OFFSET_MS + performance.now();
+}

@@ -1,0 +1,172 @@
+/** The connection to the store: passwords, TLS, Sentinel, and what happens when a server goes away. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { expect, test } from 'vitest';
+import { parseLimitsUrl } from '../../../../program/environment/limits-url.ts';
+import { connectToRedis, type RedisConnection } from '../../../../proxy/limits/redis-connection.ts';
+import { atEndOfFile } from '../../../support/end-of-file.ts';
+import { startTiedUntil } from '../../../support/processes.ts';
+import { makeFolder } from '../../../support/product.ts';
+import { freePort } from '../../../support/servers/ports.ts';
+import { REDIS_PASSWORD, startRedis } from '../../../support/servers/redis.ts';
+
+/** As good as for ever. */
+const TIMEOUT_MS = 1e6;
+const PASSWORD = encodeURIComponent(REDIS_PASSWORD);
+
+interface Watched extends RedisConnection {
+  /** Resolves when the condition holds, which is looked at whenever the connection changes. */
+  when(condition: () => boolean): Promise<void>;
+}
+
+function connect(url: string): Watched {
+  const address = parseLimitsUrl(url);
+  if (address === undefined) throw new Error(`${url} is empty`);
+  const checks = new Set<() => void>();
+  const connection = connectToRedis(address, TIMEOUT_MS, () => {
+    for (const check of checks) check();
+  });
+  atEndOfFile(connection.close);
+  return {
+    ...connection,
+    when: (condition) =>
+      new Promise((resolve) => {
+        const check = () => {
+          if (!condition()) return;
+          checks.delete(check);
+          resolve();
+        };
+        checks.add(check);
+        check();
+      }),
+  };
+}
+
+const isConnected = (connection: RedisConnection) => connection.isReady;
+
+test('a wrong password is reported, and the connection is tried again', async () => {
+  const redis = await startRedis();
+  const connection = connect(`redis://:wrong@127.0.0.1:${redis.port}`);
+  await connection.when(() => connection.fault()?.includes('WRONGPASS') === true);
+  expect(connection.isReady()).toBe(false);
+  await redis.client.config('SET', 'requirepass', 'wrong');
+  await connection.when(isConnected(connection));
+  expect(connection.fault()).toBe(undefined);
+  connection.close();
+  await redis.stop();
+});
+
+test('commands under way fail when the server dies, and are never sent again', async () => {
+  const redis = await startRedis();
+  const connection = connect(redis.url);
+  await connection.when(isConnected(connection));
+  redis.freeze();
+  const reply = connection.take(['k1'], [1, 1, 1]);
+  const failed = expect(reply).rejects.toThrow();
+  await redis.kill();
+  await failed;
+  await expect(connection.take(['k1'], [1, 1, 1])).rejects.toThrow();
+  await redis.restart();
+  await connection.when(isConnected(connection));
+  const info = await redis.client.info('commandstats');
+  expect(info).not.toMatch(/cmdstat_eval(sha)?:/);
+  connection.close();
+  await redis.stop();
+});
+
+test('a policy that evicts windows is reported, and a server that is now a replica is left', async () => {
+  const redis = await startRedis(['--maxmemory', '10mb', '--maxmemory-policy', 'allkeys-lru']);
+  const connection = connect(redis.url);
+  await connection.when(isConnected(connection));
+  await connection.when(() => connection.fault()?.includes('is allkeys-lru') === true);
+  await redis.client.replicaof('127.0.0.1', '1');
+  await expect(connection.take(['k1'], [1, 1, 1])).rejects.toThrow('READONLY');
+  connection.reset('READONLY');
+  expect(connection.isReady()).toBe(false);
+  connection.close();
+  await redis.stop();
+});
+
+test('a window refuses beyond its limit, and a refused claim refuses those behind it', async () => {
+  const redis = await startRedis();
+  const connection = connect(redis.url);
+  await connection.when(connection.isReady);
+  const full = expect.closeTo(60e6, -7);
+  const take = (names: string[], ...args: number[]) => connection.take(names, args);
+  expect(await take(['k1'], 2, 0, 1)).toEqual([1, 2, 0]);
+  // Three requests in one call: the limit is 2.
+  expect(await take(['k1', 'k1', 'k1'], ...[2, 1, 1], ...[2, 1, 1], ...[2, 1, 1])).toEqual([
+    ...[1, 1, full, 1, 0, full, 0, 0, full],
+  ]);
+  // The address has nothing left, so the key is not counted; the next request is another one.
+  const guarded = await take(['k1', 'k2', 'k3'], ...[2, 0, 0], ...[5, 1, 1], ...[5, 1, 1]);
+  expect(guarded).toEqual([0, 0, full, 0, 5, 0, 1, 4, full]);
+  // A limit that was lowered counts what was admitted before.
+  expect(await take(['k1'], 1, 1, 1)).toEqual([0, 0, full]);
+  const [window = ''] = await redis.client.keys('*k1');
+  expect(await redis.client.pttl(window)).toBeLessThanOrEqual(61_000);
+  // Times of more than a minute ago do not count.
+  const old = Array.from({ length: 100 }, (_, i) => 1_000_000 + i);
+  await redis.client.lpush(window, ...old.toReversed());
+  expect(await take(['k1'], 3, 1, 1)).toEqual([1, 0, full]);
+  expect(await redis.client.llen(window)).toBe(3);
+  connection.close();
+  await redis.stop();
+});
+
+test('rediss:// uses TLS with a server name that its certificate must have', async () => {
+  const folder = makeFolder();
+  const file = (name: string) => path.join(folder, name);
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  execFileSync('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+    ...['-keyout', file('key.pem'), '-out', file('certificate.pem'), ...subject],
+  ]);
+  const port = String(await freePort());
+  const tls = ['--tls-port', port, '--tls-cert-file', file('certificate.pem')];
+  const redis = await startRedis([
+    ...[...tls, '--tls-key-file', file('key.pem'), '--tls-auth-clients', 'no'],
+  ]);
+  const connection = connect(`rediss://:${PASSWORD}@localhost:${port}`);
+  await connection.when(() => /self.signed certificate/.test(connection.fault() ?? ''));
+  const trusted = getCACertificates('default');
+  try {
+    setDefaultCACertificates([...trusted, readFileSync(file('certificate.pem'), 'utf8')]);
+    await connection.when(isConnected(connection));
+    const misnamed = connect(`rediss://:${PASSWORD}@127.0.0.1:${port}`);
+    await misnamed.when(() => /certificate's altnames/.test(misnamed.fault() ?? ''));
+    expect([misnamed.isReady(), connection.fault()]).toEqual([false, undefined]);
+    misnamed.close();
+  } finally {
+    setDefaultCACertificates(trusted);
+  }
+  connection.close();
+  await redis.stop();
+});
+
+test('with Sentinel, the connection leads to the primary', async () => {
+  const primary = await startRedis();
+  const folder = makeFolder();
+  const port = await freePort();
+  const configuration = path.join(folder, 'sentinel.conf');
+  const lines = [
+    ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
+    `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
+    `sentinel auth-pass main ${REDIS_PASSWORD}`,
+  ];
+  writeFileSync(configuration, lines.join('\n'));
+  const sentinel = await startTiedUntil(
+    '+monitor master main',
+    ['redis-server', configuration, '--sentinel'],
+    { signal: 'KILL' },
+  );
+  const connection = connect(`redis+sentinel://:${PASSWORD}@127.0.0.1:${port}/main`);
+  await connection.when(isConnected(connection));
+  expect(await connection.take(['k1'], [5, 1, 1])).toEqual([1, 4, expect.any(Number)]);
+  expect(await primary.client.keys('*')).toHaveLength(1);
+  connection.close();
+  await sentinel.stop();
+  await primary.stop();
+});
