@@ -32,7 +32,7 @@ import {
 } from './generations.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
-import { makeBytesChecker, type PackChecker, verifyAndOpen } from './verify.ts';
+import { bytesOnly, type Checks, verifyAndOpen } from './verify.ts';
 
 /** A new generation must have at least this share of the games, covers and files of the current one. */
 const SMALLEST_SHARE_KEPT = 0.8;
@@ -121,8 +121,8 @@ export interface EncodedManifest {
 export interface PublishSteps {
   /** Called if there is no difference to the previous generation, because that is damaged. */
   readonly warn: (text: string) => void;
-  /** Checks the packs before the generation becomes current; by default one after another, with every record. */
-  readonly checkPacks?: PackChecker | undefined;
+  /** How the generation is checked before it becomes current; by default completely. */
+  readonly checks?: Checks | undefined;
   /** For a generation whose publisher has checked its records: checks only the bytes of its files. */
   readonly known?: FileChecks | undefined;
   /** How many generations stay, with the new one. */
@@ -144,11 +144,15 @@ export async function publishAs(
   previous: Previous,
   steps: PublishSteps,
 ): Promise<Manifest> {
-  const { checkPacks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent } = steps;
+  const { checks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent } = steps;
   const target = generationDir(snapshotsDir, manifest.id);
-  writeNewFile(path.join(dir, MANIFEST), encoded);
-  const checker = checkPacks ?? (known && makeBytesChecker(known));
-  const { index } = await verifyAndOpen(dir, checker, known?.read).catch((cause: Error) => {
+  try {
+    writeNewFile(path.join(dir, MANIFEST), encoded);
+  } catch (cause) {
+    throw new Error(`write ${MANIFEST}: ${(cause as Error).message}`, { cause });
+  }
+  const how = checks ?? (known && bytesOnly(known));
+  const { index } = await verifyAndOpen(dir, how, known?.read).catch((cause: Error) => {
     throw new Error(`verify the new generation: ${cause.message}`, { cause });
   });
   linkUnchanged(snapshotsDir, dir, manifest, previous);

@@ -112,13 +112,13 @@ function compareWithCurrent(
   // An operator must be able to replace a current generation that is damaged, even the link to it.
   let previous: Previous = { id: undefined, manifest: undefined };
   try {
-    const current = currentId(snapshotsDir);
-    if (current === undefined) throw new Error('there is none');
     previous = readPrevious(snapshotsDir);
-    const covers = [...coversOnlyIn(index, openIndexOf(generationDir(snapshotsDir, current)))];
-    if (covers.length === 0) return { previous, takenDown: undefined };
-    const more = covers.length > 1 ? ` and ${covers.length - 1} more` : '';
-    const takenDown = `${id} has covers that are not public now: /covers/${covers[0]}${more}. "cover-catalogue snapshot diff ${current} ${id}" lists them.`;
+    if (previous.id === undefined) throw new Error('there is none');
+    const current = openIndexOf(generationDir(snapshotsDir, previous.id));
+    const [first, ...more] = coversOnlyIn(index, current);
+    if (first === undefined) return { previous, takenDown: undefined };
+    const further = more.length > 0 ? ` and ${more.length} more` : '';
+    const takenDown = `${id} has covers that are not public now: /covers/${first}${further}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists them.`;
     return { previous, takenDown };
   } catch (error) {
     const fault = (error as Error).message.replace(/\.$/, '');

@@ -37,7 +37,7 @@ import {
   publish,
   readPrevious,
 } from '../generations/publish.ts';
-import { checkPack, type PackChecker } from '../generations/verify.ts';
+import { type Checks, checkPack } from '../generations/verify.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import type { Progress } from '../program/progress.ts';
 import {
@@ -232,11 +232,12 @@ function makeChecks(earlier: EarlierRun | undefined) {
       : readChecked(dir, file);
   // The hashes of records are not checked again: the run computed them from the same bytes as the SHA-256 of the
   // file, which is checked.
-  const checkPacks: PackChecker = async (dir, packs, checkOthers) => {
-    checkOthers((folder, file) => isLinked(folder, file) || checkFile(folder, file));
-    for (const pack of packs) if (!isLinked(dir, pack.file)) checkPack(dir, pack, false);
+  const checks: Checks = {
+    pack: (dir, pack) => isLinked(dir, pack.file) || checkPack(dir, pack, false),
+    file: (dir, file) => isLinked(dir, file) || checkFile(dir, file),
+    values: false,
   };
-  return { checkPacks, known: { read, isIntact } };
+  return { checks, known: { read, isIntact } };
 }
 
 /** A run whose files are written. */

@@ -11,28 +11,25 @@ import type { ManifestFile } from '../../format/manifest.ts';
 import { openRegularFile } from '../../program/files/bounded-file.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-
-/**
- * Takes the content of a file, piece by piece.
- * @param from the position of the first of these bytes in the file
- * @returns the position in the file up to which the bytes are used; the next piece begins there
- */
-export type TakeBytes = (bytes: Buffer, from: number) => number;
-
-const takeAll: TakeBytes = (bytes, from) => from + bytes.length;
+/** Node reads no more at once than a 32-bit number can say. */
+const LARGEST_READ = 2 ** 30;
 
 /** The whole content of a file. @throws Error if the file is damaged */
 export function readChecked(dir: string, file: ManifestFile): Buffer {
-  const content = readUnchecked(dir, file);
-  if (hash('sha256', content) !== file.sha256) throw wrongHash(file);
-  return content;
+  return readSized(dir, file, readOpenFile);
 }
 
-function readUnchecked(dir: string, file: ManifestFile): Buffer {
+/** Reads a file that {@link openSized} has opened. @throws Error if the file is damaged */
+export function readOpenFile(descriptor: number, file: ManifestFile, content: Uint8Array): void {
+  readNamed(descriptor, content, 0, file.size, 0, file.path);
+  if (hash('sha256', content) !== file.sha256) throw wrongHash(file);
+}
+
+function readSized(dir: string, file: ManifestFile, read: typeof readOpenFile): Buffer {
   const descriptor = openSized(dir, file);
   try {
     const content = Buffer.allocUnsafeSlow(file.size);
-    readExactly(descriptor, content, 0, file.size, 0, file.path);
+    read(descriptor, file, content);
     return content;
   } finally {
     closeSync(descriptor);
@@ -56,13 +53,20 @@ export function readExactly(
   position: number,
   name: string,
 ): void {
+  for (let done = 0; done < length; ) {
+    const most = Math.min(length - done, LARGEST_READ);
+    const read = readSync(descriptor, target, at + done, most, position + done);
+    if (read === 0) throw new Error(`${name} ends before byte ${position + length}.`);
+    done += read;
+  }
+}
+
+/** As {@link readExactly}, but the errors of the system name the file, too. */
+function readNamed(...part: Parameters<typeof readExactly>): void {
   try {
-    for (let done = 0; done < length; ) {
-      const read = readSync(descriptor, target, at + done, length - done, position + done);
-      if (read === 0) throw new Error(`it ends before byte ${position + length}.`);
-      done += read;
-    }
+    readExactly(...part);
   } catch (cause) {
+    const name = part[5];
     throw new Error(`${name} cannot be read: ${(cause as Error).message}`, { cause });
   }
 }
@@ -84,61 +88,38 @@ export function isIntact(dir: string, file: ManifestFile): boolean {
 export function hashOfFile(file: string, size: number): string {
   const descriptor = openRegularFile(file);
   try {
-    return hashOpenFile(descriptor, size, file, takeAll).sha256;
+    return hashOpenFile(descriptor, size, file);
   } finally {
     closeSync(descriptor);
   }
 }
 
-/**
- * Reads and checks a file.
- * @returns the bytes at the end of the file that `take` has not used
- */
-export function checkFile(dir: string, file: ManifestFile, take?: TakeBytes): Buffer {
+/** Checks a file without keeping its content. @throws Error if the file is damaged */
+export function checkFile(dir: string, file: ManifestFile): void {
   const descriptor = openSized(dir, file);
   try {
-    return checkOpenFile(descriptor, file, take);
+    checkOpenFile(descriptor, file);
   } finally {
     closeSync(descriptor);
   }
 }
 
 /** As {@link checkFile}, for a file that {@link openSized} has opened. */
-export function checkOpenFile(
-  descriptor: number,
-  file: ManifestFile,
-  take: TakeBytes = takeAll,
-): Buffer {
-  const { sha256, rest } = hashOpenFile(descriptor, file.size, file.path, take);
-  if (sha256 !== file.sha256) throw wrongHash(file);
-  return rest;
+export function checkOpenFile(descriptor: number, file: ManifestFile): void {
+  if (hashOpenFile(descriptor, file.size, file.path) !== file.sha256) throw wrongHash(file);
 }
 
-// One buffer for all files. It grows to the length of the longest record.
-let window = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+/** One for all files. */
+const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-function hashOpenFile(descriptor: number, size: number, name: string, take: TakeBytes) {
+function hashOpenFile(descriptor: number, size: number, name: string): string {
   const sha256 = createHash('sha256');
-  let from = 0;
-  let end = 0;
-  while (end < size) {
-    const unused = end - from;
-    if (unused === window.length) enlargeWindow();
-    const length = Math.min(window.length - unused, size - end);
-    readExactly(descriptor, window, unused, length, end, name);
-    sha256.update(window.subarray(unused, unused + length));
-    end += length;
-    const usedUpTo = take(window.subarray(0, unused + length), from);
-    window.copyWithin(0, usedUpTo - from, unused + length);
-    from = usedUpTo;
+  for (let position = 0; position < size; position += chunk.length) {
+    const length = Math.min(chunk.length, size - position);
+    readNamed(descriptor, chunk, 0, length, position, name);
+    sha256.update(chunk.subarray(0, length));
   }
-  return { sha256: sha256.digest('hex'), rest: window.subarray(0, end - from) };
-}
-
-function enlargeWindow(): void {
-  const larger = Buffer.allocUnsafeSlow(window.length * 2);
-  window.copy(larger);
-  window = larger;
+  return sha256.digest('hex');
 }
 
 /**
@@ -209,13 +190,16 @@ export function makeKnownFiles(now: () => number): FileChecks {
     },
     read(dir, file) {
       const identity = identityOf(dir, file);
-      if (identity !== undefined && known.has(identity)) return readUnchecked(dir, file);
+      if (identity !== undefined && known.has(identity)) return readSized(dir, file, readUnchecked);
       const content = readChecked(dir, file);
       if (identity !== undefined) known.set(identity, true);
       return content;
     },
   };
 }
+
+const readUnchecked: typeof readOpenFile = (descriptor, file, content) =>
+  readNamed(descriptor, content, 0, file.size, 0, file.path);
 
 /** @returns undefined if the file does not exist, or has another size */
 function identityOf(dir: string, { path: name, sha256, size }: ManifestFile): string | undefined {

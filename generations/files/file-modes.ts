@@ -9,6 +9,7 @@ import {
   chownSync,
   closeSync,
   copyFileSync,
+  existsSync,
   fchmodSync,
   fsyncSync,
   linkSync,
@@ -96,9 +97,15 @@ export function correctFolder(folder: string): void {
  * shared: an operator who wants to share a snapshots folder creates it beforehand.
  */
 export function makeSnapshotsFolder(snapshotsDir: string): void {
+  if (existsSync(snapshotsDir)) return;
+  // One folder at a time: with `recursive`, `mkdirSync` never returns on a file system such as /proc,
+  // which refuses a new folder with the error for a missing parent.
+  makeSnapshotsFolder(path.dirname(path.resolve(snapshotsDir)));
   try {
-    mkdirSync(snapshotsDir, { recursive: true, mode: 0o700 });
+    mkdirSync(snapshotsDir, 0o700);
   } catch (cause) {
+    // Another program may have just created it.
+    if (existsSync(snapshotsDir)) return;
     const { message } = cause as Error;
     const fault = `The folder ${snapshotsDir} cannot be created: ${message}. Set another folder.`;
     throw new Error(fault, { cause });

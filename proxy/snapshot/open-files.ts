@@ -8,7 +8,7 @@ import { checkFilters } from '../../format/index/check-search-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
-import { checkOpenFile, openSized } from '../../generations/files/checked-files.ts';
+import { checkOpenFile, openSized, readOpenFile } from '../../generations/files/checked-files.ts';
 import { checkId, openIndex, readManifestFile } from '../../generations/generations.ts';
 import { type PreparedSearch, prepareAgain, prepareSearch } from '../search/prepare-search.ts';
 
@@ -142,10 +142,7 @@ function haveSameWords(manifest: Manifest, other: Manifest): boolean {
  */
 function readShared(descriptor: number, file: ManifestFile): Uint8Array {
   const content = new Uint8Array(new SharedArrayBuffer(file.size));
-  checkOpenFile(descriptor, file, (read, from) => {
-    content.set(read, from);
-    return from + read.length;
-  });
+  readOpenFile(descriptor, file, content);
   return content;
 }
 

@@ -10,7 +10,7 @@ import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { CHANGES } from '../../../format/layout.ts';
 import { listDifferences, readDifference } from '../../../generations/differences.ts';
-import { currentId, generationDir, pointCurrentTo } from '../../../generations/generations.ts';
+import { currentId, generationDir } from '../../../generations/generations.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
@@ -94,20 +94,6 @@ test('each kind of change is one line, in the order of kind and id', async () =>
   ).toHaveLength(13);
 });
 
-test('a game that takes the path of another one is an addition, and the other one a removal', async () => {
-  const { dir, publish } = await makeHistory();
-  await publish(
-    'DELETE FROM games WHERE id = 12',
-    "UPDATE games SET slug = 'f-zero' WHERE id = 13",
-  );
-  const games = changesIn(dir).filter(({ kind }) => kind === 'game');
-  expect(games).toMatchObject([
-    { id: '12', path: '/games/snes/f-zero', after: null },
-    { id: '13', path: '/games/snes/final-fantasy-vi', after: null },
-    { id: '13', path: '/games/snes/f-zero', before: null },
-  ]);
-});
-
 test('after a change of the settings, every record with an address has changed', async () => {
   const { url, dir, publish } = await makeHistory();
   await runCommand(runGenerator, ['--force'], {
@@ -146,18 +132,6 @@ test('if the previous generation is damaged, the next one is published without a
   // The difference to the one after that is known again.
   await publish("UPDATE games SET description = 'Slow' WHERE id = 12");
   expect(changesIn(dir)).toHaveLength(1);
-});
-
-test('when an older generation is current, the next one is compared with that', async () => {
-  const { dir, first, publish } = await makeHistory();
-  await publish("UPDATE games SET description = 'Fast' WHERE id = 12");
-  pointCurrentTo(dir, first);
-  const { id } = await publish("UPDATE games SET description = 'Slow' WHERE id = 13");
-  expect(lastOf(dir)).toMatchObject({ from: first, to: id });
-  expect(changesIn(dir).map(({ path: at }) => at)).toEqual([
-    '/games/snes/f-zero',
-    '/games/snes/final-fantasy-vi',
-  ]);
 });
 
 test('snapshot verify names a damaged difference, and what to do', async () => {
