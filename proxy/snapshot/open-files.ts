@@ -11,7 +11,7 @@ import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { checkOpenFile, openSized } from '../../generations/files/checked-files.ts';
 import { checkId, readManifestFile } from '../../generations/manifest-file.ts';
 import { openIndex } from '../../generations/open-index.ts';
-import { type PreparedSearch, prepareAgain, prepareSearch } from '../search/prepare-search.ts';
+import { type PreparedSearch, prepareSearch } from '../search/prepare-search.ts';
 
 export interface OpenOrder {
   readonly dir: string;
@@ -108,12 +108,8 @@ function checkIndex(
   const records = openIndex(manifest, content);
   const search = openSearchIndex(content);
   checkFilters(search, records.games.byteLength.length);
-  if (current === undefined) return prepareSearch(search, records);
-  if (haveSameWords(manifest, current.manifest)) {
-    return prepareAgain(current.prepared, search, records);
-  }
-  const index = openSearchIndex((name) => contentOf(current.contents, name));
-  return prepareSearch(search, records, { index, prepared: current.prepared });
+  const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
+  return prepareSearch(search, records, isSame ? current.prepared : undefined);
 }
 
 /** Whether the search indexes of two generations have the same words, and as many games. */

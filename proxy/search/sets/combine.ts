@@ -1,6 +1,6 @@
 /** Unions and differences of sets of numbers. No function changes the sets that it gets. */
 import type { Run } from '../../../format/index/search-index.ts';
-import { bitAt, clearBit, lowestBit } from './bits.ts';
+import { bitAt, clearBit, copyBits, lowestBit, newBits } from './bits.ts';
 import { firstAtLeast } from './intersect.ts';
 import {
   addToBits,
@@ -10,7 +10,6 @@ import {
   type NumberSet,
   wholeRun,
 } from './number-set.ts';
-import { copyBits, newBits } from './query-bits.ts';
 
 /**
  * The union of runs.

@@ -1,7 +1,6 @@
 /** Intersections of sets of numbers. No function changes the sets that it gets. */
-import { bitAt, lowestBit, onesIn } from './bits.ts';
+import { bitAt, lowestBit, newBits, onesIn } from './bits.ts';
 import { atMost, EMPTY, LONGEST_SORTED, type NumberBits, type NumberSet } from './number-set.ts';
-import { newBits } from './query-bits.ts';
 
 /**
  * If one list is more than this many times as long as the other, it is searched with doubling strides.
@@ -11,32 +10,9 @@ const UNEVEN = 8;
 
 /** The numbers that are in all of the sets, of which there is at least one. */
 export function intersect(sets: readonly NumberSet[]): NumberSet {
-  return intersectAll(sets, intersectTwo);
-}
-
-/**
- * @returns a function like {@link intersect} that keeps what it finds. Queries without one of their words
- * have most sets in common, and the smallest sets come first: so most of their intersections are the same.
- */
-export function makeIntersect(): typeof intersect {
-  const known = new WeakMap<NumberSet, WeakMap<NumberSet, NumberSet>>();
-  return (sets) =>
-    intersectAll(sets, (a, b) => {
-      const ofFirst = known.get(a) ?? new WeakMap<NumberSet, NumberSet>();
-      known.set(a, ofFirst);
-      const both = ofFirst.get(b) ?? intersectTwo(a, b);
-      ofFirst.set(b, both);
-      return both;
-    });
-}
-
-function intersectAll(
-  sets: readonly NumberSet[],
-  intersectBoth: (a: NumberSet, b: NumberSet) => NumberSet,
-): NumberSet {
   const smallestFirst = [...new Set(sets)].sort((a, b) => atMost(a) - atMost(b));
   return smallestFirst.reduce((result, set) =>
-    atMost(result) === 0 ? EMPTY : intersectBoth(result, set),
+    atMost(result) === 0 ? EMPTY : intersectTwo(result, set),
   );
 }
 
