@@ -17,8 +17,6 @@ export interface Article {
   /** The headings of the second level. */
   readonly headings: readonly Heading[];
   readonly body: Html;
-  /** Everything as plain text under each heading, for the search. */
-  readonly sections: readonly (Heading & { readonly content: string })[];
 }
 
 /** The language of the samples on a page, by the name behind the opening fence. */
@@ -75,7 +73,6 @@ export function renderArticle(text: string, options: RenderOptions): Article {
     title: title.text,
     headings,
     body: renderTokens(tokens, options),
-    sections: sectionsOf(title.text, tokens),
   };
 }
 
@@ -140,20 +137,4 @@ function idOf(text: string): string {
     .replaceAll(/[^\p{L}\p{N} -]/gu, '')
     .trim()
     .replaceAll(/ +/g, '-');
-}
-
-function sectionsOf(title: string, tokens: readonly Token[]): Article['sections'] {
-  const sections = [{ id: '', text: title, content: '' }];
-  for (const token of tokens) {
-    if (token.type === 'heading')
-      sections.push({ ...headingOf(token as Tokens.Heading), content: '' });
-    else if (token.type !== 'code') {
-      const last = sections[sections.length - 1];
-      last.content += ` ${token.raw.replaceAll(/\]\([^)]*\)|[`*#|[\]]|-{3,}/g, ' ')}`;
-    }
-  }
-  return sections.map((section) => ({
-    ...section,
-    content: section.content.replaceAll(/\s+/g, ' ').trim(),
-  }));
 }

@@ -2,9 +2,9 @@
  * The addresses of the explorer: what the path and the query of a page mean, the call of the API whose
  * result the page shows, and the links to other pages. No part of a path becomes a file name.
  */
-import type { Call } from '../../../pages/call-samples.ts';
-import { decodePart } from '../../api/routes/match-route.ts';
-import type { FilterName } from '../../search/query.ts';
+import type { Call } from '../../pages/call-samples.ts';
+import { decodePart } from '../api/routes/match-route.ts';
+import type { FilterName } from '../search/query.ts';
 
 export const EXPLORE = '/explore';
 const GAMES_PER_PAGE = 24;
