@@ -6,9 +6,9 @@ import { closeSync, writeFileSync } from 'node:fs';
 import { pushAsConfigured } from '../depot/push/configured-push.ts';
 import { makeKeyPair } from '../depot/signatures/keys.ts';
 import { openForWriting } from '../generations/files/file-modes.ts';
+import type { VerbArguments, VerbSyntax } from '../program/arguments.ts';
 import type { Invocation } from '../program/invocation.ts';
 import { makeProgress } from '../program/progress.ts';
-import type { VerbArguments, VerbSyntax } from '../program/verbs.ts';
 import { readNumber } from './read-number.ts';
 
 const MOST_PARALLEL = 16;

@@ -1,8 +1,7 @@
 /** `cover-catalogue replica`, as a program. */
 import '../program/environment/node-version.ts';
-import '../program/standard-output.ts';
 import { processInvocation } from '../program/invocation.ts';
-import { stopWith } from '../program/stop.ts';
+import { stopWith } from '../program/service.ts';
 import { runReplica } from './run-replica.ts';
 
 const code = await runReplica(processInvocation(), stopWith);

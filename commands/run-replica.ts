@@ -28,8 +28,7 @@ import type { Invocation } from '../program/invocation.ts';
 import { makeLog } from '../program/log.ts';
 import { poll } from '../program/poll.ts';
 import { makeProgress, type Progress } from '../program/progress.ts';
-import type { stopWith as stopWithSignal } from '../program/stop.ts';
-import { reportReady } from '../program/systemd/report-ready.ts';
+import { reportReady, type stopWith as stopWithSignal } from '../program/service.ts';
 import { readNumber } from './read-number.ts';
 import { addReplicaMetrics } from './replica-metrics.ts';
 import { reportProgress } from './report-progress.ts';
@@ -53,8 +52,8 @@ never goes back to an older generation or older keys.
   --timeout SECONDS  repeat a transfer without progress after this time (default 30)
 
 If SNAPSHOT_PUBLIC_KEYS is set, it accepts only snapshots and keys that are
-signed with one of these keys. If REPLICA_ADMIN_PORT is set, and without --once,
-it serves health checks and metrics on ADMIN_HOST:REPLICA_ADMIN_PORT.
+signed with one of these keys. Without --once, it serves health checks and
+metrics on ADMIN_HOST, at the port ADMIN_PORT + 7.
 
 Exit codes: 0 stopped or, with --once, equal to the store; 1 failed, 2 wrong
 usage or configuration, 3 refused to publish or held, 4 another run is under way.
@@ -75,7 +74,7 @@ const VARIABLES = [
   'KEYS_STORE',
   ...PUSH_VARIABLES,
   'ADMIN_HOST',
-  'REPLICA_ADMIN_PORT',
+  'ADMIN_PORT',
   'LOG_LEVEL',
 ] as const;
 
@@ -151,9 +150,8 @@ async function replicate(
     return false;
   }
   const admin = makeProgramAdmin({
-    host: environment.ADMIN_HOST,
-    port: environment.REPLICA_ADMIN_PORT,
-    portVariable: 'REPLICA_ADMIN_PORT',
+    program: 'replica',
+    settings: environment,
     refresh: () => readDisk(),
   });
   const readDisk = addDiskMetrics(admin.registry, snapshotsDir);

@@ -14,12 +14,12 @@ import { addStateToErrors, holdCurrent, rollbackAndHold } from '../generations/p
 import { KEPT_GENERATIONS, prune } from '../generations/prune.ts';
 import { rollbackTo } from '../generations/rollback.ts';
 import { checkOneByOne, verifyAndOpen } from '../generations/verify.ts';
+import { readVerb, type VerbArguments, type VerbSyntax } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import type { Invocation } from '../program/invocation.ts';
 import type { Printable } from '../program/progress.ts';
-import { readVerb, type VerbArguments, type VerbSyntax } from '../program/verbs.ts';
 import { KEYGEN_SYNTAX, PUSH_SYNTAX, runKeygen, runPush } from './push.ts';
 
 interface Verb extends VerbSyntax {

@@ -23,6 +23,8 @@ const USAGE = `npm run demo
 Runs the whole product on a sample catalogue until Ctrl-C. HOST, PORT,
 ADMIN_PORT and ACCOUNT_PORT set the addresses on which it listens.
 `;
+/** For the admin addresses that the demo does not use. */
+const ANY_PORT = { ADMIN_PORT: '0' };
 const KEY_LIMIT = 6000;
 const USER = { email: 'demo@example.org', name: 'Demo user', role: 'user' };
 const MODERATOR = { email: 'moderator@example.org', name: 'Demo moderator', role: 'moderator' };
@@ -65,8 +67,8 @@ async function main(): Promise<void> {
   startCommand('the proxy', 'proxy', { ...environment, EXPLORER_KEY: explorerKey });
   // Its warnings would be that only this machine can reach these addresses, which is so on purpose.
   const { LOG_LEVEL: level = 'error' } = process.env;
-  startCommand('the schedule', 'schedule', { ...environment, LOG_LEVEL: level });
-  startCommand('the account pages', 'account', environment);
+  startCommand('the schedule', 'schedule', { ...environment, ...ANY_PORT, LOG_LEVEL: level });
+  startCommand('the account pages', 'account', { ...environment, ...ANY_PORT });
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
   await waitUntilReady(`${environment.ACCOUNT_URL}/account/sign-in`);
   const asUser = await addAccount(environment, USER);

@@ -1,9 +1,7 @@
 /** `cover-catalogue doctor`, as a program. */
 import '../program/environment/node-version.ts';
-import '../program/standard-output.ts';
 import { loadEnvironmentFile } from '../program/environment/environment.ts';
-import { exitOnSignals } from '../program/exit-on-signals.ts';
-import { processInvocation } from '../program/invocation.ts';
+import { exitOnSignals, processInvocation } from '../program/invocation.ts';
 import { runDoctor } from './run-doctor.ts';
 
 exitOnSignals();

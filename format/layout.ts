@@ -28,8 +28,6 @@ export const LOCK_FILE = 'lock';
 export const PULL_FOLDER = 'pull';
 /** What a run of the generator leaves for the next one. */
 export const EARLIER_RUN = 'earlier-run';
-/** The folder in which Node keeps the compiled code of the runs that `schedule` starts. */
-export const COMPILE_CACHE = 'compile-cache';
 /** Prefix of what is being written, replaced or removed; readers ignore it. */
 export const UNFINISHED_PREFIX = '.unfinished-';
 

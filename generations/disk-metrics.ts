@@ -3,7 +3,7 @@ import { lstat, readdir, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Registry } from 'prom-client';
 import { GENERATIONS } from '../format/layout.ts';
-import { addGauge } from '../program/admin/readings.ts';
+import { addGauge } from '../program/admin/metrics.ts';
 import { idsOnDisk } from './generations.ts';
 
 const BLOCK_BYTES = 512;

@@ -37,7 +37,6 @@ import {
 import { beginGeneration } from '../generations/unfinished-generation.ts';
 import type { PackChecker } from '../generations/verify.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
-import { getOrAdd } from '../program/get-or-add.ts';
 import type { Progress } from '../program/progress.ts';
 import {
   type EarlierRun,
@@ -48,6 +47,7 @@ import {
   saveRun,
   whyUntimed,
 } from './changes/earlier-run.ts';
+import { getOrAdd } from './get-or-add.ts';
 import { PathTaken } from './read/read-catalogue.ts';
 import type { Conditions } from './read/read-table.ts';
 import { readAndWrite } from './read-and-write.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Database, Reader, SnapshotReader } from '../database/database.ts';
 import { type Optional, TIMED_TABLES } from '../database/schema.ts';
-import { type Id, textOfId } from '../format/index/ids.ts';
+import type { Id } from '../format/index/ids.ts';
 import type { ManifestFile, Settings } from '../format/manifest.ts';
 import type { Progress } from '../program/progress.ts';
 import { type EarlierGeneration, openEarlier } from './changes/earlier-generation.ts';
@@ -27,7 +27,6 @@ import {
 import { keepUnchanged } from './changes/keep-unchanged.ts';
 import { findId, type Games, LEFT_OUT, readId } from './read/catalogue.ts';
 import {
-  batches,
   checkTitles,
   isKeptBlock,
   type Platforms,
@@ -64,7 +63,7 @@ export interface ReadOptions extends Optional {
 
 export interface ReadResult {
   /** Undefined if nothing has changed since the earlier run. */
-  readonly written: Omit<Written, 'warnings'> | undefined;
+  readonly written: Written | undefined;
   /** What the next run needs; undefined if it must read all rows. */
   readonly rows: RowsOfRun | undefined;
 }
@@ -143,7 +142,7 @@ async function readAndWriteRows(
         if (generation === undefined) writer.gamesRead(games);
       },
       async coversRead(games, covers) {
-        const isPublished = await findPublished(reader, games, generation, titleRows);
+        const isPublished = makeIsPublished(games, generation);
         titles = { ...titles, of: checkTitles(titleRows, report, isPublished) };
         if (generation === undefined) await writer.coversRead(games, covers, titles);
       },
@@ -156,9 +155,8 @@ async function readAndWriteRows(
     const recent = findRecent(covers, time, generation && keptRecent(generation, earlier));
     const future = findFutureApprovals(recent.covers, time);
     if (earlier && changes && generation && isAllKept(generation, games, titles, report)) {
-      const { warnings } = earlier;
-      report.addWarnings([...warnings, ...future]);
-      return { written: undefined, warnings, shifts, fingerprints: changes.fingerprints, recent };
+      report.addWarnings(future);
+      return { written: undefined, shifts, fingerprints: changes.fingerprints, recent };
     }
     options.progress.step('writing packs');
     if (generation !== undefined) {
@@ -166,12 +164,12 @@ async function readAndWriteRows(
       await writer.coversRead(games, covers, titles);
     }
     // The server computes the fingerprints while this program writes.
-    const [fingerprints = changes?.fingerprints, { warnings, ...written }] = await both(
+    const [fingerprints = changes?.fingerprints, written] = await both(
       changes === undefined && isTimed ? readAllFingerprints(reader, shifts, now) : undefined,
       writer.finish(files, recent.covers),
     );
-    report.addWarnings([...warnings, ...future]);
-    return { written, warnings, shifts, fingerprints, recent };
+    report.addWarnings(future);
+    return { written, shifts, fingerprints, recent };
   } finally {
     generation?.close();
   }
@@ -202,7 +200,6 @@ function hashOf(rows: readonly TitleRow[]): string {
 /** The report of a run that has nothing to write is that of the earlier run, with the warnings of today. */
 function reportUnchanged(earlier: EarlierRun, report: Report): void {
   for (const [block, findings] of earlier.findings) report.keep(block, findings);
-  report.addWarnings(earlier.warnings);
   report.addWarnings(findFutureApprovals(earlier.recent.covers, Date.now() / 1000));
 }
 
@@ -241,41 +238,15 @@ async function readAllFingerprints(
   return found as AllFingerprints;
 }
 
-const IDS_PER_QUERY = 1_000;
-
-/**
- * @param generation from which the games come that were not read
- * @returns a function that tells whether a game is published; undefined if it does not exist
- */
-async function findPublished(
-  reader: Reader,
-  games: Games,
-  generation: EarlierGeneration | undefined,
-  titleRows: readonly TitleRow[],
-) {
-  const leftOut = new Set<string>();
+/** @returns a function that tells whether a game is published. @param generation has those that were not read */
+function makeIsPublished(games: Games, generation: EarlierGeneration | undefined) {
   let last = 0;
-  const isPublished = (id: Id): boolean | undefined => {
+  return (id: Id): boolean => {
     const row = findId(games.ids, games.rows, id, last);
-    if (row < 0) {
-      if (generation?.keptGame(id) !== undefined) return true;
-      return leftOut.has(textOfId(id)) ? false : undefined;
-    }
+    if (row < 0) return generation?.keptGame(id) !== undefined;
     last = row;
     return games.platform[row] !== LEFT_OUT;
   };
-  if (generation === undefined) return isPublished;
-  // The index of the generation does not have the games that the earlier run left out.
-  const unknown = new Set<string>();
-  for (const [game] of titleRows) {
-    const id = readId(game);
-    if (id !== undefined && isPublished(id) === undefined) unknown.add(textOfId(id));
-  }
-  for (const ids of batches([...unknown], IDS_PER_QUERY)) {
-    const found = await reader.rows(`SELECT id FROM games WHERE id IN (${ids.join(',')})`);
-    for (const [id] of found) leftOut.add(String(id));
-  }
-  return isPublished;
 }
 
 /** The recent covers of the earlier run that are still published as they were. */

@@ -15,7 +15,11 @@ type Answer = { readonly output: unknown } | { readonly error: unknown };
 export type RunWorker = ReturnType<typeof startWorker>;
 
 export function startWorker() {
-  const worker = new Worker(new URL(import.meta.url), { workerData: import.meta.url });
+  const worker = new Worker(new URL(import.meta.url), {
+    workerData: import.meta.url,
+    // With the small young generation of the main thread, a full run takes 4 % more CPU time, and no less memory.
+    resourceLimits: { maxYoungGenerationSizeMb: 24 },
+  });
   // Rejects with the error that has ended the worker, if there is one.
   const ended = once(worker, 'exit').then(() => {
     throw new Error('The worker thread has ended.');

@@ -1,49 +1,59 @@
 /**
- * Tracks the open connections of one serving thread and keeps them within its limit. When a new connection
- * arrives at the limit, the least recently used idle one is closed, so that a client that holds idle
- * connections does not keep others out. If every connection is busy, the new one is refused.
+ * Keeps the open connections of one serving thread within its limit. When a new connection arrives at the
+ * limit, the least recently used idle one is closed, so that a client that holds idle connections does not
+ * keep others out. If every connection is busy, the new one is refused.
  *
- * A client uses a connection when it opens it and when it sends a request. Only the order of uses matters,
- * so each use gets the next number instead of a time.
+ * A client uses a connection when it opens it and when it sends a request. How long a client may take for a
+ * request, and to read a response, are matters of the server.
  */
+import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
 
-/**
- * How many connections are compared to choose one to close. With more open, the chosen one may not be
- * the least recently used of all.
- */
+/** The most connections, however high the limit on open files is: each connection takes memory. */
+const MOST_CONNECTIONS = 16_384;
+/** Assumed where there is no /proc, that is, on systems other than Linux. */
+const ASSUMED_OPEN_FILES = 1_024;
+/** How many connections are compared to choose one to close: a bound on the work for a new connection. */
 const MOST_COMPARED = 64;
-/** A client that has not read its response for this long may lose its connection. */
-const STALLED_MS = 3_000;
+const WARN_EVERY_MS = 60_000;
 
 // Indexes of the cells.
 const MOST = 0;
 const OPEN = 1;
 const CLOSED = 2;
 const REFUSED = 3;
-const MOST_FORWARDS = 4;
+
+/** The soft limit on open files. Node raises it to the hard limit when it starts. */
+export function readOpenFilesLimit(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const [, limit = ''] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
+    return limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit) || ASSUMED_OPEN_FILES;
+  } catch {
+    return ASSUMED_OPEN_FILES;
+  }
+}
 
 /**
- * Creates the numbers that a serving thread shares with the main thread: its limits on connections
- * and on forwarded requests (both unlimited at first), and how many connections it has open, has
- * closed and has refused.
+ * How many connections a process may have: half of its open files. The other half is for generations, the
+ * database, forwarded requests and the admin address, so a flood of connections cannot keep the process
+ * from opening files.
  */
-export function newConnectionCells(): Float64Array {
-  const cells = new Float64Array(new SharedArrayBuffer(5 * 8));
-  allowConnections(cells, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
-  return cells;
+export function mostConnections(openFiles = readOpenFilesLimit()): number {
+  return Math.min(MOST_CONNECTIONS, Math.floor(openFiles / 2));
 }
 
-/** Sets how many connections and forwarded requests a thread may have. */
-export function allowConnections(cells: Float64Array, most: number, forwards: number): void {
+/**
+ * Creates the numbers that a serving thread shares with the main thread: its limit on connections, and how
+ * many it has open, has closed and has refused.
+ * @param most how many connections the thread may have
+ */
+export function newConnectionCells(most = Number.POSITIVE_INFINITY): Float64Array {
+  const cells = new Float64Array(new SharedArrayBuffer(4 * 8));
   cells[MOST] = most;
-  cells[MOST_FORWARDS] = forwards;
-}
-
-/** How many forwarded requests a thread may have. */
-export function mostForwards(cells: Float64Array): number {
-  return cells[MOST_FORWARDS];
+  return cells;
 }
 
 export interface ConnectionCounts {
@@ -52,93 +62,83 @@ export interface ConnectionCounts {
   readonly closed: number;
   /** New connections that were refused, since the start of the process. */
   readonly refused: number;
+  readonly limit: number;
 }
 
 /** Adds up the counts of all threads. */
 export function countConnections(threads: readonly Float64Array[]): ConnectionCounts {
   const sum = (index: number) => threads.reduce((total, cells) => total + cells[index], 0);
-  return { open: sum(OPEN), closed: sum(CLOSED), refused: sum(REFUSED) };
-}
-
-/** Marks one connection as used. Call it when a request arrives. */
-export type NoteUse = () => void;
-
-/** A socket of Node's HTTP server. Node stores the response under way in `_httpMessage`. */
-export type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
-
-/**
- * Whether a connection has a response that the server has not finished writing, and that does not wait
- * for its client to read.
- */
-export function isResponding(socket: HttpSocket): boolean {
-  return socket._httpMessage?.writableEnded === false && socket.writableLength === 0;
+  return { open: sum(OPEN), closed: sum(CLOSED), refused: sum(REFUSED), limit: sum(MOST) };
 }
 
 export interface Connections {
-  /** Adds a new connection. @returns undefined if it was refused and closed */
-  take(socket: Socket): NoteUse | undefined;
-  /** Marks a connection as used. Call it when a request arrives on it. */
-  noteUse(socket: Socket): void;
-  /** Closes idle connections while there are more than the limit allows. */
-  trim(): void;
-}
-
-interface Connection {
-  /** The number of its last use; later uses have larger numbers. */
-  lastUse: number;
-  /** How many bytes the client had taken at the last check. */
-  taken: number;
-  /** When `taken` last changed. */
-  takenAt: number;
+  /**
+   * Adds a new connection.
+   * @returns a function that marks it as used; undefined if it was refused and closed
+   */
+  take(socket: Socket): (() => void) | undefined;
+  /**
+   * Marks a connection as used. Call it when a request arrives on it.
+   * @param response once the request is complete, the connection is busy until this response is written
+   */
+  noteUse(socket: Socket, response?: ServerResponse): void;
 }
 
 /**
- * @param isAnswering whether the server is still writing a response on a connection; false once only
- * the client has yet to read it
- * @param now a monotonic clock in milliseconds
+ * @param isAnswering whether a response is being prepared or written on a connection other than those that
+ * `noteUse` was told of; a connection whose client has yet to read its response is not busy
  */
 export function makeConnections(
   cells: Float64Array,
-  isAnswering: (socket: Socket) => boolean,
-  now: () => number,
+  log: Logger,
+  isAnswering: (socket: Socket) => boolean = () => false,
 ): Connections {
-  // Ordered: the first connection is compared first.
-  const open = new Map<Socket, Connection>();
-  let uses = 0;
+  /** The least recently used one comes first. */
+  const open = new Set<Socket>();
+  /** The last response of a connection that is not written yet. */
+  const answering = new Map<Socket, ServerResponse>();
+  let warnedAt = Number.NEGATIVE_INFINITY;
+
+  function noteUse(socket: Socket): void {
+    if (open.delete(socket)) open.add(socket);
+  }
 
   function forget(socket: Socket): void {
     open.delete(socket);
+    answering.delete(socket);
     cells[OPEN] = open.size;
   }
 
-  /** Whether a client has taken everything that it was sent, or has stalled. */
-  function isDone(socket: Socket, connection: Connection): boolean {
-    if (socket.writableLength === 0) return true;
-    const taken = socket.bytesWritten - socket.writableLength;
-    if (taken === connection.taken) return now() - connection.takenAt >= STALLED_MS;
-    connection.taken = taken;
-    connection.takenAt = now();
-    return false;
+  /**
+   * The least recently used idle connection or, if none is idle, the least recently used one whose client
+   * does not read its response.
+   */
+  function findIdle(): Socket | undefined {
+    let unread: Socket | undefined;
+    let compared = 0;
+    for (const socket of open) {
+      if (compared++ === MOST_COMPARED) break;
+      if (socket.writableLength > 0) unread ??= socket;
+      else if (!answering.get(socket)?.req.complete && !isAnswering(socket)) return socket;
+      // It is in use at present. At the end of the set, it is compared again only after all others.
+      else noteUse(socket);
+    }
+    return unread;
   }
 
-  /** Closes an idle connection. @returns whether there was one */
   function makeRoom(): boolean {
-    let chosen: Socket | undefined;
-    let lastUse = Number.POSITIVE_INFINITY;
-    for (let rest = Math.min(MOST_COMPARED, open.size); rest > 0; rest--) {
-      const [socket, connection] = open.entries().next().value as [Socket, Connection];
-      // Move it to the end, so that it is compared again only after all others.
-      open.delete(socket);
-      open.set(socket, connection);
-      if (connection.lastUse < lastUse && !isAnswering(socket) && isDone(socket, connection)) {
-        chosen = socket;
-        lastUse = connection.lastUse;
-      }
+    if (performance.now() - warnedAt >= WARN_EVERY_MS) {
+      warnedAt = performance.now();
+      log.warn(
+        countConnections([cells]),
+        'too many connections: idle ones are closed to make room, or new ones refused; see "Connections" in OPERATIONS.md',
+      );
     }
-    if (chosen === undefined) return false;
+    const idle = findIdle();
+    if (idle === undefined) return false;
     // `destroy` frees the descriptor at once. The event "close", which also calls `forget`, comes later.
-    chosen.destroy();
-    forget(chosen);
+    idle.destroy();
+    forget(idle);
     cells[CLOSED]++;
     return true;
   }
@@ -150,20 +150,18 @@ export function makeConnections(
         socket.destroy();
         return undefined;
       }
-      const connection: Connection = { lastUse: ++uses, taken: 0, takenAt: now() };
-      open.set(socket, connection);
+      open.add(socket);
       cells[OPEN] = open.size;
       socket.once('close', () => forget(socket));
-      return () => {
-        connection.lastUse = ++uses;
-      };
+      return () => noteUse(socket);
     },
-    noteUse(socket) {
-      const connection = open.get(socket);
-      if (connection !== undefined) connection.lastUse = ++uses;
-    },
-    trim() {
-      while (open.size > cells[MOST] && makeRoom());
+    noteUse(socket, response) {
+      noteUse(socket);
+      if (response === undefined) return;
+      answering.set(socket, response);
+      response.once('close', () => {
+        if (answering.get(socket) === response) answering.delete(socket);
+      });
     },
   };
 }

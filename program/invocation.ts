@@ -14,8 +14,17 @@ export interface Invocation {
   readonly stderr: Printable;
 }
 
-/** The invocation of this process. Its variables include those of the .env file. */
+/**
+ * The invocation of this process. Its variables include those of the .env file. If its output cannot be
+ * written, the process ends: without a message if the reader is gone, as after `| head`.
+ */
 export function processInvocation(): Invocation {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // Node ignores SIGPIPE, and other tools end with the exit code of this signal.
+    if (error.code === 'EPIPE') process.exit(128 + 13);
+    process.stderr.write(`The output could not be written: ${error.message}.\n`);
+    process.exit(1);
+  });
   return {
     words: process.argv.slice(2),
     variables() {
@@ -25,4 +34,13 @@ export function processInvocation(): Invocation {
     stdout: process.stdout,
     stderr: process.stderr,
   };
+}
+
+/**
+ * Ends a command that runs once as soon as SIGINT or SIGTERM arrives, with the exit code that a shell
+ * expects. Listeners of the event "exit" still run, and remove what is unfinished.
+ */
+export function exitOnSignals(): void {
+  process.on('SIGINT', () => process.exit(130));
+  process.on('SIGTERM', () => process.exit(143));
 }

@@ -1,5 +1,5 @@
 /**
- * Makes the servers of a program listen. If any cannot, one error has a line for each of them, with
+ * Makes the servers of a program listen, and closes them. If any cannot listen, one error has a line for each of them, with
  * the cause and the variable to change.
  */
 import type { Server } from 'node:http';
@@ -52,28 +52,38 @@ function explain(
 ): string {
   const [hostName, portName] = variables;
   const what = `Cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const anAddress = `Set ${hostName} to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.`;
-  switch (code) {
-    case 'EADDRINUSE': {
-      const twin = all.find(
-        (other) => other.variables[1] !== portName && other.port === port && other.host === host,
-      );
-      return twin === undefined
-        ? `${what}: another program listens there. Stop it, or set ${portName} to another port.`
-        : `${what}: ${portName} and ${twin.variables[1]} are the same. Set one of them to another port.`;
-    }
-    case 'EACCES':
-    case 'EPERM':
-      return `${what}: the system does not allow it; ports below 1024 usually need the capability CAP_NET_BIND_SERVICE. Set ${portName} to a port from 1024 on.`;
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-    case 'ENODATA':
-      return `${what}: there is no host ${JSON.stringify(host)}. ${anAddress}`;
-    case 'EADDRNOTAVAIL':
-    case 'EAFNOSUPPORT':
-    case 'EINVAL':
-      return `${what}: this machine does not have that address. ${anAddress}`;
-    default:
-      return `${what}: ${message}. Check ${hostName} and ${portName}.`;
+  if (code === 'EACCES') {
+    return `${what}: ports below 1024 usually need the capability CAP_NET_BIND_SERVICE. Set ${portName} to a port from 1024 on.`;
   }
+  if (code !== 'EADDRINUSE') {
+    return `${what}: ${message}. Set ${hostName} to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.`;
+  }
+  const twin = all.find(
+    (other) => other.variables[1] !== portName && other.port === port && other.host === host,
+  );
+  return twin === undefined
+    ? `${what}: another program listens there. Stop it, or set ${portName} to another port.`
+    : `${what}: ${portName} and ${twin.variables[1]} are the same. Set one of them to another port.`;
+}
+
+const IDLE_CHECK_MS = 100;
+
+export interface ClosableServer {
+  close(onClosed: () => void): void;
+  closeIdleConnections(): void;
+  closeAllConnections(): void;
+}
+
+/**
+ * Stops listening; requests under way can finish. Resolves when all connections are closed.
+ * @param deadlineMs after this time, connections that are still open are cut
+ */
+export async function closeServer(server: ClosableServer, deadlineMs: number): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  const closed = new Promise<void>((resolve) => server.close(resolve));
+  // Repeated, because a busy connection becomes idle when its response has been sent.
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(cut);
 }

@@ -10,8 +10,6 @@ const STDERR = 2;
 const MOST_WAITING = 4 * 2 ** 20;
 /** How long to wait before writing to a full pipe again. */
 const PAUSE_MS = 100;
-/** When the program ends: how many times to write to a full pipe again. */
-const LAST_TRIES = 10;
 
 /**
  * @param level as in LOG_LEVEL
@@ -22,57 +20,39 @@ export function makeLog(level: string, base?: Readonly<Record<string, unknown>>)
 }
 
 // Used instead of `pino.destination`, which throws when the disk is full and, at the end of the
-// program, retries the last lines forever, regardless of the error.
+// program, retries the last lines forever, regardless of the error. Writing synchronously would stop the
+// program while the pipe is full.
 function writeTo(descriptor: number) {
   let waiting = '';
-  let isWriting = false;
-  /** The bytes that a full pipe has refused and that will be written again. */
-  let refused: Buffer | undefined;
+  /** The bytes that are being written. */
+  let current: Buffer | undefined;
 
-  function writeNext(): void {
-    isWriting = waiting !== '';
-    if (!isWriting) return;
-    const bytes = Buffer.from(waiting);
-    waiting = '';
-    writeAll(bytes);
-  }
-
-  function writeAll(bytes: Buffer): void {
-    refused = undefined;
+  function writeNext(rest?: Buffer): void {
+    current = rest ?? (waiting === '' ? undefined : Buffer.from(waiting));
+    if (rest === undefined) waiting = '';
+    if (current === undefined) return;
+    const bytes = current;
     write(descriptor, bytes, (error, written) => {
-      if (error?.code === 'EAGAIN') {
-        refused = bytes;
-        setTimeout(
-          () => (refused === undefined ? writeNext() : writeAll(refused)),
-          PAUSE_MS,
-        ).unref();
-      } else if (error === null && written < bytes.length) writeAll(bytes.subarray(written));
+      if (error?.code === 'EAGAIN') setTimeout(writeNext, PAUSE_MS, bytes).unref();
+      else if (error === null && written < bytes.length) writeNext(bytes.subarray(written));
       else writeNext();
     });
   }
 
-  /** Writes what is still waiting, when the program ends. */
-  function flushSync(): void {
-    let bytes = Buffer.concat([refused ?? Buffer.alloc(0), Buffer.from(waiting)]);
-    refused = undefined;
-    waiting = '';
-    for (let tries = 0; bytes.length > 0; ) {
-      try {
-        bytes = bytes.subarray(writeSync(descriptor, bytes));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++tries > LAST_TRIES) return;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
-      }
+  /** Writes what is still waiting, when the program ends; a full pipe takes only a part of it. */
+  process.on('exit', () => {
+    try {
+      writeSync(descriptor, Buffer.concat([current ?? Buffer.alloc(0), Buffer.from(waiting)]));
+    } catch {
+      // Nobody can read it.
     }
-  }
-  process.on('exit', flushSync);
+  });
 
   return {
     write(line: string): void {
       if (waiting.length > MOST_WAITING) return;
       waiting += line;
-      if (!isWriting) writeNext();
+      if (current === undefined) writeNext();
     },
-    flushSync,
   };
 }

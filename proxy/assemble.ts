@@ -9,12 +9,12 @@ import type { Registry } from 'prom-client';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
-import { newConnectionCells } from '../program/connections.ts';
+import { addConnectionMetrics } from '../program/admin/metrics.ts';
+import { mostConnections, newConnectionCells } from '../program/connections.ts';
 import type { Environment } from '../program/environment/environment.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { newDropCount } from './access-log/thread-lines.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
-import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
 import { addLimitMetrics, type LimitState, readLimitState } from './admin/limit-state.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { addAccessLogMetrics } from './admin/request-metrics.ts';
@@ -58,7 +58,6 @@ export interface ProxyParts {
   readonly admin: Server;
   readonly accessLog: LogFile;
   readonly polling: Polling;
-  readonly connectionLimit: ProxyLimit;
   readonly state: { isStopping: boolean };
 }
 
@@ -79,17 +78,13 @@ export async function assemble(
   const cells = newCells(threads);
   const [firstCells] = cells;
   const metrics = makeMetrics(cells.map(({ counts }) => counts));
-  const connectionLimit = makeProxyLimit(
-    cells.map(({ connections }) => connections),
-    environment.ACCOUNT_URL !== '',
-    metrics.registry,
-    log,
-  );
+  const connections = cells.map((cell) => cell.connections);
+  addConnectionMetrics(metrics.registry, 'api', connections);
   const dropped = cells.map(({ droppedLines }) => droppedLines);
   const accessLog = openAccessLog(environment, dropped, metrics.registry, log);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
   const files = makeInstanceFiles(snapshotsDir);
-  const events = makeEvents(metrics, connectionLimit, log);
+  const events = makeEvents(metrics, log);
   const snapshots = openSnapshots(snapshotsDir, events, now);
   const changes = makeChangeStore(snapshotsDir, makeChangeEvents(metrics, log), now);
   const onFailure = (error: Error) => {
@@ -147,7 +142,6 @@ export async function assemble(
     admin,
     accessLog,
     polling,
-    connectionLimit,
     state,
   };
 }
@@ -156,7 +150,7 @@ export async function assemble(
 function newCells(threads: number) {
   return Array.from({ length: threads }, () => ({
     counts: newRequestCounts(),
-    connections: newConnectionCells(),
+    connections: newConnectionCells(Math.floor(mostConnections() / threads)),
     limitCells: newLimitCells(),
     droppedLines: newDropCount(),
   }));
@@ -192,11 +186,10 @@ function openAccessLog(
   return accessLog;
 }
 
-function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotEvents {
+function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
   return {
     swapped({ id, manifest }, milliseconds) {
       metrics.countSwap(milliseconds);
-      limit.setPlatforms(manifest.counts.platforms);
       log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
       if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
         log.warn(

@@ -9,10 +9,9 @@ export const NOTICE_MS = 500;
 
 /** Resolves when all threads listen. The polling must have started before. */
 export async function listen(
-  { admin, serving, workers, connectionLimit, state }: ProxyParts,
+  { admin, serving, workers, state }: ProxyParts,
   environment: ProxyEnvironment,
 ): Promise<void> {
-  connectionLimit.start();
   await listenAll([
     {
       server: admin,
@@ -54,7 +53,6 @@ export async function stop(
   snapshots.close();
   await polling.finish();
   await accessLog.close();
-  proxy.connectionLimit.stop();
   admin.close();
   admin.closeAllConnections();
 }

@@ -3,7 +3,7 @@
  * proxy never connects to the database: all its data comes from files in `SNAPSHOTS_DIR`.
  */
 import '../program/environment/node-version.ts';
-import '../program/stop.ts';
+import '../program/service.ts';
 import path from 'node:path';
 import { readArguments } from '../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../program/environment/environment.ts';
@@ -11,8 +11,7 @@ import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { addressOf } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
-import { stopWith } from '../program/stop.ts';
-import { reportReady } from '../program/systemd/report-ready.ts';
+import { reportReady, stopWith } from '../program/service.ts';
 import { checkLogFile } from './access-log/log-file.ts';
 import { assemble, VARIABLES } from './assemble.ts';
 import { listen, NOTICE_MS, stop } from './listen-and-stop.ts';

@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   await makeCatalogue(origin.DATABASE_URL);
   const key = await issueKey(origin, KEY_LIMIT);
   const published = await publish(origin);
-  startCommand('the schedule', 'schedule', origin);
+  startCommand('the schedule', 'schedule', { ...origin, ADMIN_PORT: '0' });
 
   report(`Starting ${EDGES} edges and nginx …`);
   const edges = await startEdges(places, replica);
@@ -156,7 +156,7 @@ async function startEdges(
       LIMITS_URL: `redis://127.0.0.1:${redisPort}`,
       TRUSTED_PROXIES: '127.0.0.1',
     };
-    startCommand(`replica ${number}`, 'replica', environment);
+    startCommand(`replica ${number}`, 'replica', { ...environment, ADMIN_PORT: '0' });
     startCommand(edge.name, 'proxy', environment);
     edges.push(edge);
   }

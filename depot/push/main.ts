@@ -3,8 +3,9 @@
  * that publish start it (`start-push.ts`), so that its memory is free when it ends. The result goes to
  * stdout as one line of JSON, errors and warnings go to stderr.
  */
-import { exitOnSignals } from '../../program/exit-on-signals.ts';
+
 import { reportFailure } from '../../program/failure.ts';
+import { exitOnSignals } from '../../program/invocation.ts';
 import { pushAsConfigured } from './configured-push.ts';
 
 const print = (text: string) => process.stderr.write(`${text}\n`);

@@ -16,7 +16,6 @@ import {
   ConfigurationError,
   inspectEnvironment,
 } from '../../program/environment/environment.ts';
-import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
 import type { Check, Findings, Program, Scene } from '../findings/check.ts';
 
@@ -126,8 +125,12 @@ function checkAddresses(scene: Scene, { warn }: Findings): void {
       value === undefined ? [] : [[name, value]],
     ),
   );
-  for (const reason of findLocalAddresses(addresses, (name) => isSet(scene, name))) {
-    warn(`${reason}.`, 'Set it to the public address.');
+  for (const [name, address] of Object.entries(addresses)) {
+    if (!isLocalUrl(address)) continue;
+    warn(
+      `${name} is ${address}, which only this machine can reach.`,
+      'Set it to the public address.',
+    );
   }
   for (const [name, value] of Object.entries(scene.variables)) {
     const { host } = PLACEHOLDER.exec(value ?? '')?.groups ?? {};
@@ -202,7 +205,7 @@ function checkMachine(values: Scene['values'], { warn }: Findings): void {
 }
 
 function isLocalUrl(address: string): boolean {
-  return findLocalAddresses({ address }, () => true).length > 0;
+  return /^https?:\/\/(?:localhost|127\.|\[::1\])/.test(address);
 }
 
 function isLoopback(host: string | undefined): boolean {

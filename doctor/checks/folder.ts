@@ -7,9 +7,9 @@ import path from 'node:path';
 import { KEYS_FILE, PROXY_FOLDER } from '../../format/layout.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
 import { checkId, readManifest } from '../../generations/manifest-file.ts';
-import { findDenial, type SystemUser } from '../../program/files/user-permissions.ts';
 import { checkReadableFolder, checkWritableFolder, isMissing } from '../../program/folders.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
+import { findDenial, type SystemUser } from '../user-permissions.ts';
 import { findProxyUser } from './proxy-user.ts';
 
 const SEE = 'See "Users and file permissions" in OPERATIONS.md.';

@@ -5,9 +5,9 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { MAINTENANCE_FILE } from '../../format/layout.ts';
-import { findDenial, type SystemUser } from '../../program/files/user-permissions.ts';
 import { makeMaintenanceFile, newMaintenanceCell } from '../../proxy/maintenance.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
+import { findDenial, type SystemUser } from '../user-permissions.ts';
 import { findProxyUser } from './proxy-user.ts';
 
 const RUN_AS_PROXY =

@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { PROXY_FOLDER } from '../../format/layout.ts';
-import { findSystemUser, type SystemUser } from '../../program/files/user-permissions.ts';
 import type { Scene } from '../findings/check.ts';
+import { findSystemUser, type SystemUser } from '../user-permissions.ts';
 
 /**
  * @returns undefined if it is not known

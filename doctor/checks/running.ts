@@ -1,6 +1,7 @@
 /** The running programs: what they report at their admin addresses, if they listen there. */
 
 import { currentId } from '../../generations/generations.ts';
+import { type AdminProgram, adminPortOf } from '../../program/admin/program-admin.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
 import { addressOf, ask } from './ask.ts';
 
@@ -57,7 +58,7 @@ export const account: Check = {
     const start = '"cover-catalogue account"';
     const answer = await ask({ url: `${url}/account`, name: 'the account pages', start }, findings);
     if (answer !== undefined) findings.ok(`The account pages answer at ${url}.`);
-    await askAboutTasks(scene, 'ACCOUNT_ADMIN_PORT', start, findings);
+    await askAboutTasks(scene, 'account', start, findings);
   },
 };
 
@@ -65,14 +66,13 @@ export const schedule: Check = {
   name: 'running schedule',
   programs: ['schedule'],
   run: (scene, findings) =>
-    askAboutTasks(scene, 'SCHEDULE_ADMIN_PORT', '"cover-catalogue schedule"', findings),
+    askAboutTasks(scene, 'schedule', '"cover-catalogue schedule"', findings),
 };
 
 export const replica: Check = {
   name: 'running replica',
   programs: ['replica'],
-  run: (scene, findings) =>
-    askAboutTasks(scene, 'REPLICA_ADMIN_PORT', '"cover-catalogue replica"', findings),
+  run: (scene, findings) => askAboutTasks(scene, 'replica', '"cover-catalogue replica"', findings),
 };
 
 /** The members of `/readyz` of these programs that the check reads. */
@@ -86,27 +86,20 @@ interface TaskStates {
 /** Reports the tasks of a program that fail, such as exporting keys. */
 async function askAboutTasks(
   scene: Scene,
-  portVariable: 'SCHEDULE_ADMIN_PORT' | 'ACCOUNT_ADMIN_PORT' | 'REPLICA_ADMIN_PORT',
+  program: AdminProgram,
   start: string,
   findings: Findings,
 ): Promise<void> {
-  const port = requireValue(scene, portVariable);
-  if (port === null) {
-    findings.skip(
-      `${portVariable} is not set, so ${start} cannot be asked how it is doing.`,
-      `Set ${portVariable} to a free port, and restart the program.`,
-    );
-    return;
-  }
+  const port = adminPortOf(program, requireValue(scene, 'ADMIN_PORT'));
   const url = addressOf(requireValue(scene, 'ADMIN_HOST'), port);
   // Without the schedule, revoked keys keep working and the data grows old. Other programs may run elsewhere.
-  const reportDown = portVariable === 'SCHEDULE_ADMIN_PORT' ? findings.error : findings.warn;
+  const reportDown = program === 'schedule' ? findings.error : findings.warn;
   const state = await ask({ url: `${url}/readyz`, name: start, start }, findings, reportDown);
   if (state === undefined) return;
   if (!isTaskStates(state)) {
     findings.error(
       `What answers at ${url} is not ${start}.`,
-      `Set ${portVariable} to a free port, or stop the other program.`,
+      'Set ADMIN_PORT to another port, or stop the other program.',
     );
     return;
   }

@@ -22,7 +22,7 @@ import { coversPack, FILTER_INDEX, gamesPack, STATS, WORD_INDEX } from '../../fo
 import type { ManifestFile } from '../../format/manifest.ts';
 import { hasModes, modesIn } from '../../generations/files/file-modes.ts';
 import { readExactly } from '../../generations/files/read-exactly.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
+import { getOrAdd } from '../get-or-add.ts';
 import type { GameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
 import { titleOf } from '../write/records.ts';

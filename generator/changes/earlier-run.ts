@@ -15,7 +15,7 @@ import { replaceFile } from '../../generations/files/replace-file.ts';
 import { generationDir } from '../../generations/generations.ts';
 import type { Previous } from '../../generations/publish.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import type { BlockFindings, Warning } from '../report/report.ts';
+import type { BlockFindings } from '../report/report.ts';
 import type { RecentCovers } from '../write/lists.ts';
 import type { AllFingerprints, LastCommits, Shifts } from './find-changes.ts';
 
@@ -54,8 +54,6 @@ export interface RowsOfRun {
   readonly titles: string;
   readonly recent: RecentCovers;
   readonly findings: ReadonlyMap<string, BlockFindings>;
-  /** Warnings about all games together. */
-  readonly warnings: readonly Warning[];
 }
 
 export interface EarlierRun extends RowsOfRun {

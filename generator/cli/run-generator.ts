@@ -2,7 +2,6 @@
  * `cover-catalogue generate`: publishes a generation of the catalogue of DATABASE_URL in SNAPSHOTS_DIR
  * and exports the API keys. Progress goes to stderr, the result to stdout.
  */
-import { readFileSync } from 'node:fs';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { PUSH_CHECKS, PUSH_VARIABLES } from '../../depot/push/push-variables.ts';
@@ -13,7 +12,6 @@ import { LockedError } from '../../generations/lock.ts';
 import { saveStatus } from '../../generations/run-status.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
-import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
 import { reportFailure } from '../../program/failure.ts';
 import type { Invocation } from '../../program/invocation.ts';
 import { makeProgress, type Progress } from '../../program/progress.ts';
@@ -45,6 +43,9 @@ exports the keys and exits with 3, even with --force.
 Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
 configuration, 3 refused to publish or held, 4 another run is under way.
 `;
+
+/** Addresses that mean the client's own machine. */
+const LOCAL = /^https?:\/\/(?:localhost|127\.|\[::1\])/;
 
 /** @returns the exit code */
 export async function runGenerator(invocation: Invocation): Promise<number> {
@@ -78,7 +79,8 @@ async function publish(
   }
   const { SITE_URL, SITE_LANGUAGE, FILES_URL, PUBLIC_URL } = environment;
   const snapshotsDir = environment.SNAPSHOTS_DIR;
-  const times = measureTimes(progress);
+  const started = performance.now();
+  const secondsTaken = () => Math.round(performance.now() - started) / 1000;
   let database: Database | undefined;
   let result: RunResult;
   try {
@@ -88,14 +90,17 @@ async function publish(
       {
         snapshotsDir,
         settings: { site_url: SITE_URL, site_language: SITE_LANGUAGE, files_url: FILES_URL },
-        warnings: findLocalAddresses({ SITE_URL, FILES_URL, PUBLIC_URL }, (name) =>
-          Boolean(variables[name]?.trim()),
-        ).map((reason) => ({ table: null, reason, count: 1, rows: [] })),
+        warnings: Object.entries({ SITE_URL, FILES_URL, PUBLIC_URL })
+          .filter(([, address]) => LOCAL.test(address))
+          .map(([name, address]) => {
+            const reason = `${name} is ${address}, which only this machine can reach`;
+            return { table: null, reason, count: 1, rows: [] };
+          }),
         isFull: values.full ?? false,
         isDryRun: values['dry-run'] ?? false,
         isForced: values.force ?? false,
       },
-      times.progress,
+      progress,
     );
     const { outcome, id } = result;
     if ((outcome === 'published' || outcome === 'unchanged') && id !== undefined) {
@@ -114,15 +119,15 @@ async function publish(
     // After a rollback, publishing is held, and the store must follow.
     if (error instanceof HeldError) await pushCurrent(environment, variables, progress);
     if (error instanceof RefusedError && values.json) {
-      stdout.write(asJson(error.result, times.end(), error.message));
+      stdout.write(asJson(error.result, secondsTaken(), error.message));
     }
     throw error;
   } finally {
     await database?.close();
   }
   progress.end();
-  const taken = times.end();
-  stdout.write(values.json ? asJson(result, taken, null) : asText(result, taken.seconds));
+  const seconds = secondsTaken();
+  stdout.write(values.json ? asJson(result, seconds, null) : asText(result, seconds));
   if (!values['dry-run']) await pushCurrent(environment, variables, progress);
 }
 
@@ -160,62 +165,10 @@ async function endWithError(
   );
 }
 
-function peakMemoryMb(): number {
-  let kib = process.resourceUsage().maxRSS;
-  try {
-    // Preferred to maxRSS, which includes the peak of the program that called exec to start this one.
-    const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-    if (peak !== undefined) kib = Number(peak);
-  } catch {
-    // Only Linux has this file.
-  }
-  return Math.round((kib * 1024) / 1e6);
-}
+/** In MB of 10^6 bytes. */
+const peakMemory = () => Math.round((process.resourceUsage().maxRSS * 1024) / 1e6);
 
-/** The first stage begins now, and each other one when the one before it ends. */
-export function measureTimes(progress: Progress) {
-  const started = performance.now();
-  const stages: Record<string, number> = {};
-  let began = started;
-  /** The stage under way, if its name is known before it ends. */
-  let current: string | undefined;
-
-  function endStage(stage = current): void {
-    if (stage === undefined) return;
-    const now = performance.now();
-    // A run that begins again passes through its first stages twice.
-    stages[stage] = inSeconds((stages[stage] ?? 0) * 1000 + now - began);
-    began = now;
-    current = undefined;
-  }
-
-  return {
-    /** Passes everything on, and takes the times. */
-    progress: {
-      ...progress,
-      advance(step, done, share) {
-        if (share === 1) endStage(step);
-        progress.advance(step, done, share);
-      },
-      step(step) {
-        endStage();
-        current = step;
-        progress.step(step);
-      },
-    } satisfies Progress,
-    /** Ends the stage under way. @returns the seconds of the run, and those of each stage */
-    end() {
-      endStage();
-      return { seconds: inSeconds(performance.now() - started), stages };
-    },
-  };
-}
-
-function inSeconds(milliseconds: number): number {
-  return Math.round(milliseconds) / 1000;
-}
-
-function asJson(result: RunResult, times: object, error: string | null): string {
+function asJson(result: RunResult, seconds: number, error: string | null): string {
   const { outcome, id, counts, previousCounts, leftOut, report, readAllBecause } = result;
   return `${printableJson({
     outcome,
@@ -227,8 +180,8 @@ function asJson(result: RunResult, times: object, error: string | null): string 
     warnings: report.warnings.map(warningText),
     report,
     read_all_because: readAllBecause,
-    ...times,
-    peak_memory_mb: peakMemoryMb(),
+    seconds,
+    peak_memory_mb: peakMemory(),
   })}\n`;
 }
 
@@ -245,5 +198,5 @@ function asText({ outcome, id, counts, previousCounts }: RunResult, seconds: num
     dry_run: 'Would publish',
     refused: 'Refused',
   }[outcome];
-  return `${what}: ${change('platforms')}, ${change('games')}, ${change('covers')}, ${counts.left_out} rows left out; ${seconds.toFixed(1)} s, ${peakMemoryMb()} MB at most.\n`;
+  return `${what}: ${change('platforms')}, ${change('games')}, ${change('covers')}, ${counts.left_out} rows left out; ${seconds.toFixed(1)} s, ${peakMemory()} MB at most.\n`;
 }

@@ -1,24 +1,16 @@
 /** Runs the generator for the schedule: each run is a process of its own, and they never overlap. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
-import { COMPILE_CACHE } from '../../format/layout.ts';
 
-/**
- * `bin/cover-catalogue` has this flag, too. A larger young generation would only cost memory: the objects of
- * rows live for a short time.
- */
-const GENERATOR = ['--max-semi-space-size=4', path.join(import.meta.dirname, 'main.ts'), '--json'];
-/** Keeps glibc from holding on to large blocks that are free. */
-const RUN_MEMORY = { MALLOC_MMAP_THRESHOLD_: '131072' };
+/** Starts runs, too: it has the flags of Node that a run needs, with their reasons. */
+const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
 
 /** How runs end that write `status.json`. */
 export const STATUS_OUTCOMES = ['published', 'unchanged', 'refused', 'held', 'failed'] as const;
 export const RUN_OUTCOMES = [...STATUS_OUTCOMES, 'locked'] as const;
 type RunOutcome = (typeof RUN_OUTCOMES)[number];
-type StageSeconds = Readonly<Record<string, number>>;
 
 /** How a run ended. */
 export interface RunEnding {
@@ -26,8 +18,6 @@ export interface RunEnding {
   readonly seconds: number;
   /** What went wrong, or null. */
   readonly error: string | null;
-  /** For each stage, its seconds; undefined if the run did not read all rows. */
-  readonly stages: StageSeconds | undefined;
 }
 
 /** What `--json` prints. */
@@ -36,27 +26,20 @@ interface PrintedResult {
   readonly left_out: readonly string[];
   readonly warnings: readonly string[];
   readonly report: unknown;
-  readonly stages: StageSeconds;
-  readonly read_all_because: string | null;
 }
 
 /** @param isHeld while it returns true, no run starts */
-export function makeRuns(
-  snapshotsDir: string,
-  isHeld: () => boolean,
-  onEnd: (ending: RunEnding) => void,
-  log: Logger,
-) {
+export function makeRuns(isHeld: () => boolean, onEnd: (ending: RunEnding) => void, log: Logger) {
   let running: ChildProcess | undefined;
   let isStopping = false;
   let underWay = Promise.resolve(true);
 
   async function run(): Promise<boolean> {
     const started = performance.now();
-    const child = spawn(process.execPath, GENERATOR, {
+    const child = spawn(EXECUTABLE, ['generate', '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       // This program pushes what a run publishes, and tries again if that fails.
-      env: { ...RUN_MEMORY, ...process.env, ...compileCacheIn(snapshotsDir), SNAPSHOT_PUSH: '' },
+      env: { ...process.env, SNAPSHOT_PUSH: '' },
     });
     running = child;
     let lastLine = '';
@@ -84,7 +67,6 @@ export function makeRuns(
       outcome,
       seconds: (performance.now() - started) / 1000,
       error: outcome === 'published' || outcome === 'unchanged' ? null : lastLine,
-      stages: result?.read_all_because ? result.stages : undefined,
     });
     if (code === 0 && result !== undefined) {
       // The report is in a file.
@@ -128,25 +110,6 @@ export function makeRuns(
       await underWay;
     },
   };
-}
-
-/**
- * Lets Node keep the compiled code of runs. Without it, each run strips the types from the sources and
- * compiles them, which takes 0.3 s of processor time and 30 MB.
- * @returns the variables of the environment for a run; none if the folder cannot be used
- */
-export function compileCacheIn(snapshotsDir: string): { readonly NODE_COMPILE_CACHE?: string } {
-  if (process.env.NODE_COMPILE_CACHE !== undefined) return {};
-  const dir = path.resolve(snapshotsDir, COMPILE_CACHE);
-  try {
-    if (!existsSync(dir)) mkdirSync(dir, { mode: 0o700 });
-    // Fails if the folder belongs to somebody else, whose code would run here.
-    chmodSync(dir, 0o700);
-    return { NODE_COMPILE_CACHE: dir };
-  } catch {
-    // The snapshots folder does not exist before the first run.
-    return {};
-  }
 }
 
 /** @returns undefined if the run ended before it printed a result */

@@ -5,11 +5,11 @@
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
 import { readStatus } from '../../generations/run-status.ts';
-import { addGauge, addGauges } from '../../program/admin/readings.ts';
+import { addGauge, addGauges } from '../../program/admin/metrics.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import type { ReportContent, RunEnd } from '../report/report.ts';
@@ -45,12 +45,6 @@ export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
   });
   for (const outcome of RUN_OUTCOMES) runs.inc({ outcome }, 0);
   addGauge(registry, 'schedule_run_seconds', 'How long the last run took', () => lastSeconds);
-  const stageSeconds = new Gauge({
-    name: 'schedule_run_stage_seconds',
-    help: 'How long each stage took in the last run that read all rows',
-    labelNames: ['stage'],
-    registers: [registry],
-  });
   addGauges(
     registry,
     'schedule_last_run_outcome',
@@ -75,14 +69,11 @@ export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
   return {
     lastRun,
     /** Counts a run of this process that has ended, and keeps how it ended. */
-    noteEnding({ outcome, seconds, error, stages }: RunEnding): void {
+    noteEnding({ outcome, seconds, error }: RunEnding): void {
       // The run that held the lock has an ending of its own.
       if (outcome !== 'locked') own = { finished_at: utcNow(), outcome, error };
       runs.inc({ outcome });
       lastSeconds = seconds;
-      if (stages === undefined) return;
-      stageSeconds.reset();
-      for (const [stage, taken] of Object.entries(stages)) stageSeconds.set({ stage }, taken);
     },
   };
 }

@@ -4,7 +4,7 @@
  * and if it crashes, the schedule continues.
  */
 import '../../program/environment/node-version.ts';
-import '../../program/stop.ts';
+import '../../program/service.ts';
 import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { openKeysStore } from '../../depot/keys/open-keys-store.ts';
@@ -25,8 +25,7 @@ import {
 } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
-import { stopWith } from '../../program/stop.ts';
-import { reportReady } from '../../program/systemd/report-ready.ts';
+import { reportReady, stopWith } from '../../program/service.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
 import { paceRuns } from '../schedule/pace-runs.ts';
 import { pollChanges } from '../schedule/poll-changes.ts';
@@ -42,15 +41,16 @@ If GENERATE_CRON is "off", it starts no runs and does not poll for changes, whic
 is what a mirror needs. It still exports keys, imports key usage and pushes.
 
 If the tables have updated_at, it also polls the database for changes every
-CHANGE_POLL_SECONDS. It publishes changes at most every PUBLISH_AT_MOST_EVERY
-seconds; removed games and covers do not wait.
+CHANGE_POLL_SECONDS. It publishes changes at most every ten seconds; removed games
+and covers do not wait.
 
-If SNAPSHOT_PUSH is set, it pushes each new current generation to that store. If
-SCHEDULE_ADMIN_PORT is set, it serves health checks and metrics on
-ADMIN_HOST:SCHEDULE_ADMIN_PORT.
+If SNAPSHOT_PUSH is set, it pushes each new current generation to that store. It
+serves health checks and metrics on ADMIN_HOST, at the port ADMIN_PORT + 5.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
+/** Between the starts of two runs that publish changes; a run that removes something does not wait. */
+const PUBLISH_AT_MOST_EVERY_MS = 10_000;
 /** The objects in the key store are small. */
 const KEYS_STORE_OPTIONS = { stallSeconds: 10 };
 
@@ -66,11 +66,10 @@ async function main(): Promise<void> {
       'PUBLIC_URL',
       'GENERATE_CRON',
       'CHANGE_POLL_SECONDS',
-      'PUBLISH_AT_MOST_EVERY',
       'KEYS_STORE',
       'LOG_LEVEL',
       'ADMIN_HOST',
-      'SCHEDULE_ADMIN_PORT',
+      'ADMIN_PORT',
       ...PUSH_VARIABLES,
     ],
     process.env,
@@ -82,16 +81,15 @@ async function main(): Promise<void> {
   const log = makeLog(environment.LOG_LEVEL);
   const isHeld = makeHoldWatch(snapshotsDir, log);
   const admin = makeProgramAdmin({
-    host: environment.ADMIN_HOST,
-    port: environment.SCHEDULE_ADMIN_PORT,
-    portVariable: 'SCHEDULE_ADMIN_PORT',
+    program: 'schedule',
+    settings: environment,
     refresh: () => readDisk(),
     readiness: () => ({ last_run: lastRun() ?? null, held: whyHeld(snapshotsDir) ?? null }),
   });
   const { registry, tasks } = admin;
   const readDisk = addDiskMetrics(registry, snapshotsDir);
   const { lastRun, noteEnding } = addScheduleMetrics(registry, snapshotsDir);
-  const runs = makeRuns(snapshotsDir, isHeld, noteEnding, log);
+  const runs = makeRuns(isHeld, noteEnding, log);
   const adminAddress = await admin.listen();
   const task = isOff
     ? undefined
@@ -122,15 +120,14 @@ async function main(): Promise<void> {
 
 /** Publishes changes soon after they are made, unless CHANGE_POLL_SECONDS is 0. */
 function publishChanges(
-  environment: Environment<'DATABASE_URL' | 'CHANGE_POLL_SECONDS' | 'PUBLISH_AT_MOST_EVERY'>,
+  environment: Environment<'DATABASE_URL' | 'CHANGE_POLL_SECONDS'>,
   run: () => Promise<boolean>,
   tasks: Tasks,
   log: Logger,
 ) {
   const { DATABASE_URL: databaseUrl, CHANGE_POLL_SECONDS: seconds } = environment;
   if (seconds === 0) return undefined;
-  const wait = environment.PUBLISH_AT_MOST_EVERY * 1000;
-  const pace = paceRuns(wait, run, (isUrgent) => changes.forget(isUrgent));
+  const pace = paceRuns(PUBLISH_AT_MOST_EVERY_MS, run, (isUrgent) => changes.forget(isUrgent));
   const changes = pollChanges({ databaseUrl, seconds, tasks, log, request: pace.request });
   return {
     stop() {

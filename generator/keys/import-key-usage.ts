@@ -17,7 +17,7 @@ import {
 } from '../../format/key-usage.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
+import { getOrAdd } from '../get-or-add.ts';
 
 const KEYS_PER_STATEMENT = 200;
 /** The columns of counts, and the names that reports have for them. */

@@ -14,7 +14,6 @@ export interface GameItems {
   id(item: number): Id;
   slug(item: number): string;
   title(item: number): string;
-  genres(item: number): string | null;
 }
 
 export function makeGameItems(games: Games, earlier: EarlierGeneration | undefined): GameItems {
@@ -24,7 +23,6 @@ export function makeGameItems(games: Games, earlier: EarlierGeneration | undefin
     id: (row) => [games.ids.high[row], games.ids.low[row]],
     slug: records.slug,
     title: records.title,
-    genres: (row) => games.genres[games.genresOf[row]] ?? null,
   };
   if (earlier === undefined) return ofRows;
   const first = earlier.isKept.length;
@@ -41,13 +39,11 @@ export function makeGameItems(games: Games, earlier: EarlierGeneration | undefin
     },
     slug: (number) => gameSlug(earlier.index, number),
     title: earlier.title,
-    genres: (number) => JSON.parse(earlier.record('games', number)).genres,
   };
   return {
     platform: (item) => (item < first ? ofEarlier.platform(item) : ofRows.platform(item - first)),
     id: (item) => (item < first ? ofEarlier.id(item) : ofRows.id(item - first)),
     slug: (item) => (item < first ? ofEarlier.slug(item) : ofRows.slug(item - first)),
     title: (item) => (item < first ? ofEarlier.title(item) : ofRows.title(item - first)),
-    genres: (item) => (item < first ? ofEarlier.genres(item) : ofRows.genres(item - first)),
   };
 }

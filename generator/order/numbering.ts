@@ -9,8 +9,8 @@
 
 import { compareIds } from '../../format/index/ids.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
 import { type EarlierGeneration, twinOf } from '../changes/earlier-generation.ts';
+import { getOrAdd } from '../get-or-add.ts';
 import { type Covers, type Games, LEFT_OUT, type Platform } from '../read/catalogue.ts';
 import { makeGameItems } from './items.ts';
 import { makeCollator, merge, orderTitles } from './title-order.ts';

@@ -6,9 +6,9 @@
 import type { Reader, Row, Value } from '../../database/database.ts';
 import { compareIds, type Id, textOfId } from '../../format/index/ids.ts';
 import type { Settings } from '../../format/manifest.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import { blockOf, type Changes, rangesOf, rowsIn, type Shifts } from '../changes/find-changes.ts';
+import { getOrAdd } from '../get-or-add.ts';
 import { makeCollator } from '../order/title-order.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
 import {
@@ -202,7 +202,6 @@ async function readCovers(source: Source, games: Games): Promise<Covers> {
   let covers = makeCovers(0);
   const regions = numberValues('region');
   const types = numberValues('type');
-  const isApproved = check.makeStatusCheck(report.needAllRows);
   const nextId = makeIdCheck();
   let rows = 0;
   let lastGame = 0;
@@ -219,7 +218,7 @@ async function readCovers(source: Source, games: Games): Promise<Covers> {
       const index = rows++;
       if (high !== 0) covers.ids.high[index] = high;
       covers.ids.low[index] = low;
-      if (!isApproved(row[4], note)) return;
+      if (!check.isApproved(row[4] ?? null, note)) return;
       const gameId = check.checkId(row[1], 'game_id');
       const game = findId(games.ids, games.rows, gameId, lastGame);
       if (game < 0) throw new RowFault('the game does not exist', row[1], { isConsequence: true });
@@ -337,7 +336,7 @@ function* filesOf({ rows, ids, game }: Covers): Generator<string> {
   }
 }
 
-export function* batches<T>(list: readonly T[], size: number): Generator<readonly T[]> {
+function* batches<T>(list: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
 }
 
@@ -374,13 +373,13 @@ export async function readTitleRows(readTable: ReadTable): Promise<TitleRow[]> {
 
 /**
  * Checks alternative titles.
- * @param isPublished tells whether a game is published; undefined if it does not exist
+ * @param isPublished tells whether a game is published
  * @returns the titles of each published game by its id: in the order of UTF-16 code units, each once
  */
 export function checkTitles(
   rows: readonly TitleRow[],
   report: Report,
-  isPublished: (id: Id) => boolean | undefined,
+  isPublished: (id: Id) => boolean,
 ): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const leaveOut = (id: Value, fault: RowFault) =>
@@ -388,11 +387,9 @@ export function checkTitles(
   for (const [game, value] of rows) {
     try {
       const id = check.checkId(game, 'game_id');
-      const state = isPublished(id);
-      if (state === undefined)
-        throw new RowFault('the game does not exist', game, { isConsequence: true });
+      if (!isPublished(id))
+        throw new RowFault('its game does not exist or is left out', game, { isConsequence: true });
       const title = check.checkText(value, 'title');
-      if (!state) throw new RowFault('its game is left out', game, { isConsequence: true });
       getOrAdd(found, textOfId(id), () => []).push(title);
     } catch (error) {
       if (!(error instanceof RowFault)) throw error;

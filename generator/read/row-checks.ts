@@ -6,7 +6,6 @@
 import type { Value } from '../../database/database.ts';
 import type { Id } from '../../format/index/ids.ts';
 import { isSlug } from '../../format/layout.ts';
-import { printableJson, shownValue } from '../report/shown-value.ts';
 import { readId } from './catalogue.ts';
 
 interface Cause {
@@ -163,32 +162,16 @@ function encodeRest(href: string): string {
   return href.slice(0, start) + rest;
 }
 
-/** How many unknown statuses get a warning of their own. A column of free text can have thousands. */
-const MOST_NAMED = 20;
-const LONGEST_NAMED = 40;
-
 /**
- * Every status but "approved" is an intention of the site, so a cover with an unknown one is not public. It
- * is counted in a warning, so that covers to which a site gives the status "Approved" or "ok" do not
- * disappear silently.
- * @returns a function that tells whether a status means "approved", and notes an unknown one. It compares
- * byte for byte, so the result does not depend on the collation of the column.
- * @param onUnnamed called if there are too many unknown statuses to name all of them
+ * Whether a status means "approved". It is compared byte for byte, so the result does not depend on the collation
+ * of the column. Every other status is an intention of the site, so the cover is not public. An unknown one is
+ * noted, so that covers to which a site gives the status "Approved" or "ok" do not disappear silently.
  */
-export function makeStatusCheck(
-  onUnnamed: () => void = () => {},
-): (status: Value, note: Note) => boolean {
-  const named = new Set<string>();
-  return (status, note) => {
-    if (status === 'approved') return true;
-    if (status === 'pending' || status === 'rejected') return false;
-    const shown = status === null ? 'NULL' : printableJson(shownValue(status, LONGEST_NAMED));
-    if (named.size < MOST_NAMED) named.add(shown);
-    if (!named.has(shown)) onUnnamed();
-    const name = named.has(shown) ? shown : 'another unknown value';
-    note(`the status is ${name}, not approved, pending or rejected: not public`, status);
-    return false;
-  };
+export function isApproved(status: Value, note: Note): boolean {
+  if (status === 'approved') return true;
+  if (status !== 'pending' && status !== 'rejected')
+    note('the status is not approved, pending or rejected: not public', status);
+  return false;
 }
 
 const PLAIN_LENGTH = 'YYYY-MM-DD HH:MM:SS'.length;

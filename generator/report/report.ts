@@ -13,9 +13,9 @@ import type { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
 import { replaceFile } from '../../generations/files/replace-file.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
 import type { Progress } from '../../program/progress.ts';
 import { utcNow } from '../../program/utc-now.ts';
+import { getOrAdd } from '../get-or-add.ts';
 import type { RowFault } from '../read/row-checks.ts';
 import { printableJson, shownValue } from './shown-value.ts';
 
@@ -166,10 +166,6 @@ export function makeReport() {
     setRows: (table: Table, rows: number) => rowsOf.set(table, rows),
     /** Takes the findings of a block that is not read. */
     keep: (block: string, findings: BlockFindings) => blocks.set(block, findings),
-    /** Notes that the next run must read all rows. */
-    needAllRows(): void {
-      needsAllRows = true;
-    },
     /** The findings of each block, for the next run; undefined if that must read all rows. */
     blocks(): ReadonlyMap<string, BlockFindings> | undefined {
       if (needsAllRows) return undefined;

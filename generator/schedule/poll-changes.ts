@@ -25,7 +25,7 @@ const LONGEST_TRUST_MS = 60_000;
  */
 const MARKS_PER_POLL = 4;
 /** The share of the time that polls take at most in the long run. */
-const SHARE = 1 / 20;
+const SHARE = 1 / 10;
 /** The most time that can be saved up for slow polls, in milliseconds. */
 const MOST_SAVED = 2_000;
 const LONGEST_STOP_MS = 2_000;

@@ -17,7 +17,7 @@ import {
 import { foldCase } from '../../format/index/words.ts';
 import { COVER_INDEX, FILTER_INDEX, GAME_INDEX, PATH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
+import { getOrAdd } from '../get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
 import { publishedRows, startsOf } from '../order/numbering.ts';
 import { type Ids, LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
@@ -45,10 +45,7 @@ export function writePathIndex(source: WriteSource): Promise<ManifestFile> {
   const { itemOfGame, itemOfRank, rankOfGame, numberOfGame, firstGame } = numbering;
   const { slug } = makeGameItems(games, earlier);
   const slugs = Array.from(itemOfGame, slug);
-  const slugStart = new Uint32Array(slugs.length + 1);
-  slugs.forEach((text, number) => {
-    slugStart[number + 1] = slugStart[number] + text.length;
-  });
+  const slugStart = startsOfLists(slugs);
   const slugText = new Uint8Array(slugStart[slugs.length]);
   Buffer.from(slugText.buffer).write(slugs.join(''), 'latin1');
   const platformOf = new Uint32Array(slugs.length);
@@ -182,8 +179,13 @@ function preferenceColumn({ covers, numbering, earlier }: WriteSource): Uint16Ar
   return preference;
 }
 
-/** @returns the file, and its genres for the warnings */
-export async function writeFilters({ dir, games, covers, numbering, earlier }: WriteSource) {
+export function writeFilters({
+  dir,
+  games,
+  covers,
+  numbering,
+  earlier,
+}: WriteSource): Promise<ManifestFile> {
   const { itemOfRank, earlierGames, earlierCovers, numberOfGame, firstCover, itemOfCover } =
     numbering;
   const total = itemOfRank.length;
@@ -234,8 +236,7 @@ export async function writeFilters({ dir, games, covers, numbering, earlier }: W
     genres: mergePostings(genres.byText, rankNow, before?.genres),
     ...orderByYear(yearAt),
   };
-  const file = await writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
-  return { file, genres: filters.genres };
+  return writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
 }
 
 /** @param rankNow for each earlier rank, the rank now, or LEFT_OUT */
@@ -261,10 +262,7 @@ export function makePostings(entriesOf: ReadonlyMap<string, readonly number[]>):
   const texts = [...entriesOf]
     .filter(([, entries]) => entries.length > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  const entriesStart = new Uint32Array(texts.length + 1);
-  texts.forEach(([, entries], at) => {
-    entriesStart[at + 1] = entriesStart[at] + entries.length;
-  });
+  const entriesStart = startsOfLists(texts.map(([, entries]) => entries));
   const entries = new Uint32Array(entriesStart[texts.length]);
   for (const [at, [, list]] of texts.entries()) entries.set(list, entriesStart[at]);
   return { ...encodeTexts(texts.map(([text]) => text)), entries, entriesStart };
@@ -272,13 +270,19 @@ export function makePostings(entriesOf: ReadonlyMap<string, readonly number[]>):
 
 /** Texts one after another as UTF-16 code units, and where each of them starts. */
 export function encodeTexts(texts: readonly string[]): Pick<Postings, 'text' | 'textStart'> {
-  const textStart = new Uint32Array(texts.length + 1);
-  texts.forEach((text, at) => {
-    textStart[at + 1] = textStart[at] + text.length;
-  });
+  const textStart = startsOfLists(texts);
   const text = new Uint16Array(textStart[texts.length]);
   Buffer.from(text.buffer).write(texts.join(''), 'utf16le');
   return { text, textStart };
+}
+
+/** Where each list or text starts if all come one after another, and at the end where the last one ends. */
+function startsOfLists(lists: readonly { readonly length: number }[]): Uint32Array {
+  const starts = new Uint32Array(lists.length + 1);
+  lists.forEach(({ length }, at) => {
+    starts[at + 1] = starts[at] + length;
+  });
+  return starts;
 }
 
 function orderByYear(yearAt: Int16Array) {

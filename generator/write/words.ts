@@ -18,7 +18,7 @@ import {
 import { isScriptWithoutSpaces, plainWordsOf } from '../../format/index/words.ts';
 import { MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
+import { getOrAdd } from '../get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';

@@ -5,11 +5,8 @@
  */
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { ManifestContent, ManifestFile } from '../../format/manifest.ts';
-import { makeGameItems } from '../order/items.ts';
 import { type GameOrder, numberRecords, orderGames } from '../order/numbering.ts';
 import type { Covers, Files, Games } from '../read/catalogue.ts';
-import type { Warning } from '../report/report.ts';
-import { findGenreWarnings } from '../report/warnings.ts';
 import type { RunWorker } from '../worker.ts';
 import { allSynced } from './file-writer.ts';
 import { writeCoverIndex, writeFilters, writeGameIndex, writePathIndex } from './indexes.ts';
@@ -28,8 +25,6 @@ import { writeWords } from './words.ts';
 /** What was written, without what the report adds. */
 export type Written = Pick<ManifestContent, 'files' | 'latest_cover_at'> & {
   readonly counts: Omit<ManifestContent['counts'], 'left_out'>;
-  /** About all games together. */
-  readonly warnings: readonly Warning[];
 };
 
 type Known = Pick<WriteSource, 'dir' | 'settings' | 'platforms' | 'earlier'>;
@@ -73,10 +68,9 @@ export function makeGenerationWriter(known: Known, worker: RunWorker | undefined
       const games = await ofGames;
       await both(worker?.run('allSynced'), allSynced());
       return {
-        files: [...packs.flatMap((list) => list ?? []), file, ...lists, stats.file, ...games.files],
+        files: [...packs.flatMap((list) => list ?? []), file, ...lists, stats.file, ...games],
         counts: stats.counts,
         latest_cover_at: stats.latestCoverAt,
-        warnings: games.warnings,
       };
     },
   };
@@ -99,21 +93,14 @@ export async function writeCoverPacks(
 }
 
 /** Writes the packs of games, and what can be written without the files of covers. */
-export async function writeGames(source: WriteSource) {
-  const { platforms, games, numbering, earlier } = source;
+export async function writeGames(source: WriteSource): Promise<ManifestFile[]> {
   const files: ManifestFile[] = [];
   const addRecord = makeGameRecords(source);
-  for (const platform of platforms.keys())
+  for (const platform of source.platforms.keys())
     files.push(await writeGamePack(source, addRecord, platform));
   files.push(await writeGameIndex(source), await writePathIndex(source));
-  const filters = await writeFilters(source);
-  const items = makeGameItems(games, earlier);
-  const warnings = findGenreWarnings(
-    filters.genres,
-    (rank) => items.id(numbering.itemOfRank[rank]),
-    (rank) => items.genres(numbering.itemOfRank[rank]),
-  );
-  return { files: [...files, filters.file, ...(await writeWords(source))], warnings };
+  files.push(await writeFilters(source), ...(await writeWords(source)));
+  return files;
 }
 
 /** Waits until both promises have settled. @returns both results @throws the error of one that failed */

@@ -7,9 +7,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import { KEY_STATES } from '../../format/api-key.ts';
-import { addConnectionMetrics } from '../../program/admin/connection-metrics.ts';
+import {
+  addConnectionMetrics,
+  addCounter,
+  addGauge,
+  addGauges,
+} from '../../program/admin/metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../../program/admin/program-admin.ts';
-import { addCounter, addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBacklog } from '../mail/outbox.ts';
 import type { MailWorker } from './mail/start-mail-worker.ts';
 
@@ -21,15 +25,14 @@ const MOST_COUNTED = 10_000;
  * @param longestWaitMs how long a scrape waits for the database
  */
 export function makeAccountAdmin(
-  settings: { readonly ADMIN_HOST: string; readonly ACCOUNT_ADMIN_PORT: number | null },
+  settings: { readonly ADMIN_HOST: string; readonly ADMIN_PORT: number },
   database: Database,
   mailCounts: MailWorker['counts'],
   longestWaitMs: number,
 ): ProgramAdmin {
   const admin = makeProgramAdmin({
-    host: settings.ADMIN_HOST,
-    port: settings.ACCOUNT_ADMIN_PORT,
-    portVariable: 'ACCOUNT_ADMIN_PORT',
+    program: 'account',
+    settings,
     refresh: () => metrics.refresh(),
     readiness: () => ({ ready: metrics.isUp(), database: metrics.isUp() }),
   });
@@ -38,17 +41,9 @@ export function makeAccountAdmin(
   return admin;
 }
 
-/**
- * Counts the responses of the server of the pages, and its connections.
- * @param limit how many connections may be open
- */
-export function addServerMetrics(
-  registry: Registry,
-  server: Server,
-  cells: Float64Array,
-  limit: () => number,
-): void {
-  addConnectionMetrics(registry, 'account', [cells], limit);
+/** Counts the responses of the server of the pages, and its connections. */
+export function addServerMetrics(registry: Registry, server: Server, cells: Float64Array): void {
+  addConnectionMetrics(registry, 'account', [cells]);
   addResponseMetrics(registry, server);
 }
 

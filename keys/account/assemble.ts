@@ -5,22 +5,13 @@
 import type { Server } from 'node:http';
 import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
-import { type Database, MOST_CONNECTIONS } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
 import type { ProgramAdmin } from '../../program/admin/program-admin.ts';
-import { closeServer } from '../../program/close-server.ts';
-import {
-  type ConnectionLimit,
-  type Descriptors,
-  makeConnectionLimit,
-  SHORT_LIVED,
-  type Shares,
-  shareOutConnections,
-} from '../../program/connection-limit.ts';
-import { newConnectionCells } from '../../program/connections.ts';
+import { mostConnections, newConnectionCells } from '../../program/connections.ts';
 import type { Environment } from '../../program/environment/environment.ts';
-import { addressOf, listenAll } from '../../program/listen.ts';
+import { addressOf, closeServer, listenAll } from '../../program/listen.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
 import { makeApp } from './app.ts';
@@ -36,7 +27,7 @@ export const VARIABLES = [
   'ACCOUNT_HOST',
   'ACCOUNT_PORT',
   'ADMIN_HOST',
-  'ACCOUNT_ADMIN_PORT',
+  'ADMIN_PORT',
   'PUBLIC_URL',
   'SITE_URL',
   'SITE_JWT_SECRET',
@@ -51,8 +42,6 @@ export const VARIABLES = [
 
 export type AccountEnvironment = Environment<(typeof VARIABLES)[number]>;
 
-/** Both threads have a pool of connections to the database. One more connection is for mail. */
-const TO_DATABASE_AND_MAIL = 2 * MOST_CONNECTIONS + 1;
 /** How long a scrape of the metrics waits for the database. */
 const LONGEST_SCRAPE_MS = 2_000;
 
@@ -61,7 +50,6 @@ export interface AccountParts {
   readonly admin: ProgramAdmin;
   readonly mails: MailWorker;
   readonly database: Database;
-  readonly connectionLimit: ConnectionLimit;
   readonly log: Logger;
 }
 
@@ -113,19 +101,17 @@ export async function assemble(
     countSignIn: addSignInMetrics(admin.registry),
     apiWaits: surroundings.apiWaits ?? API_WAITS,
   };
-  const cells = newConnectionCells();
-  const connectionLimit = makeConnectionLimit([cells], shareOut, log);
-  const server = makeAccountServer(makeApp(site, log), cells);
-  addServerMetrics(admin.registry, server, cells, connectionLimit.connections);
-  connectionLimit.start();
-  return { server, admin, mails, database, connectionLimit, log };
+  const cells = newConnectionCells(mostConnections());
+  const server = makeAccountServer(makeApp(site, log), cells, log);
+  addServerMetrics(admin.registry, server, cells);
+  return { server, admin, mails, database, log };
 }
 
 /** @returns the addresses on which the pages listen, for the log */
 export async function listen(
   { server, admin }: AccountParts,
   { ACCOUNT_HOST: host, ACCOUNT_PORT: port }: AccountEnvironment,
-): Promise<{ readonly account: string; readonly admin: string | undefined }> {
+): Promise<{ readonly account: string; readonly admin: string }> {
   const adminAddress = await admin.listen();
   await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
   return { account: addressOf(server), admin: adminAddress };
@@ -136,7 +122,7 @@ export async function listen(
  * @param deadlineMs after this time, they are cut off
  */
 export async function stop(
-  { server, admin, mails, database, connectionLimit, log }: AccountParts,
+  { server, admin, mails, database, log }: AccountParts,
   deadlineMs: number,
 ): Promise<void> {
   // While the server closes, each response tells its client that the connection ends too.
@@ -147,13 +133,8 @@ export async function stop(
   if (!(await mails.stop(deadlineMs))) {
     log.warn('the mail worker was cut off; an e-mail that it was sending may be sent again later');
   }
-  connectionLimit.stop();
   await database.close();
   admin.close();
-}
-
-function shareOut({ limit, inUse }: Descriptors): Shares {
-  return shareOutConnections(limit - inUse - TO_DATABASE_AND_MAIL - SHORT_LIVED);
 }
 
 /** Trusts this machine as well: its nginx or proxy, in front of these pages, names the client. */

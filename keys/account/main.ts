@@ -4,21 +4,20 @@
  * shares no data with the proxy.
  */
 import '../../program/environment/node-version.ts';
-import '../../program/stop.ts';
+import '../../program/service.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
-import { stopWith } from '../../program/stop.ts';
-import { reportReady } from '../../program/systemd/report-ready.ts';
+import { reportReady, stopWith } from '../../program/service.ts';
 import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { assemble, listen, stop, VARIABLES } from './assemble.ts';
 
 const USAGE = `cover-catalogue account
 
 Serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the e-mails of
-the outbox, until SIGTERM or SIGINT. If ACCOUNT_ADMIN_PORT is set, it serves
-health checks and metrics on ADMIN_HOST:ACCOUNT_ADMIN_PORT.
+the outbox, until SIGTERM or SIGINT. It serves health checks and metrics on
+ADMIN_HOST, at the port ADMIN_PORT + 6.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;

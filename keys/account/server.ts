@@ -2,19 +2,20 @@
  * The HTTP server of the pages: it limits connections, enforces time limits for clients, and answers
  * invalid HTTP. `app.ts` answers valid requests.
  */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { type HttpSocket, isResponding, makeConnections } from '../../program/connections.ts';
+import type { Logger } from 'pino';
+import { makeConnections } from '../../program/connections.ts';
 import type { App } from './routes/site.ts';
 
 /** The request line and the header fields together, in bytes. */
 const LARGEST_HEAD = 16 * 1024;
-/** How often to close idle connections above the limit. */
-const TRIM_MS = 1_000;
+/** Node stores the response under way in `_httpMessage`. */
+type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
 
 /** @param cells the limit on connections and their counts, from `newConnectionCells` */
-export function makeAccountServer(app: App, cells: Float64Array): Server {
+export function makeAccountServer(app: App, cells: Float64Array, log: Logger): Server {
   const server = createServer({
     maxHeaderSize: LARGEST_HEAD,
     headersTimeout: 10_000,
@@ -22,7 +23,10 @@ export function makeAccountServer(app: App, cells: Float64Array): Server {
     connectionsCheckingInterval: 2_000,
     keepAliveTimeout: 65_000,
   });
-  limitConnections(server, cells);
+  // Connections that are idle, or whose request is unfinished, are closed to make room for new ones.
+  const connections = makeConnections(cells, log);
+  server.on('connection', connections.take);
+  server.on('request', (request, response) => connections.noteUse(request.socket, response));
   // The host name for requests without a Host field, which HTTP/1.0 allows.
   server.on('request', getRequestListener(app.fetch, { hostname: 'localhost' }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: HttpSocket) => {
@@ -36,24 +40,6 @@ export function makeAccountServer(app: App, cells: Float64Array): Server {
     endRaw(socket, '405 Method Not Allowed');
   });
   return server;
-}
-
-/** Closes connections that are idle, or whose request is unfinished, to make room for new ones. */
-function limitConnections(server: Server, cells: Float64Array): void {
-  const connections = makeConnections(cells, isAnswering, () => performance.now());
-  server.on('connection', (socket) => connections.take(socket));
-  server.on('request', ({ socket }) => connections.noteUse(socket));
-  // Needed because the limit can fall while no new connection arrives.
-  const trimming = setInterval(connections.trim, TRIM_MS).unref();
-  server.once('close', () => clearInterval(trimming));
-}
-
-/**
- * Whether the server is answering a complete request. While a client is still sending its form, its
- * connection counts as idle.
- */
-function isAnswering(socket: HttpSocket): boolean {
-  return isResponding(socket) && socket._httpMessage?.req.complete === true;
 }
 
 function endRaw(socket: Socket, status: string): void {

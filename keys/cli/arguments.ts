@@ -5,8 +5,8 @@
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Database } from '../../database/database.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
+import type { VerbArguments, VerbSyntax } from '../../program/arguments.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
-import type { VerbArguments, VerbSyntax } from '../../program/verbs.ts';
 import type { MailSettings } from '../mail/mailer.ts';
 
 /** The settings from the environment. */

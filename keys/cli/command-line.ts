@@ -2,7 +2,7 @@
  * Parses the command line after `cover-catalogue keys`: finds the verb, and prepares it to run. Wrong
  * arguments are reported before the database is opened.
  */
-import { readVerb } from '../../program/verbs.ts';
+import { readVerb } from '../../program/arguments.ts';
 import type { Run, Settings } from './arguments.ts';
 import { VERBS } from './verbs.ts';
 

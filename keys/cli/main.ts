@@ -1,6 +1,5 @@
 /** `cover-catalogue keys`, as a program. */
 import '../../program/environment/node-version.ts';
-import '../../program/standard-output.ts';
 import { processInvocation } from '../../program/invocation.ts';
 import { runKeys } from './run-keys.ts';
 

@@ -3,15 +3,16 @@
  * because clients must not see these.
  */
 import { createServer, type Server } from 'node:http';
-import {
-  allowConnections,
-  isResponding,
-  makeConnections,
-  newConnectionCells,
-} from '../connections.ts';
 
 /** The most connections on the admin address. */
-export const ADMIN_CONNECTIONS = 16;
+const MOST_CONNECTIONS = 16;
+/** Unfinished requests and idle connections make room for others after this time. */
+const TIMES = {
+  headersTimeout: 5_000,
+  requestTimeout: 5_000,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 5_000,
+};
 
 export interface AdminPages {
   /** The body of `/readyz`, which answers 503 unless `ready` is true. */
@@ -20,37 +21,21 @@ export interface AdminPages {
   metrics(): Promise<{ readonly body: string; readonly contentType: string }>;
 }
 
-interface AdminResponse {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
-}
-
 export function makeAdminServer(pages: AdminPages): Server {
-  const cells = newConnectionCells();
-  allowConnections(cells, ADMIN_CONNECTIONS, 0);
-  const connections = makeConnections(cells, isResponding, () => performance.now());
-  const times = { headersTimeout: 10_000, requestTimeout: 15_000 };
-  const server = createServer(times, (request, response) => {
-    connections.noteUse(request.socket);
-    request.resume();
-    respond(pages, request.url ?? '')
-      .catch((error: Error) => ({ status: 500, type: 'text/plain', body: `${error.message}\n` }))
-      .then(({ status, type, body }) => {
-        response.writeHead(status, {
-          'Content-Type': type,
-          'Content-Length': Buffer.byteLength(body),
-          'Cache-Control': 'no-store',
-        });
-        response.end(body);
-      });
+  const server = createServer(TIMES, async (request, response) => {
+    const { status, type, body } = await respond(pages, request.url ?? '').catch(
+      (error: Error) => ({ status: 500, type: 'text/plain', body: `${error.message}\n` }),
+    );
+    response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body);
   });
-  // At the limit, connections that are idle or never finish a request are closed for new ones.
-  server.on('connection', (socket) => connections.take(socket));
+  server.maxConnections = MOST_CONNECTIONS;
   return server;
 }
 
-async function respond(pages: AdminPages, target: string): Promise<AdminResponse> {
+async function respond(pages: AdminPages, target: string) {
+  const json = (status: number, value: unknown) => {
+    return { status, type: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` };
+  };
   switch (target.split('?', 1)[0]) {
     case '/healthz':
       return json(200, { healthy: true });
@@ -65,9 +50,4 @@ async function respond(pages: AdminPages, target: string): Promise<AdminResponse
     default:
       return json(404, { error: 'Not found' });
   }
-}
-
-function json(status: number, value: unknown): AdminResponse {
-  const type = 'application/json; charset=utf-8';
-  return { status, type, body: `${JSON.stringify(value)}\n` };
 }

@@ -1,26 +1,31 @@
-/**
- * The admin address of a program other than the proxy. It is off unless the program's port is set, since
- * several of these programs may run on one machine.
- */
+/** The admin address of a program other than the proxy. */
 import type { Server } from 'node:http';
 import { Registry } from 'prom-client';
-import type { VariableName } from '../environment/variables.ts';
 import { addressOf, listenAll } from '../listen.ts';
 import { makeAdminServer } from './admin-server.ts';
-import { addProcessMetrics } from './process-metrics.ts';
+import { addProcessMetrics } from './metrics.ts';
 import { makeTasks, type Tasks } from './tasks.ts';
+
+/** Several programs usually share one machine and one .env, so each has a port at a distance from ADMIN_PORT. */
+const PORT_DISTANCES = { schedule: 5, account: 6, replica: 7 } as const;
+
+export type AdminProgram = keyof typeof PORT_DISTANCES;
+
+/** @param adminPort ADMIN_PORT; with 0, the system chooses a port */
+export function adminPortOf(program: AdminProgram, adminPort: number): number {
+  return adminPort === 0 ? 0 : adminPort + PORT_DISTANCES[program];
+}
 
 export interface ProgramAdmin {
   /** The program adds its own metrics to it. */
   readonly registry: Registry;
   readonly tasks: Tasks;
   /**
-   * Listens, if the port is set. Call it before the program begins its work: if the port is taken, the
-   * program must not start.
-   * @returns the address; undefined if the admin address is off
+   * Call it before the program begins its work: if the port is taken, the program must not start.
+   * @returns the address
    * @throws ConfigurationError
    */
-  listen(): Promise<string | undefined>;
+  listen(): Promise<string>;
   /** From now on, `/readyz` answers 503. */
   announceEnd(): void;
   close(): void;
@@ -32,11 +37,8 @@ interface Readiness {
 }
 
 export interface ProgramAdminOptions {
-  /** ADMIN_HOST */
-  readonly host: string;
-  /** Null if the admin address is off. */
-  readonly port: number | null;
-  readonly portVariable: VariableName;
+  readonly program: AdminProgram;
+  readonly settings: { readonly ADMIN_HOST: string; readonly ADMIN_PORT: number };
   /** Called before the metrics and `/readyz` are read, so that their readings are recent. */
   readonly refresh?: () => Promise<void>;
   /** What the program adds to `/readyz`. If `ready` is false, the program is not ready. */
@@ -45,7 +47,7 @@ export interface ProgramAdminOptions {
 
 /** The program is ready unless it is stopping, one of its tasks fails, or it says that it is not. */
 export function makeProgramAdmin(options: ProgramAdminOptions): ProgramAdmin {
-  const { host, port, portVariable, refresh = async () => {} } = options;
+  const { program, settings, refresh = async () => {} } = options;
   const registry = new Registry();
   const tasks = makeTasks(registry);
   let isStopping = false;
@@ -64,7 +66,6 @@ export function makeProgramAdmin(options: ProgramAdminOptions): ProgramAdmin {
     registry,
     tasks,
     async listen() {
-      if (port === null) return undefined;
       addProcessMetrics(registry);
       server = makeAdminServer({
         readiness: readState,
@@ -73,7 +74,9 @@ export function makeProgramAdmin(options: ProgramAdminOptions): ProgramAdmin {
           return { body: await registry.metrics(), contentType: registry.contentType };
         },
       });
-      await listenAll([{ server, host, port, variables: ['ADMIN_HOST', portVariable] }]);
+      const host = settings.ADMIN_HOST;
+      const port = adminPortOf(program, settings.ADMIN_PORT);
+      await listenAll([{ server, host, port, variables: ['ADMIN_HOST', 'ADMIN_PORT'] }]);
       return addressOf(server);
     },
     announceEnd() {

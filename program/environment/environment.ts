@@ -2,7 +2,8 @@
  * Reads environment variables, and `.env` in the working directory. A program names the variables
  * that it needs, and gets either all their values or one error that lists every fault.
  */
-import { applyEnvironmentFile } from './environment-file.ts';
+import { parseEnv } from 'node:util';
+import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
 import { EXCLUSIVE, VARIABLES, type Variable, type VariableName } from './variables.ts';
 
 export type Environment<Name extends VariableName> = {
@@ -14,15 +15,29 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
-/** The faults of `.env`. `readEnvironment` reports them together with those of the values. */
+const LARGEST_FILE_BYTES = 1024 * 1024;
+
+/** Why `.env` cannot be read. `readEnvironment` reports it together with the faults of the values. */
 let fileFaults: readonly string[] = [];
 
 /**
  * Adds the variables of `.env` in the working directory that the environment does not set.
- * @param warn called for each name of a variable that is probably misspelled
+ * @param warn called for each name in the file that is not a variable: it may be misspelled
  */
 export function loadEnvironmentFile(warn: (text: string) => void = warnOnStderr): void {
-  fileFaults = applyEnvironmentFile(Object.keys(VARIABLES), warn);
+  let inFile: NodeJS.Dict<string> = {};
+  fileFaults = [];
+  try {
+    inFile = parseEnv(readBoundedFileSync('.env', LARGEST_FILE_BYTES).toString('utf8'));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof UnfitFileError) fileFaults = [`${message} Correct or remove it.`];
+    else if (code !== 'ENOENT') fileFaults = [`.env cannot be read: ${message}.`];
+  }
+  for (const [name, text] of Object.entries(inFile)) {
+    if (!Object.hasOwn(VARIABLES, name)) warn(`${name} in .env is not a variable of this program.`);
+    process.env[name] ??= text;
+  }
 }
 
 function warnOnStderr(text: string): void {
@@ -61,21 +76,17 @@ export function inspectEnvironment<Name extends VariableName>(
   checks: Checks<Name> = {},
 ): { readonly values: Partial<Environment<Name>>; readonly faults: readonly string[] } {
   const values: Record<string, unknown> = {};
-  const isSet = (name: string) => (environment[name]?.trim() ?? '') !== '';
   const faults = environment === process.env ? [...fileFaults] : [];
   for (const pair of EXCLUSIVE) {
-    if (pair.every((name) => isSet(name) && (names as readonly string[]).includes(name))) {
+    if (pair.every((name) => environment[name]?.trim() && names.includes(name as Name))) {
       faults.push(`${pair.join(' and ')} are both set. Keep one of them.`);
     }
   }
   for (const name of names) {
-    const { default: fallback, meaning, parse } = VARIABLES[name] as Variable<unknown>;
+    const { default: fallback, parse } = VARIABLES[name] as Variable<unknown>;
     const text = environment[name]?.trim() || fallback;
-    if (text === undefined) {
-      faults.push(`${name} is not set. It is ${meaning.replaceAll('`', '')}.`);
-      continue;
-    }
     try {
+      if (text === undefined) throw new Error('is not set. See .env.example.');
       const value = parse(text);
       const check = checks[name] as ((value: unknown, before: object) => void) | undefined;
       check?.(value, values);

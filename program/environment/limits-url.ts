@@ -7,6 +7,7 @@
  *
  * With rediss instead of redis, the connections use TLS.
  */
+import { decoded } from './values.ts';
 
 /** The members are options of ioredis. */
 export interface LimitsAddress {
@@ -24,11 +25,12 @@ export interface LimitsAddress {
   readonly sentinelTLS?: object;
 }
 
-const SINGLE_PORT = 6379;
-const SENTINEL_PORT = 26_379;
-const URL_FORM =
-  /^redis(?<tls>s)?(?<sentinel>\+sentinel)?:\/\/(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?(?<hosts>[^@/?#]+)(?:\/(?<path>[^?#]*))?(?:\?(?<query>[^#]*))?$/;
-const HOST_FORM = /^(?<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?<port>\d{1,5}))?$/;
+const USER = /(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?/.source;
+const SINGLE = new RegExp(`^redis(?<tls>s)?://${USER}(?<hosts>[^@/?#,]+)(?:/(?<db>\\d{0,5}))?$`);
+const SENTINEL = new RegExp(
+  `^redis(?<tls>s)?\\+sentinel://${USER}(?<hosts>[^@/?#]+)/(?<name>[^/?#]+)(?:/(?<db>\\d{0,5}))?(?:\\?sentinelPassword=(?<other>[^&#]*))?$`,
+);
+const HOST = /^(?<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?<port>\d{1,5}))?$/;
 
 /**
  * @returns undefined for an empty text: each proxy has limits of its own
@@ -44,55 +46,33 @@ export function parseLimitsUrl(text: string): LimitsAddress | undefined {
 }
 
 function readAddress(text: string): LimitsAddress | undefined {
-  const { tls, sentinel, user, password, hosts, path, query } = URL_FORM.exec(text)?.groups ?? {};
-  if (hosts === undefined) return undefined;
-  const isSentinel = sentinel !== undefined;
-  const nodes = hosts.split(',').map((host) => readNode(host, isSentinel));
-  const segments = (path ?? '').split('/').filter((segment) => segment !== '');
-  const name = isSentinel ? (segments.shift() ?? '') : '';
-  const [database = '0', ...others] = segments;
-  const options = new URLSearchParams(query ?? '');
-  const sentinelPassword = options.get('sentinelPassword') ?? undefined;
-  const isKnown = [...options.keys()].every((key) => isSentinel && key === 'sentinelPassword');
-  const known = nodes.filter((node) => node !== undefined);
-  const isWhole =
-    known.length === nodes.length &&
-    (isSentinel ? name !== '' : nodes.length === 1) &&
-    /^\d{1,5}$/.test(database) &&
-    others.length === 0 &&
-    isKnown;
-  if (!isWhole) return undefined;
-  const [username, secret] = [decode(user), decode(password)];
-  if (username === null || secret === null) return undefined;
+  const { tls, user, password, hosts, db, name, other } =
+    (SINGLE.exec(text) ?? SENTINEL.exec(text))?.groups ?? {};
+  const usualPort = name === undefined ? 6379 : 26_379;
+  const nodes = hosts?.split(',').map((host) => readNode(host, usualPort)) ?? [undefined];
+  const secrets = [user, password, other].map((secret = '') => decoded(secret));
+  if (nodes.includes(undefined) || secrets.includes(undefined)) return undefined;
+  const [node, ...others] = nodes as { host: string; port: number }[];
+  const [username, plain, sentinelPassword] = secrets;
+  const common = {
+    ...(username && { username }),
+    ...(plain && { password: plain }),
+    db: Number(db ?? 0),
+  };
+  if (name === undefined) {
+    return { ...common, ...node, ...(tls && { tls: { servername: node.host } }) };
+  }
   return {
-    ...(username ? { username } : {}),
-    ...(secret ? { password: secret } : {}),
-    db: Number(database),
-    ...(isSentinel
-      ? {
-          sentinels: known,
-          name,
-          ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
-          ...(tls ? { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
-        }
-      : { ...known[0], ...(tls ? { tls: { servername: known[0].host } } : {}) }),
+    ...common,
+    sentinels: [node, ...others],
+    name,
+    ...(sentinelPassword && { sentinelPassword }),
+    ...(tls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
   };
 }
 
-function readNode(text: string, isSentinel: boolean): { host: string; port: number } | undefined {
-  const { host, port } = HOST_FORM.exec(text)?.groups ?? {};
-  if (host === undefined) return undefined;
-  const number = Number(port ?? (isSentinel ? SENTINEL_PORT : SINGLE_PORT));
-  return number < 1 || number > 65_535
-    ? undefined
-    : { host: host.replace(/^\[|\]$/g, ''), port: number };
-}
-
-/** @returns null if the text is not percent-encoded correctly */
-function decode(text: string | undefined): string | undefined | null {
-  try {
-    return text === undefined ? undefined : decodeURIComponent(text);
-  } catch {
-    return null;
-  }
+function readNode(text: string, usualPort: number): { host: string; port: number } | undefined {
+  const { host, port = usualPort } = HOST.exec(text)?.groups ?? {};
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }

@@ -1,7 +1,7 @@
 /**
  * Turns the text of a variable into its value. Each function throws an error that says what is
  * allowed and continues a sentence that begins with the name of the variable: "must be a port …".
- * `site-keys.ts`, `smtp-url.ts` and `limits-url.ts` read the variables that are not here.
+ * No error shows a password or a key.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -26,7 +26,46 @@ export function isAddress(text: string): boolean {
   return /^[A-Za-z][A-Za-z0-9+.-]+:|^[^/]*:.*@/.test(text);
 }
 
-/** The error does not quote the text, because it may contain a password. */
+function fault(allowed: string, shown: string): Error {
+  return new Error(`must be ${allowed}, not ${shown}.`);
+}
+
+export const parseText = (text: string): string => text;
+
+/** @param what such as "a port" */
+export function wholeNumber(least: number, most: number, what = 'a whole number') {
+  return (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw fault(`${what} from ${least} to ${most}`, JSON.stringify(text));
+  };
+}
+
+export function oneOf<const Word extends string>(...words: Word[]) {
+  return (text: string): Word => {
+    const word = words.find((one) => one === text);
+    if (word !== undefined) return word;
+    throw fault(`one of ${words.join(', ')}`, JSON.stringify(text));
+  };
+}
+
+/** @param allowed describes the texts that have the form */
+export function textOf(form: RegExp, allowed: string) {
+  return (text: string): string => {
+    if (form.test(text)) return text;
+    throw fault(allowed, JSON.stringify(text));
+  };
+}
+
+export function parseSwitch(text: string): boolean {
+  return oneOf('on', 'off')(text) === 'on';
+}
+
+export function parseHost(text: string): string {
+  if (isIP(text) !== 0) return text;
+  return textOf(/^[A-Za-z0-9.-]{1,253}$/, 'an address or a host name')(text);
+}
+
 export function parseDatabaseUrl(text: string): string {
   if (/^sqlite:.+/.test(text)) return text;
   if (/^(?:mysql|mariadb):\/\//.test(text) && URL.canParse(text)) {
@@ -41,24 +80,34 @@ export function parseDatabaseUrl(text: string): string {
   );
 }
 
-/** The error does not quote the text, because it is a secret. */
+/** @returns the text; an empty text means that there is no mail server */
+export function parseSmtpUrl(text: string): string {
+  if (text === '' || isSmtpUrl(text)) return text;
+  throw new Error(
+    'must be smtp://user:password@host:587 or smtps://user:password@host:465 (special characters percent-encoded).',
+  );
+}
+
+function isSmtpUrl(text: string): boolean {
+  if (!/^smtps?:/.test(text) || !URL.canParse(text)) return false;
+  const { username, password, hostname, pathname, hash } = new URL(text);
+  // A path or a fragment is usually the rest of a password that was not percent-encoded.
+  const hasPathOrFragment = !['', '/'].includes(pathname) || hash !== '';
+  return hostname !== '' && !hasPathOrFragment && decoded(username + password) !== undefined;
+}
+
+/** @returns undefined if the text is not percent-encoded correctly */
+export function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 export function parseApiKey(text: string): string {
   if (text === '' || /^cck_[0-9A-Za-z]{38}$/.test(text)) return text;
   throw new Error('must be an API key, such as cck_…, exactly as it was issued.');
-}
-
-export function parseSwitch(text: string): boolean {
-  if (text !== 'on' && text !== 'off') {
-    throw new Error(`must be on or off, not ${JSON.stringify(text)}.`);
-  }
-  return text === 'on';
-}
-
-export function parseFailure(text: string): 'local' | 'refuse' {
-  if (text !== 'local' && text !== 'refuse') {
-    throw new Error(`must be local or refuse, not ${JSON.stringify(text)}.`);
-  }
-  return text;
 }
 
 /** @returns the share of requests that are logged, 0 to 1, or that only those with an error are */
@@ -67,116 +116,34 @@ export function parseAccessLog(text: string): number | 'errors' {
   if (text === 'errors') return text;
   if (text === 'all') return 1;
   const [, share] = /^1\/([1-9]\d{0,8})$/.exec(text) ?? [];
-  if (share === undefined) {
-    throw new Error(
-      `must be off, errors, all, or a share of all requests such as 1/100, not ${JSON.stringify(text)}.`,
-    );
-  }
-  return 1 / Number(share);
-}
-
-export function parsePort(text: string): number {
-  const port = parseInteger(text);
-  if (port === undefined || port > 65_535) {
-    throw new Error(`must be a port from 0 to 65535, not ${JSON.stringify(text)}.`);
-  }
-  return port;
-}
-
-/** @returns null for an empty text: the program does not listen there */
-export function parseOptionalPort(text: string): number | null {
-  return text === '' ? null : parsePort(text);
-}
-
-export function parseHost(text: string): string {
-  if (isIP(text) === 0 && !/^[A-Za-z0-9.-]{1,253}$/.test(text)) {
-    throw new Error(`must be an address or a host name, not ${JSON.stringify(text)}.`);
-  }
-  return text;
-}
-
-export function parseRate(text: string): number {
-  const rate = parseInteger(text);
-  if (rate === undefined || rate < 1 || rate > 1_000_000) {
-    throw new Error(`must be a whole number from 1 to 1000000, not ${JSON.stringify(text)}.`);
-  }
-  return rate;
-}
-
-/** A number of seconds, up to a day. */
-export function parseSeconds(text: string): number {
-  const seconds = parseInteger(text);
-  if (seconds === undefined || seconds > 86_400) {
-    throw new Error(
-      `must be a whole number of seconds from 0 to 86400, not ${JSON.stringify(text)}.`,
-    );
-  }
-  return seconds;
-}
-
-export function parseThreads(text: string): number {
-  const threads = parseInteger(text);
-  if (threads === undefined || threads < 1 || threads > 64) {
-    throw new Error(`must be a whole number from 1 to 64, not ${JSON.stringify(text)}.`);
-  }
-  return threads;
-}
-
-function parseInteger(text: string): number | undefined {
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  if (share !== undefined) return 1 / Number(share);
+  throw fault('off, errors, all, or a share of all requests such as 1/100', JSON.stringify(text));
 }
 
 export function parseWebAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isAllowed =
-    url !== undefined &&
-    (url.protocol === 'https:' || url.protocol === 'http:') &&
-    // In the text, because `URL` reports no query for "https://example.org?".
-    !/[?#]/.test(text) &&
-    url.username === '' &&
-    url.password === '';
-  if (!isAllowed) {
-    throw new Error(
-      `must be an http or https address without query or user, such as https://example.org, not ${shownAddress(text)}.`,
-    );
+  // `URL` reports no query for "https://example.org?", so the text is searched.
+  const isPlain = !/[?#]/.test(text) && url?.username === '' && url.password === '';
+  if (url !== undefined && isPlain && /^https?:$/.test(url.protocol)) {
+    return url.href.replace(/\/+$/, '');
   }
-  return url.href.replace(/\/+$/, '');
-}
-
-/** Keys must not be within reach of a web server, which could be public by accident. */
-export function parseKeysStore(text: string): string {
-  if (/^https?:/i.test(text)) {
-    throw new Error(
-      `must be a folder or s3://bucket/prefix, never a web server, which could be public, not ${shownAddress(text)}.`,
-    );
-  }
-  return text;
+  throw fault(
+    'an http or https address without query or user, such as https://example.org',
+    shownAddress(text),
+  );
 }
 
 export function parseOptionalWebAddress(text: string): string {
   return text === '' ? '' : parseWebAddress(text);
 }
 
-export function parseLanguage(text: string): string {
-  if (!/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/.test(text)) {
-    throw new Error(`must be a language tag such as en, not ${JSON.stringify(text)}.`);
-  }
-  return text;
-}
-
-export function parseRegion(text: string): string {
-  if (!/^[A-Za-z0-9-]{1,63}$/.test(text)) {
-    throw new Error(`must be a region such as eu-central-1, not ${JSON.stringify(text)}.`);
-  }
-  return text;
-}
-
-export function parseLevel(text: string): string {
-  const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
-  if (!levels.includes(text)) {
-    throw new Error(`must be one of ${levels.join(', ')}, not ${JSON.stringify(text)}.`);
-  }
-  return text;
+/** Keys must not be within reach of a web server, which could be public by accident. */
+export function parseKeysStore(text: string): string {
+  if (!/^https?:/i.test(text)) return text;
+  throw fault(
+    'a folder or s3://bucket/prefix, never a web server, which could be public',
+    shownAddress(text),
+  );
 }
 
 export function parseAddresses(text: string): BlockList {
@@ -185,15 +152,14 @@ export function parseAddresses(text: string): BlockList {
     if (entry === '') continue;
     const [address = '', bits, ...rest] = entry.split('/');
     const version = isIP(address);
-    const family = version === 6 ? 'ipv6' : 'ipv4';
     const longest = version === 6 ? 128 : 32;
-    const length = bits === undefined ? longest : parseInteger(bits);
-    if (version === 0 || rest.length > 0 || length === undefined || length > longest) {
+    const length = bits === undefined ? longest : /^\d{1,3}$/.test(bits) ? Number(bits) : Infinity;
+    if (version === 0 || rest.length > 0 || length > longest) {
       throw new Error(
         `must list addresses or CIDR ranges such as 10.0.0.0/8, not ${JSON.stringify(entry)}.`,
       );
     }
-    list.addSubnet(address, length, family);
+    list.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
   }
   return list;
 }

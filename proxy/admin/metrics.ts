@@ -4,7 +4,7 @@
  * request more time than the rate limiter does.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
-import { addProcessMetrics } from '../../program/admin/process-metrics.ts';
+import { addProcessMetrics } from '../../program/admin/metrics.ts';
 import { makeRequestTotals } from '../api/request-counts.ts';
 import type { JoinReply } from '../changes/join-worker.ts';
 import type { Held, ReplicaHealth } from './publishing-state.ts';

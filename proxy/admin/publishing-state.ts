@@ -5,11 +5,10 @@
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { GENERATIONS, HOLD_FILE } from '../../format/layout.ts';
+import { GENERATIONS } from '../../format/layout.ts';
 import type { FollowedPart, ReplicaState } from '../../format/replica-file.ts';
 import { readHoldFile } from '../../generations/read-hold.ts';
 import { readStatus } from '../../generations/run-status.ts';
-import { explainUnreadable } from '../../program/file-access.ts';
 
 /** An operator holds publishing. If the hold file cannot be read, `error` says why; all else is null. */
 export interface Held {
@@ -84,7 +83,6 @@ export async function readHeld(snapshotsDir: string): Promise<Held | undefined> 
     const hold = readHoldFile(snapshotsDir);
     return hold && { id: hold.id, since: hold.since, reason: hold.reason };
   } catch (error) {
-    const { message } = await explainUnreadable(error, path.join(snapshotsDir, HOLD_FILE));
-    return { id: null, since: null, reason: null, error: message };
+    return { id: null, since: null, reason: null, error: (error as Error).message };
   }
 }

@@ -3,7 +3,7 @@
  * counts of all serving threads at each scrape.
  */
 import { Counter, type Registry } from 'prom-client';
-import { addCounter } from '../../program/admin/readings.ts';
+import { addCounter } from '../../program/admin/metrics.ts';
 import { BUCKETS, type RequestTotals } from '../api/request-counts.ts';
 
 export function addRequestMetrics(registry: Registry, totals: RequestTotals): void {

@@ -2,11 +2,13 @@
  * Sends errors to clients whose request Node's HTTP server could not read. There is no response object
  * for such a request, so the error is written directly to the socket.
  */
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { HttpSocket } from '../../program/connections.ts';
 import { prepareError, serialiseHeaders } from './message/response.ts';
 import { LONGEST_DRAIN_MS } from './node-response.ts';
+
+/** Node stores the response under way in `_httpMessage`. */
+type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
 
 /** Answers a "clientError" of Node's HTTP server. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: HttpSocket): void {

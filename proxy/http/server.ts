@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { isResponding, makeConnections, newConnectionCells } from '../../program/connections.ts';
+import { makeConnections, newConnectionCells } from '../../program/connections.ts';
 import { answerFailure, dispatch, type SiteHandler } from './dispatch.ts';
 import { makeFastPath } from './fast-path/fast-path.ts';
 import type { ApiHandler } from './message/responder.ts';
@@ -36,17 +36,10 @@ const CLIENT_TIMES: ClientTimes = {
   keepAlive: 65_000,
 };
 
-/** How often a thread checks whether it has more connections than its limit. */
-const TRIM_MS = 1_000;
-
 export interface ServerOptions {
   readonly times?: ClientTimes;
-  /** The limits and counts of the server's connections, from `newConnectionCells`. */
+  /** The limit and counts of the server's connections, from `newConnectionCells`. */
   readonly connections?: Float64Array;
-  /** A monotonic clock in milliseconds, for connections whose clients do not read. */
-  readonly now?: () => number;
-  /** How often the server checks whether it has more connections than its limit. */
-  readonly trimMs?: number;
 }
 
 export interface ApiServer {
@@ -64,7 +57,7 @@ export function makeServer(
   log: Logger,
   options: ServerOptions = {},
 ): ApiServer {
-  const { times = CLIENT_TIMES, now = () => performance.now() } = options;
+  const { times = CLIENT_TIMES } = options;
   let isEnding = false;
   const server = makeNodeServer(times, onRequest);
   const fastPath = makeFastPath({
@@ -78,20 +71,16 @@ export function makeServer(
   });
   const connections = makeConnections(
     options.connections ?? newConnectionCells(),
-    // A connection with a response that was written but not yet read by the client is not busy.
-    (socket) => fastPath.isAnswering(socket) || isResponding(socket),
-    now,
+    log,
+    fastPath.isAnswering,
   );
   server.on('connection', (socket) => {
     const noteUse = connections.take(socket);
     if (noteUse !== undefined) fastPath.take(socket, noteUse);
   });
-  // The limit can fall while no new connection arrives.
-  const trimming = setInterval(connections.trim, options.trimMs ?? TRIM_MS).unref();
-  server.once('close', () => clearInterval(trimming));
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
-    connections.noteUse(request.socket);
+    connections.noteUse(request.socket, response);
     // A connection that is kept alive would delay the stop. After an Upgrade request, whatever forwards
     // the connection may take the rest of it for another protocol, so it carries no further request.
     if (isEnding || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;

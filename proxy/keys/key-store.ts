@@ -8,7 +8,6 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { LARGEST_KEYS_FILE, parseKeys } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
-import { explainUnreadable } from '../../program/file-access.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { makeRollingWindow } from '../limits/rolling-window.ts';
 import { type KeyTable, makeKeyTable, type SharedKey } from './key-table.ts';
@@ -97,9 +96,10 @@ function makeFileReader(
         fault = undefined;
         return isNew;
       } catch (error) {
-        const explained = await explainUnreadable(error, file);
-        fault = explained.message;
-        throw explained;
+        const { code, message } = error as NodeJS.ErrnoException;
+        const isAbsent = code === 'ENOENT';
+        fault = isAbsent ? `There is no ${KEYS_FILE} in ${path.dirname(file)}.` : message;
+        throw new Error(fault, { cause: error });
       }
     },
     fault: () => fault,

@@ -13,7 +13,6 @@ import { Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
 import { isTrusted, withoutMapping } from '../../program/client-address.ts';
-import { mostForwards } from '../../program/connections.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
 import { LONGEST_DRAIN_MS, limitDrain } from '../http/node-response.ts';
 import { prepareBadRequest, prepareSiteError, refuse } from './error-page.ts';
@@ -40,6 +39,9 @@ const DROPPED_FIELDS = [
   'x-real-ip',
   'x-api-key',
 ];
+
+/** Forwarded requests of one thread at the same time. Each has a connection of its own. */
+const MOST_FORWARDS = 64;
 
 const NOT_RUNNING = prepareSiteError({
   status: 502,
@@ -75,8 +77,8 @@ export interface ForwardParts {
   /** The URL of the account pages, without a slash at the end; empty: nothing is forwarded. */
   readonly accountUrl: string;
   readonly trustedProxies: BlockList;
-  /** Contains how many requests may be forwarded at once; see `mostForwards`. */
-  readonly connections: Float64Array;
+  /** How many requests may be forwarded at once; as many more wait. */
+  readonly mostForwards?: number;
   readonly log: Logger;
   /** How long a client may take to read a page, in milliseconds; by default as for the API. */
   readonly longestDrainMs?: number;
@@ -97,11 +99,14 @@ export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHand
 
 /** @returns a function that forwards a request; if that fails, it answers with an error page */
 function makeForwarder(parts: ForwardParts) {
-  const { accountUrl, trustedProxies: trusted, connections, log } = parts;
-  const { longestDrainMs = LONGEST_DRAIN_MS } = parts;
+  const { accountUrl, trustedProxies: trusted, log } = parts;
+  const { longestDrainMs = LONGEST_DRAIN_MS, mostForwards = MOST_FORWARDS } = parts;
   // Connections are not reused, so that none serves two clients. When `maxSockets` are open, further
   // requests wait, up to the same number: a single client can send any number at once.
-  const agent = new (accountUrl.startsWith('https:') ? HttpsAgent : Agent)({ keepAlive: false });
+  const agent = new (accountUrl.startsWith('https:') ? HttpsAgent : Agent)({
+    keepAlive: false,
+    maxSockets: mostForwards,
+  });
   const upstream = createProxyServer({
     target: accountUrl,
     agent,
@@ -120,7 +125,6 @@ function makeForwarder(parts: ForwardParts) {
     // It came behind another request, whose response closes the connection.
     if (taken.has(socket)) return;
     taken.add(socket);
-    agent.maxSockets = mostForwards(connections);
     handOn(request, response).catch((error) => {
       waiting.delete(socket);
       // The target is not logged: it may contain the token of an e-mailed link.

@@ -6,23 +6,21 @@
  * no generation: what the proxy closes must be freed.
  */
 import { parentPort } from 'node:worker_threads';
-import { explainDenied } from '../../program/file-access.ts';
 import { collectGarbage } from './collect-garbage.ts';
 import { type OpenedFiles, type OpenOrder, openFiles } from './open-files.ts';
 
 /** What the thread answers to an order. */
 export type OpenReply = { readonly files: OpenedFiles } | { readonly error: Error };
 
-parentPort?.on('message', async (order: OpenOrder) => {
-  parentPort?.postMessage(await carryOut(order));
+parentPort?.on('message', (order: OpenOrder) => {
+  parentPort?.postMessage(carryOut(order));
   setImmediate(collectGarbage);
 });
 
-async function carryOut(order: OpenOrder): Promise<OpenReply> {
+function carryOut(order: OpenOrder): OpenReply {
   try {
     return { files: openFiles(order) };
   } catch (error) {
-    // Explained here, because an error loses its code when it is sent.
-    return { error: await explainDenied(error) };
+    return { error: error as Error };
   }
 }

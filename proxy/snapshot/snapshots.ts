@@ -8,7 +8,6 @@
  */
 import { closeSync } from 'node:fs';
 import { currentId, generationDir } from '../../generations/generations.ts';
-import { explainDenied } from '../../program/file-access.ts';
 import type { Generation } from './generation.ts';
 import type { OpenedFiles, Replaced } from './open-files.ts';
 import { makeOpeningThread } from './opening-thread.ts';
@@ -48,7 +47,7 @@ export function openSnapshots(
   let refreshing: Promise<void> | undefined;
 
   async function serveCurrent(): Promise<void> {
-    const id = await readCurrent(snapshotsDir);
+    const id = currentId(snapshotsDir);
     if (id === undefined || id === thread.current()?.id) {
       refused = undefined;
       return;
@@ -57,11 +56,11 @@ export function openSnapshots(
     const started = now();
     try {
       await serve(id);
-    } catch (cause) {
+    } catch (failure) {
       // A replica removes a generation as soon as it has a newer one, which is opened next.
-      if ((await readCurrent(snapshotsDir)) !== id) return;
+      if (currentId(snapshotsDir) !== id) return;
       const isFirstFailure = refused?.id !== id;
-      const error = await explainDenied(cause);
+      const error = failure as Error;
       refused = { id, error, at: now() };
       if (isFirstFailure) events.refused(id, error);
       return;
@@ -109,13 +108,4 @@ export function openSnapshots(
 
 function replacedPart({ manifest, contents, identities, prepared }: OpenedFiles): Replaced {
   return { manifest, contents, identities, prepared };
-}
-
-/** @throws Error that says which permission is missing, if that is the cause */
-async function readCurrent(snapshotsDir: string): Promise<string | undefined> {
-  try {
-    return currentId(snapshotsDir);
-  } catch (error) {
-    throw await explainDenied(error);
-  }
 }

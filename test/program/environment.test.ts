@@ -1,4 +1,4 @@
-/** Every environment variable: its default, the values it accepts, and the error that names the fix. */
+/** Environment variables: their defaults, the values they accept, and the errors that name the fix. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -25,14 +25,12 @@ function faultOf(names: readonly VariableName[], environment: Record<string, str
 }
 
 interface Values {
-  readonly default: unknown;
   /** Texts and the values that they are read as. */
   readonly good: Readonly<Record<string, unknown>>;
   readonly bad: string;
 }
 
 const port = { good: { 0: 0, 65535: 65_535, ' 80 ': 80 }, bad: '65536 -1 8e3 1.5 http 1234567890' };
-const seconds = { good: { 0: 0, 2: 2, 86400: 86_400 }, bad: '-1 86401 1.5 2s x' };
 const rate = { good: { 1: 1, 1000000: 1_000_000 }, bad: '0 1000001 -5 1.5 many 1e3' };
 const host = {
   good: { '0.0.0.0': '0.0.0.0', '::1': '::1', 'a-b.example': 'a-b.example' },
@@ -48,79 +46,39 @@ const address = {
     'a.org ftp://a.org https:// https://a.org/?x=1 https://a.org/#x https://a.org? https://a.org# ' +
     'https://me@a.org javascript:1',
 };
-const any = { good: { 'any text': 'any text' }, bad: '' };
 const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
 
-/** Tested further below, and in site-keys.test.ts and limits-url.test.ts. */
-type TestedElsewhere = 'LIMITS_URL' | 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
-
-const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
+/** The variables that do not accept every text; others are tested below and in site-keys.test.ts. */
+const EXPECTED: Partial<Record<VariableName, Values>> = {
   DATABASE_URL: {
-    default: undefined,
     good: same('sqlite:a.db', 'sqlite::memory:', 'mysql://u:p@h:3306/n', 'mariadb://h/n'),
     bad: 'sqlite: mysql:// mysql://h mysql://h/ mysql:///n http://h/n u:secret@h/n mysql://u:se#cret@h/n',
   },
-  SNAPSHOTS_DIR: { default: './snapshots', ...any },
-  HOST: { default: '127.0.0.1', ...host },
-  PORT: { default: 8080, ...port },
-  ADMIN_HOST: { default: '127.0.0.1', ...host },
-  PROXY_THREADS: { default: 1, good: { 1: 1, 64: 64 }, bad: '0 65 -1 1.5 two' },
-  ADMIN_PORT: { default: 9090, ...port },
+  HOST: host,
+  PORT: port,
+  PROXY_THREADS: { good: { 1: 1, 64: 64 }, bad: '0 65 -1 1.5 two' },
+  ADMIN_PORT: { good: { 0: 0, 65528: 65_528 }, bad: '65529' },
   ACCESS_LOG: {
-    default: 0,
     good: { off: 0, errors: 'errors', '1/1': 1, '1/100': 0.01, all: 1 },
     bad: 'on ALL error 1 100 0.01 1/0 2/100 1/-2 1/2/3 1%',
   },
-  ACCESS_LOG_FILE: { default: '', ...any },
-  SCHEDULE_ADMIN_PORT: { default: null, ...port },
-  ACCOUNT_ADMIN_PORT: { default: null, ...port },
-  REPLICA_ADMIN_PORT: { default: null, ...port },
-  SNAPSHOT_DOWNLOADS: { default: true, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
+  SNAPSHOT_DOWNLOADS: { good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
   EXPLORER_KEY: {
-    default: '',
     good: same(`cck_${'a'.repeat(38)}`),
     bad: `cck_ cck_${'a'.repeat(37)} cck_${'a'.repeat(39)} key`,
   },
-  MIRROR_KEY: { default: '', ...any },
-  REPLICA_FROM: { default: '', ...any },
-  REPLICA_NAME: { default: '', ...any },
   KEYS_STORE: {
-    default: '',
     good: same('/srv/keys', 's3://bucket/prefix'),
     bad: 'http://127.0.0.1/keys https://keys.example.org HTTPS://keys.example.org',
   },
-  SNAPSHOT_PUSH: { default: '', ...any },
-  SNAPSHOT_SIGNING_KEY: { default: '', ...any },
-  SNAPSHOT_PUBLIC_KEYS: { default: '', ...any },
-  AWS_ACCESS_KEY_ID: { default: '', ...any },
-  AWS_SECRET_ACCESS_KEY: { default: '', ...any },
-  AWS_SESSION_TOKEN: { default: '', ...any },
-  AWS_REGION: {
-    default: 'us-east-1',
-    good: same('eu-central-1', 'auto'),
-    bad: 'eu_central eu/1 https://a.org',
-  },
-  AWS_ENDPOINT_URL_S3: { default: '', ...address },
-  SITE_URL: { default: 'http://localhost:8080', ...address },
-  SITE_LANGUAGE: {
-    default: 'en',
-    good: same('de', 'pt-BR', 'zh-Hant-TW'),
-    bad: 'e en_US en/.. en- -en é',
-  },
-  FILES_URL: { default: 'http://localhost:8080/files', ...address },
-  // The schedule checks whether it is a cron expression.
-  GENERATE_CRON: { default: '*/15 * * * *', ...any },
-  CHANGE_POLL_SECONDS: { default: 2, ...seconds },
-  PUBLISH_AT_MOST_EVERY: { default: 10, ...seconds },
-  DEFAULT_RATE_LIMIT: { default: 120, ...rate },
-  ADDRESS_RATE_LIMIT: { default: 60, ...rate },
-  LIMITS_FAILURE: { default: 'local', good: same('local', 'refuse'), bad: 'Local open 1' },
-  ACCOUNT_HOST: { default: '127.0.0.1', ...host },
-  ACCOUNT_PORT: { default: 8081, ...port },
-  ACCOUNT_URL: { default: '', ...address },
-  PUBLIC_URL: { default: 'http://localhost:8080', ...address },
+  AWS_REGION: { good: same('eu-central-1', 'auto'), bad: 'eu_central eu/1 https://a.org' },
+  AWS_ENDPOINT_URL_S3: address,
+  SITE_URL: address,
+  SITE_LANGUAGE: { good: same('de', 'pt-BR', 'zh-Hant-TW'), bad: 'e en_US en/.. en- -en é' },
+  CHANGE_POLL_SECONDS: { good: { 0: 0, 86400: 86_400 }, bad: '-1 86401 1.5 2s x' },
+  DEFAULT_RATE_LIMIT: rate,
+  LIMITS_FAILURE: { good: same('local', 'refuse'), bad: 'Local open 1' },
   SMTP_URL: {
-    default: '',
     good: same(
       'smtp://localhost',
       'smtp://user:p%40ss@mail.example.org:587',
@@ -132,23 +90,14 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
       'mail.example.org smtp: smtp:// smtp:///h smtp:h http://u:secret@h smtps//h smtp://u:se#cret@h ' +
       'smtp://u:1#secret@h smtp://u:1/secret@h smtp://u:secret%@h smtp://u:secret@h:99999',
   },
-  MAIL_FROM: { default: 'Cover Catalogue <no-reply@localhost>', ...any },
-  MAIL_FOLDER: { default: './mail', ...any },
-  LOG_LEVEL: { default: 'info', good: same('silent', 'fatal'), bad: 'INFO trace all' },
+  LOG_LEVEL: { good: same('silent', 'fatal'), bad: 'INFO trace all' },
 };
 
-describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name, values) => {
-  test('has its default when it is unset, empty or blank', () => {
-    for (const value of [undefined, '', '  ']) {
-      if (values.default !== undefined) expect(read(name, value)).toBe(values.default);
-      else
-        expect(faultOf([name], { [name]: value ?? '' })).toMatch(`${name} is not set. It is the`);
-    }
-  });
-
-  test('accepts valid values, and an error says what is allowed', () => {
-    for (const [text, value] of Object.entries(values.good)) expect(read(name, text)).toBe(value);
-    for (const text of values.bad.split(' ').filter((word) => word !== '')) {
+test.each(Object.entries(EXPECTED) as [VariableName, Values][])(
+  '%s accepts valid values, and an error says what is allowed',
+  (name, { good, bad }) => {
+    for (const [text, value] of Object.entries(good)) expect(read(name, text)).toBe(value);
+    for (const text of bad.split(' ')) {
       const fault = faultOf([name], { [name]: text });
       expect(fault).toMatch(new RegExp(`^${name} must be .+\\.$`));
       // These may hold a password or a key.
@@ -159,7 +108,16 @@ describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name,
           `, not ${/_URL/.test(name) ? shownAddress(text) : JSON.stringify(text)}.`,
         );
     }
-  });
+  },
+);
+
+test('a variable that is unset, empty or blank has its default, and every default is valid', () => {
+  const defaults = readEnvironment(NAMES, { DATABASE_URL: 'sqlite:a.db' });
+  expect(defaults).toMatchObject({ PORT: 8080, ACCESS_LOG: 0, LIMITS_URL: undefined });
+  for (const blank of ['', '  ']) {
+    expect(read('PORT', blank)).toBe(8080);
+    expect(faultOf(['DATABASE_URL'], { DATABASE_URL: blank })).toMatch('DATABASE_URL is not set.');
+  }
 });
 
 describe('an error about an address does not show its password', () => {
@@ -237,7 +195,7 @@ test('TRUSTED_PROXIES is a list of addresses and ranges, empty by default', () =
 test('all faults are reported at once, and only those of the requested variables', () => {
   const environment = { PORT: 'x', LOG_LEVEL: 'y', HOST: '127.0.0.1' };
   const faults = faultOf(NAMES, environment).split('\n');
-  expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['DATABASE_URL', 'PORT', 'LOG_LEVEL']);
+  expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['DATABASE_URL', 'LOG_LEVEL', 'PORT']);
   expect(readEnvironment(['HOST', 'ADMIN_PORT'], environment)).toEqual({
     HOST: '127.0.0.1',
     ADMIN_PORT: 9090,
@@ -249,16 +207,19 @@ test('.env in the working directory is read if it exists, and the environment ta
   const module = path.join(import.meta.dirname, '../../program/environment/environment.ts');
   const program = `
     const { loadEnvironmentFile, readEnvironment } = await import(${JSON.stringify(module)});
-    loadEnvironmentFile();
-    console.log(JSON.stringify(readEnvironment(['HOST', 'PORT', 'LOG_LEVEL'])));`;
+    const warnings = [];
+    loadEnvironmentFile((text) => warnings.push(text));
+    console.log(JSON.stringify([readEnvironment(['HOST', 'PORT', 'LOG_LEVEL']), warnings]));`;
   const run = () => {
     const options = { cwd: folder, env: { PORT: '7000' } };
     const flags = ['--input-type=module', '-e', program];
     return JSON.parse(String(execFileSync(process.execPath, flags, options)));
   };
-  const unset = { HOST: '127.0.0.1', PORT: 7000, LOG_LEVEL: 'info' };
-  expect(run()).toEqual(unset);
-  const lines = '# a comment\nHOST=0.0.0.0\nPORT=9\nLOG_LEVEL="debug" # so\n';
+  expect(run()).toEqual([{ HOST: '127.0.0.1', PORT: 7000, LOG_LEVEL: 'info' }, []]);
+  const lines = '# a comment\nHOST=0.0.0.0\nPORT=9\nLOG_LEVEL="debug" # so\nSNAPSHOT_DIR=x\n';
   writeFileSync(path.join(folder, '.env'), lines);
-  expect(run()).toEqual({ HOST: '0.0.0.0', PORT: 7000, LOG_LEVEL: 'debug' });
+  expect(run()).toEqual([
+    { HOST: '0.0.0.0', PORT: 7000, LOG_LEVEL: 'debug' },
+    ['SNAPSHOT_DIR in .env is not a variable of this program.'],
+  ]);
 });

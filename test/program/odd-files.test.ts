@@ -21,8 +21,7 @@ import {
 } from '../../format/layout.ts';
 import { currentId } from '../../generations/generations.ts';
 import { runGenerator } from '../../generator/cli/run-generator.ts';
-import { inspectEnvironment } from '../../program/environment/environment.ts';
-import { applyEnvironmentFile } from '../../program/environment/environment-file.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import {
   NO_LINK,
   openRegularFile,
@@ -171,25 +170,19 @@ describe('a named pipe', () => {
     await proxy.stop();
   });
 
-  test('instead of the file of SITE_JWKS is refused', () => {
-    const file = path.join(makeFolder(), 'jwks');
-    put(file);
-    expect(inspectEnvironment(['SITE_JWKS'], { SITE_JWKS: file }).faults).toEqual([
-      `SITE_JWKS names the file "${file}", which is ${kind}, not a regular file. Give the path of a JWKS file that this user may read, or an https address.`,
-    ]);
-  });
-
   test('instead of .env is refused', () => {
     const folder = makeFolder();
     put(path.join(folder, '.env'));
     const before = process.cwd();
     process.chdir(folder);
     try {
-      expect(applyEnvironmentFile([], () => {})).toEqual([
+      loadEnvironmentFile();
+      expect(() => readEnvironment(['PORT'])).toThrow(
         `.env is ${kind}, not a regular file. Correct or remove it.`,
-      ]);
+      );
     } finally {
       process.chdir(before);
+      loadEnvironmentFile();
     }
   });
 });

@@ -69,8 +69,7 @@ export interface OwnPages {
   /** Without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** Undefined unless ACCOUNT_ADMIN_PORT is set. */
-  readonly adminUrl: string | undefined;
+  readonly adminUrl: string;
   log(): string;
   readonly logged: Log['logged'];
   /** Creates the sign-in links that were requested and sends the e-mails that are due. */
@@ -89,7 +88,7 @@ export async function openPages(
 ): Promise<OwnPages> {
   const settings = readEnvironment(
     VARIABLES,
-    { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment },
+    { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ADMIN_PORT: '0', ...environment },
     MAIL_CHECKS,
   );
   const log = makeLog();
@@ -144,7 +143,7 @@ export async function openPages(
   return {
     url: `http://${account}`,
     port: Number(account.split(':').at(-1)),
-    adminUrl: admin && `http://${admin}`,
+    adminUrl: `http://${admin}`,
     log: log.text,
     logged: log.logged,
     sendMails,

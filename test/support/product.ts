@@ -64,6 +64,7 @@ export function startProgram(
       PATH: process.env.PATH ?? '',
       HOME: process.env.HOME ?? '',
       ...COMPILE_CACHE,
+      ADMIN_PORT: '0',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -4,7 +4,7 @@
  */
 import type { Database, Row } from '../../../database/database.ts';
 import { CATALOGUE_TABLES, checkCatalogue, GAME_TITLES_TABLE } from '../../../database/schema.ts';
-import { makeStatusCheck } from '../../../generator/read/row-checks.ts';
+import { isApproved } from '../../../generator/read/row-checks.ts';
 import { printableJson } from '../../../generator/report/shown-value.ts';
 import type { Check, Findings } from '../../findings/check.ts';
 
@@ -111,14 +111,13 @@ async function checkStatuses(database: Database, findings: Findings): Promise<vo
   await database.each('SELECT status FROM covers', ([status]) => {
     counts.set(status ?? null, (counts.get(status ?? null) ?? 0) + 1);
   });
-  const isApproved = makeStatusCheck();
   const shown = [...counts].sort(([, a], [, b]) => b - a).slice(0, MOST_STATUSES);
   const list = shown.map(([status, count]) => `${printableJson(status)} ${count}`).join(', ');
   findings.ok(`Covers by status: ${list === '' ? 'there are no covers' : list}.`);
   for (const [status, count] of shown) {
     isApproved(status, (reason) =>
       findings.warn(
-        `${count} covers: ${reason}.`,
+        `${count} covers with ${printableJson(status)}: ${reason}.`,
         'If these covers are to be public, translate the status in a view of covers; OPERATIONS.md shows how under "Publishing".',
       ),
     );

@@ -8,12 +8,11 @@
  * Of the files in this folder, other folders import only this one.
  */
 import type { Socket } from 'node:net';
-import type { NoteUse } from '../../../program/connections.ts';
 import { type FastConnection, type FastPathOptions, openConnection } from './connection.ts';
 
 export interface FastPath {
   /** Starts to read a connection. @param noteUse called for each request */
-  take(socket: Socket, noteUse: NoteUse): void;
+  take(socket: Socket, noteUse: () => void): void;
   /** Whether the fast path is answering a request of this connection. */
   isAnswering(socket: Socket): boolean;
   /** From now on, each connection is closed after its next response. */

@@ -32,9 +32,8 @@ test('a run of this process counts more than an older status, and less than a ne
   const before = new Date(Date.now() - HOUR_MS);
   writeStatus(dir, before);
   expect(lastRun()).toMatchObject({ outcome: 'unchanged' });
-  const others = { seconds: 1, stages: undefined };
-  noteEnding({ outcome: 'failed', error: 'no space left on device', ...others });
-  noteEnding({ outcome: 'locked', error: 'another run', ...others });
+  noteEnding({ outcome: 'failed', error: 'no space left on device', seconds: 1 });
+  noteEnding({ outcome: 'locked', error: 'another run', seconds: 1 });
   expect(lastRun()).toMatchObject({
     outcome: 'failed',
     error: 'no space left on device',
@@ -48,9 +47,7 @@ test('/readyz and the metrics know of a failed run that could not write its stat
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   // A folder with content is not replaced, so this write fails, as on a full disk.
   mkdirSync(path.join(snapshotsDir, 'status.json', 'x'), { recursive: true, mode: 0o700 });
-  const schedule = startSchedule(await makeSampleSqlite(), snapshotsDir, {
-    SCHEDULE_ADMIN_PORT: '0',
-  });
+  const schedule = startSchedule(await makeSampleSqlite(), snapshotsDir, {});
   const { admin } = JSON.parse(await schedule.logged('"scheduled"'));
   const get = async (name: string) => (await fetch(`http://${admin}/${name}`)).text();
   await schedule.logged('the generator failed: ');

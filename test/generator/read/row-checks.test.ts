@@ -77,23 +77,14 @@ test('the path of a file becomes an address', () => {
   }
 });
 
-test('only the status "approved" is public, and each unknown one is noted, from the 21st on together', () => {
-  let unnamed = 0;
-  const isApproved = check.makeStatusCheck(() => unnamed++);
-  const notes: string[] = [];
-  const statusOf = (value: Value) => isApproved(value, (reason) => notes.push(reason));
+test('only the status "approved" is public, and an unknown one is noted', () => {
+  const notes: Value[] = [];
+  const statusOf = (value: Value) => check.isApproved(value, (_, status) => notes.push(status));
   expect(['approved', 'pending', 'rejected'].map(statusOf)).toEqual([true, false, false]);
   expect(notes).toEqual([]);
-  const shown = ['""', '"Approved"', '"approved "', 'NULL', '5'];
-  expect(['', 'Approved', 'approved ', null, 5].map(statusOf)).not.toContain(true);
-  expect(notes).toEqual(
-    shown.map((text) => `the status is ${text}, not approved, pending or rejected: not public`),
-  );
-  for (let i = 0; i < 19; i++) statusOf(`status ${i} ${'0'.repeat(100)}`);
-  expect(new Set(notes).size).toBe(21);
-  expect(notes.filter((reason) => reason.includes('another unknown value'))).toHaveLength(4);
-  expect(unnamed).toBe(4);
-  expect(Math.max(...notes.map(({ length }) => length))).toBeLessThan(170);
+  const unknown = ['', 'Approved', 'approved ', null, 5];
+  expect(unknown.map(statusOf)).not.toContain(true);
+  expect(notes).toEqual(unknown);
 });
 
 test('a time gives the seconds since 1970, and is served as it was', () => {

@@ -17,7 +17,7 @@ import {
 } from '../../../format/index/search-index.ts';
 import { isScriptWithoutSpaces, LONGEST_QUERY, plainWordsOf } from '../../../format/index/words.ts';
 import { CURRENT } from '../../../format/layout.ts';
-import { getOrAdd } from '../../../program/get-or-add.ts';
+import { getOrAdd } from '../../../generator/get-or-add.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { titledCatalogue } from '../../catalogue/plain.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';

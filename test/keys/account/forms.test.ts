@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Hono } from 'hono';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fieldOf, readForm } from '../../../keys/account/routes/forms.ts';
 import type { PageEnv } from '../../../keys/account/routes/site.ts';
@@ -28,7 +29,7 @@ app.post('/', readForm, (c) => {
   form = c.var.form;
   return c.text('accepted');
 });
-const server = makeAccountServer(app, newConnectionCells());
+const server = makeAccountServer(app, newConnectionCells(), pino({ level: 'silent' }));
 const portOf = () => (server.address() as AddressInfo).port;
 
 beforeAll(async () => {

@@ -208,7 +208,7 @@ describe('while the database', () => {
     await makeAccounts(databaseUrl);
     pages = await openPages(
       databaseUrl,
-      { MAIL_FOLDER: mailFolder, ACCOUNT_ADMIN_PORT: '0' },
+      { MAIL_FOLDER: mailFolder },
       { openDatabase: openFaulty, longestScrapeMs: 0 },
     );
     visitor = await newVisitor(pages);

@@ -24,9 +24,8 @@ function documentedNames(table: 'account' | 'tasks'): string[] {
 
 test('a program is ready until one of its tasks fails or it stops', async () => {
   const admin = makeProgramAdmin({
-    host: '127.0.0.1',
-    port: 0,
-    portVariable: 'SCHEDULE_ADMIN_PORT',
+    program: 'schedule',
+    settings: { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 },
   });
   let fault: Error | undefined;
   const work = admin.tasks.observe('export_keys', async () => {
@@ -62,11 +61,11 @@ test('a program is ready until one of its tasks fails or it stops', async () => 
   expect([ending.status, ending.json.stopping]).toEqual([503, true]);
 
   const taken = makeProgramAdmin({
-    host: '127.0.0.1',
-    port: Number(new URL(url).port),
-    portVariable: 'REPLICA_ADMIN_PORT',
+    program: 'replica',
+    // The replica listens seven ports above it.
+    settings: { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: Number(new URL(url).port) - 7 },
   });
-  await expect(taken.listen()).rejects.toThrow('set REPLICA_ADMIN_PORT to another port');
+  await expect(taken.listen()).rejects.toThrow('set ADMIN_PORT to another port');
   admin.close();
 });
 
@@ -74,7 +73,7 @@ test('the account pages count sign-ins, responses and e-mails, in the metrics th
   const databaseUrl = await makeDatabase('sqlite');
   await makeAccounts(databaseUrl);
   const mailFolder = makeFolder();
-  const pages = await openPages(databaseUrl, { ACCOUNT_ADMIN_PORT: '0', MAIL_FOLDER: mailFolder });
+  const pages = await openPages(databaseUrl, { MAIL_FOLDER: mailFolder });
   await signIn(makeVisitor(pages.url), PEOPLE.owner.email, mailFolder);
   await pages.sendMails();
   const { text } = await send(`${pages.adminUrl}/metrics`);

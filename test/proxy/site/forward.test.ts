@@ -7,7 +7,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, BlockList, connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { allowConnections, newConnectionCells } from '../../../program/connections.ts';
 import { type ForwardParts, withForwarding } from '../../../proxy/site/forward.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
@@ -249,7 +248,6 @@ async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> 
   const site = withForwarding(() => {}, {
     accountUrl: `http://127.0.0.1:${portOf(upstream)}`,
     trustedProxies: new BlockList(),
-    connections: newConnectionCells(),
     log: pino({ level: 'silent' }),
     ...changes,
   });
@@ -263,9 +261,7 @@ async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> 
 }
 
 test('while the account pages do not answer, few requests wait, and the others get 503', async () => {
-  const connections = newConnectionCells();
-  allowConnections(connections, Number.POSITIVE_INFINITY, 2);
-  const port = await serveForwarding({ connections });
+  const port = await serveForwarding({ mostForwards: 2 });
   const url = `http://127.0.0.1:${port}/account`;
   const waiting: ServerResponse[] = [];
   const haveTwo = new Promise<void>((resolve) => {
@@ -286,9 +282,7 @@ test('while the account pages do not answer, few requests wait, and the others g
 });
 
 test('clients that have not sent their whole form keep nobody waiting', async () => {
-  const connections = newConnectionCells();
-  allowConnections(connections, Number.POSITIVE_INFINITY, 1);
-  const port = await serveForwarding({ connections });
+  const port = await serveForwarding({ mostForwards: 1 });
   const head =
     'POST /account HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n';
   const slow = await Promise.all(

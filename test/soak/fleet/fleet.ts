@@ -113,7 +113,7 @@ async function startEdge(snapshots: string, keys: string, limitsUrl: string): Pr
     TRUSTED_PROXIES: '127.0.0.1',
   };
   const startReplica = () =>
-    startQuietly('commands/replica.ts', ['--from', snapshots], environment);
+    startQuietly('commands/replica.ts', ['--from', snapshots], { ...environment, ADMIN_PORT: '0' });
   let replica = startReplica();
   const edge = {
     proxy: await startProxyProgram(environment.SNAPSHOTS_DIR, environment),

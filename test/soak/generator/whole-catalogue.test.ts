@@ -7,7 +7,7 @@ import path from 'node:path';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
-import { getOrAdd } from '../../../program/get-or-add.ts';
+import { getOrAdd } from '../../../generator/get-or-add.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { sharedCatalogue } from '../../catalogue/shared.ts';

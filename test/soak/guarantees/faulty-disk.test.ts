@@ -29,8 +29,8 @@ import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
 const PRELOAD = path.join(import.meta.dirname, 'faulty-disk.ts');
 const CODES = ['EIO', 'ENOSPC', 'EMFILE', 'EROFS'] as const;
 
-// Three platforms: one is empty, the others have games, covers and files.
-const smallCatalogue = () => seededCatalogue({ games: 6, seed: 8, platforms: 3 });
+/** With fewer games, a run has no second thread. */
+const LARGE = 20_000;
 
 interface Fault {
   readonly code: string;
@@ -38,9 +38,11 @@ interface Fault {
   readonly lasting: 'once' | 'always';
 }
 
-async function makeFailing(thread: string) {
+async function makeFailing(thread: 'main' | 'second') {
   const dir = newSnapshots();
-  const database = await makeChanging(smallCatalogue());
+  // Three platforms: one is empty, the others have games, covers and files.
+  const games = thread === 'second' ? LARGE : 6;
+  const database = await makeChanging(seededCatalogue({ games, seed: 8, platforms: 3 }));
   // The folder holds as many generations as are kept, so each run also removes one.
   for (let run = 0; run < KEPT_GENERATIONS; run++) {
     await database.change();

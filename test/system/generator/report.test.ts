@@ -73,7 +73,7 @@ test('covers with an unknown status are taken down, unless they are more than a 
   await generate(url, dir);
   await change(url, "UPDATE covers SET status = 'deleted' WHERE id <= 20");
   const { stderr: warned } = await generate(url, dir);
-  const reason = 'the status is "deleted", not approved, pending or rejected: not public';
+  const reason = 'the status is not approved, pending or rejected: not public';
   expect(warned).toContain(`Warning: 20 of covers: ${reason}.\n`);
   expect(countsOf(dir)).toMatchObject({ covers: 80, left_out: 0 });
   expect(reportOf(dir)).toMatchObject({

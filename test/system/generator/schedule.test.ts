@@ -70,15 +70,12 @@ test('it generates at once and then on schedule, logs failed runs and rows left 
   expect(await schedule.stop()).toBe(0);
 });
 
-test('a takedown is published without waiting for PUBLISH_AT_MOST_EVERY', async () => {
+test('a takedown is published without waiting for the next run on schedule', async () => {
   const url = await makeSampleSqlite();
   const database = await openDatabase(url);
   await addTimes(database);
   const dir = newSnapshots();
-  const schedule = startSchedule(url, dir, {
-    CHANGE_POLL_SECONDS: '1',
-    PUBLISH_AT_MOST_EVERY: '3600',
-  });
+  const schedule = startSchedule(url, dir, { CHANGE_POLL_SECONDS: '1' });
   // The first poll requests a run, because it does not know what has been published.
   await schedule.logged('"outcome":"unchanged"');
   const covers = "covers WHERE status = 'approved'";
@@ -90,8 +87,6 @@ test('a takedown is published without waiting for PUBLISH_AT_MOST_EVERY', async 
   const published = JSON.parse(await schedule.logged('"outcome":"published"', 2));
   expect(published).toMatchObject({ id: currentId(dir), read_all_because: null });
   expect(await schedule.stop()).toBe(0);
-  // The check after the first of these runs waits for an hour.
-  expect(schedule.log().match(/"generated"/g)).toHaveLength(3);
 });
 
 test('SIGTERM ends the schedule and the run under way, even if the database does not answer', async () => {

@@ -16,7 +16,6 @@ import { inspectEnvironment } from '../../../program/environment/environment.ts'
 import { checkReadableFolder, checkWritableFolder } from '../../../program/folders.ts';
 import { listenAll } from '../../../program/listen.ts';
 import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { makeAccounts, openPages } from '../../support/account.ts';
 import { COMPILE_CACHE, flagsOf, UNPRIVILEGED } from '../../support/processes.ts';
 import { finish, makeFolder, ROOT, runCommand, startProxy } from '../../support/product.ts';
 import { freePort } from '../../support/servers/ports.ts';
@@ -25,6 +24,8 @@ import { freePort } from '../../support/servers/ports.ts';
 const FOREIGN = '203.0.113.7';
 const ANY_ADDRESS =
   'to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.';
+const FIX =
+  'Correct the path, which may be relative to the working directory, or the owner and mode.';
 const DATABASE_URL = 'sqlite:absent.db';
 
 let folder: string;
@@ -45,28 +46,17 @@ describe('when a program cannot listen', () => {
   });
   afterEach(() => other.close());
 
-  test.each<[string, Record<string, string>, string[]]>([
-    [
-      'hosts that do not exist',
-      { HOST: 'nothost.invalid', ADMIN_HOST: 'other.invalid' },
-      [
-        `Cannot listen on other.invalid:0: there is no host "other.invalid". Set ADMIN_HOST ${ANY_ADDRESS}`,
-        `Cannot listen on nothost.invalid:0: there is no host "nothost.invalid". Set HOST ${ANY_ADDRESS}`,
-      ],
-    ],
-    [
-      'addresses of other machines',
-      { HOST: FOREIGN, ADMIN_HOST: '2001:db8::7' },
-      [
-        `Cannot listen on [2001:db8::7]:0: this machine does not have that address. Set ADMIN_HOST ${ANY_ADDRESS}`,
-        `Cannot listen on ${FOREIGN}:0: this machine does not have that address. Set HOST ${ANY_ADDRESS}`,
-      ],
-    ],
-  ])('%s are reported together, with the variable to change', async (_, environment, lines) => {
-    await expect(startProxy(folder, environment)).rejects.toMatchObject({
-      name: 'ConfigurationError',
-      message: lines.join('\n'),
-    });
+  test('all faults are reported together, with the variable to change', async () => {
+    const hosts = { HOST: FOREIGN, ADMIN_HOST: 'nothost.invalid' };
+    const error = await startProxy(folder, hosts).catch((caught) => caught);
+    expect(error.name).toBe('ConfigurationError');
+    const lines = error.message.split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^Cannot listen on nothost\.invalid:0: .*ENOTFOUND|EAI_AGAIN/),
+      expect.stringMatching(`^Cannot listen on ${FOREIGN}:0: .*EADDRNOTAVAIL`),
+    ]);
+    expect(lines[0]).toContain(`Set ADMIN_HOST ${ANY_ADDRESS}`);
+    expect(lines[1]).toContain(`Set HOST ${ANY_ADDRESS}`);
   });
 
   test('a port that another program uses and a port that is configured twice have messages of their own', async () => {
@@ -76,17 +66,6 @@ describe('when a program cannot listen', () => {
     const port = String(await freePort());
     await expect(startProxy(folder, { PORT: port, ADMIN_PORT: port })).rejects.toThrow(
       `Cannot listen on 127.0.0.1:${port}: PORT and ADMIN_PORT are the same. Set one of them to another port.`,
-    );
-  });
-
-  test('the account pages report ACCOUNT_HOST and ACCOUNT_PORT likewise', async () => {
-    const databaseUrl = await makeSampleSqlite();
-    await makeAccounts(databaseUrl);
-    await expect(openPages(databaseUrl, { ACCOUNT_HOST: 'nothost.invalid' })).rejects.toThrow(
-      `Cannot listen on nothost.invalid:0: there is no host "nothost.invalid". Set ACCOUNT_HOST ${ANY_ADDRESS}`,
-    );
-    await expect(openPages(databaseUrl, { ACCOUNT_PORT: taken })).rejects.toThrow(
-      /another program listens there\. .* ACCOUNT_PORT to another port\.$/,
     );
   });
 
@@ -117,13 +96,12 @@ describe('a folder', () => {
     });
     expect(code).not.toBe(0);
     expect(stderr).toContain(named);
-    expect(stderr).toContain('Set another folder.');
   });
 
   test('that is a file is named by each command', async () => {
     const file = path.join(folder, 'file');
     writeFileSync(file, '');
-    const fault = `is ${file}, which is not a folder. Correct the path; a relative one starts at the working directory.`;
+    const fault = `is ${file}: ${file} is not a folder. ${FIX}`;
     expect(() => checkWritableFolder(path.relative('.', file))).toThrow(fault);
     for (const [command, words] of [
       [runGenerator, []],
@@ -142,7 +120,7 @@ describe('a folder', () => {
   test('to read may be absent, but not the folder above it', () => {
     checkReadableFolder(path.join(folder, 'snapshots'));
     expect(() => checkReadableFolder(path.join(folder, 'data/snapshot'))).toThrow(
-      `is ${folder}/data/snapshot, which does not exist; nor does ${folder}/data. Correct the path; a relative one starts at the working directory.`,
+      `is ${folder}/data/snapshot: ${folder}/data does not exist. ${FIX}`,
     );
   });
 });
@@ -150,8 +128,6 @@ describe('a folder', () => {
 describe('without the rights', () => {
   let base: string;
   let said: Record<string, string>;
-  const user = `the user of this program (id ${process.getuid?.()})`;
-  const fix = 'Change its owner or mode, or set another folder.';
   beforeAll(() => {
     base = makeFolder();
     const worker = path.join(import.meta.dirname, 'rights-worker.ts');
@@ -159,16 +135,13 @@ describe('without the rights', () => {
     said = JSON.parse(execFileSync(file, args, { cwd: base, encoding: 'utf8' }));
   });
 
-  test('to write into a folder, or to create it, the message names the closest folder', () => {
-    expect(said.write).toBe(`is ${base}/closed, which ${user} may not write into. ${fix}`);
-    expect(said.create).toBe(
-      `is ${base}/closed/new/one, and ${base}/closed ${user} may not write into. ${fix}`,
-    );
-  });
-
-  test('to read a folder, or to enter the one above it, the message names it', () => {
-    expect(said.read).toBe(`is ${base}/dark, which ${user} may not read. ${fix}`);
-    expect(said.enter).toBe(`is ${base}/dark/inner, and ${base}/dark ${user} may not read. ${fix}`);
+  test('to a folder, the message names the closest one, and the cause', () => {
+    const denied = (folder: string) =>
+      `: EACCES: permission denied, access '${base}/${folder}'. ${FIX}`;
+    expect(said.write).toBe(`is ${base}/closed${denied('closed')}`);
+    expect(said.create).toBe(`is ${base}/closed/new/one${denied('closed')}`);
+    expect(said.read).toBe(`is ${base}/dark${denied('dark')}`);
+    expect(said.enter).toBe(`is ${base}/dark/inner${denied('dark')}`);
   });
 
   test.each([
@@ -193,34 +166,28 @@ describe('a variable', () => {
     ['generator/cli/main.ts', ['DATABASE_URL is', 'SNAPSHOTS_DIR is']],
     ['generator/cli/schedule.ts', ['DATABASE_URL is', 'LOG_LEVEL must', 'SNAPSHOTS_DIR is']],
     ['keys/account/main.ts', ['DATABASE_URL is', 'ACCOUNT_PORT must', 'LOG_LEVEL must']],
-  ])(
-    'that is misspelled is reported by %s, with all other faults at once',
-    async (program, own) => {
-      writeFileSync(path.join(folder, '.env'), 'SNAPSHOT_DIR=/data\nSMTP_HOST=mail\nTZ=UTC\n');
-      writeFileSync(path.join(folder, 'file'), '');
-      const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
-        cwd: folder,
-        env: {
-          ...COMPILE_CACHE,
-          DATABSE_URL: 'sqlite:x.db',
-          SNAPSHOTS_DIR: 'file',
-          PORT: 'x',
-          ACCOUNT_PORT: 'y',
-          LOG_LEVEL: 'z',
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      const { code, stdout, stderr } = await finish(child);
-      expect([code, stdout]).toEqual([2, '']);
-      const lines = stderr.trimEnd().split('\n');
-      expect(lines.map((line) => line.split(' ', 2).join(' '))).toEqual([
-        'Warning: SMTP_HOST',
-        'Warning: DATABSE_URL',
-        'SNAPSHOT_DIR in',
-        ...own,
-      ]);
-    },
-  );
+  ])('that is wrong is reported by %s, with all other faults at once', async (program, own) => {
+    writeFileSync(path.join(folder, '.env'), 'SNAPSHOT_DIR=/data\n');
+    writeFileSync(path.join(folder, 'file'), '');
+    const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
+      cwd: folder,
+      env: {
+        ...COMPILE_CACHE,
+        SNAPSHOTS_DIR: 'file',
+        PORT: 'x',
+        ACCOUNT_PORT: 'y',
+        LOG_LEVEL: 'z',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const { code, stdout, stderr } = await finish(child);
+    expect([code, stdout]).toEqual([2, '']);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines.map((line) => line.split(' ', 2).join(' '))).toEqual([
+      'Warning: SNAPSHOT_DIR',
+      ...own,
+    ]);
+  });
 
   test('MAIL_FROM and the parameters of DATABASE_URL are checked like any other', async () => {
     const { code, stderr } = await runCommand(runGenerator, [], {

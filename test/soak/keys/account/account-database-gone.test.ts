@@ -60,7 +60,6 @@ test('while the database does not answer, the metrics do, and say so', async () 
   await makeAccounts(databaseUrl);
   const pages = await startPages(databaseUrl, {
     MAIL_FOLDER: makeFolder(),
-    ACCOUNT_ADMIN_PORT: '0',
   });
   const ask = (target: string) => fetch(`http://${pages.listening.admin}${target}`);
   const readUp = async () =>

@@ -43,17 +43,14 @@ export async function startInstallation(
     DATABASE_URL: databaseUrl,
     SNAPSHOTS_DIR: at('origin'),
     SNAPSHOT_PUSH: at('snapshots-store'),
-    SCHEDULE_ADMIN_PORT: '0',
     ...own,
   });
   const replica = await startWithAdmin('commands/replica.ts', 'replicating', {
     REPLICA_FROM: at('snapshots-store'),
     SNAPSHOTS_DIR: at('replica'),
-    REPLICA_ADMIN_PORT: '0',
     ...own,
   });
   const account = await startPages(databaseUrl, {
-    ACCOUNT_ADMIN_PORT: '0',
     MAIL_FOLDER: at('mail'),
     ...environment,
   });

@@ -153,7 +153,6 @@ async function stageRefusingReplica(healthy: Installation): Promise<StagedFault[
   const replica = await startWithAdmin('commands/replica.ts', 'replicating', {
     REPLICA_FROM: healthy.storeDir,
     SNAPSHOTS_DIR: dir,
-    REPLICA_ADMIN_PORT: '0',
     SNAPSHOT_PUBLIC_KEYS: makeKeyPair().publicKey,
   });
   const proxy = await startProxyProgram(dir);
@@ -207,7 +206,6 @@ function startSchedule(databaseUrl: string, snapshotsDir: string, cron = '*/15 *
   return startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
     DATABASE_URL: databaseUrl,
     SNAPSHOTS_DIR: snapshotsDir,
-    SCHEDULE_ADMIN_PORT: '0',
     GENERATE_CRON: cron,
   });
 }
@@ -217,7 +215,6 @@ async function stageBrokenAccount(): Promise<StagedFault> {
   const databaseUrl = await makeSampleSqlite();
   await makeAccounts(databaseUrl);
   const pages = await startPages(databaseUrl, {
-    ACCOUNT_ADMIN_PORT: '0',
     MAIL_FOLDER: makeFolder(),
   });
   const database = await openDatabase(databaseUrl);
@@ -231,7 +228,6 @@ async function stageWaitingMail(): Promise<StagedFault> {
   const databaseUrl = await makeSampleSqlite();
   await makeAccounts(databaseUrl);
   const pages = await startPages(databaseUrl, {
-    ACCOUNT_ADMIN_PORT: '0',
     SMTP_URL: `smtp://127.0.0.1:${await freePort()}`,
   });
   const visitor = makeVisitor(pages.url);

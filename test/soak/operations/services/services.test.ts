@@ -38,7 +38,7 @@ describe.skipIf(!canBoot())('the services', () => {
     await set(
       'generator.env',
       `DATABASE_URL=${url}`,
-      `SCHEDULE_ADMIN_PORT=${scheduleAdmin}`,
+      `ADMIN_PORT=${scheduleAdmin}`,
       // A run at a quarter of an hour would find the hold of a test, and log a warning.
       'GENERATE_CRON=0 0 1 1 *',
     );
@@ -47,7 +47,7 @@ describe.skipIf(!canBoot())('the services', () => {
       `DATABASE_URL=${url}`,
       'SMTP_URL=',
       `ACCOUNT_PORT=${account}`,
-      `ACCOUNT_ADMIN_PORT=${accountAdmin}`,
+      `ADMIN_PORT=${accountAdmin}`,
     );
     await set('proxy-0.env', 'ACCESS_LOG=all', `PORT=${api}`, `ADMIN_PORT=${admin}`);
     await set('proxy-2.env', `PORT=${second}`, `ADMIN_PORT=${secondAdmin}`);
@@ -219,7 +219,7 @@ describe.skipIf(!canBoot())('the services', () => {
     }
     await systemd.get(`cd /opt/cover-catalogue/operations/systemd
       install -m 600 -t /etc/cover-catalogue ../environment/replica.env
-      printf 'REPLICA_FROM=/srv/store\\nKEYS_STORE=\\nREPLICA_ADMIN_PORT=${ports.replicaAdmin}\\n' >>/etc/cover-catalogue/replica.env
+      printf 'REPLICA_FROM=/srv/store\\nKEYS_STORE=\\nADMIN_PORT=${ports.replicaAdmin}\\n' >>/etc/cover-catalogue/replica.env
       cd ${SNAPSHOTS}; mv keys.json /tmp; rm -r current generations; mv /tmp/keys.json .
       systemctl start cover-catalogue-replica ${PROXY}`);
     await until(() => answers());

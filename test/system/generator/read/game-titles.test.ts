@@ -125,7 +125,7 @@ test('a run counts bad titles, says how far it is, and publishes only when a tit
   const { stderr, stdout } = await generate(url, dir, ['--json']);
   for (const text of [dry.stderr, stderr]) {
     expect(text).toContain('reading game_titles: 62\nreading games');
-    expect(text).toContain('Left out: 1 of game_titles: its game is left out.\n');
+    expect(text).toContain('Left out: 1 of game_titles: its game does not exist or is left out.\n');
   }
   // With the game that is left out.
   expect(JSON.parse(stdout).counts.left_out).toBe(3);

@@ -97,16 +97,13 @@ test.each(faults)(
 );
 
 test('keys.json may not be read, or its folder not be entered', async () => {
-  const owner = `uid ${process.getuid?.()} and gid ${process.getgid?.()}`;
-  const denied = (place: string, mode: string) =>
-    `keys.json cannot be read: permission denied. ${place} has mode ${mode} and belongs to ${owner}; this program runs as ${owner}.`;
+  const denied = `EACCES: permission denied, open '${file}'`;
   writeFileSync(file, '', { mode: 0o200 });
   const proxy = await startProxyProgram(dir, QUICK_POLLS, UNPRIVILEGED);
-  await expectCause(proxy, denied(file, '0200'), WARNING);
+  await expectCause(proxy, denied, WARNING);
   try {
     chmodSync(dir, 0o600);
-    await proxy.logged(denied(dir, '0600'));
-    await expectCause(proxy, denied(dir, '0600'), WARNING);
+    await expectCause(proxy, denied, WARNING);
   } finally {
     chmodSync(dir, 0o700);
   }

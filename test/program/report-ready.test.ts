@@ -3,9 +3,9 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { reportReady } from '../../../program/systemd/report-ready.ts';
-import { makeLog } from '../../support/log.ts';
-import { makeFolder } from '../../support/product.ts';
+import { reportReady } from '../../program/service.ts';
+import { makeLog } from '../support/log.ts';
+import { makeFolder } from '../support/product.ts';
 
 /** Reports with a `systemd-notify` that fails at one message. @returns the reason in the warning */
 async function reasonFor(message: string, environment: Record<string, string>): Promise<string> {

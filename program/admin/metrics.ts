@@ -1,0 +1,100 @@
+/** Metrics whose values are read when Prometheus scrapes, and those that several programs have. */
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { countConnections } from '../connections.ts';
+
+/** Gauges whose names end as only those of counters may. Their sums are left out, and the gauges stay. */
+const WRONG_NAMES = [
+  'nodejs_active_resources_total',
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+];
+
+/** Memory, CPU time, event loop and garbage collection of the process. */
+export function addProcessMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry });
+  for (const name of WRONG_NAMES) registry.removeSingleMetric(name);
+}
+
+/** @param read the value; undefined if it is not known, and then the gauge has none */
+export function addGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => number | undefined,
+): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      const value = read();
+      if (value === undefined) this.remove();
+      else this.set(value);
+    },
+  });
+}
+
+/** As {@link addGauge}, with a value for each value of one label. */
+export function addGauges<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: Label,
+  read: () => Iterable<readonly [value: string, reading: number]>,
+): void {
+  new Gauge<string>({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, reading] of read()) this.set({ [label]: value }, reading);
+    },
+  });
+}
+
+/** A counter without labels; `read` never returns less than before. */
+export function addCounter(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => number,
+): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
+}
+
+/**
+ * @param prefix how the names begin, such as "api"
+ * @param threads the connection cells of every serving thread
+ */
+export function addConnectionMetrics(
+  registry: Registry,
+  prefix: string,
+  threads: readonly Float64Array[],
+): void {
+  const count = () => countConnections(threads);
+  const [name, limit] = [`${prefix}_connections`, `${prefix}_connections_limit`];
+  addGauge(registry, name, 'Connections open', () => count().open);
+  addGauge(registry, limit, 'Connections that may be open', () => count().limit);
+  new Counter({
+    name: `${prefix}_connections_dropped_total`,
+    help: 'Connections over the limit: unused ones that were closed, new ones that were refused',
+    labelNames: ['which'] as const,
+    registers: [registry],
+    collect() {
+      const { closed, refused } = count();
+      this.reset();
+      this.inc({ which: 'unused' }, closed);
+      this.inc({ which: 'new' }, refused);
+    },
+  });
+}

@@ -1,0 +1,72 @@
+/** Which connection is closed to make room for a new one. */
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import {
+  countConnections,
+  makeConnections,
+  mostConnections,
+  newConnectionCells,
+} from '../../program/connections.ts';
+
+/** The members of a socket that the code uses. */
+function makeSocket(writableLength = 0) {
+  const socket = { writableLength, isClosed: false };
+  const own = { once: () => own, destroy: () => (socket.isClosed = true) };
+  return Object.assign(socket, own) as unknown as Socket & typeof socket;
+}
+
+/** Opens two connections with a limit of two. */
+function openTwo(first = makeSocket(), second = makeSocket()) {
+  const cells = newConnectionCells(2);
+  const busy = new Set<Socket>();
+  const log = pino({ level: 'silent' });
+  const connections = makeConnections(cells, log, (socket) => busy.has(socket));
+  const uses = [first, second].map((socket) => connections.take(socket));
+  /** Opens a third connection. @returns which of the three are closed */
+  const takeOneMore = () => {
+    const third = makeSocket();
+    connections.take(third);
+    return [first, second, third].map(({ isClosed }) => isClosed);
+  };
+  return { first, second, cells, busy, connections, uses, takeOneMore };
+}
+
+test('the less recently used one is closed', () => {
+  expect(openTwo().takeOneMore()).toEqual([true, false, false]);
+  const { uses, takeOneMore, cells } = openTwo();
+  uses[0]?.();
+  expect(takeOneMore()).toEqual([false, true, false]);
+  expect(countConnections([cells, cells])).toEqual({ open: 4, closed: 2, refused: 0, limit: 4 });
+});
+
+test('one with a request under way stays; if both have one, the new connection is refused', () => {
+  const { first, second, busy, connections, cells, takeOneMore } = openTwo();
+  busy.add(first);
+  const response = Object.assign(new EventEmitter(), { req: { complete: false } });
+  connections.noteUse(second, response as unknown as ServerResponse);
+  response.req.complete = true;
+  expect(takeOneMore()).toEqual([false, false, true]);
+  expect(countConnections([cells])).toEqual({ open: 2, closed: 0, refused: 1, limit: 2 });
+  response.emit('close');
+  expect(takeOneMore()).toEqual([false, true, false]);
+});
+
+test('one whose request is not complete counts as idle', () => {
+  const { first, connections, takeOneMore } = openTwo();
+  const response = Object.assign(new EventEmitter(), { req: { complete: false } });
+  connections.noteUse(first, response as unknown as ServerResponse);
+  expect(takeOneMore()).toEqual([false, true, false]);
+});
+
+test('one whose client does not read its response is closed only if none is idle', () => {
+  expect(openTwo(makeSocket(100)).takeOneMore()).toEqual([false, true, false]);
+  expect(openTwo(makeSocket(100), makeSocket(100)).takeOneMore()).toEqual([true, false, false]);
+});
+
+test('connections take at most half of the open files, and never more than 16,384', () => {
+  expect(mostConnections(1_024)).toBe(512);
+  expect(mostConnections(Number.POSITIVE_INFINITY)).toBe(16_384);
+});
