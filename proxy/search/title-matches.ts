@@ -15,8 +15,7 @@ import { makePlatformWords } from './platform-words.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
 import { copyBits, lowestBit, setBit } from './sets/bits.ts';
-import { union, unite } from './sets/combine.ts';
-import { intersect } from './sets/intersect.ts';
+import { intersect, union, unite } from './sets/combine.ts';
 import { isEmpty, type NumberSet, wholeRun } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
 

@@ -125,7 +125,7 @@ function changelogPage(): Html {
     styles: ['/docs/docs.css'],
     body: html`<h1>Changelog</h1>
       <p class="lead">What is new in the API, the latest version first.</p>
-      ${renderMarkdown(apiChanges(readFileSync(CHANGELOG, 'utf8')), { idPrefix: 'change' })}`,
+      ${renderMarkdown(apiChanges(readFileSync(CHANGELOG, 'utf8')), 'change')}`,
   });
 }
 

@@ -6,8 +6,7 @@
 import { firstIndex } from '../../../format/index/first-index.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { WordIndex } from '../../../format/index/search-index.ts';
-import { subtract, union, unite } from '../sets/combine.ts';
-import { intersect } from '../sets/intersect.ts';
+import { intersect, subtract, union, unite } from '../sets/combine.ts';
 import { compact, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import type { Neighbours } from './neighbours.ts';
 import { isSingle, once, type Pattern, type WordChoice } from './pattern.ts';

@@ -2,8 +2,7 @@
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
 import { lowestBit } from '../sets/bits.ts';
-import { filter, lengthOf, union, unite } from '../sets/combine.ts';
-import { intersect } from '../sets/intersect.ts';
+import { filter, intersect, lengthOf, union, unite } from '../sets/combine.ts';
 import { EMPTY, type NumberSet, sizeOf } from '../sets/number-set.ts';
 import { isSingle, MOST_JOINED, type Pattern, type WordChoice } from './pattern.ts';
 import { readingsOfPair, type WordPairs } from './word-pairs.ts';

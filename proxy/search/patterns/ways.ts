@@ -14,8 +14,7 @@ import {
   type SearchIndex,
 } from '../../../format/index/search-index.ts';
 import { isScriptWithoutSpaces } from '../../../format/index/words.ts';
-import { unite } from '../sets/combine.ts';
-import { intersect } from '../sets/intersect.ts';
+import { intersect, unite } from '../sets/combine.ts';
 import { EMPTY, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
 import type { Neighbours } from './neighbours.ts';

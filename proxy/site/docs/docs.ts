@@ -62,7 +62,7 @@ const REFERENCE: Link = { path: '/docs/reference', text: 'API reference' };
  */
 export function makeDocs(contract: Contract, publicUrl: string, facts: GuideFacts): Docs {
   const guides = Object.entries(GUIDES).map(([name, about]) => ({
-    ...renderArticle(guideText(name as GuideName, facts), { idPrefix: name }),
+    ...renderArticle(guideText(name as GuideName, facts), name),
     path: `/docs/${name}`,
     about,
   }));

@@ -200,13 +200,9 @@ function field(parameter: Parameter, id: string): Html {
         }</div>`;
 }
 
-/** A description of the contract, which is Markdown. Its links to operations lead to their sections. */
+/** A description of the contract, which is Markdown. */
 function description(text: string | undefined, idPrefix: string): Html | undefined {
-  if (text === undefined) return undefined;
-  return renderMarkdown(text, {
-    idPrefix,
-    linkOf: (address) => address.replace(/^#\/\w+\//, '#'),
-  });
+  return text === undefined ? undefined : renderMarkdown(text, idPrefix);
 }
 
 /** Whether a schema is an object that has a section of its own. */

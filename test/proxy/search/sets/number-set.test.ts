@@ -1,8 +1,13 @@
 /** Sets of numbers against plain arrays, as lists and as bits, at every size where the form changes. */
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../../../../format/index/search-index.ts';
-import { filter, subtract, union, unite } from '../../../../proxy/search/sets/combine.ts';
-import { intersect } from '../../../../proxy/search/sets/intersect.ts';
+import {
+  filter,
+  intersect,
+  subtract,
+  union,
+  unite,
+} from '../../../../proxy/search/sets/combine.ts';
 import {
   atMost,
   EMPTY,

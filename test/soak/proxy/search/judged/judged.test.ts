@@ -25,7 +25,7 @@ function readQueries(catalogue: string): JudgedQuery[] {
   });
 }
 
-test.each([
+test.for([
   { name: 'sample', makeCatalogue: sampleCatalogue, least: 0.95 },
   { name: 'real', makeCatalogue: sharedCatalogue, least: 0.85 },
 ])(
