@@ -3,17 +3,26 @@
  * one, hold and resume publishing, push to a store, and prune. Data goes to stdout, everything else to
  * stderr.
  */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Change } from '../format/difference-file.ts';
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
-import { findOtherCollation, type Manifest } from '../format/manifest.ts';
-import { groupChanges } from '../generations/changes/group-changes.ts';
-import { verifyDifferences } from '../generations/changes/verify-differences.ts';
-import { currentId, generationDir, requireGeneration } from '../generations/generations.ts';
-import { readHold, removeHold, whyHeld } from '../generations/hold.ts';
-import { asLines, readList } from '../generations/list-generations.ts';
-import { addStateToErrors, holdCurrent, rollbackAndHold } from '../generations/pause-publishing.ts';
+import { MINISEARCH_OPTIONS } from '../format/index/minisearch-options.ts';
+import { MINISEARCH } from '../format/layout.ts';
+import { findOtherCollation } from '../format/manifest.ts';
+import { compareGenerations } from '../generations/compare.ts';
+import { verifyDifferences } from '../generations/differences.ts';
+import {
+  currentId,
+  generationDir,
+  listGenerations,
+  openIndexOf,
+  requireGeneration,
+} from '../generations/generations.ts';
+import { addStateToErrors, holdCurrent, removeHold, whyHeld } from '../generations/hold.ts';
 import { KEPT_GENERATIONS, prune } from '../generations/prune.ts';
 import { rollbackTo } from '../generations/rollback.ts';
-import { checkOneByOne, verifyAndOpen } from '../generations/verify.ts';
+import { verifyAndOpen } from '../generations/verify.ts';
 import { readVerb, type VerbArguments, type VerbSyntax } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
@@ -21,14 +30,17 @@ import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts'
 import type { Invocation } from '../program/invocation.ts';
 import type { Printable } from '../program/progress.ts';
 import { KEYGEN_SYNTAX, PUSH_SYNTAX, runKeygen, runPush } from './push.ts';
+import { readNumber } from './read-number.ts';
 
 interface Verb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
   readonly writes?: true;
-  readonly run: (call: Call, args: readonly string[], options: Options) => Promise<void>;
+  readonly run: (
+    call: Call,
+    args: readonly string[],
+    options: VerbArguments['options'],
+  ) => Promise<void>;
 }
-
-type Options = VerbArguments['options'];
 
 /** A verb is called with the folder, the variables and the streams to print on. */
 interface Call extends Pick<Invocation, 'stdout' | 'stderr'> {
@@ -38,14 +50,15 @@ interface Call extends Pick<Invocation, 'stdout' | 'stderr'> {
 
 const JSON_OPTION = { json: { type: 'boolean' } } as const;
 const REASON_OPTION = { reason: { type: 'string' } } as const;
+const MOST_KEPT = 1_000_000;
 
 const VERBS: Readonly<Record<string, Verb>> = {
   list: {
     usage: 'list [--json]',
-    help: 'lists the generations, oldest first; "*" marks the current generation, "held" a held one',
+    help: 'lists the generations, oldest first; "*" marks the current generation, "held" that publishing is held at it',
     options: JSON_OPTION,
     positionals: [],
-    run: async (call, _args, options) => list(call, options),
+    run: async (call, _args, { json }) => list(call, json === true),
   },
   show: {
     usage: 'show PATH [ID]',
@@ -62,28 +75,11 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   verify: {
     usage: 'verify [ID]',
-    help: 'reads a generation back, checks it against its manifest and index, and searches it with MiniSearch; also checks all differences',
+    help: 'reads a generation back, checks it against its manifest and index, and loads search.json with MiniSearch; also checks all differences',
     options: {},
     positionals: [],
     optional: ['ID'],
-    run: async ({ dir, stdout, stderr }, [id]) => {
-      const picked = pickId(dir, id);
-      const generation = generationDir(dir, picked);
-      const { manifest, index } = await verifyAndOpen(generation, checkOneByOne);
-      // Only this verb needs MiniSearch.
-      const { verifySearch } = await import('./verify-search.ts');
-      verifySearch(generation, index);
-      const { counts } = manifest;
-      const otherCollation = findOtherCollation(manifest);
-      if (otherCollation !== undefined) print(stderr, `Warning: ${otherCollation}`);
-      print(
-        stdout,
-        `${picked} is complete and undamaged: ${counts.games} games, ${counts.covers} covers.`,
-      );
-      const differences = verifyDifferences(dir);
-      if (differences > 0)
-        print(stdout, `The differences between generations are undamaged: ${differences}.`);
-    },
+    run: async (call, [id]) => verify(call, pickId(call.dir, id)),
   },
   diff: {
     usage: 'diff ID [ID] [--json]',
@@ -91,7 +87,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
     options: JSON_OPTION,
     positionals: ['ID'],
     optional: ['ID'],
-    run: async (call, [from, to], options) => diff(call, from, to, options),
+    run: async (call, [from, to], { json }) => diff(call, [from, to], json === true),
   },
   rollback: {
     usage: 'rollback ID [--with-taken-down] [--reason TEXT] [--no-hold]',
@@ -103,17 +99,36 @@ const VERBS: Readonly<Record<string, Verb>> = {
     },
     positionals: ['ID'],
     writes: true,
-    run: async (call, [id], options) =>
-      addStateToErrors(call.dir, () => rollback(call, id as string, options)),
+    run: async ({ dir, stdout, stderr }, [id = ''], options) => {
+      const reason = reasonOf(options);
+      const held = whyHeld(dir);
+      if (options['no-hold'] && held !== undefined)
+        throw new Error(`--no-hold cannot be used while publishing is held. ${held}`);
+      const published = await addStateToErrors(dir, () =>
+        rollbackTo(dir, id, {
+          withTakenDown: options['with-taken-down'] === true,
+          warn: (text) => print(stderr, `Warning: ${text}`),
+          hold: options['no-hold'] ? undefined : { reason },
+        }),
+      );
+      print(stdout, `${published.id} is current, with the content of ${id}.`);
+      if (!options['no-hold']) print(stderr, `${whyHeld(dir)}`);
+    },
   },
   hold: {
-    usage: 'hold [ID] [--reason TEXT]',
+    usage: 'hold [--reason TEXT]',
     help: 'pauses publishing, also of takedowns: no run publishes until "resume"; runs still export keys',
     options: REASON_OPTION,
     positionals: [],
-    optional: ['ID'],
     writes: true,
-    run: async (call, [id], options) => addStateToErrors(call.dir, () => hold(call, id, options)),
+    run: async ({ dir, stdout, stderr }, _args, options) => {
+      const reason = reasonOf(options);
+      const onWait = () =>
+        print(stderr, 'Publishing is paused. Waiting for the run that is under way to end …');
+      const { id } = await addStateToErrors(dir, () => holdCurrent(dir, reason, onWait));
+      print(stdout, `${id} is held.`);
+      print(stderr, `${whyHeld(dir)}`);
+    },
   },
   resume: {
     usage: 'resume',
@@ -122,13 +137,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
     positionals: [],
     writes: true,
     run: async ({ dir, stderr }) => {
-      const wasHeld = removeHold(dir);
-      print(
-        stderr,
-        wasHeld
-          ? 'Publishing is resumed: the next run publishes the database again.'
-          : 'Publishing was not held.',
-      );
+      const resumed = 'Publishing is resumed: the next run publishes the database again.';
+      print(stderr, removeHold(dir) ? resumed : 'Publishing was not held.');
     },
   },
   push: {
@@ -142,18 +152,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   prune: {
     usage: `prune [--keep N]`,
-    help: `removes old generations and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), the current one and the held one`,
+    help: `removes old generations and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), of which the current one is the last`,
     options: { keep: { type: 'string' } },
     positionals: [],
     writes: true,
     run: async ({ dir, stdout, stderr }, _args, { keep }) => {
-      const number = keep === undefined ? KEPT_GENERATIONS : Number(keep);
-      if (!Number.isSafeInteger(number) || number < 1) {
-        throw new ConfigurationError(
-          `--keep must be a whole number, at least 1, not ${JSON.stringify(keep)}.`,
-        );
-      }
-      const removed = await prune(dir, number, () => readHold(dir)?.id);
+      const removed = await prune(dir, readNumber('--keep', keep, KEPT_GENERATIONS, MOST_KEPT));
       for (const id of removed) print(stdout, id);
       print(stderr, `${removed.length} generations removed.`);
     },
@@ -161,77 +165,38 @@ const VERBS: Readonly<Record<string, Verb>> = {
 };
 
 /** @returns the exit code */
-export async function runSnapshot(invocation: Invocation): Promise<number> {
+export async function runSnapshot({
+  words,
+  stdout,
+  stderr,
+  variables: readVariables,
+}: Invocation): Promise<number> {
   try {
-    await runVerb(invocation);
+    const program = { name: 'cover-catalogue snapshot', summary: 'generations in SNAPSHOTS_DIR.' };
+    const command = readVerb({ ...program, verbs: VERBS }, words);
+    if (command.text !== undefined) {
+      stdout.write(command.text);
+      return 0;
+    }
+    const { verb, args } = command;
+    const variables = readVariables();
+    const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables, {
+      SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
+    });
+    await verb.run({ dir, variables, stdout, stderr }, args.positionals, args.options);
     return 0;
   } catch (error) {
-    return reportFailure(error as Error, '', invocation.stderr);
+    return reportFailure(error as Error, '', stderr);
   }
 }
 
-async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<void> {
-  const command = readVerb(
-    { name: 'cover-catalogue snapshot', summary: 'generations in SNAPSHOTS_DIR.', verbs: VERBS },
-    words,
-  );
-  if (command.text !== undefined) {
-    stdout.write(command.text);
-    return;
-  }
-  const { verb, args } = command;
-  const variables = rest.variables();
-  const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables, {
-    SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
-  });
-  await verb.run({ dir, variables, stdout, stderr }, args.positionals, args.options);
-}
-
-function reasonOf({ reason }: Options): string | undefined {
+function reasonOf({ reason }: VerbArguments['options']): string | undefined {
   if (reason === undefined) return undefined;
   const text = String(reason);
   if (isReason(text)) return text.trim();
   throw new ConfigurationError(
     `--reason must be one line of 1 to ${LONGEST_REASON} characters, not ${JSON.stringify(text)}.`,
   );
-}
-
-async function rollback(
-  { dir, stdout, stderr }: Call,
-  id: string,
-  options: Options,
-): Promise<void> {
-  const reason = reasonOf(options);
-  const warn = (text: string) => print(stderr, `Warning: ${text}`);
-  const how = { withTakenDown: Boolean(options['with-taken-down']), warn };
-  const report = ({ id: published }: Manifest) =>
-    print(stdout, `${published} is current, with the content of ${id}.`);
-  if (!options['no-hold']) {
-    report(await rollbackAndHold(dir, id, reason, how));
-    print(stderr, `${whyHeld(dir)}`);
-    return;
-  }
-  const held = whyHeld(dir);
-  if (held !== undefined)
-    throw new Error(`--no-hold cannot be used while publishing is held. ${held}`);
-  report(await rollbackTo(dir, id, how));
-}
-
-async function hold(
-  { dir, stdout, stderr }: Call,
-  id: string | undefined,
-  options: Options,
-): Promise<void> {
-  const held = await holdCurrent(dir, id, reasonOf(options), () => {
-    print(stderr, 'Publishing is paused. Waiting for the run that is under way to end …');
-  });
-  if (id !== undefined && held.id !== id) {
-    throw new Error(
-      `A run replaced ${id} before it ended. Publishing is held at ${held.id}. To serve and hold ${id}, run "cover-catalogue snapshot rollback ${id}".`,
-    );
-  }
-  print(stdout, `${held.id} is held.`);
-  print(stderr, `${whyHeld(dir)}`);
 }
 
 /** The id that the operator gave, or else the id of the current generation. */
@@ -242,40 +207,80 @@ function pickId(snapshotsDir: string, id: string | undefined): string {
   return picked;
 }
 
-function list({ dir, stdout, stderr }: Call, { json }: Options): void {
-  const generations = readList(dir);
-  if (json) {
+function list({ dir, stdout, stderr }: Call, isJson: boolean): void {
+  const why = whyHeld(dir);
+  const generations = listGenerations(dir).map(
+    ({ id, isCurrent, publishedAt, manifest, fault = null }) => ({
+      id,
+      current: isCurrent,
+      published_at: publishedAt.toISOString(),
+      counts: manifest?.counts ?? null,
+      /** Why the manifest cannot be read. */
+      fault,
+      held: isCurrent && why !== undefined,
+    }),
+  );
+  if (isJson) {
     print(stdout, JSON.stringify(generations));
     return;
   }
   if (generations.length === 0) print(stderr, `There is no generation in ${dir} yet.`);
-  for (const line of asLines(generations)) print(stdout, line);
-  const held = whyHeld(dir);
-  if (held !== undefined) print(stderr, held);
+  for (const { id, current, published_at, counts, fault, held } of generations) {
+    const what = counts === null ? fault : `${counts.games} games, ${counts.covers} covers`;
+    const line = `${current ? '*' : ' '} ${id}  ${published_at.slice(0, 19)}Z  ${what}`;
+    print(stdout, held ? `${line}  held` : line);
+  }
+  if (why !== undefined) print(stderr, why);
+}
+
+async function verify({ dir, stdout, stderr }: Call, id: string): Promise<void> {
+  const generation = generationDir(dir, id);
+  const { manifest } = await verifyAndOpen(generation);
+  const { counts } = manifest;
+  // The other checks compare only its hash. Only this verb needs MiniSearch.
+  const { default: MiniSearch } = await import('minisearch');
+  try {
+    const text = readFileSync(path.join(generation, MINISEARCH), 'utf8');
+    const { documentCount } = MiniSearch.loadJSON(text, MINISEARCH_OPTIONS);
+    if (documentCount !== counts.games) throw new Error(`it has ${documentCount} games`);
+  } catch (cause) {
+    throw new Error(`MiniSearch cannot load ${MINISEARCH}: ${(cause as Error).message}.`, {
+      cause,
+    });
+  }
+  const otherCollation = findOtherCollation(manifest);
+  if (otherCollation !== undefined) print(stderr, `Warning: ${otherCollation}`);
+  print(stdout, `${id} is complete and undamaged: ${counts.games} games, ${counts.covers} covers.`);
+  const differences = verifyDifferences(dir);
+  if (differences > 0)
+    print(stdout, `The differences between generations are undamaged: ${differences}.`);
 }
 
 function diff(
   { dir, stdout }: Call,
-  from: string | undefined,
-  to: string | undefined,
-  { json }: Options,
+  ids: readonly [string | undefined, string | undefined],
+  isJson: boolean,
 ): void {
-  const differences = groupChanges(
-    generationDir(dir, pickId(dir, from)),
-    generationDir(dir, pickId(dir, to)),
-  );
-  if (json) {
-    print(stdout, JSON.stringify(differences));
+  const [from, to] = ids.map((id) => openIndexOf(generationDir(dir, pickId(dir, id))));
+  const changes = [...compareGenerations(from, to)];
+  const group = (kind: Change['kind']) => {
+    const pathsOf = (isOf: (change: Change) => boolean) =>
+      changes.filter((change) => change.kind === kind && isOf(change)).map((each) => each.path);
+    return {
+      added: pathsOf(({ before }) => before === null),
+      changed: pathsOf(({ before, after }) => before !== null && after !== null),
+      removed: pathsOf(({ after }) => after === null),
+    };
+  };
+  const groups = { games: group('game'), covers: group('cover') };
+  if (isJson) {
+    print(stdout, JSON.stringify(groups));
     return;
   }
-  for (const kind of ['games', 'covers'] as const) {
-    for (const [sign, change] of [
-      ['+', 'added'],
-      ['~', 'changed'],
-      ['-', 'removed'],
-    ] as const) {
-      for (const path of differences[kind][change]) print(stdout, `${sign} ${path}`);
-    }
+  for (const { added, changed, removed } of Object.values(groups)) {
+    for (const each of added) print(stdout, `+ ${each}`);
+    for (const each of changed) print(stdout, `~ ${each}`);
+    for (const each of removed) print(stdout, `- ${each}`);
   }
 }
 

@@ -5,7 +5,7 @@
 import { closeSync } from 'node:fs';
 import { generationDir } from '../generations/generations.ts';
 import { makeMatchRoute } from '../proxy/api/routes/match-route.ts';
-import { makeChangeStore } from '../proxy/changes/change-store.ts';
+import { makeChanges } from '../proxy/changes/changes.ts';
 import { splitTarget } from '../proxy/http/message/target.ts';
 import { makeGeneration } from '../proxy/snapshot/generation.ts';
 import { openFiles } from '../proxy/snapshot/open-files.ts';
@@ -17,9 +17,7 @@ import { openFiles } from '../proxy/snapshot/open-files.ts';
  */
 export async function showBody(snapshotsDir: string, id: string, target: string): Promise<Buffer> {
   const [pathname, queryString] = splitTarget(target);
-  const changes = makeChangeStore(snapshotsDir, { joined() {}, failed() {} }, () =>
-    performance.now(),
-  );
+  const changes = makeChanges(snapshotsDir, { joined() {}, failed() {} });
   const find = makeMatchRoute('', changes.read)(pathname)?.prepare(queryString);
   const dir = generationDir(snapshotsDir, id);
   const files = openFiles({ dir, id });

@@ -34,15 +34,26 @@ export const UNFINISHED_PREFIX = '.unfinished-';
 /** Inside `SNAPSHOTS_DIR`: the folder of the differences between generations. */
 export const CHANGES = 'changes';
 
-/** Inside {@link CHANGES}: the difference between a generation and its parent. */
-export function differenceFile(id: string): string {
-  return `${id}.jsonl`;
+/** What the name of a file in {@link CHANGES} says: it leads from one generation to the next one. */
+export interface Difference {
+  /** Ascends by one with each difference, whatever the ids are. */
+  readonly number: number;
+  /** The id of the earlier generation. */
+  readonly from: string;
+  /** The id of the generation that replaced it. */
+  readonly to: string;
 }
 
-/** The id in a name that {@link differenceFile} can have made; undefined for any other name. */
-export function idOfDifference(name: string): string | undefined {
-  const id = name.slice(0, -'.jsonl'.length);
-  return isGenerationId(id) && name === differenceFile(id) ? id : undefined;
+/** Inside {@link CHANGES}. */
+export function differenceFile({ number, from, to }: Difference): string {
+  return `${String(number).padStart(6, '0')}-${from}-${to}.jsonl`;
+}
+
+/** @returns undefined if {@link differenceFile} cannot have made the name */
+export function parseDifferenceFile(name: string): Difference | undefined {
+  const [, number, from, to] =
+    /^(\d{6,15})-(\d{6,15}-[0-9a-f]{12})-(\d{6,15}-[0-9a-f]{12})\.jsonl$/.exec(name) ?? [];
+  return number === undefined ? undefined : { number: Number(number), from, to };
 }
 
 /** Inside `SNAPSHOTS_DIR`: the only folder that proxies write to. */

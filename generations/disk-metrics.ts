@@ -8,32 +8,21 @@ import { idsOnDisk } from './generations.ts';
 
 const BLOCK_BYTES = 512;
 
-interface DiskReadings {
-  readonly generations: number;
-  readonly bytes: number;
-  readonly free: number;
-  readonly size: number;
-}
-
 /** @returns a function that reads the values. Before its first call, and if it fails, they are unknown. */
 export function addDiskMetrics(registry: Registry, snapshotsDir: string): () => Promise<void> {
-  let now: DiskReadings | undefined;
-  const gauge = (name: string, help: string, valueIn: (readings: DiskReadings) => number) =>
-    addGauge(registry, `snapshots_${name}`, help, () => now && valueIn(now));
-  gauge('generations', 'Generations on disk', ({ generations }) => generations);
-  gauge(
-    'generations_bytes',
-    'Disk space that all generations take, with unfinished ones',
-    ({ bytes }) => bytes,
-  );
-  gauge('disk_free_bytes', 'Free space on the disk of SNAPSHOTS_DIR', ({ free }) => free);
-  gauge('disk_size_bytes', 'Size of the disk of SNAPSHOTS_DIR', ({ size }) => size);
+  let now: Awaited<ReturnType<typeof readDisk>> | undefined;
+  const gauge = (name: string, help: string, value: keyof NonNullable<typeof now>) =>
+    addGauge(registry, `snapshots_${name}`, help, () => now?.[value]);
+  gauge('generations', 'Generations on disk', 'generations');
+  gauge('generations_bytes', 'Disk space of all generations, also unfinished ones', 'bytes');
+  gauge('disk_free_bytes', 'Free space on the disk of SNAPSHOTS_DIR', 'free');
+  gauge('disk_size_bytes', 'Size of the disk of SNAPSHOTS_DIR', 'size');
   return async () => {
     now = await readDisk(snapshotsDir).catch(() => undefined);
   };
 }
 
-async function readDisk(snapshotsDir: string): Promise<DiskReadings> {
+async function readDisk(snapshotsDir: string) {
   const { bsize, bavail, blocks } = await statfs(snapshotsDir);
   return {
     generations: idsOnDisk(snapshotsDir).length,
@@ -48,8 +37,7 @@ async function readDisk(snapshotsDir: string): Promise<DiskReadings> {
 async function diskUse(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const blocks = new Map<number, number>();
-  for (const entry of entries) {
-    if (!entry.isFile()) continue;
+  for (const entry of entries.filter((each) => each.isFile())) {
     // A run may remove a generation at any moment.
     const found = await lstat(path.join(entry.parentPath, entry.name)).catch(() => undefined);
     if (found !== undefined) blocks.set(found.ino, found.blocks);

@@ -1,7 +1,9 @@
 /**
- * The generations of a snapshots folder: lists them, and reads and sets the current one. One rename
- * replaces the symbolic link `current`, so a reader sees either the old generation or the new one.
+ * The generations of a snapshots folder: lists them, opens their manifests and indexes, and reads and
+ * sets the current one. One rename replaces the symbolic link `current`, so a reader sees either the old
+ * generation or the new one.
  */
+import { hash } from 'node:crypto';
 import {
   existsSync,
   readdirSync,
@@ -12,17 +14,25 @@ import {
   symlinkSync,
 } from 'node:fs';
 import path from 'node:path';
+import { checkRecordIndex } from '../format/index/check-record-index.ts';
+import { openRecordIndex, type RecordIndex } from '../format/index/record-index.ts';
 import {
   CURRENT,
   GENERATIONS,
   isGenerationId,
+  MANIFEST,
   sequenceOf,
   UNFINISHED_PREFIX,
 } from '../format/layout.ts';
-import type { Manifest } from '../format/manifest.ts';
-import { makeFolder, makeSnapshotsFolder } from './files/file-modes.ts';
-import { syncFolder } from './files/sync-folder.ts';
-import { readManifest } from './manifest-file.ts';
+import {
+  LARGEST_MANIFEST,
+  type Manifest,
+  type ManifestFile,
+  parseManifest,
+} from '../format/manifest.ts';
+import { readBoundedFileSync, UnfitFileError } from '../program/files/bounded-file.ts';
+import { HASH_ALWAYS } from './files/checked-files.ts';
+import { syncFolder } from './files/replace-file.ts';
 
 export interface KnownGeneration {
   readonly id: string;
@@ -117,8 +127,73 @@ export function pointCurrentTo(snapshotsDir: string, id: string): void {
   }
 }
 
-/** Creates the snapshots folder and its folder of generations, unless they exist. */
-export function makeFolders(snapshotsDir: string): void {
-  makeSnapshotsFolder(snapshotsDir);
-  makeFolder(path.join(snapshotsDir, GENERATIONS));
+/**
+ * @param dir the folder of a generation
+ * @throws Error if the manifest is missing, damaged or of another version
+ */
+export function readManifest(dir: string): Manifest {
+  return readManifestFile(dir).manifest;
+}
+
+/**
+ * As {@link readManifest}.
+ * @returns also the size and hash of the manifest itself, which no manifest contains
+ */
+export function readManifestFile(dir: string): { manifest: Manifest; file: ManifestFile } {
+  const bytes = readManifestBytes(dir);
+  const file = { path: MANIFEST, size: bytes.length, sha256: hash('sha256', bytes) };
+  return { manifest: parseManifest(bytes.toString('utf8')), file };
+}
+
+/** The bytes of the manifest, unchecked. */
+export function readManifestBytes(dir: string): Buffer {
+  const file = path.join(dir, MANIFEST);
+  try {
+    return readBoundedFileSync(file, LARGEST_MANIFEST);
+  } catch (cause) {
+    if (cause instanceof UnfitFileError) throw cause;
+    throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** @throws Error if the id in the manifest is not the name of the folder */
+export function checkId(manifest: Manifest, folder: string): void {
+  if (manifest.id === folder) return;
+  throw new Error(`The folder ${folder} contains another generation: ${manifest.id}.`);
+}
+
+/** @returns a function that finds a file in the manifest @throws Error if the manifest lacks it */
+export function filesIn({ files }: Pick<Manifest, 'files'>): (name: string) => ManifestFile {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  return (name) => {
+    const file = byPath.get(name);
+    if (file === undefined) throw new Error(`${MANIFEST} does not name ${name}.`);
+    return file;
+  };
+}
+
+/**
+ * Opens the record index of a generation, and checks that its values are consistent.
+ * @param dir the generation's folder
+ * @param read reads a file of it and checks it against the manifest
+ * @throws Error if the generation is damaged or of another version
+ */
+export function openIndexOf(dir: string, read = HASH_ALWAYS.read): RecordIndex {
+  const manifest = readManifest(dir);
+  const fileOf = filesIn(manifest);
+  return openIndex(manifest, (name) => read(dir, fileOf(name)));
+}
+
+/**
+ * @param contentOf reads a file of the generation and checks it against the manifest
+ * @throws Error that names the file and its first fault
+ */
+export function openIndex(
+  { files }: Pick<Manifest, 'files'>,
+  contentOf: (name: string) => Uint8Array,
+): RecordIndex {
+  const sizes = new Map(files.map(({ path: name, size }) => [name, size]));
+  const index = openRecordIndex(contentOf);
+  checkRecordIndex(index, (name) => sizes.get(name));
+  return index;
 }

@@ -1,16 +1,18 @@
 /**
- * Reads, writes and removes `hold.json` for the generator's programs. If the file cannot be read,
- * publishing is held: a damaged file must not end a hold.
+ * Holds: an operator pauses publishing, at the current generation or at one that a rollback publishes.
+ * Until publishing is resumed, no run publishes, not even one that was under way. If `hold.json` cannot
+ * be read, publishing is held: a damaged file must not end a hold.
  */
-
-import { rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { encodeHold, type Hold } from '../format/hold-file.ts';
+import { encodeHold, type Hold, LARGEST_HOLD_FILE, parseHold } from '../format/hold-file.ts';
 import { HOLD_FILE } from '../format/layout.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
-import { replaceFile } from './files/replace-file.ts';
-import { syncFolder } from './files/sync-folder.ts';
-import { readHoldFile } from './read-hold.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+import { utcNow } from '../program/utc-now.ts';
+import { replaceFile, syncFolder } from './files/replace-file.ts';
+import { currentId } from './generations.ts';
+import { LockedError, waitForLock } from './lock.ts';
 
 const RESUME = 'cover-catalogue snapshot resume';
 
@@ -27,31 +29,85 @@ export class HeldError extends Error implements ErrorWithExitCode {
 
 /**
  * @returns undefined if publishing is not held
- * @throws Error that says what is wrong with the file and what to do; publishing is then held too
+ * @throws Error if the file cannot be read; publishing is then held too
  */
-export function readHold(snapshotsDir: string): Hold | undefined {
+export function readHoldFile(snapshotsDir: string): Hold | undefined {
+  const file = path.join(snapshotsDir, HOLD_FILE);
   try {
-    return readHoldFile(snapshotsDir);
-  } catch (cause) {
-    const message = (cause as Error).message.replace(/\.?$/, '.');
-    throw new Error(
-      `${message} Publishing in ${snapshotsDir} stays paused until you remove ${HOLD_FILE} with "${RESUME}" or replace it with "cover-catalogue snapshot hold".`,
-      { cause },
-    );
+    // Of any kind, even a dangling symbolic link.
+    lstatSync(file);
+  } catch {
+    // It does not exist, or its folder may not be entered; then nothing can be published either.
+    return undefined;
+  }
+  return parseHold(readBoundedFileSync(file, LARGEST_HOLD_FILE).toString('utf8'));
+}
+
+/** Says why publishing is held and how to resume it; undefined if publishing is not held. */
+export function whyHeld(snapshotsDir: string): string | undefined {
+  try {
+    const hold = readHoldFile(snapshotsDir);
+    if (hold === undefined) return undefined;
+    const { id, since, reason, by } = hold;
+    const cause = by === 'rollback' ? ' by a rollback' : '';
+    const given = reason === null ? '' : ` (${reason})`;
+    return `Publishing is held at ${id} since ${since}${cause}${given}. Takedowns wait too. To publish again, run "${RESUME}".`;
+  } catch (error) {
+    const message = (error as Error).message.replace(/\.?$/, '.');
+    return `${message} Publishing in ${snapshotsDir} stays paused until you remove ${HOLD_FILE} with "${RESUME}" or replace it with "cover-catalogue snapshot hold".`;
   }
 }
 
-/** As {@link readHold}, but returns undefined if the file cannot be read: for callers that replace it. */
-export function readIntactHold(snapshotsDir: string): Hold | undefined {
+/**
+ * Holds the current generation. Waits for a run that is under way.
+ * @param reason undefined to keep the reason of an existing hold
+ * @param onWait called once, if there is a run to wait for
+ * @throws Error if there is no current generation
+ */
+export async function holdCurrent(
+  snapshotsDir: string,
+  reason: string | undefined,
+  onWait: () => void,
+): Promise<Hold> {
+  const hold = () => {
+    const id = currentId(snapshotsDir);
+    if (id === undefined) throw new Error(`There is no generation in ${snapshotsDir} to hold.`);
+    return saveHold(snapshotsDir, id, reason, 'hold');
+  };
+  // Before waiting for the lock, so that the run that has the lock finds the hold and publishes nothing;
+  // and again, because it may have looked for a hold just before that.
+  hold();
+  return waitForLock(snapshotsDir, async () => hold(), onWait);
+}
+
+/**
+ * Holds a generation. An existing hold keeps its time and, unless a new one is given, its reason.
+ * @returns the hold
+ */
+export function saveHold(
+  snapshotsDir: string,
+  id: string,
+  reason: string | undefined,
+  by: Hold['by'],
+): Hold {
+  const known = readIntactHold(snapshotsDir);
+  const hold: Hold = {
+    id,
+    since: known?.since ?? utcNow(),
+    reason: reason ?? known?.reason ?? null,
+    by: known?.id === id ? known.by : by,
+  };
+  replaceFile(path.join(snapshotsDir, HOLD_FILE), encodeHold(hold));
+  return hold;
+}
+
+/** Undefined also if the file cannot be read. */
+function readIntactHold(snapshotsDir: string): Hold | undefined {
   try {
-    return readHold(snapshotsDir);
+    return readHoldFile(snapshotsDir);
   } catch {
     return undefined;
   }
-}
-
-export function saveHold(snapshotsDir: string, hold: Hold): void {
-  replaceFile(path.join(snapshotsDir, HOLD_FILE), encodeHold(hold));
 }
 
 /** @returns whether there was a hold */
@@ -66,17 +122,29 @@ export function removeHold(snapshotsDir: string): boolean {
   return true;
 }
 
-/** Says why publishing is held and how to resume it; undefined if publishing is not held. */
-export function whyHeld(snapshotsDir: string): string | undefined {
-  let hold: Hold | undefined;
+/**
+ * Does the work of an operator's command. If the system refuses a step, the error also says whether
+ * publishing is held; if the disk is full, also what to do.
+ */
+export async function addStateToErrors<T>(
+  snapshotsDir: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
-    hold = readHold(snapshotsDir);
-  } catch (error) {
-    return (error as Error).message;
+    return await work();
+  } catch (cause) {
+    const code = systemCodeOf(cause);
+    if (code === undefined || cause instanceof LockedError) throw cause;
+    const message = (cause as Error).message.replace(/\.?$/, '.');
+    const held = whyHeld(snapshotsDir) ?? 'Publishing is not held.';
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    const fix = ` Free space on the disk of ${snapshotsDir}, then run this command again.`;
+    throw new Error(`${message} ${held}${isFull ? fix : ''}`, { cause });
   }
-  if (hold === undefined) return undefined;
-  const { id, since, reason, by } = hold;
-  const cause = by === 'rollback' ? ' by a rollback' : '';
-  const given = reason === null ? '' : ` (${reason})`;
-  return `Publishing is held at ${id} since ${since}${cause}${given}. Takedowns wait too. To publish again, run "${RESUME}".`;
+}
+
+/** The code of the system's error among an error and its causes; undefined if there is none. */
+function systemCodeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return (error as NodeJS.ErrnoException).code ?? systemCodeOf(error.cause);
 }

@@ -5,19 +5,15 @@
  * the lock when the process ends for any reason, so a killed process leaves no lock behind.
  */
 
-import { closeSync, existsSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
-import { readBoundedFileSync } from '../program/files/bounded-file.ts';
-import { correctMode, makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
+import { makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
 
-/** In bytes. The file contains a process id. */
-const LARGEST_HOLDER_FILE = 64;
-const HOLDER_ATTEMPTS = 20;
-const HOLDER_PAUSE_MS = 25;
+const WAITING_MS = 100;
 
 /** Another process is writing into the snapshots folder. */
 export class LockedError extends Error implements ErrorWithExitCode {
@@ -25,18 +21,11 @@ export class LockedError extends Error implements ErrorWithExitCode {
   readonly exitCode = 4;
 }
 
-type Pause = (milliseconds: number) => Promise<unknown>;
-
 /**
  * Holds the lock while `work` runs.
- * @param pause waits before the id of the other process is read again
  * @throws LockedError at once if another process holds the lock
  */
-export async function withLock<T>(
-  snapshotsDir: string,
-  work: () => Promise<T>,
-  pause: Pause = setTimeout,
-): Promise<T> {
+export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
   makeSnapshotsFolder(snapshotsDir);
   const file = path.join(snapshotsDir, LOCK_FILE);
   const holderFile = `${file}.holder`;
@@ -49,18 +38,16 @@ export async function withLock<T>(
     } catch (cause) {
       if (!/locked|busy/i.test((cause as Error).message)) throw lockError(file, cause);
       throw new LockedError(
-        `Another run (process ${await readHolder(holderFile, pause)}) is writing to ${snapshotsDir}. Wait for it to end.`,
+        `Another run${readHolder(holderFile)} is writing to ${snapshotsDir}. Wait for it to end.`,
         { cause },
       );
     }
-    writeHolder(holderFile);
+    writeFileSync(holderFile, `${process.pid}\n`, { mode: 0o600 });
     return await work();
   } finally {
     lock.close();
   }
 }
-
-const WAITING_MS = 100;
 
 /**
  * As {@link withLock}, but waits for as long as another process holds the lock.
@@ -84,28 +71,12 @@ export async function waitForLock<T>(
 
 function openLock(file: string): DatabaseSync {
   try {
-    createLockFile(file);
+    // SQLite would apply the umask to its permissions. An existing file is not opened: closing it would
+    // release any lock that this process holds on the file.
+    if (!existsSync(file)) closeSync(openForWriting(file, 'a'));
     return new DatabaseSync(file, { timeout: 0 });
   } catch (cause) {
     throw lockError(file, cause);
-  }
-}
-
-/**
- * Creates the lock file, because SQLite would apply the umask to its permissions. Does not open an
- * existing file: closing it would release any lock that this process holds on the file.
- */
-function createLockFile(file: string): void {
-  if (existsSync(file)) correctMode(file);
-  else closeSync(openForWriting(file, 'a'));
-}
-
-function writeHolder(file: string): void {
-  const descriptor = openForWriting(file, 'w');
-  try {
-    writeFileSync(descriptor, `${process.pid}\n`);
-  } finally {
-    closeSync(descriptor);
   }
 }
 
@@ -113,23 +84,11 @@ function lockError(file: string, cause: unknown): Error {
   return new Error(`lock ${file}: ${(cause as Error).message}`, { cause });
 }
 
-/**
- * A holder takes the lock first and writes its process id then, so this reads again for a moment if the
- * file has none yet.
- */
-async function readHolder(file: string, pause: Pause): Promise<string> {
-  for (let attempt = 0; attempt < HOLDER_ATTEMPTS; attempt++) {
-    if (attempt > 0) await pause(HOLDER_PAUSE_MS);
-    const id = readHolderOnce(file);
-    if (id !== '') return id;
-  }
-  return 'unknown';
-}
-
-/** @returns the process id; empty before the holder has written it */
-function readHolderOnce(file: string): string {
+/** Which process holds the lock, for the error; empty until it has written its id. */
+function readHolder(file: string): string {
   try {
-    return readBoundedFileSync(file, LARGEST_HOLDER_FILE).toString('utf8').trim();
+    const id = readFileSync(file, 'utf8').trim();
+    return id === '' ? '' : ` (process ${id})`;
   } catch {
     return '';
   }

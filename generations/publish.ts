@@ -4,16 +4,9 @@
  * folder, and only then points `current` to it. If a step before the last fails, the old generation
  * stays current.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import type { RecordIndex } from '../format/index/record-index.ts';
 import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
 import {
   contentHash,
@@ -23,16 +16,23 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
-import { prepareDifference } from './changes/write-difference.ts';
-import { isIntact } from './files/checked-files.ts';
-import { openForWriting } from './files/file-modes.ts';
-import { type FileChecks, isSameFile } from './files/known-files.ts';
-import { syncFolder } from './files/sync-folder.ts';
-import { currentId, generationDir, idsOnDisk, isCurrent, pointCurrentTo } from './generations.ts';
+import { compareGenerations } from './compare.ts';
+import { writeDifference } from './differences.ts';
+import { type FileChecks, isIntact, isSameFile } from './files/checked-files.ts';
+import { place, writeNewFile } from './files/file-modes.ts';
+import { syncFolder } from './files/replace-file.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  isCurrent,
+  openIndexOf,
+  pointCurrentTo,
+  readManifest,
+} from './generations.ts';
 import { HeldError, whyHeld } from './hold.ts';
-import { readManifest } from './manifest-file.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
-import { checkOneByOne, makeBytesChecker, type PackChecker, verifyAndOpen } from './verify.ts';
+import { makeBytesChecker, type PackChecker, verifyAndOpen } from './verify.ts';
 
 /** A new generation must have at least this share of the games, covers and files of the current one. */
 const SMALLEST_SHARE_KEPT = 0.8;
@@ -142,29 +142,17 @@ export async function publishAs(
   dir: string,
   { manifest, encoded }: EncodedManifest,
   previous: Previous,
-  { warn, checkPacks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent }: PublishSteps,
+  steps: PublishSteps,
 ): Promise<Manifest> {
+  const { checkPacks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent } = steps;
   const target = generationDir(snapshotsDir, manifest.id);
-  writeManifest(dir, encoded);
-  const checker = checkPacks ?? (known === undefined ? checkOneByOne : makeBytesChecker(known));
+  writeNewFile(path.join(dir, MANIFEST), encoded);
+  const checker = checkPacks ?? (known && makeBytesChecker(known));
   const { index } = await verifyAndOpen(dir, checker, known?.read).catch((cause: Error) => {
     throw new Error(`verify the new generation: ${cause.message}`, { cause });
   });
   linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
-  const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
-  const publishDifference = prepareDifference(
-    snapshotsDir,
-    {
-      id: manifest.id,
-      dir,
-      index,
-      parent: previous.id,
-      isSame: isSame === true,
-      readFile: known?.read,
-    },
-    warn,
-  );
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && !evenIfHeld) throw new HeldError(held);
@@ -173,7 +161,7 @@ export async function publishAs(
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
   try {
-    publishDifference();
+    publishDifference(snapshotsDir, `${dir}.difference`, { manifest, index }, previous, steps);
     beforeCurrent?.(manifest.id);
     pointCurrentTo(snapshotsDir, manifest.id);
   } catch (error) {
@@ -182,6 +170,34 @@ export async function publishAs(
   }
   pruneLocked(snapshotsDir, keep);
   return manifest;
+}
+
+/**
+ * Writes the difference from the generation that was current. Without it, clients that know an older one
+ * have to read the catalogue again. So a generation that is damaged does not stop publishing, but a full
+ * disk does.
+ */
+function publishDifference(
+  snapshotsDir: string,
+  unfinished: string,
+  { manifest, index }: { readonly manifest: Manifest; readonly index: RecordIndex },
+  { id: from, manifest: replaced }: Previous,
+  { warn, known }: PublishSteps,
+): void {
+  if (from === undefined || from === manifest.id) return;
+  let before = index;
+  try {
+    // The same content is published again if a file was damaged.
+    const isSame = replaced !== undefined && contentHash(replaced) === contentHash(manifest);
+    if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), known?.read);
+  } catch (error) {
+    warn(
+      `The changes since ${from} are not known to clients, which have to read the catalogue again: ${(error as Error).message}`,
+    );
+    return;
+  }
+  const ids = { from, to: manifest.id };
+  writeDifference(snapshotsDir, unfinished, ids, compareGenerations(before, index));
 }
 
 /**
@@ -199,41 +215,10 @@ function linkUnchanged(
   const before = new Map(manifest.files.map((file) => [file.path, file]));
   for (const { path: name, sha256 } of content.files) {
     const old = before.get(name);
-    if (old?.sha256 !== sha256) continue;
-    const written = path.join(dir, name);
-    // A mirror has linked some files already. A rename of one link over another link of the same file
-    // would do nothing, and leave both.
-    if (isSameFile(path.join(previousDir, name), written)) continue;
+    const [earlier, written] = [path.join(previousDir, name), path.join(dir, name)];
+    if (old?.sha256 !== sha256 || isSameFile(earlier, written)) continue;
     if (!isIntact(previousDir, old)) continue;
-    const link = `${written}.link`;
-    // A hard link has the permissions of the old file, which may be wrong for this generation.
-    if (!haveSamePermissions(path.join(previousDir, name), written)) continue;
-    try {
-      linkSync(path.join(previousDir, name), link);
-    } catch {
-      // Not an error: the written file is complete, and a link would only save space.
-      continue;
-    }
-    renameSync(link, written);
-  }
-}
-
-function haveSamePermissions(file: string, other: string): boolean {
-  const [a, b] = [statSync(file), statSync(other)];
-  return a.mode === b.mode && a.gid === b.gid;
-}
-
-function writeManifest(dir: string, encoded: string | Buffer): void {
-  const file = path.join(dir, MANIFEST);
-  try {
-    const descriptor = openForWriting(file, 'wx');
-    try {
-      writeFileSync(descriptor, encoded);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (cause) {
-    throw new Error(`write ${MANIFEST}: ${(cause as Error).message}`, { cause });
+    rmSync(written);
+    place(earlier, written);
   }
 }

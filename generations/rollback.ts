@@ -8,20 +8,22 @@ import path from 'node:path';
 import type { RecordIndex } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
-import { coversOnlyIn } from './changes/compare-generations.ts';
+import { coversOnlyIn } from './compare.ts';
+import { HASH_ALWAYS } from './files/checked-files.ts';
 import { place } from './files/file-modes.ts';
-import { HASH_ALWAYS } from './files/known-files.ts';
-import { currentId, generationDir, requireGeneration } from './generations.ts';
+import {
+  checkId,
+  currentId,
+  generationDir,
+  isCurrent,
+  openIndexOf,
+  requireGeneration,
+} from './generations.ts';
+import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withLock } from './lock.ts';
-import { checkId } from './manifest-file.ts';
-import { openIndexOf } from './open-index.ts';
+import { beginGeneration } from './prune.ts';
 import { type Previous, publish, readPrevious } from './publish.ts';
-import { copyAgreement } from './run-status.ts';
-import { beginGeneration } from './unfinished-generation.ts';
-import { checkOneByOne, verifyAndOpen } from './verify.ts';
-
-/** How many covers that are not public now are listed. */
-const MOST_LISTED = 20;
+import { verifyAndOpen } from './verify.ts';
 
 /** The generation has covers that are not public now, and the operator has not agreed to that. */
 export class RollbackRefusedError extends Error implements ErrorWithExitCode {
@@ -34,10 +36,10 @@ export interface RollbackOptions {
   readonly withTakenDown: boolean;
   readonly warn: (text: string) => void;
   /**
-   * Holds publishing at the new generation; called just before that becomes current. If it throws, nothing
-   * changes. Undefined for a rollback without a hold, which is refused while publishing is held.
+   * Holds publishing at the new generation, with a reason; undefined for a rollback without a hold, which is
+   * refused while publishing is held.
    */
-  readonly hold?: ((id: string) => void) | undefined;
+  readonly hold?: { readonly reason: string | undefined } | undefined;
 }
 
 /**
@@ -53,7 +55,7 @@ export async function rollbackTo(
   requireGeneration(snapshotsDir, id);
   return withLock(snapshotsDir, async () => {
     const source = generationDir(snapshotsDir, id);
-    const { manifest, index } = await verifyAndOpen(source, checkOneByOne);
+    const { manifest, index } = await verifyAndOpen(source);
     checkId(manifest, id);
     const { previous, takenDown } = compareWithCurrent(snapshotsDir, id, index);
     if (takenDown !== undefined && !withTakenDown) {
@@ -62,7 +64,9 @@ export async function rollbackTo(
       );
     }
     if (takenDown !== undefined) warn(takenDown);
-    const { dir, clear } = beginGeneration(snapshotsDir, warn);
+    const wasHeld = whyHeld(snapshotsDir) !== undefined;
+    let newId = '';
+    const { dir, clear } = beginGeneration(snapshotsDir);
     try {
       for (const { path: name } of manifest.files) {
         place(path.join(source, name), path.join(dir, name));
@@ -71,15 +75,32 @@ export async function rollbackTo(
         warn,
         known: HASH_ALWAYS,
         evenIfHeld: hold !== undefined,
-        beforeCurrent(newId) {
-          copyAgreement(snapshotsDir, id, newId);
-          hold?.(newId);
+        // Before the generation becomes current: if this process is killed in between, no run publishes
+        // another one.
+        beforeCurrent(published) {
+          newId = published;
+          if (hold !== undefined) saveHold(snapshotsDir, newId, hold.reason, 'rollback');
         },
       });
+    } catch (error) {
+      if (hold !== undefined && newId !== '' && !isCurrent(snapshotsDir, newId)) {
+        restoreHold(snapshotsDir, wasHeld);
+      }
+      throw error;
     } finally {
       clear();
     }
   });
+}
+
+/** If publishing was held before a rollback that has failed, it stays held at the current generation. */
+function restoreHold(snapshotsDir: string, wasHeld: boolean): void {
+  try {
+    if (!wasHeld) removeHold(snapshotsDir);
+    else saveHold(snapshotsDir, currentId(snapshotsDir) ?? '', undefined, 'hold');
+  } catch {
+    // The disk may be full. `addStateToErrors` adds the current state to the error.
+  }
 }
 
 /** @returns also a sentence about the covers that are not public now; undefined if all are public */
@@ -94,23 +115,14 @@ function compareWithCurrent(
     const current = currentId(snapshotsDir);
     if (current === undefined) throw new Error('there is none');
     previous = readPrevious(snapshotsDir);
-    const before = openIndexOf(generationDir(snapshotsDir, current));
-    return { previous, takenDown: describe(id, [...coversOnlyIn(index, before)]) };
+    const covers = [...coversOnlyIn(index, openIndexOf(generationDir(snapshotsDir, current)))];
+    if (covers.length === 0) return { previous, takenDown: undefined };
+    const more = covers.length > 1 ? ` and ${covers.length - 1} more` : '';
+    const takenDown = `${id} has covers that are not public now: /covers/${covers[0]}${more}. "cover-catalogue snapshot diff ${current} ${id}" lists them.`;
+    return { previous, takenDown };
   } catch (error) {
     const fault = (error as Error).message.replace(/\.$/, '');
     const takenDown = `Which covers of ${id} are not public now is not known, because the current generation cannot be read: ${fault}.`;
     return { previous, takenDown };
   }
-}
-
-/** @param covers the ids of the covers of the generation that are not public now */
-function describe(id: string, covers: readonly string[]): string | undefined {
-  if (covers.length === 0) return undefined;
-  const listed = covers
-    .slice(0, MOST_LISTED)
-    .map((cover) => `/covers/${cover}`)
-    .join(', ');
-  const more = covers.length > MOST_LISTED ? ` and ${covers.length - MOST_LISTED} more` : '';
-  const what = covers.length === 1 ? '1 cover that is' : `${covers.length} covers that are`;
-  return `${id} has ${what} not public now: ${listed}${more}.`;
 }

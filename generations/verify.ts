@@ -6,15 +6,18 @@ import fastGlob from 'fast-glob';
 import { hashBytes } from '../format/content-hash.ts';
 import { checkFilters, checkWords } from '../format/index/check-search-index.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
-import { findGame, gameSlug, type RecordIndex } from '../format/index/record-index.ts';
+import {
+  findGame,
+  gameSlug,
+  type RecordColumns,
+  type RecordIndex,
+} from '../format/index/record-index.ts';
 import { openSearchIndex } from '../format/index/search-index.ts';
 import { coversPack, gamesPack, isPack, MANIFEST, PLATFORMS } from '../format/layout.ts';
 import type { Manifest, ManifestFile } from '../format/manifest.ts';
-import { checkPack, type Pack } from './check-packs.ts';
-import { checkFile, readChecked } from './files/checked-files.ts';
-import type { FileChecks } from './files/known-files.ts';
-import { readManifest } from './manifest-file.ts';
-import { openIndex } from './open-index.ts';
+import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
+import { checkFile, type FileChecks, readChecked } from './files/checked-files.ts';
+import { filesIn, openIndex, readManifest } from './generations.ts';
 
 /**
  * Checks all packs. The checker decides when to call `checkOthers`, for example while workers check
@@ -54,34 +57,18 @@ export function makeBytesChecker(known: FileChecks): PackChecker {
 /**
  * @param dir the generation's folder
  * @param checkPacks by default checks one pack after another, with the content hash of every record
- * @returns the manifest of the generation
+ * @param readFile reads and checks a file that is needed in memory
+ * @returns the manifest of the generation, and its index
  * @throws Error that names the file and its fault
- */
-export async function verifyGeneration(
-  dir: string,
-  checkPacks: PackChecker = checkOneByOne,
-): Promise<Manifest> {
-  return (await verifyAndOpen(dir, checkPacks)).manifest;
-}
-
-/**
- * As {@link verifyGeneration}, and also returns the index, which the checks need in memory.
- * @param readFile reads a file that is needed in memory. By default into memory that threads share, since
- * they may check packs.
  */
 export async function verifyAndOpen(
   dir: string,
-  checkPacks: PackChecker,
-  readFile: FileChecks['read'] = (folder, file) => readChecked(folder, file, SharedArrayBuffer),
+  checkPacks: PackChecker = checkOneByOne,
+  readFile: FileChecks['read'] = readChecked,
 ): Promise<{ manifest: Manifest; index: RecordIndex }> {
   const manifest = readManifest(dir);
   await checkFileList(dir, manifest);
-  const files = new Map(manifest.files.map((file) => [file.path, file]));
-  const fileOf = (name: string) => {
-    const file = files.get(name);
-    if (file === undefined) throw new Error(`${MANIFEST} does not name ${name}.`);
-    return file;
-  };
+  const fileOf = filesIn(manifest);
   const read = (name: string) => readFile(dir, fileOf(name));
   const index = openIndex(manifest, read);
   const packs = index.platforms.flatMap(
@@ -91,8 +78,12 @@ export async function verifyAndOpen(
     ],
   );
   checkCounts(manifest, index);
+  if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
+    throw new Error(
+      'The search index was written with other rules for splitting words than those of this program.',
+    );
+  }
   const ofPlatforms = new Set(packs.map(({ file }) => file.path));
-  checkWordRules(manifest);
   await checkPacks(dir, packs, (checkBytes) => {
     checkPlatforms(read(PLATFORMS), index);
     for (const file of manifest.files) {
@@ -139,14 +130,6 @@ function checkPlatforms(body: Buffer, { platforms }: RecordIndex): void {
   }
 }
 
-function checkWordRules({ minisearch_options }: Manifest): void {
-  if (minisearch_options !== MINISEARCH_OPTIONS_HASH) {
-    throw new Error(
-      'The search index was written with other rules for splitting words than those of this program.',
-    );
-  }
-}
-
 /**
  * Checks that each game is found by its path. Covers need no such check: their ids ascend, so a search
  * by id always finds them.
@@ -161,4 +144,68 @@ function checkLookups(dir: string, index: RecordIndex): void {
       }
     }
   });
+}
+
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/** A pack and the records that it must contain. */
+export interface Pack {
+  readonly file: ManifestFile;
+  readonly columns: RecordColumns;
+  /** The number of the first record, an index into the columns. */
+  readonly first: number;
+  /** How many consecutive records the pack contains. */
+  readonly count: number;
+}
+
+/**
+ * Checks the records of a pack one after another.
+ * @param hashRecords whether to check the content hash of each record too; the SHA-256 of the file is
+ * always checked
+ */
+export function checkPack(
+  dir: string,
+  { file, columns, first, count }: Pack,
+  hashRecords: boolean,
+): void {
+  let number = first;
+  // Where the record before ends.
+  let end = 0;
+  // Thrown only after the whole file was read, because `checkFile` may find a more general fault: that
+  // the file is damaged.
+  let fault: string | undefined;
+
+  function isRight(bytes: Buffer, from: number, offset: number, next: number): boolean {
+    const separator = number === first ? PACK_HEAD : RECORD_SEPARATOR;
+    if (offset - end !== separator.length || !hasText(bytes, separator, end - from)) return false;
+    const record = bytes.subarray(offset - from, next - from);
+    if (record[0] !== OPENING_BRACE || record.at(-1) !== CLOSING_BRACE) return false;
+    if (!hashRecords) return true;
+    const [high, low] = hashBytes(record);
+    return high === columns.hash[number * 2] && low === columns.hash[number * 2 + 1];
+  }
+
+  const rest = checkFile(dir, file, (bytes, from) => {
+    for (; number < first + count && fault === undefined; number++) {
+      const offset = columns.byteOffset[number];
+      const next = offset + columns.byteLength[number];
+      if (next - from > bytes.length) break;
+      if (!isRight(bytes, from, offset, next)) {
+        fault = `${file.path} does not have record ${number} at byte ${offset}.`;
+      }
+      end = next;
+    }
+    return fault === undefined ? end : from + bytes.length;
+  });
+  if (fault !== undefined) throw new Error(fault);
+  const tail = count === 0 ? EMPTY_PACK : PACK_TAIL;
+  if (number < first + count || rest.length !== tail.length || !hasText(rest, tail, 0)) {
+    throw new Error(`${file.path} is not a list of exactly the records in the index.`);
+  }
+}
+
+function hasText(bytes: Buffer, text: string, at: number): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
+  return true;
 }

@@ -17,14 +17,17 @@ import {
   type ManifestFile,
   type Settings,
 } from '../format/manifest.ts';
-import { coversOnlyIn } from '../generations/changes/compare-generations.ts';
-import { checkPack } from '../generations/check-packs.ts';
-import { checkFile, isIntact, readChecked } from '../generations/files/checked-files.ts';
-import { isSameFile } from '../generations/files/known-files.ts';
-import { generationDir } from '../generations/generations.ts';
+import { coversOnlyIn } from '../generations/compare.ts';
+import {
+  checkFile,
+  isIntact,
+  isSameFile,
+  readChecked,
+} from '../generations/files/checked-files.ts';
+import { generationDir, openIndex, openIndexOf } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../generations/hold.ts';
 import { withLock } from '../generations/lock.ts';
-import { openIndex, openIndexOf } from '../generations/open-index.ts';
+import { beginGeneration } from '../generations/prune.ts';
 import {
   findMissingCovers,
   findShrinkage,
@@ -34,8 +37,7 @@ import {
   publish,
   readPrevious,
 } from '../generations/publish.ts';
-import { beginGeneration } from '../generations/unfinished-generation.ts';
-import type { PackChecker } from '../generations/verify.ts';
+import { checkPack, type PackChecker } from '../generations/verify.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import type { Progress } from '../program/progress.ts';
 import {
@@ -181,7 +183,7 @@ async function runOnce(
 ): Promise<RunResult> {
   const { snapshotsDir, settings } = run;
   const { earlier, keyOf } = mode;
-  const unfinished = beginGeneration(snapshotsDir, progress.warn);
+  const unfinished = beginGeneration(snapshotsDir);
   const { dir } = unfinished;
   let worker: RunWorker | undefined;
   try {

@@ -85,8 +85,7 @@ export interface Connections {
 }
 
 /**
- * @param isAnswering whether a response is being prepared or written on a connection other than those that
- * `noteUse` was told of; a connection whose client has yet to read its response is not busy
+ * @param isAnswering whether a response that `noteUse` was not told of is under way on a connection
  */
 export function makeConnections(
   cells: Float64Array,

@@ -19,7 +19,7 @@ import { addLimitMetrics, type LimitState, readLimitState } from './admin/limit-
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { addAccessLogMetrics } from './admin/request-metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
-import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
+import { type ChangeEvents, type Changes, makeChanges } from './changes/changes.ts';
 import { makeVisitorLimits } from './explore/explorer.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
@@ -54,7 +54,7 @@ export interface ProxyParts {
   readonly serving: Serving;
   readonly workers: WorkerPool;
   readonly snapshots: Snapshots;
-  readonly changes: ChangeStore;
+  readonly changes: Changes;
   readonly admin: Server;
   readonly accessLog: LogFile;
   readonly polling: Polling;
@@ -86,7 +86,7 @@ export async function assemble(
   const files = makeInstanceFiles(snapshotsDir);
   const events = makeEvents(metrics, log);
   const snapshots = openSnapshots(snapshotsDir, events, now);
-  const changes = makeChangeStore(snapshotsDir, makeChangeEvents(metrics, log), now);
+  const changes = makeChanges(snapshotsDir, makeChangeEvents(metrics, log));
   const onFailure = (error: Error) => {
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
@@ -210,15 +210,11 @@ function makeChangeEvents(metrics: Metrics, log: Logger): ChangeEvents {
   // A difference stays damaged, and clients may ask for it again and again.
   const logged = new Set<string>();
   return {
-    joined(reply, milliseconds) {
-      metrics.countJoin(reply.outcome, milliseconds);
-      if (reply.outcome === 'joined') {
-        const { differences, part } = reply;
-        log.debug({ differences, changes: part.total, milliseconds }, 'joined differences');
-      }
-      if (reply.outcome !== 'refused' || logged.has(reply.message)) return;
-      logged.add(reply.message);
-      log.error(`${reply.message} Clients that need it get 410 and read the catalogue again.`);
+    joined({ outcome, message, milliseconds }) {
+      metrics.countJoin(outcome, milliseconds);
+      if (message === undefined || logged.has(message)) return;
+      logged.add(message);
+      log.error(`${message} Clients that need it get 410 and read the catalogue again.`);
     },
     failed(error) {
       metrics.countJoin('failed', 0);

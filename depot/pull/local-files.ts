@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { LARGEST_DELTA_FILE } from '../../format/delta.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { HASH_ALWAYS } from '../../generations/files/known-files.ts';
+import { HASH_ALWAYS } from '../../generations/files/checked-files.ts';
 import { generationDir, listGenerations } from '../../generations/generations.ts';
 import type { SimilarFile } from './source.ts';
 

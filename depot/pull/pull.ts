@@ -16,14 +16,14 @@ import {
   type ManifestFile,
   parseManifest,
 } from '../../format/manifest.ts';
+import { type FileChecks, HASH_ALWAYS } from '../../generations/files/checked-files.ts';
 import { place } from '../../generations/files/file-modes.ts';
-import { type FileChecks, HASH_ALWAYS } from '../../generations/files/known-files.ts';
 import { generationDir } from '../../generations/generations.ts';
 import { HeldError, whyHeld } from '../../generations/hold.ts';
 import { withLock } from '../../generations/lock.ts';
+import { beginGeneration } from '../../generations/prune.ts';
 import { type Previous, publishAs, readPrevious } from '../../generations/publish.ts';
 import type { Ending } from '../../generations/run-status.ts';
-import { beginGeneration } from '../../generations/unfinished-generation.ts';
 import { type Clock, systemClock } from '../transfer/clock.ts';
 import { inParallel } from '../transfer/in-parallel.ts';
 import { tryAgain } from '../transfer/try-again.ts';
@@ -100,7 +100,7 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
 
 async function pullNewest(source: Source, options: PullOptions): Promise<PullResult> {
   const { snapshotsDir, report } = options;
-  const { dir, clear } = beginGeneration(snapshotsDir, report.warn);
+  const { dir, clear } = beginGeneration(snapshotsDir);
   try {
     const previous = readPrevious(snapshotsDir);
     const { manifest, encoded } = await readNewest(source, options, previous);

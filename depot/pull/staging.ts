@@ -10,9 +10,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { PULL_FOLDER } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { hashOfFile } from '../../generations/files/checked-files.ts';
+import { HASH_ALWAYS, hashOfFile } from '../../generations/files/checked-files.ts';
 import { makeFolder, openForWriting } from '../../generations/files/file-modes.ts';
-import { HASH_ALWAYS } from '../../generations/files/known-files.ts';
 
 const fsyncAsync = promisify(fsync);
 

@@ -17,9 +17,13 @@ import {
   remoteManifest,
 } from '../../format/remote-layout.ts';
 import { makeFolder } from '../../generations/files/file-modes.ts';
-import { currentId, generationDir } from '../../generations/generations.ts';
+import {
+  checkId,
+  currentId,
+  generationDir,
+  readManifestBytes,
+} from '../../generations/generations.ts';
 import { type LockedError, waitForLock } from '../../generations/lock.ts';
-import { checkId, readManifestBytes } from '../../generations/manifest-file.ts';
 import { messageOf } from '../../program/failure.ts';
 import { contentOf } from '../remote/content.ts';
 import type { RemoteStore } from '../remote/remote.ts';

@@ -19,8 +19,7 @@ import {
   type StoredDelta,
 } from '../../format/remote-layout.ts';
 import { readChecked } from '../../generations/files/checked-files.ts';
-import { generationDir } from '../../generations/generations.ts';
-import { readManifest } from '../../generations/manifest-file.ts';
+import { generationDir, readManifest } from '../../generations/generations.ts';
 import { contentOf } from '../remote/content.ts';
 import type { RemoteStore } from '../remote/remote.ts';
 import { inParallel } from '../transfer/in-parallel.ts';

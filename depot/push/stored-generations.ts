@@ -14,8 +14,7 @@ import {
   remoteFile,
   remoteManifest,
 } from '../../format/remote-layout.ts';
-import { generationDir } from '../../generations/generations.ts';
-import { readManifestBytes } from '../../generations/manifest-file.ts';
+import { generationDir, readManifestBytes } from '../../generations/generations.ts';
 import { readUpTo } from '../remote/content.ts';
 import type { RemoteStore } from '../remote/remote.ts';
 import { tryAgain } from '../transfer/try-again.ts';

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeFolder, openForWriting } from '../../generations/files/file-modes.ts';
-import { syncFolder } from '../../generations/files/sync-folder.ts';
+import { syncFolder } from '../../generations/files/replace-file.ts';
 import { messageOf } from '../../program/failure.ts';
 import { TransferError } from '../transfer/try-again.ts';
 import { checkObjectPath, checkPrefix } from './object-path.ts';

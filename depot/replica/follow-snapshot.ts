@@ -13,12 +13,11 @@ import {
   parsePointer,
 } from '../../format/pointer.ts';
 import { POINTER } from '../../format/remote-layout.ts';
-import { makeKnownFiles } from '../../generations/files/known-files.ts';
+import { makeKnownFiles } from '../../generations/files/checked-files.ts';
 import { replaceFile } from '../../generations/files/replace-file.ts';
 import { currentId } from '../../generations/generations.ts';
-import { HeldError } from '../../generations/hold.ts';
+import { addStateToErrors, HeldError } from '../../generations/hold.ts';
 import { LockedError } from '../../generations/lock.ts';
-import { addStateToErrors } from '../../generations/pause-publishing.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { type PullReport, type PullResult, pull } from '../pull/pull.ts';
 import type { RateLimit } from '../pull/rate-limit.ts';

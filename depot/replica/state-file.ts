@@ -4,7 +4,7 @@
  */
 import { closeSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { REPLICA_FILE } from '../../format/layout.ts';
+import { REPLICA_FILE, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import {
   encodeReplicaState,
   LARGEST_REPLICA_FILE,
@@ -28,7 +28,7 @@ export function readReplicaState(snapshotsDir: string): ReplicaState | undefined
 export function saveReplicaState(snapshotsDir: string, state: ReplicaState): void {
   makeSnapshotsFolder(snapshotsDir);
   const file = path.join(snapshotsDir, REPLICA_FILE);
-  const next = `${file}.${process.pid}`;
+  const next = path.join(snapshotsDir, `${UNFINISHED_PREFIX}${process.pid}-${REPLICA_FILE}`);
   try {
     rmSync(next, { recursive: true, force: true });
     const descriptor = openForWriting(next, 'wx');

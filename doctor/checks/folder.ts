@@ -5,8 +5,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { KEYS_FILE, PROXY_FOLDER } from '../../format/layout.ts';
-import { currentId, generationDir } from '../../generations/generations.ts';
-import { checkId, readManifest } from '../../generations/manifest-file.ts';
+import { checkId, currentId, generationDir, readManifest } from '../../generations/generations.ts';
 import { checkReadableFolder, checkWritableFolder, isMissing } from '../../program/folders.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
 import { findDenial, type SystemUser } from '../user-permissions.ts';

@@ -1,7 +1,6 @@
 /** The version of Node, and whether it sorts titles as the current generation was sorted. */
 import { findOtherCollation } from '../../format/manifest.ts';
-import { currentId, generationDir } from '../../generations/generations.ts';
-import { readManifest } from '../../generations/manifest-file.ts';
+import { currentId, generationDir, readManifest } from '../../generations/generations.ts';
 import { type Check, requireValue } from '../findings/check.ts';
 
 export const node: Check = {

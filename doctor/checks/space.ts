@@ -2,8 +2,12 @@
 import { existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
-import { currentId, generationDir, idsOnDisk } from '../../generations/generations.ts';
-import { readManifest } from '../../generations/manifest-file.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  readManifest,
+} from '../../generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../generations/prune.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
 

@@ -6,14 +6,16 @@
  */
 import {
   chmodSync,
+  chownSync,
+  closeSync,
   copyFileSync,
-  existsSync,
   fchmodSync,
-  fstatSync,
+  fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 
@@ -52,22 +54,20 @@ export function openForWriting(
   mode = modesIn(path.dirname(file)).file,
 ): number {
   const descriptor = openSync(file, flags, mode);
-  correctOpenMode(descriptor, mode);
+  // The umask may have removed permissions, or the file may have existed before, with another mode.
+  fchmodSync(descriptor, mode);
   return descriptor;
 }
 
-/**
- * Gives a file that was just opened the mode that was passed to open(2): the umask may have removed
- * permissions, or the file may have existed before, with another mode.
- */
-export function correctOpenMode(descriptor: number, mode: number): void {
-  if ((fstatSync(descriptor).mode & PERMISSIONS) === mode) return;
-  whereSupported(() => fchmodSync(descriptor, mode));
-}
-
-/** Gives an existing file the mode of new files in its folder. */
-export function correctMode(file: string): void {
-  setMode(file, modesIn(path.dirname(file)).file);
+/** Writes and syncs a file that does not exist. @param mode as for {@link openForWriting} */
+export function writeNewFile(file: string, content: string | Buffer, mode?: number): void {
+  const descriptor = openForWriting(file, 'wx', mode);
+  try {
+    writeFileSync(descriptor, content);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Creates a folder, unless it exists, with the mode of new folders in its parent. */
@@ -80,21 +80,15 @@ export function makeFolder(folder: string): void {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw error;
   }
-  setMode(folder, mode);
+  if ((statSync(folder).mode & PERMISSIONS) !== mode) chmodSync(folder, mode);
 }
 
-function setMode(file: string, mode: number): void {
-  if ((statSync(file).mode & PERMISSIONS) !== mode) whereSupported(() => chmodSync(file, mode));
-}
-
-/** Changes permissions, except on file systems such as FAT, where the mount options set them. */
-function whereSupported(change: () => void): void {
-  try {
-    change();
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP'].includes(code)) throw error;
-  }
+/** Gives an existing folder the permissions of new ones: the folder above may have been shared since. */
+export function correctFolder(folder: string): void {
+  const modes = modesIn(path.dirname(folder));
+  if (hasModes(statSync(folder), modes.folder, modes)) return;
+  if (modes.group !== undefined) chownSync(folder, -1, modes.group);
+  chmodSync(folder, modes.folder);
 }
 
 /**
@@ -102,28 +96,16 @@ function whereSupported(change: () => void): void {
  * shared: an operator who wants to share a snapshots folder creates it beforehand.
  */
 export function makeSnapshotsFolder(snapshotsDir: string): void {
-  makeMissing(path.resolve(snapshotsDir));
-}
-
-// Creates one folder at a time. With `recursive`, `mkdirSync` never returns on a file system such as
-// /proc, which refuses a new folder with the error for a missing parent.
-function makeMissing(folder: string): void {
-  if (existsSync(folder)) return;
-  makeMissing(path.dirname(folder));
   try {
-    mkdirSync(folder, 0o700);
+    mkdirSync(snapshotsDir, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    // Another program has just created the folder. A dangling symbolic link also causes EEXIST, but
-    // `existsSync` is false for it.
-    if (code === 'EEXIST' && existsSync(folder)) return;
-    throw new Error(`The folder ${folder} cannot be created: ${message}. Set another folder.`, {
-      cause,
-    });
+    const { message } = cause as Error;
+    const fault = `The folder ${snapshotsDir} cannot be created: ${message}. Set another folder.`;
+    throw new Error(fault, { cause });
   }
 }
 
-/** Whether a file or folder has the wanted mode and, if it is shared, the right group. */
+/** Whether a file has the wanted mode and, if it is shared, the right group. */
 export function hasModes(
   { mode, gid }: { readonly mode: number; readonly gid: number },
   wanted: number,
@@ -133,8 +115,8 @@ export function hasModes(
 }
 
 /**
- * Puts a file into a generation that is being built: as a hard link, or as a copy where links are not
- * supported or the file has other permissions than new files get.
+ * Puts a file into a generation that is being built: as a hard link, or as a synced copy where links are
+ * not supported or the file has other permissions than new files get.
  */
 export function place(file: string, target: string): void {
   const modes = modesIn(path.dirname(target));
@@ -147,5 +129,7 @@ export function place(file: string, target: string): void {
     }
   }
   copyFileSync(file, target);
-  correctMode(target);
+  const descriptor = openForWriting(target, 'a', modes.file);
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }

@@ -34,7 +34,7 @@ export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
     const storedAt = Date.parse(stored?.finished_at ?? '');
     // It is newer if a run of `generate` has ended since.
     if (own === undefined || storedAt > Date.parse(own.finished_at)) return stored;
-    return { current_as_of: null, agreed: [], ...stored, ...own };
+    return { id: null, current_as_of: null, ...stored, ...own };
   }
 
   const runs = new Counter({

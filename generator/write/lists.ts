@@ -18,7 +18,7 @@ import {
 } from '../../format/layout.ts';
 import type { Counts, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
-import { readExactly } from '../../generations/files/read-exactly.ts';
+import { readExactly } from '../../generations/files/checked-files.ts';
 import type { CoverStats, EarlierGeneration } from '../changes/earlier-generation.ts';
 import { type Covers, LEFT_OUT } from '../read/catalogue.ts';
 import { isInFuture } from '../report/warnings.ts';

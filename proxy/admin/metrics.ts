@@ -6,7 +6,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { addProcessMetrics } from '../../program/admin/metrics.ts';
 import { makeRequestTotals } from '../api/request-counts.ts';
-import type { JoinReply } from '../changes/join-worker.ts';
+import type { Joined } from '../changes/changes.ts';
 import type { Held, ReplicaHealth } from './publishing-state.ts';
 import { addRequestMetrics, requestTimesText } from './request-metrics.ts';
 
@@ -34,7 +34,7 @@ export interface Metrics {
   readonly registry: Registry;
   countSwap(milliseconds: number): void;
   /** @param outcome 'failed' if the thread that joins differences failed */
-  countJoin(outcome: JoinReply['outcome'] | 'failed', milliseconds: number): void;
+  countJoin(outcome: Joined['outcome'] | 'failed', milliseconds: number): void;
   /** @returns all metrics in the exposition format, and its content type */
   expose(read: () => Promise<Readings>): Promise<{ body: string; contentType: string }>;
 }

@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { GENERATIONS } from '../../format/layout.ts';
 import type { FollowedPart, ReplicaState } from '../../format/replica-file.ts';
-import { readHoldFile } from '../../generations/read-hold.ts';
+import { readHoldFile } from '../../generations/hold.ts';
 import { readStatus } from '../../generations/run-status.ts';
 
 /** An operator holds publishing. If the hold file cannot be read, `error` says why; all else is null. */
@@ -28,9 +28,10 @@ export async function readDataTime(
   id: string,
   replica: ReplicaState | undefined,
 ): Promise<number | undefined> {
-  const agreement = readStatus(snapshotsDir)?.agreed.find((entry) => entry.id === id);
+  const status = readStatus(snapshotsDir);
+  const agreed = status?.id === id ? status.current_as_of : null;
   const checked = replica?.snapshot.id === id ? replica.snapshot.current_as_of : null;
-  const times = [agreement?.at, checked].flatMap((time) => (time ? [Date.parse(time)] : []));
+  const times = [agreed, checked].flatMap((time) => (time ? [Date.parse(time)] : []));
   if (times.length > 0) return Math.max(...times);
   try {
     return (await stat(path.join(snapshotsDir, GENERATIONS, id))).mtimeMs;

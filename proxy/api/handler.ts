@@ -4,7 +4,7 @@
  * request.
  */
 import { isGenerationId } from '../../format/layout.ts';
-import type { ReadChanges } from '../changes/change-store.ts';
+import type { ReadChanges } from '../changes/changes.ts';
 import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';

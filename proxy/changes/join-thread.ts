@@ -1,67 +1,101 @@
 /**
- * Joins differences on a separate thread, so that no request waits while thousands of files are
- * read. The thread starts with the first order, and ends when it has had none for a while.
+ * The program of the thread that joins differences into lists of changes, so that no request waits while
+ * thousands of files are read. SQLite joins and sorts: in memory, or in a temporary file if a list is long.
  */
-import { Worker } from 'node:worker_threads';
-import type { JoinOrder, JoinReply } from './join-worker.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
+import { type Change, encodeName } from '../../format/difference-file.ts';
+import { RECORD_SEPARATOR } from '../../format/pack.ts';
+import {
+  DifferenceError,
+  findChain,
+  listDifferences,
+  readDifference,
+} from '../../generations/differences.ts';
+import type { ChangePage, JoinOrder, JoinReply, PageOrder } from './changes.ts';
 
-/** Starting the thread takes about 50 ms of CPU time, and its memory about 10 MB. */
-const IDLE_MS = 60_000;
+const KEPT_LISTS = 8;
+/** For how long a list with a damaged difference is not read again. */
+const RETRY_MS = 30_000;
 
-/** A list of 400,000 changes from 2,880 differences, a month of runs, needs 40 MB of this. */
-const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
+/** For each record whose state one of the differences names: its first and its last state. */
+const SCHEMA = `PRAGMA journal_mode = MEMORY; BEGIN;
+  CREATE TABLE record (kind, id, path, before, after, PRIMARY KEY (path, id)) WITHOUT ROWID`;
+const ADD = `INSERT INTO record VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET after = excluded.after WHERE after IS excluded.before`;
+/** By kind and id, of games and covers as numbers, which may exceed 2^63; removals first. */
+const SORT = `CREATE TABLE list AS SELECT * FROM record WHERE before IS NOT after
+  ORDER BY kind = 'cover', kind = 'game', CASE kind WHEN 'platform' THEN 0 ELSE length(id) END, id,
+    after IS NOT NULL; COMMIT`;
 
-export interface JoinThread {
-  /**
-   * The caller must wait for the reply before it calls again.
-   * @throws Error if the thread fails
-   */
-  join(order: JoinOrder): Promise<JoinReply>;
-  close(): void;
-}
+/** @returns a function that reads a page of a list, which it joins unless it was requested lately */
+export function makeLists(snapshotsDir: string) {
+  const lists = new LRUCache<string, DatabaseSync | 'gone'>({
+    max: KEPT_LISTS,
+    dispose: (list) => list !== 'gone' && list.close(),
+  });
 
-export function makeJoinThread(snapshotsDir: string): JoinThread {
-  let worker: Worker | undefined;
-  let idle: NodeJS.Timeout | undefined;
-
-  function end(): void {
-    clearTimeout(idle);
-    void worker?.terminate();
-    worker = undefined;
+  /** @throws DifferenceError */
+  function join(from: string, to: string): DatabaseSync | 'gone' {
+    const chain = findChain(listDifferences(snapshotsDir), from, to);
+    if (chain === undefined) return 'gone';
+    const list = new DatabaseSync('');
+    try {
+      list.exec(SCHEMA);
+      const add = list.prepare(ADD);
+      for (const difference of chain) {
+        for (const { kind, id, path, before, after } of readDifference(snapshotsDir, difference)) {
+          if (add.run(kind, id, path, before, after).changes === 1) continue;
+          throw new DifferenceError(difference, new Error(`it contradicts earlier ones: ${path}`));
+        }
+      }
+      list.exec(SORT);
+      return list;
+    } catch (error) {
+      list.close();
+      throw error;
+    }
   }
 
-  function start(): Worker {
-    return new Worker(new URL('./join-worker.ts', import.meta.url), {
-      workerData: snapshotsDir,
-      resourceLimits: HEAP,
-    });
-  }
-
-  return {
-    join(order) {
-      clearTimeout(idle);
-      worker ??= start();
-      const current = worker;
-      return new Promise<JoinReply>((resolve, reject) => {
-        const fail = (cause: unknown) => {
-          end();
-          reject(new Error('The thread that joins differences failed.', { cause }));
-        };
-        const onExit = (code: number) => fail(new Error(`It ended with ${code}.`));
-        current.once('error', fail);
-        current.once('exit', onExit);
-        current.once('message', (reply: JoinReply) => {
-          current.off('error', fail);
-          current.off('exit', onExit);
-          // Between orders, the thread must not keep the process alive.
-          current.unref();
-          idle = setTimeout(end, IDLE_MS).unref();
-          resolve(reply);
-        });
-        current.ref();
-        current.postMessage(order);
-      });
-    },
-    close: end,
+  return ({ from, to, first, count }: PageOrder): Omit<JoinReply, 'number'> => {
+    const name = `${from} ${to}`;
+    const known = lists.get(name);
+    if (known !== undefined) return { page: pageOf(known, first, count) };
+    const started = performance.now();
+    let list: DatabaseSync | 'gone' = 'gone';
+    let message: string | undefined;
+    try {
+      list = join(from, to);
+      // An unknown generation is not kept: it would displace a list.
+      if (list !== 'gone') lists.set(name, list);
+    } catch (error) {
+      if (!(error instanceof DifferenceError)) throw error;
+      lists.set(name, 'gone', { ttl: RETRY_MS });
+      message = error.message;
+    }
+    const outcome = message !== undefined ? 'refused' : list === 'gone' ? 'gone' : 'joined';
+    const joined = { outcome, message, milliseconds: performance.now() - started } as const;
+    return { page: pageOf(list, first, count), joined };
   };
 }
+
+function pageOf(list: DatabaseSync | 'gone', first: number, count: number): ChangePage | 'gone' {
+  if (list === 'gone') return list;
+  const total = list.prepare('SELECT coalesce(max(rowid), 0) AS total FROM list').get()?.total;
+  const rows = list.prepare('SELECT * FROM list WHERE rowid > ? LIMIT ?').all(first, count);
+  const text = (rows as unknown as Change[]).map(encodeElement).join(RECORD_SEPARATOR);
+  return { total: Number(total), count: rows.length, text };
+}
+
+/** A change as an element of the response. */
+function encodeElement(change: Change): string {
+  const { before, after } = change;
+  const kind = before === null ? 'added' : after === null ? 'removed' : 'changed';
+  return `{"change":"${kind}",${encodeName(change)}}`;
+}
+
+const read = makeLists(workerData);
+parentPort?.on('message', ({ number, order }: JoinOrder) =>
+  parentPort?.postMessage({ number, ...read(order) }),
+);

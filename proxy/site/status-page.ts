@@ -1,12 +1,12 @@
 /**
- * /status: how fresh the catalogue is, and how the last runs went. It reads small files of the snapshots
+ * /status: how fresh the catalogue is, and how the last run went. It reads small files of the snapshots
  * folder, at most once in a few seconds. It shows no error messages, which may contain the names of
  * machines.
  */
 
 import { readReplicaState } from '../../depot/replica/state-file.ts';
-import type { EndedRun, RunStatus } from '../../format/status-file.ts';
-import { readStatus, runsOf } from '../../generations/run-status.ts';
+import type { RunStatus } from '../../format/status-file.ts';
+import { readStatus } from '../../generations/run-status.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
 import { shownNumber, timeElement } from '../../pages/shown-values.ts';
@@ -23,10 +23,9 @@ export interface StatusParts {
 
 /** How long a page is used again, in milliseconds. */
 const KEPT_MS = 5_000;
-const MOST_RUNS = 20;
 
 const OUTCOMES: Readonly<
-  Record<EndedRun['outcome'], { kind: string; name: string; text: string }>
+  Record<RunStatus['outcome'], { kind: string; name: string; text: string }>
 > = {
   published: { kind: 'good', name: 'Published', text: 'It found changes and published them.' },
   unchanged: { kind: 'good', name: 'No changes', text: 'The catalogue had not changed.' },
@@ -88,7 +87,7 @@ async function statusPage({ snapshotsDir, maintenance, ...parts }: StatusParts):
           }
         </dl>
       </div>
-      ${status !== undefined && [lastRun(status), recentRuns(status)]}`,
+      ${status !== undefined && lastRun(status)}`,
   });
 }
 
@@ -101,27 +100,8 @@ function lastRun(status: RunStatus): Html | undefined {
       </div>`;
 }
 
-/** Undefined if there was only one run. */
-function recentRuns(status: RunStatus): Html | undefined {
-  const rows = runsOf(status)
-    .slice(0, MOST_RUNS)
-    .flatMap((run) => {
-      const outcome = outcomeOf(run);
-      return outcome === undefined ? [] : [{ ...outcome, endedAt: Date.parse(run.finished_at) }];
-    });
-  if (rows.length < 2) return undefined;
-  return html`<h2>Recent runs</h2>
-      <div class="table"><table>
-        <thead><tr><th scope="col">Ended</th><th scope="col">Result</th></tr></thead>
-        <tbody>${rows.map(
-          ({ endedAt, kind, name }) =>
-            html`<tr><td>${moment(endedAt)}</td><td><span class="state ${kind}">${name}</span></td></tr>`,
-        )}</tbody>
-      </table></div>`;
-}
-
 /** @returns undefined if the file is of a newer version, with an outcome that this one does not know */
-function outcomeOf({ outcome }: EndedRun): (typeof OUTCOMES)[EndedRun['outcome']] | undefined {
+function outcomeOf({ outcome }: RunStatus): (typeof OUTCOMES)[RunStatus['outcome']] | undefined {
   return Object.hasOwn(OUTCOMES, outcome) ? OUTCOMES[outcome] : undefined;
 }
 

@@ -9,8 +9,7 @@ import { openSearchIndex } from '../../format/index/search-index.ts';
 import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { checkOpenFile, openSized } from '../../generations/files/checked-files.ts';
-import { checkId, readManifestFile } from '../../generations/manifest-file.ts';
-import { openIndex } from '../../generations/open-index.ts';
+import { checkId, openIndex, readManifestFile } from '../../generations/generations.ts';
 import { type PreparedSearch, prepareSearch } from '../search/prepare-search.ts';
 
 export interface OpenOrder {

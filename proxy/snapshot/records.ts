@@ -5,7 +5,7 @@
  */
 import type { ContentHash } from '../../format/content-hash.ts';
 import type { RecordColumns } from '../../format/index/record-index.ts';
-import { readExactly } from '../../generations/files/read-exactly.ts';
+import { readExactly } from '../../generations/files/checked-files.ts';
 
 export interface Records {
   readonly columns: RecordColumns;

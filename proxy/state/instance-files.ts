@@ -3,11 +3,10 @@
  * writes to. Their names contain the proxy's PORT, so that several proxies can share the folder.
  */
 import { existsSync } from 'node:fs';
-import { access, constants, readdir, rm, stat } from 'node:fs/promises';
+import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeFolder, modesIn } from '../../generations/files/file-modes.ts';
-import { replaceInBackground } from '../../generations/files/replace-file.ts';
 
 /** No file takes this long to write. An older unfinished file was left by a process that was killed. */
 const ABANDONED_MS = 60_000;
@@ -47,9 +46,35 @@ export function makeInstanceFiles(snapshotsDir: string): InstanceFiles {
     },
     async replace(name, content, mode = modesIn(folder).file) {
       const next = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
-      return replaceInBackground(path.join(folder, name), next, content, mode);
+      return replaceUnsynced(path.join(folder, name), next, content, mode);
     },
   };
+}
+
+/** @param next the path of the new file until it is complete */
+async function replaceUnsynced(
+  file: string,
+  next: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<number> {
+  try {
+    await rm(next, { recursive: true, force: true });
+    const handle = await open(next, 'wx', mode);
+    try {
+      // The umask may have removed permissions.
+      await handle.chmod(mode);
+      await handle.writeFile(content);
+      const { mtimeMs } = await handle.stat();
+      await rename(next, file);
+      return mtimeMs;
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    await rm(next, { recursive: true, force: true }).catch(() => {});
+    throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
+  }
 }
 
 async function removeAbandoned(folder: string): Promise<void> {

@@ -10,7 +10,7 @@ import { makeAccessLog } from '../access-log/access-log.ts';
 import { type HandOn, makeThreadLines } from '../access-log/thread-lines.ts';
 import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
-import type { ReadChanges } from '../changes/change-store.ts';
+import type { ReadChanges } from '../changes/changes.ts';
 import { makeVisitorLimits, withExplorer } from '../explore/explorer.ts';
 import { makeServer } from '../http/server.ts';
 import type { Keys, KeyTable } from '../keys/key-table.ts';

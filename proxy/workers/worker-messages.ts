@@ -1,6 +1,6 @@
 /** The messages between the first thread of a proxy and its workers. They arrive in order. */
 import type { Batch } from '../access-log/thread-lines.ts';
-import type { PageOrder, PageReply } from '../changes/change-store.ts';
+import type { PageOrder, PageReply } from '../changes/changes.ts';
 import type { SharedKey } from '../keys/key-table.ts';
 import type { SitePages } from '../site/site.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';

@@ -7,7 +7,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { HandOn } from '../access-log/thread-lines.ts';
-import type { ReadChanges } from '../changes/change-store.ts';
+import type { ReadChanges } from '../changes/changes.ts';
 import type { SharedKey } from '../keys/key-table.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';

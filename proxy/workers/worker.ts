@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { makeLog } from '../../program/log.ts';
 import { makeRequestCounts } from '../api/request-counts.ts';
-import { makeThreadChanges } from '../changes/thread-changes.ts';
+import { makeThreadChanges } from '../changes/changes.ts';
 import { makeKeyTable } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
 import { loadStoreClient } from '../limits/shared/open-shared-limits.ts';

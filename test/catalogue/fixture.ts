@@ -154,8 +154,7 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
   const file = path.join(snapshotsDir, STATUS_FILE);
   const when = '2026-11-01T00:00:00Z';
   const status = parseStatus(readFileSync(file, 'utf8'));
-  const agreed = status.agreed.map(({ id }) => ({ id, at: when }));
-  writeFileSync(file, encodeStatus({ ...status, finished_at: when, current_as_of: when, agreed }));
+  writeFileSync(file, encodeStatus({ ...status, finished_at: when, current_as_of: when }));
 }
 
 /**

@@ -29,11 +29,12 @@ async function record(databaseUrl: string, dir: string) {
 test('a generation is completely synced before it is current, the first one and the next', async () => {
   const dir = newSnapshots();
   const database = await makeChanging();
-  expectSynced(dir, await record(database.url, dir));
+  const first = await record(database.url, dir);
+  expectSynced(dir, first);
   await database.change();
   const next = await record(database.url, dir);
   const { lastOf, unfinished, named, swapped } = expectSynced(dir, next);
-  const difference = `changes/${next.id}.jsonl`;
+  const difference = `changes/000001-${first.id}-${next.id}.jsonl`;
   const order = [
     `fsync ${unfinished}.difference`,
     `rename ${unfinished}.difference ${difference}`,

@@ -161,31 +161,23 @@ describe('verbs that change something', () => {
     expect((await snapshot('verify')).stdout).toContain(`${second} is complete and undamaged`);
   });
 
-  test('verify refuses a search.json that MiniSearch cannot load or search, though its hash is right', async () => {
-    const change = (change: (search: Record<string, unknown>) => object) => {
-      const folder = path.join(dir, GENERATIONS, second);
-      const file = path.join(folder, MINISEARCH);
-      const text = JSON.stringify(change(JSON.parse(readFileSync(file, 'utf8'))));
-      writeFileSync(file, text);
-      const before = parseManifest(readFileSync(path.join(folder, MANIFEST), 'utf8'));
-      const files = before.files.map((each) =>
-        each.path === MINISEARCH
-          ? { ...each, size: Buffer.byteLength(text), sha256: hash('sha256', text) }
-          : each,
-      );
-      const manifest = makeManifest({ ...before, files }, before.sequence);
-      writeFileSync(path.join(folder, MANIFEST), encodeManifest(manifest));
-      renameSync(folder, path.join(dir, GENERATIONS, manifest.id));
-      second = manifest.id;
-    };
-    change((search) => ({ ...search, index: [] }));
-    const { code, stdout, stderr } = await snapshot('verify', second);
-    expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/MiniSearch does not find \/games\/\S+ by its title in search\.json/);
-    change((search) => ({ ...search, serializationVersion: 99 }));
-    expect((await snapshot('verify', second)).stderr).toContain(
-      'MiniSearch cannot load search.json',
+  test('verify refuses a search.json that MiniSearch cannot load, though its hash is right', async () => {
+    const folder = path.join(dir, GENERATIONS, second);
+    const search = JSON.parse(readFileSync(path.join(folder, MINISEARCH), 'utf8'));
+    const text = JSON.stringify({ ...search, serializationVersion: 99 });
+    writeFileSync(path.join(folder, MINISEARCH), text);
+    const before = parseManifest(readFileSync(path.join(folder, MANIFEST), 'utf8'));
+    const files = before.files.map((each) =>
+      each.path === MINISEARCH
+        ? { ...each, size: Buffer.byteLength(text), sha256: hash('sha256', text) }
+        : each,
     );
+    const manifest = makeManifest({ ...before, files }, before.sequence);
+    writeFileSync(path.join(folder, MANIFEST), encodeManifest(manifest));
+    renameSync(folder, path.join(dir, GENERATIONS, manifest.id));
+    const { code, stdout, stderr } = await snapshot('verify', manifest.id);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('MiniSearch cannot load search.json');
   });
 
   test('verify names a missing file', async () => {

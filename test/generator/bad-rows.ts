@@ -19,7 +19,7 @@ export const UNSIGNED = '18446744073709551615';
 export const BEYOND_DOUBLES = '9007199254740993';
 
 /** Loads rows into tables without keys and constraints, with some columns in other character sets. */
-export async function loadLoosely(database: Database, tables: Tables): Promise<void> {
+async function loadLoosely(database: Database, tables: Tables): Promise<void> {
   const typeOf = (column: string) => {
     if (database.kind === 'sqlite') return '';
     if (column === 'genres') return 'LONGTEXT CHARACTER SET latin1';
@@ -31,7 +31,6 @@ export async function loadLoosely(database: Database, tables: Tables): Promise<v
   };
   for (const table of TABLES) {
     const columns = columnNames(CATALOGUE_TABLES[table]);
-    await database.run(`DROP TABLE IF EXISTS ${table}`);
     await database.run(
       `CREATE TABLE ${table} (${columns.map((name) => `${name} ${typeOf(name)}`).join(', ')})`,
     );
@@ -50,23 +49,15 @@ export const cover = (id: Value, ofGame: Value, time: Value = null): Row => {
   return [id, ofGame, 'USA', 'front', 'approved', time];
 };
 
-export const file = (
-  id: Value,
-  ofCover: Value,
-  location: Value = `${id}.jpg`,
-  width: Value = 1,
-): Row => {
-  return [id, ofCover, 'original', 'image/jpeg', width, 1, 1, location];
-};
+export function file(id: Value, ofCover: Value, path: Value = `${id}.jpg`, width: Value = 1): Row {
+  return [id, ofCover, 'original', 'image/jpeg', width, 1, 1, path];
+}
 
 /** Tables with this many games; game, cover and file number n belong together. */
 export function plainTables(games: number): Tables {
   const numbers = Array.from({ length: games }, (_, i) => i + 1);
   return {
-    platforms: [
-      [1, 'one', 'One'],
-      [2, 'two', 'Two'],
-    ],
+    platforms: ['one', 'two'].map((slug, i) => [i + 1, slug, slug]),
     games: numbers.map((n) => game(n, 1 + (n % 2), `g${n}`, `Game ${n}`)),
     covers: numbers.map((n) => cover(n, n, '2026-01-02 03:04:05')),
     cover_files: numbers.map((n) => file(n, n)),

@@ -34,39 +34,36 @@ test.each<[string, Table, number, number, number, string?]>([
 
 test('a refusal names the three most frequent reasons', () => {
   const report = reportOf('games', 10, 1, 4);
-  for (const reason of ['two', 'two', 'more']) {
+  for (const reason of ['two', 'two', 'more'])
     report.leaveOut('games', '2', 1, new RowFault(reason, null));
-  }
   expect(report.faults()[0]).toContain('(4: gone; 2: two; 1: bad; …)');
 });
 
 test('a table may lose a fifth of its rows, and a first generation must have a cover', () => {
   const counts = { platforms: 1, games: 100, covers: 100, cover_files: 10, left_out: 0 };
-  const manifest = { counts } as Manifest;
-  const empty = { counts: { ...counts, games: 0, covers: 0 } } as Manifest;
-  const after = (changes: Partial<typeof counts>) =>
-    ({ counts: { ...counts, ...changes } }) as ManifestContent;
+  const having = (changes: Partial<typeof counts>) =>
+    ({ counts: { ...counts, ...changes } }) as Manifest & ManifestContent;
   const shrinkage = (changes: Partial<typeof counts>) =>
-    findShrinkage({ id: 'a', manifest }, after(changes));
+    findShrinkage({ id: 'a', manifest: having({}) }, having(changes));
   expect(shrinkage({ games: 80, covers: 80, cover_files: 8, platforms: 0 })).toEqual([]);
   expect(shrinkage({ games: 79, covers: 0, cover_files: 7 })).toEqual([
     'games fall from 100 to 79, by more than 20 %',
     'covers fall from 100 to 0, by more than 20 %',
     'cover_files fall from 10 to 7, by more than 20 %',
   ]);
-  const missing = (before: Manifest | undefined, covers: number, games = 20) =>
-    findMissingCovers({ id: undefined, manifest: before }, after({ games, covers }));
-  for (const before of [undefined, empty]) {
+  const missing = (manifest: Manifest | undefined, covers: number, games = 20) =>
+    findMissingCovers({ id: undefined, manifest }, having({ games, covers }));
+  for (const before of [undefined, having({ games: 0, covers: 0 })]) {
     expect(missing(before, 0)).toEqual(['not one of 20 games has an approved cover']);
     expect([missing(before, 1), missing(before, 0, 0)]).toEqual([[], []]);
   }
-  expect(missing(manifest, 0)).toEqual([]);
+  expect(missing(having({}), 0)).toEqual([]);
 });
 
 test('rows are listed by reason, id and value in any order, the first hundred of each reason', () => {
   const rows = Array.from({ length: 150 }, (_, i): ['bad' | 'odd', number | string | null] => [
     i < 145 ? 'bad' : 'odd',
-    i < 145 ? 1000 - i : ([null, 7, 7, '18446744073709551615', 'x'][i - 145] as string),
+    i < 145 ? 1000 - i : [null, 7, 7, '18446744073709551615', 'x'][i - 145],
   ]);
   const random = makeRandom(3);
   const contents = Array.from({ length: 3 }, () => {

@@ -6,10 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { CHANGES, idOfDifference } from '../../format/layout.ts';
-import { verifyDifferences } from '../../generations/changes/verify-differences.ts';
+import { CHANGES, parseDifferenceFile } from '../../format/layout.ts';
+import { verifyDifferences } from '../../generations/differences.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from '../../generations/generations.ts';
-import { verifyGeneration } from '../../generations/verify.ts';
+import { verifyAndOpen } from '../../generations/verify.ts';
 import { runGenerator as runGeneratorCommand } from '../../generator/cli/run-generator.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { SITE } from '../catalogue/make-sample.ts';
@@ -82,7 +82,7 @@ export function expectNoDebris(snapshotsDir: string): void {
   const generations = readdirSync(path.join(snapshotsDir, 'generations'));
   expect(generations.toSorted()).toEqual(idsOnDisk(snapshotsDir).toSorted());
   const differences = namesIn(path.join(snapshotsDir, CHANGES));
-  expect(differences.filter((name) => idOfDifference(name) === undefined)).toEqual([]);
+  expect(differences.filter((name) => parseDifferenceFile(name) === undefined)).toEqual([]);
   verifyDifferences(snapshotsDir);
 }
 
@@ -90,7 +90,7 @@ export function expectNoDebris(snapshotsDir: string): void {
 export async function expectCurrentVerifies(snapshotsDir: string): Promise<string> {
   const id = currentId(snapshotsDir);
   if (id === undefined) throw new Error('There is no current generation.');
-  expect((await verifyGeneration(generationDir(snapshotsDir, id))).id).toBe(id);
+  expect((await verifyAndOpen(generationDir(snapshotsDir, id))).manifest.id).toBe(id);
   return id;
 }
 

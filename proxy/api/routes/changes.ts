@@ -5,7 +5,7 @@
 import { hashBytes } from '../../../format/content-hash.ts';
 import { isGenerationId } from '../../../format/layout.ts';
 import { listHead, pageTail } from '../../../format/pack.ts';
-import type { ChangePage, PageOrder, PageReply, ReadChanges } from '../../changes/change-store.ts';
+import type { ChangePage, PageOrder, PageReply, ReadChanges } from '../../changes/changes.ts';
 import type { Body } from '../../snapshot/generation.ts';
 import { PAGING_NAMES, pagingOf } from '../parameters/paging.ts';
 import { ParameterError, type Parameters, readParameters } from '../parameters/read-parameters.ts';
@@ -58,6 +58,6 @@ function changesBody(
 ): Body {
   const head = `${JSON.stringify({ from, to }).slice(0, -1)},${listHead(count).slice(1)}`;
   const tail = pageTail(count, page, perPage, total);
-  const bytes = Buffer.concat([Buffer.from(head), text, Buffer.from(tail)]);
+  const bytes = Buffer.from(head + text + tail);
   return { bytes, hash: hashBytes(bytes) };
 }

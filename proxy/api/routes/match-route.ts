@@ -2,7 +2,7 @@
  * The endpoints under the base: finds the route that a path names. The raw path is split into parts,
  * and the index is searched for each part. No part of the path is ever used as a file name.
  */
-import type { ReadChanges } from '../../changes/change-store.ts';
+import type { ReadChanges } from '../../changes/changes.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { changesRoute } from './changes.ts';
 import { coverBatchRoute, coverRoute, platformCoversRoute } from './covers.ts';

@@ -4,8 +4,12 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { makeSpaceCheck, space } from '../../../doctor/checks/space.ts';
 import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
-import { currentId, generationDir, pointCurrentTo } from '../../../generations/generations.ts';
-import { readManifest } from '../../../generations/manifest-file.ts';
+import {
+  currentId,
+  generationDir,
+  pointCurrentTo,
+  readManifest,
+} from '../../../generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { makeFolder } from '../../support/product.ts';
 import { examine } from '../installation.ts';

@@ -3,16 +3,16 @@ import { hash } from 'node:crypto';
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { makeKnownFiles } from '../../../generations/files/known-files.ts';
+import { makeKnownFiles } from '../../../generations/files/checked-files.ts';
 import { makeFolder } from '../../support/product.ts';
 
 const file = { path: 'a.json', size: 5, sha256: hash('sha256', 'first') };
 let dir: string;
-let now = 0;
+let now: number;
 let known: ReturnType<typeof makeKnownFiles>;
 beforeEach(() => {
   dir = makeFolder();
-  now = 0;
+  now = 1;
   known = makeKnownFiles(() => now);
   writeFileSync(path.join(dir, file.path), 'first');
 });
@@ -54,14 +54,14 @@ function damageKnownFile(): void {
 test('a known file is read without hashing it', () => {
   damageKnownFile();
   expect(known.read(dir, file).toString()).toBe('other');
-  now = 3_600_000;
+  now = 3_600_002;
   expect(() => known.read(dir, file)).toThrow('a.json is damaged: its SHA-256');
 });
 
 test('damage that changes neither size nor time is found after an hour', () => {
   damageKnownFile();
-  now = 3_599_999;
+  now = 3_600_001;
   expect(known.isIntact(dir, file)).toBe(true);
-  now = 3_600_000;
+  now = 3_600_002;
   expect(known.isIntact(dir, file)).toBe(false);
 });

@@ -24,9 +24,7 @@ async function makeTable(kind: Kind, rows: readonly (readonly [id: Value, time: 
 }
 
 test('a block has its rows, whatever the size of their ids', async () => {
-  const ids = [
-    ...['0', '15', '16', '4294967295', '4294967296', '9007199254740993', '9223372036854775807'],
-  ];
+  const ids = '0 15 16 4294967295 4294967296 9007199254740993 9223372036854775807'.split(' ');
   const rows = ids.map((id) => [id, '2024-01-01 00:00:00'] as const);
   const { database } = await makeTable('sqlite', rows);
   const found = await readFingerprints(database, 'games', SHIFTS, NOW);
@@ -79,16 +77,15 @@ test.each(KINDS)('a block with a recent or no time may have changed unseen on %s
   await database.close();
 });
 
-const complete = (time: string) => ({ games: { time, isComplete: true } });
+const commitAt = (time: string, isComplete = true) => ({ games: { time, isComplete } });
 
 test.each([
-  ['has another time', false, { games: { time: '10:00:00', isComplete: false } }, '10:00:01'],
-  ['has another time, whether or not it was complete', false, complete('10:00:00'), '10:00:01'],
-  ['was complete and has the same time', true, complete('10:00:00'), '10:00:00'],
-  ['was recent', false, { games: { time: '10:00:00', isComplete: false } }, '10:00:00'],
-  ['was not known before', false, {}, '10:00:00'],
-  ['is not known any more', false, complete('10:00:00'), undefined],
-] as const)('a last commit that %s: no commit since is %s', (_, expected, before, time) => {
-  const now = time === undefined ? {} : { games: { time, isComplete: true } };
+  ['has another time', false, commitAt('10:00:00', false), commitAt('10:00:01')],
+  ['was complete and has another time', false, commitAt('10:00:00'), commitAt('10:00:01')],
+  ['was complete and has the same time', true, commitAt('10:00:00'), commitAt('10:00:00')],
+  ['was recent', false, commitAt('10:00:00', false), commitAt('10:00:00')],
+  ['was not known before', false, {}, commitAt('10:00:00')],
+  ['is not known any more', false, commitAt('10:00:00'), {}],
+])('a last commit that %s: no commit since is %s', (_, expected, before, now) => {
   expect(hadNoCommit('games', before, now)).toBe(expected);
 });

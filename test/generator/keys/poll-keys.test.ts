@@ -1,6 +1,7 @@
 /**
  * The export of keys by the schedule: what `keys.json` contains and how old it says it is, while all is well,
- * while the database or the file cannot be used, and when the keys are lost.
+ * and while the database or the file cannot be used. Keys that are lost with the database keep working, until an
+ * operator restores or removes them.
  */
 import { mkdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +10,8 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
-import { parseKeys } from '../../../format/keys-file.ts';
+import { encodeKeys, type KeyEntry, parseKeys } from '../../../format/keys-file.ts';
+import { writeKeys } from '../../../generator/keys/export-keys.ts';
 import { pollKeys } from '../../../generator/keys/poll-keys.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { makeTasks } from '../../../program/admin/tasks.ts';
@@ -45,7 +47,7 @@ async function startPolling() {
     now: polling.now,
     log: log.text,
     keys: () => parseKeys(readFileSync(file, 'utf8')),
-    modifiedAt: () => statSync(file).mtimeMs,
+    isOld: () => statSync(file).mtimeMs === LONG_AGO.getTime(),
     makeOld: () => utimesSync(file, LONG_AGO, LONG_AGO),
     async addKey(state: string, hash = hashKey(makeKey())): Promise<string> {
       await createKeysTables(database);
@@ -57,8 +59,6 @@ async function startPolling() {
     },
   };
 }
-
-const isLongAgo = (milliseconds: number) => milliseconds === LONG_AGO.getTime();
 
 test('the file has each decided key, and only its owner may read it', async () => {
   const { addKey, now, keys, file } = await startPolling();
@@ -78,33 +78,33 @@ test('the file has each decided key, and only its owner may read it', async () =
 });
 
 test('the file gets a new time even if no key changed, but not while the database cannot be read', async () => {
-  const { database, addKey, now, file, log, modifiedAt, makeOld } = await startPolling();
+  const { database, addKey, now, file, log, isOld, makeOld } = await startPolling();
   await addKey('approved');
   await now();
   const content = readFileSync(file, 'utf8');
   const { ino } = statSync(file);
   makeOld();
   await now();
-  expect(isLongAgo(modifiedAt())).toBe(false);
+  expect(isOld()).toBe(false);
   expect(statSync(file).ino).toBe(ino);
 
   await database.run('ALTER TABLE api_keys RENAME COLUMN key_hash TO elsewhere');
   makeOld();
   for (let i = 0; i < 3; i++) await now();
-  expect(isLongAgo(modifiedAt())).toBe(true);
+  expect(isOld()).toBe(true);
   expect(readFileSync(file, 'utf8')).toBe(content);
   // It is logged when the outage begins, not at every attempt.
   expect(log().match(/the keys file is not updated: /g)).toHaveLength(1);
 
   await database.run('ALTER TABLE api_keys RENAME COLUMN elsewhere TO key_hash');
   await now();
-  expect(isLongAgo(modifiedAt())).toBe(false);
+  expect(isOld()).toBe(false);
   expect(log().match(/the database is back/g)).toHaveLength(1);
   expect(log()).not.toContain('the keys can be written again');
 });
 
-test('after a failed write of the file, the log does not claim that the database is back', async () => {
-  const { addKey, now, file, log, keys } = await startPolling();
+test('a file that cannot be written and keys that are lost are logged as such', async () => {
+  const { database, addKey, now, file, log, keys } = await startPolling();
   const hash = await addKey('approved');
   await now();
   rmSync(file);
@@ -116,15 +116,38 @@ test('after a failed write of the file, the log does not claim that the database
   expect(keys()).toMatchObject([{ hash }]);
   expect(log()).toContain('the keys can be written again');
   expect(log()).not.toContain('the database is back');
-});
-
-test('keys that are lost stay in the file, and the log says so', async () => {
-  const { database, addKey, now, file, log } = await startPolling();
-  await addKey('approved');
-  await now();
-  const before = readFileSync(file, 'utf8');
+  // And keys that are lost stay in the file.
   await database.run('DROP TABLE api_keys');
   await now();
   expect(log()).toContain('none of the 1 keys');
-  expect(readFileSync(file, 'utf8')).toBe(before);
+  expect(keys()).toMatchObject([{ hash }]);
+});
+
+const entry = (id: number): KeyEntry => {
+  return { id, hash: hashKey(makeKey()), state: 'approved', limit: 120 };
+};
+const [first, second] = [entry(1), entry(2)];
+
+test.each<[string, boolean, KeyEntry[], KeyEntry[]]>([
+  ['all are gone', false, [first, second], []],
+  ['others have their ids', false, [first, second], [entry(1), entry(2)]],
+  ['the only key is rotated', true, [first], [entry(1)]],
+  ['one of two keys is left', true, [first, second], [second]],
+  ['there were no keys before', true, [], []],
+  ['all keys are revoked', true, [first], [{ ...first, state: 'revoked' }]],
+])('if %s, whether the keys are exported: %s', (_, isExported, before, after) => {
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  mkdirSync(snapshotsDir, { mode: 0o700 });
+  const file = path.join(snapshotsDir, 'keys.json');
+  writeKeys(encodeKeys(before), snapshotsDir);
+  const write = () => writeKeys(encodeKeys(after), snapshotsDir);
+  if (isExported) write();
+  else {
+    expect(write).toThrow(`none of the 2 keys in ${file}`);
+    expect(readFileSync(file, 'utf8')).toBe(encodeKeys(before));
+    // The operator removes them.
+    rmSync(file);
+    expect(write()).toBe(true);
+  }
+  expect(readFileSync(file, 'utf8')).toBe(encodeKeys(after));
 });

@@ -1,10 +1,24 @@
-/** Which alternative titles are searched, and which are left out; and that no read ends early unnoticed. */
-import { expect, test } from 'vitest';
+/** Alternative titles of games: from where they are read, which are left out, and how they reach a generation. */
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
 import type { Row, Value } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { GAME_TITLES_TABLE } from '../../../database/schema.ts';
+import { createTables } from '../../../database/tables.ts';
 import { textOfId } from '../../../format/index/ids.ts';
-import { checkTitles, type TitleRow } from '../../../generator/read/read-catalogue.ts';
+import { readManifest } from '../../../generations/generations.ts';
+import {
+  checkTitles,
+  readTitleRows,
+  type TitleRow,
+} from '../../../generator/read/read-catalogue.ts';
 import { makeReadTable } from '../../../generator/read/read-table.ts';
 import { makeReport } from '../../../generator/report/report.ts';
+import { game, plainCatalogue } from '../../catalogue/plain.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { change, KINDS, makeDatabase } from '../../support/databases.ts';
+import { generate } from '../../support/product.ts';
+import { newSnapshots, reportOf } from '../../support/wholeness.ts';
 
 const HUGE = '9223372036854775807';
 const PUBLISHED = new Set(['1', '2', '3', '5', HUGE]);
@@ -16,20 +30,25 @@ function check(rows: readonly TitleRow[]) {
   const titles = checkTitles(rows, report, (id) => PUBLISHED.has(textOfId(id)));
   const { tables, rows: leftOut, warnings } = report.content();
   const reasons = leftOut.map(({ id, reason, value }) => [id, reason, value]);
-  return { titles: Object.fromEntries(titles), table: tables.game_titles, reasons, warnings };
+  const faults = report.faults();
+  return {
+    titles: Object.fromEntries(titles),
+    table: tables.game_titles,
+    reasons,
+    warnings,
+    faults,
+  };
 }
 
 test('titles are sorted by UTF-16 code unit, whatever their order in the database', () => {
   // By code point, U+FF5A would be before U+1F600.
-  const titles = ['1', 'Z', 'z', 'é', 'ファイナルVII', '😀', 'ｚ', ' padded ', 'a"\\\n\u0000'];
+  const titles = ['1', 'Z', 'z', 'é', '😀', 'ｚ', ' padded ', 'a"\\\n\u0000'];
   const rows = [3, 1, HUGE, 2].flatMap((id) => titles.map((title): TitleRow => [id, title]));
   const sorted = titles.toSorted();
   for (const given of [rows, rows.toReversed()]) {
-    expect(check(given)).toEqual({
-      titles: { 1: sorted, 2: sorted, 3: sorted, [HUGE]: sorted },
-      table: { rows: rows.length, left_out: 0, reasons: {} },
-      ...{ reasons: [], warnings: [] },
-    });
+    const { reasons, ...found } = check(given);
+    expect(found.titles).toEqual({ 1: sorted, 2: sorted, 3: sorted, [HUGE]: sorted });
+    expect([reasons, found.warnings, found.table?.left_out]).toEqual([[], [], 0]);
   }
 });
 
@@ -58,11 +77,9 @@ test('bad rows are left out, counted and listed by reason, game and value, in an
 });
 
 test('titles of games that are left out or gone never refuse a run', () => {
-  const report = makeReport();
-  report.setRows('game_titles', 40);
-  const rows = Array.from({ length: 20 }, (_, i): TitleRow => [i % 2 ? 77 : 99, `Title ${i}`]);
-  checkTitles(rows, report, (id) => PUBLISHED.has(textOfId(id)));
-  expect([report.total(), report.faults()]).toEqual([20, []]);
+  const games = [1, 77, 2, 99];
+  const rows = Array.from({ length: 40 }, (_, i): TitleRow => [games[i % 4], `Title ${i}`]);
+  expect(check(rows)).toMatchObject({ table: { left_out: 20 }, faults: [] });
 });
 
 test('a title that is not UTF-8 is searched, with one warning for each time it is kept', () => {
@@ -111,7 +128,96 @@ test.each([
     return found;
   };
   expect(await readOf([[1], [2], [3]])).toEqual([1, 2, 3]);
-  await expect(readOf([[1], [2]])).rejects.toThrow(
-    'The table games has 3 rows to read, but 2 arrived.',
+  await expect(readOf([[1], [2]])).rejects.toThrow('has 3 rows to read, but 2 arrived.');
+});
+
+const TEXTS = ['Z', 'é', 'ファイナルVII', '😀', 'ｚ', ' padded ', 'a"\\\n\u0000'];
+
+describe.each(KINDS)('from %s', (kind) => {
+  const isMysql = kind === 'mysql';
+  const table = (columns: string) => `CREATE TABLE game_titles (${columns})`;
+
+  test.each<[string, string[], Row[], object]>([
+    [
+      'the table of this product',
+      [],
+      [3, HUGE].flatMap((id) => TEXTS.map((title): Row => [id, title])),
+      { 3: TEXTS.toSorted(), [HUGE]: TEXTS.toSorted() },
+    ],
+    [
+      'a table whose ids are texts, which have another order',
+      [table('game_id VARCHAR(20), title VARCHAR(20)')],
+      ['10', HUGE, '9', '10'].map((id, i) => [id, `Title ${i}`]),
+      { 9: ['Title 2'], 10: ['Title 0', 'Title 3'], [HUGE]: ['Title 1'] },
+    ],
+    [
+      // Latin-1 bytes: in MySQL a binary column keeps them, in SQLite any column does.
+      'a table with bytes that are not UTF-8',
+      [
+        table(isMysql ? 'game_id BIGINT, title BLOB' : 'game_id, title'),
+        "INSERT INTO game_titles VALUES (1, X'506F6BE96D6F6E'), (2, 'Fine')",
+      ],
+      [],
+      { 1: ['Pok\ufffdmon'], 2: ['Fine'] },
+    ],
+    [
+      'a table with numbers, which are no titles',
+      [table(isMysql ? 'game_id BIGINT, title INT' : 'game_id, title')],
+      [[1, 1942]],
+      {},
+    ],
+    [
+      'a view over other tables',
+      [
+        'CREATE TABLE names (game INT, short_name VARCHAR(20), kana VARCHAR(20))',
+        "INSERT INTO names VALUES (2, 'FF7', 'エフエフ'), (1, 'OoT', NULL)",
+        `CREATE VIEW game_titles AS SELECT game AS game_id, short_name AS title FROM names
+         UNION ALL SELECT game, kana FROM names WHERE kana IS NOT NULL`,
+      ],
+      [],
+      { 1: ['OoT'], 2: ['FF7', 'エフエフ'] },
+    ],
+  ])('titles are read from %s', async (_, statements, rows, expected) => {
+    const database = await openDatabase(await makeDatabase(kind));
+    if (statements.length === 0) await createTables(database, GAME_TITLES_TABLE);
+    for (const sql of statements) await database.run(sql);
+    for (const row of rows) await database.run('INSERT INTO game_titles VALUES (?, ?)', row);
+    const report = makeReport();
+    const read = await database.snapshot((reader) =>
+      readTitleRows(makeReadTable(reader, report, () => {})),
+    );
+    expect(Object.fromEntries(checkTitles(read, report, () => true))).toEqual(expected);
+    await database.close();
+  });
+});
+
+test('titles reach the search index, and a table that is absent or dropped leaves no trace', async () => {
+  const { games, ...rest } = plainCatalogue(40);
+  const url = await makeSqlite({ ...rest, games: [...games, game(77, 99, 'Left out')] });
+  const dir = newSnapshots();
+  const filesAfter = async (...statements: string[]) => {
+    await change(url, ...statements);
+    const { stderr, stdout } = await generate(url, dir, ['--json']);
+    const { files, counts } = readManifest(path.join(dir, 'current'));
+    return { stderr, outcome: JSON.parse(stdout).outcome, files, leftOut: counts.left_out };
+  };
+  const table = () => reportOf(dir).tables.game_titles;
+  const before = await filesAfter();
+  expect([before.stderr.includes('game_titles'), table()]).toEqual([false, undefined]);
+  await filesAfter('CREATE TABLE game_titles (game_id INT, title VARCHAR(20))');
+  expect(table()).toEqual({ rows: 0, left_out: 0, reasons: {} });
+
+  const { stderr, leftOut, files } = await filesAfter(
+    "INSERT INTO game_titles VALUES (77, 'Of a game left out'), (1, ''), (1, 'FF7'), (2, 'A'), (3, 'B')",
   );
+  expect(stderr).toContain('reading game_titles: 5\nreading games');
+  expect(stderr).toContain('Left out: 1 of game_titles: its game does not exist or is left out.\n');
+  // With the game that is left out.
+  expect([leftOut, table().left_out]).toEqual([3, 2]);
+  // As many rows as before: only the search index has changed.
+  const renamed = await filesAfter("UPDATE game_titles SET title = 'OoT' WHERE title = 'FF7'");
+  expect(renamed.outcome).toBe('published');
+  expect(renamed.files).not.toEqual(files);
+  expect((await filesAfter()).outcome).toBe('unchanged');
+  expect((await filesAfter('DROP TABLE game_titles')).files).toEqual(before.files);
 });

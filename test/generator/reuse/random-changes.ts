@@ -7,14 +7,10 @@ import type { Database, Value, Writer } from '../../../database/database.ts';
 import { TIMED_TABLES } from '../../../database/schema.ts';
 import type { Random } from '../../catalogue/random.ts';
 
-const TITLES = 'Zelda|zelda|Pokémon|Final Fantasy 7|Final Fantasy 10|Ōkami|!|A'.split('|');
-
-/** The seeds of the histories of a test, or the one that HISTORY_SEED names, to repeat it. */
-export function seedsOf(histories: number): number[] {
-  const { HISTORY_SEED } = process.env;
-  if (HISTORY_SEED !== undefined) return [Number(HISTORY_SEED)];
-  return Array.from({ length: histories }, (_, i) => i + 1);
-}
+const TITLES = [
+  ...'Zelda|zelda|Pokémon Pokémon: the the|Final Fantasy 7|Final Fantasy 10|Ōkami|!|A'.split('|'),
+  ...['ゼルダの伝説', 'Δ Delta', Array.from({ length: 300 }, (_, i) => `word${i % 280}`).join(' ')],
+];
 
 /** Adds the column, with times that lie long ago. */
 export async function addTimes(database: Writer): Promise<void> {
@@ -66,13 +62,11 @@ export function makeChanges(random: Random) {
     const sql = `UPDATE ${table} SET ${column} = ?, updated_at = ? WHERE id = ?`;
     await writer.run(sql, [value, time(), await anyOf(writer, table)]);
   };
-  const remove = async (writer: Writer, table: string) => {
-    await writer.run(`DELETE FROM ${table} WHERE id = ?`, [await anyOf(writer, table)]);
-  };
+  const remove = async (writer: Writer, table: string) =>
+    writer.run(`DELETE FROM ${table} WHERE id = ?`, [await anyOf(writer, table)]);
   const insert = (writer: Writer, table: string, row: Readonly<Record<string, Value>>) => {
-    const columns = Object.keys(row);
-    const marks = columns.map(() => '?').join(', ');
-    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks})`;
+    const marks = Object.keys(row).map(() => '?');
+    const sql = `INSERT INTO ${table} (${Object.keys(row)}) VALUES (${marks})`;
     return writer.run(sql, Object.values(row));
   };
   const addCover = async (writer: Writer, game: Value, cover: Value = id()) => {
@@ -104,29 +98,12 @@ export function makeChanges(random: Random) {
     });
     if (random.happens(0.5)) await addCover(writer, game);
   };
-  const copySlug = async (writer: Writer) => {
-    // Two games of different platforms may have the same slug, and then one of them moves.
-    const [[slug = null] = []] = await writer.rows('SELECT slug FROM games WHERE id = ?', [
-      await anyOf(writer, 'games'),
-    ]);
-    await set(writer, 'games', 'slug', slug);
-  };
-  const replace = async (writer: Writer) => {
-    const game = await anyOf(writer, 'games');
-    await writer.run('DELETE FROM games WHERE id = ?', [game]);
-    await addGame(writer, game);
-  };
   /** Alternative titles, of games that exist, are left out, or are gone. */
   const addTitle = async (writer: Writer) => {
     const game = random.happens(0.9) ? await anyOf(writer, 'games') : id();
     const text = random.pick([title(), title(), '', 'bad \ufffd', 'ゼルダ']);
     await insert(writer, 'game_titles', { game_id: game, title: text });
   };
-  const removeTitles = async (writer: Writer) => {
-    const [[game = null] = []] = await writer.rows('SELECT MIN(game_id) FROM game_titles');
-    await writer.run('DELETE FROM game_titles WHERE game_id = ?', [game]);
-  };
-
   const changes: readonly ((writer: Writer) => Promise<unknown>)[] = [
     (writer) => addGame(writer),
     (writer) => set(writer, 'games', 'title', title()),
@@ -137,8 +114,28 @@ export function makeChanges(random: Random) {
     (writer) => set(writer, 'games', 'slug', random.pick([`renamed-${next}`, 'not / a slug'])),
     (writer) => set(writer, 'games', 'platform_id', 999),
     async (writer) => set(writer, 'games', 'platform_id', await anyOf(writer, 'platforms')),
-    copySlug,
-    replace,
+    async (writer) => {
+      // Two games of different platforms may have the same slug, and then one of them moves.
+      const sql = 'SELECT slug FROM games WHERE id = ?';
+      const [[slug = null] = []] = await writer.rows(sql, [await anyOf(writer, 'games')]);
+      await set(writer, 'games', 'slug', slug);
+    },
+    async (writer) => {
+      // A game takes the path of another one, whose id may be lower or higher.
+      const path = await writer.rows('SELECT platform_id, slug FROM games WHERE id = ?', [
+        await anyOf(writer, 'games'),
+      ]);
+      await writer.run('UPDATE games SET platform_id = ?, slug = ?, updated_at = ? WHERE id = ?', [
+        ...path.flat(),
+        time(),
+        await anyOf(writer, 'games'),
+      ]);
+    },
+    async (writer) => {
+      const game = await anyOf(writer, 'games');
+      await writer.run('DELETE FROM games WHERE id = ?', [game]);
+      await addGame(writer, game);
+    },
     (writer) => remove(writer, 'games'),
     async (writer) => addCover(writer, await anyOf(writer, 'games')),
     (writer) => set(writer, 'covers', 'status', 'approved'),
@@ -155,7 +152,10 @@ export function makeChanges(random: Random) {
     (writer) => remove(writer, 'cover_files'),
     addTitle,
     addTitle,
-    removeTitles,
+    async (writer) => {
+      const [[game = null] = []] = await writer.rows('SELECT MIN(game_id) FROM game_titles');
+      await writer.run('DELETE FROM game_titles WHERE game_id = ?', [game]);
+    },
     // Beyond 2^53.
     async (writer) => addGame(writer, `90071992547${40993 + random.below(50_000)}`),
     async (writer) =>

@@ -3,16 +3,22 @@ import { expect } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { contentHash } from '../../../format/manifest.ts';
-import { generationDir } from '../../../generations/generations.ts';
-import { readManifest } from '../../../generations/manifest-file.ts';
+import { generationDir, readManifest } from '../../../generations/generations.ts';
 import { generate, type RunOptions } from '../../../generator/generate.ts';
 import type { Progress } from '../../../program/progress.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { type Kind, makeDatabase } from '../../support/databases.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
 import { newSnapshots, reportOf } from '../../support/wholeness.ts';
 import { addTimes, dropUniqueIndexes, makeChanges } from './random-changes.ts';
+
+const SETTINGS = {
+  site_url: 'https://covers.example',
+  site_language: 'en',
+  files_url: 'https://files.covers.example',
+};
 
 export const quiet: Progress = { advance() {}, step() {}, warn() {}, end() {} };
 
@@ -22,19 +28,30 @@ export async function run(
   changes: Partial<RunOptions> = {},
   progress: Progress = quiet,
 ) {
-  const settings = {
-    site_url: 'https://covers.example',
-    site_language: 'en',
-    files_url: 'https://files.covers.example',
-  };
   const options = { isFull: false, isDryRun: false, isForced: true, warnings: [], ...changes };
-  return generate(database, { snapshotsDir, settings, ...options }, progress);
+  return generate(database, { snapshotsDir, settings: SETTINGS, ...options }, progress);
 }
 
-export async function makeTimed(kind: Kind, games = 150) {
+/** Runs once. @returns the outcome, and the steps of the run that it names */
+export async function runSteps(database: Database, snapshotsDir: string) {
+  const steps: string[] = [];
+  const progress = { ...quiet, step: (text: string) => steps.push(text) };
+  const { outcome } = await run(database, snapshotsDir, {}, progress);
+  return [outcome, steps] as const;
+}
+
+export async function makeTimed(kind: Kind, games: number) {
   const database = await openDatabase(await makeDatabase(kind));
+  atEndOfFile(() => database.close());
   await loadTimed(database, games);
   return database;
+}
+
+/** @returns such a database, and a snapshots folder with a generation of it */
+export async function makeTimedSite(kind: Kind, games: number) {
+  const [database, dir] = [await makeTimed(kind, games), newSnapshots()];
+  await run(database, dir);
+  return { database, dir };
 }
 
 export async function loadTimed(database: Database, games: number): Promise<void> {
@@ -68,13 +85,6 @@ export async function expectEqualsFull(
   return changed.outcome;
 }
 
-interface History {
-  readonly seed: number;
-  readonly batches: number;
-  readonly games: number;
-  readonly alter?: readonly string[];
-}
-
 /**
  * Changes a catalogue at random, in so many batches, and after each one compares a run that reads only what
  * has changed with one that reads all rows.
@@ -83,8 +93,9 @@ interface History {
  */
 export async function compareRuns(
   kind: Kind,
-  { seed, batches, games, alter = [] }: History,
+  options: { seed: number; batches: number; games: number; alter?: readonly string[] },
 ): Promise<number> {
+  const { seed, batches, games, alter = [] } = options;
   const database = await makeTimed(kind, games);
   for (const sql of alter) await database.run(sql);
   const [dir, fullDir] = [newSnapshots(), newSnapshots()];
@@ -121,14 +132,12 @@ export async function compareRuns(
     const mayReadAll = isRenamed || alter.length > 0;
     const outcome = await expectEqualsFull(database, [dir, fullDir], `batch ${batch}`, mayReadAll);
     if (batch % 4 === 0) {
-      const steps: string[] = [];
-      const progress = { ...quiet, step: (text: string) => steps.push(text) };
-      expect((await run(database, dir, {}, progress)).outcome).toBe('unchanged');
+      const [again, steps] = await runSteps(database, dir);
+      expect(again).toBe('unchanged');
       if (alter.length === 0) expect(steps).not.toContain('writing packs');
       await expectEqualsFull(database, [dir, fullDir], `after batch ${batch}`, mayReadAll);
     }
     if (outcome === 'published') published++;
   }
-  await database.close();
   return published;
 }

@@ -1,24 +1,15 @@
 /** Starts `cover-catalogue schedule` as a program. */
-
-import { type Log, makeLog } from '../../support/log.ts';
+import { makeLog } from '../../support/log.ts';
 import { end, startProgram } from '../../support/product.ts';
 
 /** A time that does not come while a test runs. */
-export const NEVER = '0 0 1 1 *';
-
-export interface RunningSchedule {
-  /** Its log so far, with the lines of its runs. */
-  log(): string;
-  readonly logged: Log['logged'];
-  /** Sends SIGTERM. @returns the exit code */
-  stop(): Promise<number | null>;
-}
+const NEVER = '0 0 1 1 *';
 
 export function startSchedule(
   databaseUrl: string,
   snapshotsDir: string,
   environment: Readonly<Record<string, string>> = {},
-): RunningSchedule {
+) {
   const child = startProgram('generator/cli/schedule.ts', [], {
     DATABASE_URL: databaseUrl,
     SNAPSHOTS_DIR: snapshotsDir,
@@ -36,8 +27,10 @@ export function startSchedule(
     });
   });
   return {
+    /** Its log so far, with the lines of its runs. */
     log: log.text,
     logged: log.logged,
+    /** Sends SIGTERM. @returns the exit code */
     async stop() {
       const code = await end(child, 'SIGTERM');
       await closed;

@@ -16,7 +16,7 @@ let dir: string;
 let proxy: RunningProxy;
 beforeAll(async () => {
   dir = await makeSampleSnapshots([testKey(1)]);
-  const [{ at }] = statusOf(dir).agreed;
+  const { current_as_of: at } = statusOf(dir);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(at) + AGE * 1000 });
   proxy = await startProxy(dir, {}, NEVER);
 });

@@ -1,15 +1,17 @@
 /** Generations of a catalogue in which everything changes, and what each of them holds. */
 import path from 'node:path';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
+import { listDifferences } from '../../../generations/differences.ts';
 import { currentId } from '../../../generations/generations.ts';
-import { join } from '../../../proxy/changes/join-worker.ts';
+import { rollbackTo } from '../../../generations/rollback.ts';
+import { makeLists } from '../../../proxy/changes/join-thread.ts';
 import { generate, makeFolder } from '../../support/product.ts';
 import { makeChangingCatalogue } from './changing-catalogue.ts';
 import { expectExact, parseElements, readState, type State } from './generation-state.ts';
 
 export interface History {
   readonly dir: string;
-  /** What the generations hold that were current, in their order. */
+  /** What the generations hold that were current, in their order. The last but one is a rollback. */
   readonly states: ReadonlyMap<string, State>;
 }
 
@@ -19,7 +21,10 @@ export async function makeHistory(seed: number, generations = 6): Promise<Histor
   const states = new Map<string, State>();
   while (states.size < generations) {
     await catalogue.change();
-    await generate(catalogue.url, dir, ['--force']);
+    const [first] = states.keys();
+    if (states.size === generations - 2 && first !== undefined) {
+      await rollbackTo(dir, first, { withTakenDown: true, warn() {} });
+    } else await generate(catalogue.url, dir, ['--force']);
     const id = currentId(dir) as string;
     if (!states.has(id)) states.set(id, readState(dir, id));
   }
@@ -28,16 +33,18 @@ export async function makeHistory(seed: number, generations = 6): Promise<Histor
 }
 
 /** The file with the difference between a generation and the one before it. */
-export const differenceOf = ({ dir }: History, id: string) =>
-  path.join(dir, CHANGES, differenceFile(id));
+export function differenceOf({ dir }: History, id: string): string {
+  const difference = listDifferences(dir).findLast(({ to }) => to === id);
+  if (difference === undefined) throw new Error(`There is no difference to ${id}.`);
+  return path.join(dir, CHANGES, differenceFile(difference));
+}
 
 /** Makes the list of changes between two generations. If there is one, it must be exact. */
 export function joinExactly({ dir, states }: History, from: string, to: string) {
-  const reply = join(dir, { from, to, first: 0, end: 1e6 });
-  if (reply.outcome === 'joined') {
-    const text = Buffer.from(reply.part.text).toString().slice(0, -2);
-    const list = parseElements(`{"data":[${text}]}`);
+  const { page, joined } = makeLists(dir)({ from, to, first: 0, count: 1e6 });
+  if (page !== 'gone') {
+    const list = parseElements(`{"data":[${page.text}]}`);
     expectExact(list, states.get(from) as State, states.get(to) as State, `${from} to ${to}`);
   }
-  return reply;
+  return { page, outcome: joined?.outcome ?? 'gone', message: joined?.message };
 }

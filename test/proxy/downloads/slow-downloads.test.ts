@@ -19,8 +19,12 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { MANIFEST, MINISEARCH } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
-import { currentId, generationDir, pointCurrentTo } from '../../../generations/generations.ts';
-import { readManifest } from '../../../generations/manifest-file.ts';
+import {
+  currentId,
+  generationDir,
+  pointCurrentTo,
+  readManifest,
+} from '../../../generations/generations.ts';
 import { makeDownloadSlots } from '../../../proxy/downloads/download-slots.ts';
 import { gzipPieces, mayCompress } from '../../../proxy/downloads/gzip-pieces.ts';
 import { writePieces } from '../../../proxy/http/message/write-pieces.ts';

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sequenceOf } from '../../../format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '../../../generations/generations.ts';
-import { verifyGeneration } from '../../../generations/verify.ts';
+import { verifyAndOpen } from '../../../generations/verify.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { filesOf } from '../../support/mirrors.ts';
@@ -90,7 +90,7 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
       if (now === undefined) {
         expect(before).toBeUndefined();
         // The kill may come after the first generation got its name, and before it became current.
-        for (const id of idsOnDisk(to)) await verifyGeneration(generationDir(to, id));
+        for (const id of idsOnDisk(to)) await verifyAndOpen(generationDir(to, id));
         figures.during++;
         continue;
       }

@@ -24,7 +24,7 @@ import {
   idsOnDisk,
   pointCurrentTo,
 } from '../../../generations/generations.ts';
-import { verifyGeneration } from '../../../generations/verify.ts';
+import { verifyAndOpen } from '../../../generations/verify.ts';
 import {
   FIXTURE_KEY,
   FUTURE_VERSION,
@@ -186,7 +186,7 @@ describe('the fixture of a future version', () => {
 
 describe('a generation of an unknown version', () => {
   test('is refused by verification, naming both versions and the fix', async () => {
-    await expect(verifyGeneration(generationDir(FUTURE, idOf(FUTURE)))).rejects.toThrow(REFUSAL);
+    await expect(verifyAndOpen(generationDir(FUTURE, idOf(FUTURE)))).rejects.toThrow(REFUSAL);
   });
 
   test.each([GAME_INDEX, COVER_INDEX])(

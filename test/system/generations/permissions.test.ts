@@ -2,13 +2,14 @@
  * Only the owner may read a snapshots folder unless the operator shares it, and only the user of a program
  * its mails and its database of accounts and keys, with any umask.
  */
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { CATALOGUE_TABLES } from '../../../database/schema.ts';
 import { createTables } from '../../../database/tables.ts';
-import { GENERATIONS } from '../../../format/layout.ts';
+import { CHANGES, GENERATIONS } from '../../../format/layout.ts';
+import { currentId } from '../../../generations/generations.ts';
 import { makeMailer } from '../../../keys/mail/mailer.ts';
 import { generate, makeFolder, NEVER, startProxy } from '../../support/product.ts';
 import {
@@ -72,27 +73,15 @@ test('without the setgid bit the content of a folder is private, even if everybo
   expect(modesOf(dir)).toEqual(PRIVATE);
 });
 
-test('the next run corrects the permissions of all generations and links no file with wrong ones', async () => {
+test('a generation that is published after the folder was shared is shared', async () => {
   const url = await makeDatabase();
   const dir = path.join(makeFolder(), 'snapshots');
   await generate(url, dir);
+  chmodSync(dir, 0o2750);
   await changeTitle(url, 'Another title');
   await generate(url, dir);
-  // The permissions that an older version set.
-  for (const name of listAll(dir)) {
-    const file = path.join(dir, name);
-    chmodSync(file, statSync(file).isDirectory() ? 0o755 : 0o644);
-  }
-  expect((await generate(url, dir)).stdout).toContain('The data has not changed');
-  expect(modesOf(dir)).toEqual(PRIVATE);
-
-  chmodSync(dir, 0o2750);
-  expect((await generate(url, dir)).stdout).toContain('The data has not changed');
-  expect(modesOf(dir)).toEqual(SHARED);
-  await changeTitle(url, 'A third title');
-  await generate(url, dir);
-  expect(readdirSync(path.join(dir, GENERATIONS))).toHaveLength(3);
-  expect(modesOf(dir)).toEqual(SHARED);
+  expect(modesOf(path.join(dir, GENERATIONS, currentId(dir) as string))).toEqual(SHARED);
+  for (const name of [GENERATIONS, CHANGES]) expect(modeOf(path.join(dir, name))).toBe('2750');
 });
 
 const MAIL = {

@@ -27,7 +27,7 @@ import {
   namesIn,
   pointCurrentTo,
 } from '../../../../generations/generations.ts';
-import { verifyGeneration } from '../../../../generations/verify.ts';
+import { verifyAndOpen } from '../../../../generations/verify.ts';
 import { readBoundedFileSync } from '../../../../program/files/bounded-file.ts';
 import type { Random } from '../../../catalogue/random.ts';
 import { type MemoryStore, makeMemoryStore, replyWith } from './memory-store.ts';
@@ -249,7 +249,7 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
   /** Checks the files of an edge, which takes longer. */
   async function checkEdge(edge: Edge): Promise<void> {
     const id = currentId(edge.dir);
-    if (id !== undefined) await verifyGeneration(generationDir(edge.dir, id));
+    if (id !== undefined) await verifyAndOpen(generationDir(edge.dir, id));
     const unfinished = namesIn(path.join(edge.dir, 'generations')).filter((name) =>
       name.startsWith('.'),
     );

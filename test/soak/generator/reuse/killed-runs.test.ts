@@ -45,11 +45,7 @@ test(`the run after each of ${KILLS} SIGKILLs equals a full run`, async () => {
     }
     await expectCurrentVerifies(dir);
     if ((await run()).read_all_because === null) figures.cached++;
-    const full = await run('--full');
-    expect(full, `attempt ${attempt}`).toMatchObject({
-      outcome: 'unchanged',
-      read_all_because: 'a full run was requested',
-    });
+    expect((await run('--full')).outcome, `attempt ${attempt}`).toBe('unchanged');
   }
   await database.close();
   expect(figures.killed).toBe(KILLS);

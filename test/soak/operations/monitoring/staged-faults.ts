@@ -99,11 +99,8 @@ async function stageStaleProxy(): Promise<StagedFault> {
   const id = currentId(dir) ?? '';
   const old = new Date(Date.now() - 2 * HOUR_MS);
   const status = path.join(dir, 'status.json');
-  const { agreed, ...others } = JSON.parse(readFileSync(status, 'utf8'));
-  writeFileSync(
-    status,
-    JSON.stringify({ ...others, agreed: [{ ...agreed[0], at: old.toISOString() }] }),
-  );
+  const content = JSON.parse(readFileSync(status, 'utf8'));
+  writeFileSync(status, JSON.stringify({ ...content, current_as_of: old.toISOString() }));
   utimesSync(path.join(dir, 'keys.json'), old, old);
   saveReplicaState(dir, {
     snapshot: {

@@ -35,12 +35,12 @@ function makeRecord(dir: string) {
     /** Checks the lists between all of them. @returns how many there are */
     check(): number {
       const all = [...states.keys()].slice(-30);
-      for (const from of all) {
-        for (const to of all) {
+      all.forEach((to, at) => {
+        for (const from of all.slice(0, at)) {
           if (joinExactly({ dir, states }, from, to).outcome !== 'joined')
             throw new Error(`There is no list from ${from} to ${to}.`);
         }
-      }
+      });
       return states.size;
     },
   };

@@ -25,8 +25,12 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { MANIFEST, MINISEARCH } from '../../../../format/layout.ts';
 import { encodeManifest, makeManifest } from '../../../../format/manifest.ts';
 import { hashOfFile } from '../../../../generations/files/checked-files.ts';
-import { currentId, generationDir, pointCurrentTo } from '../../../../generations/generations.ts';
-import { readManifest } from '../../../../generations/manifest-file.ts';
+import {
+  currentId,
+  generationDir,
+  pointCurrentTo,
+  readManifest,
+} from '../../../../generations/generations.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
 import {
   makeFolder,

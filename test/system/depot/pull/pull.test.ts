@@ -19,8 +19,12 @@ import { GoneError, type Source } from '../../../../depot/pull/source.ts';
 import { TransferError } from '../../../../depot/transfer/try-again.ts';
 import { makeKey } from '../../../../format/api-key.ts';
 import { MANIFEST } from '../../../../format/layout.ts';
-import { currentId, generationDir, idsOnDisk } from '../../../../generations/generations.ts';
-import { readManifest } from '../../../../generations/manifest-file.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  readManifest,
+} from '../../../../generations/generations.ts';
 import {
   filesOf,
   inodesOf,
@@ -94,7 +98,7 @@ describe('a mirror', () => {
     expect(readdirSync(to).toSorted()).toEqual(
       ['current', 'generations', 'lock', 'lock.holder', 'status.json'].toSorted(),
     );
-    expect(statusOf(to)).toMatchObject({ outcome: 'published', error: null, agreed: [{ id }] });
+    expect(statusOf(to)).toMatchObject({ outcome: 'published', error: null, id });
   });
 
   test('is readable only for its owner, or for the group of a shared folder', async () => {

@@ -17,8 +17,7 @@ import { readReplicaState } from '../../../../depot/replica/state-file.ts';
 import { TransferError } from '../../../../depot/transfer/try-again.ts';
 import { encodePointer } from '../../../../format/pointer.ts';
 import { currentId, generationDir, idsOnDisk } from '../../../../generations/generations.ts';
-import { HeldError, removeHold } from '../../../../generations/hold.ts';
-import { holdCurrent } from '../../../../generations/pause-publishing.ts';
+import { HeldError, holdCurrent, removeHold } from '../../../../generations/hold.ts';
 import { seededCatalogue } from '../../../catalogue/seeded.ts';
 import { filesOf, inodesOf, makePatientClock } from '../../../support/mirrors.ts';
 import {
@@ -62,7 +61,7 @@ describe('a replica', () => {
     expectNoDebris(replica.snapshotsDir);
     expect(statusOf(replica.snapshotsDir)).toMatchObject({
       outcome: 'published',
-      agreed: [{ id }],
+      id,
     });
     expect(readReplicaState(replica.snapshotsDir)).toMatchObject({
       snapshot: { from: origin.snapshotsDir, id, error: null, refused: null },
@@ -157,7 +156,7 @@ describe('a replica', () => {
     const replica = startReplica(origin, { publicKeys });
     await replica.checkSnapshot();
     const before = currentOf(replica.snapshotsDir);
-    await holdCurrent(replica.snapshotsDir, undefined, 'a test', () => {});
+    await holdCurrent(replica.snapshotsDir, 'a test', () => {});
     const { id } = await origin.publishChange();
     await expect(replica.checkSnapshot()).rejects.toThrow(HeldError);
     expect(currentOf(replica.snapshotsDir)).toBe(before);

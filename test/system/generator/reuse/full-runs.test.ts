@@ -3,18 +3,7 @@
  * `updated_at` cannot show.
  */
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Database } from '../../../../database/database.ts';
@@ -22,34 +11,32 @@ import { EARLIER_RUN } from '../../../../format/layout.ts';
 import type { RunOptions } from '../../../../generator/generate.ts';
 import { makeRandom } from '../../../catalogue/random.ts';
 import { makeChanges } from '../../../generator/reuse/random-changes.ts';
-import { makeTimed, run } from '../../../generator/reuse/runs.ts';
+import { makeTimed, makeTimedSite, run } from '../../../generator/reuse/runs.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
 
 const fileIn = (dir: string) => path.join(dir, EARLIER_RUN);
 const flipBit = (file: string) => {
-  const bytes = readFileSync(file);
+  const bytes = fs.readFileSync(file);
   bytes[bytes.length >> 1] ^= 4;
-  writeFileSync(file, bytes);
+  fs.writeFileSync(file, bytes);
 };
 /** Lets a day pass, until the end of the test. */
 const waitADay = () => vi.setSystemTime(Date.now() + 25 * 3_600_000);
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const DAMAGED = 'earlier-run is damaged';
 const OTHER = 'the last run read another database, or a table or view was altered';
 const A_DAY = 'the last full run was not within 24 hours';
 
 test.each<[string, unknown, (dir: string, database: Database) => unknown, Partial<RunOptions>?]>([
-  ['nothing is left of it', 'nothing is known of the last run', (dir) => rmSync(fileIn(dir))],
-  ['what it left is truncated', DAMAGED, (dir) => truncateSync(fileIn(dir), 1_000)],
+  ['nothing is left of it', 'nothing is known of the last run', (dir) => fs.rmSync(fileIn(dir))],
+  ['what it left is truncated', DAMAGED, (dir) => fs.truncateSync(fileIn(dir), 1_000)],
   ['one bit of it is wrong', DAMAGED, (dir) => flipBit(fileIn(dir))],
   [
     'a named pipe is in its place',
     DAMAGED,
     (dir) => {
-      rmSync(fileIn(dir));
+      fs.rmSync(fileIn(dir));
       execFileSync('mkfifo', [fileIn(dir)]);
     },
   ],
@@ -57,20 +44,18 @@ test.each<[string, unknown, (dir: string, database: Database) => unknown, Partia
     'it is of another database',
     OTHER,
     async (dir) => {
-      const [other, otherDir] = [await makeTimed('sqlite', 12), newSnapshots()];
-      await run(other, otherDir);
-      await other.close();
-      cpSync(fileIn(otherDir), fileIn(dir));
+      const other = await makeTimedSite('sqlite', 12);
+      fs.cpSync(fileIn(other.dir), fileIn(dir));
     },
   ],
   [
     'another program has published since',
     'the last run did not write the current generation',
     async (dir, database) => {
-      const before = readFileSync(fileIn(dir));
+      const before = fs.readFileSync(fileIn(dir));
       await database.run("UPDATE games SET title = 'Unseen'");
       await run(database, dir, { isFull: true });
-      writeFileSync(fileIn(dir), before);
+      fs.writeFileSync(fileIn(dir), before);
     },
   ],
   ['a table was altered', OTHER, (_, { run }) => run('ALTER TABLE games ADD COLUMN note TEXT')],
@@ -90,83 +75,53 @@ test.each<[string, unknown, (dir: string, database: Database) => unknown, Partia
     'packs of the current generation are damaged',
     expect.stringMatching(/of the current generation was touched$/),
     (dir) => {
-      for (const file of globSync('current/{games,covers}/*.json', { cwd: dir }))
+      for (const file of fs.globSync('current/{games,covers}/*.json', { cwd: dir }))
         flipBit(path.join(dir, file));
     },
+  ],
+  [
+    'a table has no updated_at any more',
+    'the database does not have covers.updated_at',
+    (_, { run }) => run('ALTER TABLE covers DROP COLUMN updated_at'),
   ],
   ['of --full', 'a full run was requested', () => {}, { isFull: true }],
   ['24 hours have passed', A_DAY, waitADay],
 ])('all rows are read if %s', async (_, reason, damage, changes = {}) => {
-  const database = await makeTimed('sqlite', 12);
-  const dir = newSnapshots();
-  await run(database, dir);
+  const { database, dir } = await makeTimedSite('sqlite', 12);
   await makeChanges(makeRandom(5)).change(database);
   await damage(dir, database);
   const { readAllBecause, id } = await run(database, dir, changes);
   const full = await run(database, newSnapshots(), changes);
   expect(id?.slice(-12)).toBe(full.id?.slice(-12));
   expect(readAllBecause).toEqual(reason);
-  await database.close();
 });
 
-test.each([
-  ['by a program that does not set it', undefined],
-  ['after the clock was set back to the same second', '2021-01-01 00:00:05'],
-])(
-  'a change that does not change updated_at, %s, is found by the daily full run',
-  async (_, time) => {
-    const database = await makeTimed('sqlite', 12);
-    const dir = newSnapshots();
-    await run(database, dir);
-    const describeGame = (text: string) =>
-      database.run(
-        `UPDATE games SET description = ?, updated_at = COALESCE(?, updated_at)
-        WHERE id = (SELECT MIN(id) FROM games)`,
-        [text, time ?? null],
-      );
-    if (time !== undefined) {
-      await describeGame('First');
-      expect((await run(database, dir)).outcome).toBe('published');
-    }
-    await describeGame('Hidden');
-    expect((await run(database, dir)).outcome).toBe('unchanged');
-    waitADay();
-    expect(await run(database, dir)).toMatchObject({ outcome: 'published', readAllBecause: A_DAY });
-    await database.close();
-  },
-);
-
-test('without updated_at in every table, all rows are read and nothing is left for the next run', async () => {
-  const database = await makeTimed('sqlite', 12);
-  await database.run('ALTER TABLE covers DROP COLUMN updated_at');
-  const dir = newSnapshots();
-  await run(database, dir);
-  const { readAllBecause } = await run(database, dir);
-  expect(readAllBecause).toBe('the database does not have covers.updated_at');
-  expect(existsSync(fileIn(dir))).toBe(false);
-  await database.close();
+test('a change that does not change updated_at is found by the daily full run', async () => {
+  const { database, dir } = await makeTimedSite('sqlite', 12);
+  await database.run("UPDATE games SET description = 'Hidden'");
+  expect((await run(database, dir)).outcome).toBe('unchanged');
+  waitADay();
+  expect(await run(database, dir)).toMatchObject({ outcome: 'published', readAllBecause: A_DAY });
 });
 
 test('only the owner may read what a run leaves, even in a shared folder', async () => {
   const database = await makeTimed('sqlite', 12);
   const dir = newSnapshots();
-  mkdirSync(dir);
-  chmodSync(dir, 0o2750);
+  fs.mkdirSync(dir);
+  fs.chmodSync(dir, 0o2750);
   await run(database, dir);
-  await database.close();
-  expect(statSync(fileIn(dir)).mode & 0o7777).toBe(0o600);
+  expect(fs.statSync(fileIn(dir)).mode & 0o7777).toBe(0o600);
 });
 
 test('a run that is refused leaves it as it was, and one that cannot write it publishes', async () => {
-  const database = await makeTimed('sqlite', 60);
-  const dir = newSnapshots();
-  await run(database, dir);
-  const covers = await database.rows("SELECT id FROM covers WHERE status = 'approved' ORDER BY id");
-  const last = String(covers.at(covers.length >> 1)?.[0]);
+  const { database, dir } = await makeTimedSite('sqlite', 60);
+  const approved = "SELECT id FROM covers WHERE status = 'approved' ORDER BY id";
+  const covers = await database.rows(approved);
+  const middle = covers[covers.length >> 1][0];
   const setStatus = (status: string, operator: string) =>
     database.run(
       `UPDATE covers SET status = ?, updated_at = CURRENT_TIMESTAMP WHERE id ${operator} ?`,
-      [status, last],
+      [status, middle],
     );
   await setStatus('rejected', '<=');
   await expect(run(database, dir, { isForced: false })).rejects.toThrow('by more than 20 %');
@@ -176,9 +131,8 @@ test('a run that is refused leaves it as it was, and one that cannot write it pu
     outcome: 'published',
     readAllBecause: null,
   });
-  rmSync(fileIn(dir));
-  mkdirSync(path.join(fileIn(dir), 'in the way'), { recursive: true });
+  fs.rmSync(fileIn(dir));
+  fs.mkdirSync(path.join(fileIn(dir), 'in the way'), { recursive: true });
   await setStatus('approved', '=');
   expect(await run(database, dir)).toMatchObject({ outcome: 'published' });
-  await database.close();
 });

@@ -1,0 +1,174 @@
+/**
+ * What the generator writes for searches. The columns of the search index are compared with columns that are
+ * made from lists of words in the simplest way. `search.json` is written without MiniSearch, but others load
+ * it with MiniSearch: it must equal what MiniSearch itself would write.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import MiniSearch from 'minisearch';
+import { expect, test } from 'vitest';
+import type { Row } from '../../../database/database.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../../format/index/minisearch-hash.ts';
+import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
+import { makeReadingWords } from '../../../format/index/reading-words.ts';
+import {
+  entriesAt,
+  openSearchIndex,
+  type Postings,
+  textAt,
+  textCount,
+} from '../../../format/index/search-index.ts';
+import { isScriptWithoutSpaces, LONGEST_QUERY } from '../../../format/index/words.ts';
+import { CURRENT } from '../../../format/layout.ts';
+import { getOrAdd } from '../../../generator/get-or-add.ts';
+import { makeCollator } from '../../../generator/order/title-order.ts';
+import { titledCatalogue } from '../../catalogue/plain.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { makeReadingColumns, type Reading } from '../../format/index/reading-columns.ts';
+
+/** Every suffix of at least two characters of the words in scripts without spaces, with the readings. */
+function endingsOf(readings: readonly Reading[]): Record<string, number[]> {
+  const found = new Map<string, Set<number>>();
+  for (const [reading, words] of readings.entries()) {
+    for (const word of words.filter(isScriptWithoutSpaces)) {
+      const characters = [...word];
+      for (const from of characters.slice(1).keys()) {
+        const ending = characters.slice(from, from + LONGEST_QUERY).join('');
+        getOrAdd(found, ending, () => new Set()).add(reading);
+      }
+    }
+  }
+  return Object.fromEntries([...found].map(([text, numbers]) => [text, [...numbers]]));
+}
+
+function textsOf(list: Postings): Record<string, number[]> {
+  const texts = Array.from({ length: textCount(list) }, (_, at) => at);
+  return Object.fromEntries(texts.map((at) => [textAt(list, at), [...entriesAt(list, at)]]));
+}
+
+/** By slug. Those that give no new reading do not count. */
+const ALTERNATIVE_TITLES: Readonly<Record<string, readonly string[]>> = {
+  sml: ['マリオ & コ', 'S.M.L.', 'SML', 'SUPER MARIO LAND', '!!!', 'ﾏﾘｵ ｺ'],
+  nothing: ['Dots'],
+  tetris: ['Tetris'],
+  '-': ['What?'],
+};
+
+const LONG = Array.from({ length: 300 }, (_, at) => `w${at % 290}`);
+const NA = Array.from({ length: 400 }, () => 'na');
+
+/** The readings of titles, separated by "|"; an empty one is that of a title without a word. */
+const GAMES: readonly (readonly [slug: string, title: string, titles: string, ofSlug?: string])[] =
+  [
+    ['chrono-trigger', 'Chrono Trigger', 'chrono trigger'],
+    // Readings with "and" and with joined initials come first.
+    ['joe-and-mac', 'Joe & Mac', 'joe and mac|joe mac'],
+    ['stalker', 'S.T.A.L.K.E.R.', 'stalker|s t a l k e r'],
+    ['rc', 'R.C. & Co.', 'rc and co|r c co'],
+    ['c-plus-plus', 'C++', 'c++'],
+    // Words that are repeated, in the first reading and in a further one.
+    ['go', 'Go! Go & Go', 'go go and go|go go go'],
+    // Without a Latin letter: the slug, after the readings of the titles.
+    ['mori', 'どうぶつの森 & 海', 'ドウブツノ森 and 海|ドウブツノ森 海', 'mori'],
+    ['dq-dq', 'ドラゴンクエスト 2', 'ドラゴンクエスト 2', 'dq dq'],
+    // Also where only a part of the title is not Latin.
+    ['dq-iii', 'ドラゴンクエストIII', 'ドラゴンクエスト iii', 'dq iii'],
+    // A slug that has the words of an alternative title adds no further reading.
+    ['tetris', 'Тетрис', 'тетрис|tetris'],
+    // Alternative titles come by code unit.
+    ['sml', 'Super Mario Land', 'super mario land|sml|s m l|マリオ and コ|マリオ コ'],
+    // A title without a word has an empty reading.
+    ['nothing', '......', '|dots', 'nothing'],
+    // No other reading is empty, and none is stored twice.
+    ['1942', '1942', '1942'],
+    ['--', '三国志', '三国志'],
+    ['and', '&', 'and'],
+    ['chk-chk', '!!!', '', 'chk chk'],
+    ['~', '???', ''],
+    ['-', '?!', '|what'],
+    // Only 255 words of a reading have a position.
+    ['long', LONG.join(' '), LONG.join(' ')],
+    ['longer', NA.join(' & '), `${NA.join(' and ')}|${NA.join(' ')}`],
+  ];
+const wordsIn = (reading: string): Reading => reading.split(' ').filter((word) => word !== '');
+
+test('the readings of titles are indexed with the positions of their words, and read again', async () => {
+  const catalogue = {
+    ...titledCatalogue(GAMES),
+    gameTitles: GAMES.flatMap(([slug], at) =>
+      (ALTERNATIVE_TITLES[slug] ?? []).map((title): Row => [at + 1, title]),
+    ),
+  };
+  const generation = path.join(await makeSnapshots(catalogue), CURRENT);
+  const read = (name: string) => new Uint8Array(readFileSync(path.join(generation, name)));
+  const [index, games] = [openSearchIndex(read), gamesInOrder(generation)];
+  const expectedOf = new Map(GAMES.map((each) => [each[0], each]));
+  const inOrder = games.map(({ slug }) => expectedOf.get(slug) ?? ['', '', '']);
+  const first = inOrder.map(([, , titles]) => wordsIn(titles.split('|')[0]));
+  const further = inOrder.flatMap(([, , titles, ofSlug], rank) => [
+    ...titles
+      .split('|')
+      .slice(1)
+      .map((words): [number, Reading] => [rank, wordsIn(words)]),
+    ...(ofSlug === undefined ? [] : [[rank, wordsIn(ofSlug), true] as const]),
+  ]);
+  const { games: count, words, ...columns } = makeReadingColumns(first, further);
+  expect([index.games, index.words]).toEqual([count, words]);
+  expect(index).toMatchObject(columns);
+  const all = [...first, ...further.map(([, reading]) => reading)];
+  expect(textsOf(index.endings)).toEqual(endingsOf(all));
+
+  const { words: spelled, start } = makeReadingWords(index);
+  const rank = games.findIndex(({ slug }) => slug === 'long');
+  const ofLong = [...spelled.subarray(start[rank], start[rank + 1])];
+  expect(ofLong.map((word) => textAt(index.words, word))).toEqual(LONG.slice(0, 255));
+});
+
+const DIFFICULT_TITLES = [
+  ...['!!!', '…', 'go go go GO gó', `${'na '.repeat(160)}batman`, '__proto__ constructor toString'],
+  ...['ドラゴンクエスト ドラゴンクエスト', 'アタックNo.1 アタック', '\u{20000}\u{20001}𠮷野家'],
+  ...['3½ 007 7 ７', "Assassin's Creed™ Ⅲ", 'Ærøskøbing ß ẞ İı', '🎮 game 🎮'],
+  // Of several readings, the first counts.
+  ...['Go & Go', 'S.T.A.L.K.E.R.', 'R.B.I. & C++', 'ゴー & ゴー'],
+];
+
+const byTerm = (a: [string, unknown], b: [string, unknown]) => (a[0] < b[0] ? -1 : 1);
+
+test.each([
+  ['the sample catalogue', sampleCatalogue()],
+  ['difficult titles', titledCatalogue(DIFFICULT_TITLES.map((title, i) => [`g${i}`, title]))],
+  ['no games', titledCatalogue([])],
+])('search.json of %s equals what MiniSearch writes', async (_, catalogue) => {
+  const generation = path.join(await makeSnapshots(catalogue), 'current');
+  const text = readFileSync(path.join(generation, 'search.json'), 'utf8');
+  const documents = gamesInOrder(generation).map(({ slug, ...game }) => {
+    return { ...game, path: `${game.platform}/${slug}` };
+  });
+  // After addAll in title order.
+  const built = new MiniSearch(MINISEARCH_OPTIONS);
+  built.addAll(documents);
+  const written = JSON.parse(text);
+  const expected = JSON.parse(JSON.stringify(built));
+  written.index.sort(byTerm);
+  expected.index.sort(byTerm);
+  expect(written).toEqual(expected);
+
+  expect(MiniSearch.loadJSON(text, MINISEARCH_OPTIONS).documentCount).toBe(documents.length);
+  // It must be loaded with these options.
+  const manifest = JSON.parse(readFileSync(path.join(generation, 'manifest.json'), 'utf8'));
+  expect(manifest.minisearch_options).toBe(MINISEARCH_OPTIONS_HASH);
+});
+
+/** The games of a generation in title order, sorted by the collator, which defines that order. */
+function gamesInOrder(generation: string) {
+  const collator = makeCollator();
+  return readdirSync(path.join(generation, 'games'))
+    .flatMap((name) => JSON.parse(readFileSync(path.join(generation, 'games', name), 'utf8')))
+    .map(({ id, slug, title, platform }) => ({ id, slug, title, platform: platform.slug }))
+    .sort(
+      (a, b) =>
+        collator.compare(a.title, b.title) ||
+        (a.platform < b.platform ? -1 : a.platform > b.platform ? 1 : a.id - b.id),
+    );
+}

@@ -1,0 +1,101 @@
+/** The lists of changes, from a thread that joins them: pages, what is kept, and what is refused. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Change } from '../../../format/difference-file.ts';
+import { CHANGES, differenceFile } from '../../../format/layout.ts';
+import { listDifferences, writeDifference } from '../../../generations/differences.ts';
+import {
+  type Changes,
+  type Joined,
+  makeChanges,
+  makeThreadChanges,
+  type PageReply,
+} from '../../../proxy/changes/changes.ts';
+import { makeFolder } from '../../support/product.ts';
+
+const idOf = (sequence: number) => `${String(sequence).padStart(6, '0')}-0123456789ab`;
+const TO = idOf(2);
+let dir: string;
+let changes: Changes;
+let outcomes: string[];
+
+beforeEach(() => {
+  dir = makeFolder();
+  outcomes = [];
+  changes = makeChanges(dir, {
+    joined: ({ outcome }: Joined) => outcomes.push(outcome),
+    failed: () => outcomes.push('failed'),
+  });
+});
+afterEach(() => changes.close());
+
+const orderOf = (first: number, count: number, from = idOf(1)) => ({ from, to: TO, first, count });
+const read = (first: number, count = 50, from = idOf(1)) =>
+  new Promise<PageReply>((resolve) => changes.read(orderOf(first, count, from), resolve));
+
+/** Writes a difference in which covers were added, with the ids from 1. */
+function addCovers(count: number, from = idOf(1), to = TO): void {
+  const covers = Array.from({ length: count }, (_, at): Change => {
+    const [id, after] = [`${at + 1}`, '0123456789abcdef'];
+    return { kind: 'cover', id, path: `/covers/${id}`, before: null, after };
+  });
+  writeDifference(dir, path.join(dir, 'unfinished'), { from, to }, covers);
+}
+
+const idsOf = (reply: PageReply): number[] =>
+  typeof reply === 'string'
+    ? []
+    : JSON.parse(`[${reply.text}]`).map(({ id }: { id: number }) => id);
+
+test('a list is joined once, and sorted by number; its pages are parts of it', async () => {
+  addCovers(130);
+  const pages = await Promise.all([read(0), read(50), read(100)]);
+  expect(pages).toMatchObject([50, 50, 30].map((count) => ({ total: 130, count })));
+  expect(pages.flatMap(idsOf)).toEqual(Array.from({ length: 130 }, (_, at) => at + 1));
+  for (const first of [130, 1e15]) {
+    expect(await read(first)).toEqual({ total: 130, count: 0, text: '' });
+  }
+  expect(outcomes).toEqual(['joined']);
+});
+
+test('a list between generations without changes is empty, also between one and itself', async () => {
+  addCovers(0);
+  expect(await read(0)).toEqual({ total: 0, count: 0, text: '' });
+  expect(await read(0, 50, TO)).toEqual({ total: 0, count: 0, text: '' });
+  expect(outcomes).toEqual(['joined']);
+});
+
+test('a list with a damaged difference is not read again for a while, one of an unknown generation is', async () => {
+  expect(await read(0)).toBe('gone');
+  addCovers(2, idOf(0), idOf(1));
+  const [first] = listDifferences(dir).map(differenceFile);
+  writeFileSync(path.join(dir, CHANGES, first as string), 'damaged');
+  addCovers(1);
+  expect(idsOf(await read(0))).toEqual([1]);
+  for (let time = 0; time < 2; time++) expect(await read(0, 50, idOf(0))).toBe('gone');
+  expect(outcomes).toEqual(['gone', 'joined', 'refused']);
+});
+
+test('if the thread fails, the requests are told to come back, and the next one starts another', async () => {
+  const folder = path.join(dir, CHANGES);
+  writeFileSync(folder, 'not a folder');
+  expect(await Promise.all([read(0), read(50)])).toEqual(['busy', 'busy']);
+  rmSync(folder);
+  mkdirSync(folder);
+  addCovers(3);
+  expect(await read(0)).toMatchObject({ total: 3 });
+  expect(outcomes).toEqual(['failed', 'joined']);
+});
+
+test('at most 1,000 requests wait', () => {
+  const sent: number[] = [];
+  const replies: PageReply[] = [];
+  const waiting = makeThreadChanges((number) => sent.push(number));
+  const order = () => waiting.read(orderOf(0, 50), (reply) => replies.push(reply));
+  for (let request = 0; request < 1_001; request++) order();
+  expect([sent.length, replies]).toEqual([1_000, ['busy']]);
+  waiting.answered(sent[0] as number, 'gone');
+  order();
+  expect([sent.length, replies]).toEqual([1_001, ['busy', 'gone']]);
+});
