@@ -40,13 +40,7 @@ ${apiCall(context)}`,
 function genreLinks(genres: string | null): Html | null {
   if (genres === null) return null;
   const names = genres.split(',').flatMap((name) => name.trim() || []);
-  return html`${names.map((name, index) => html`${index > 0 && ', '}<a href="${genrePath(name)}" rel="nofollow">${name}</a>`)}`;
-}
-
-/** The path of a search for all games of a genre. */
-function genrePath(genre: string): string {
-  const none = { q: undefined, platform: undefined, region: undefined, type: undefined };
-  return searchPath({ ...none, sort: undefined, page: undefined, genre });
+  return html`${names.map((name, index) => html`${index > 0 && ', '}<a href="${searchPath({ genre: name })}" rel="nofollow">${name}</a>`)}`;
 }
 
 function coverGrid({ slug, platform }: Game, covers: readonly Cover[], context: PageContext): Html {
