@@ -26,11 +26,6 @@ export interface Filter {
 /** The values of a filter with their labels. */
 type Labels = ReadonlyMap<string, string>;
 
-const labelsOfGenerations = new WeakMap<
-  Generation,
-  Record<'platform' | 'region' | 'type', Labels>
->();
-
 /** @param games those on the page, whose genres are offered */
 export function countFilters(
   generation: Generation,
@@ -41,13 +36,8 @@ export function countFilters(
   const entries = Object.entries(view).flatMap(([name, value]): [string, string][] =>
     value === undefined || name === 'page' ? [] : [[name, value]],
   );
-  const { platform, region, type, genre } = labels;
-  const counts = generation.search.countValues(searchOf(new Map(entries)), {
-    platform: [...platform.keys()],
-    region: [...region.keys()],
-    type: [...type.keys()],
-    genre: [...genre.keys()],
-  });
+  const values = Object.fromEntries(FILTERS.map((name) => [name, [...labels[name].keys()]]));
+  const counts = generation.search.countValues(searchOf(new Map(entries)), values);
   return FILTERS.map((name) => ({
     name,
     values: [...labels[name]]
@@ -59,16 +49,12 @@ export function countFilters(
 
 /** The platforms, regions and types of a generation. */
 function labelsOf(generation: Generation) {
-  const known = labelsOfGenerations.get(generation);
-  if (known !== undefined) return known;
   const stats: Stats = JSON.parse(generation.stats.bytes.toString());
-  const labels = {
+  return {
     platform: new Map(generation.index.platforms.map(({ slug, name }) => [slug, name])),
     region: namesIn(stats.covers_by_region.map(({ region }) => region)),
     type: namesIn(stats.covers_by_type.map(({ type }) => type)),
   };
-  labelsOfGenerations.set(generation, labels);
-  return labels;
 }
 
 /** The part of `/stats` that is read here. */
