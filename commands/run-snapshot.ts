@@ -1,7 +1,6 @@
 /**
  * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back to
- * one, hold and resume publishing, push to a store, and prune. Data goes to stdout, everything else to
- * stderr.
+ * one, hold and resume publishing, and prune. Data goes to stdout, everything else to stderr.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -29,8 +28,6 @@ import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import type { Invocation } from '../program/invocation.ts';
 import type { Printable } from '../program/progress.ts';
-import { KEYGEN_SYNTAX, PUSH_SYNTAX, runKeygen, runPush } from './push.ts';
-import { readNumber } from './read-number.ts';
 
 interface Verb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
@@ -50,7 +47,6 @@ interface Call extends Pick<Invocation, 'stdout' | 'stderr'> {
 
 const JSON_OPTION = { json: { type: 'boolean' } } as const;
 const REASON_OPTION = { reason: { type: 'string' } } as const;
-const MOST_KEPT = 1_000_000;
 
 const VERBS: Readonly<Record<string, Verb>> = {
   list: {
@@ -141,15 +137,6 @@ const VERBS: Readonly<Record<string, Verb>> = {
       print(stderr, removeHold(dir) ? resumed : 'Publishing was not held.');
     },
   },
-  push: {
-    ...PUSH_SYNTAX,
-    writes: true,
-    run: async (call, _args, options) => runPush(call, options),
-  },
-  keygen: {
-    ...KEYGEN_SYNTAX,
-    run: async (call, [file = '']) => runKeygen(call, file),
-  },
   prune: {
     usage: `prune [--keep N]`,
     help: `removes old generations and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), of which the current one is the last`,
@@ -157,12 +144,21 @@ const VERBS: Readonly<Record<string, Verb>> = {
     positionals: [],
     writes: true,
     run: async ({ dir, stdout, stderr }, _args, { keep }) => {
-      const removed = await prune(dir, readNumber('--keep', keep, KEPT_GENERATIONS, MOST_KEPT));
+      const removed = await prune(dir, readKeep(keep));
       for (const id of removed) print(stdout, id);
       print(stderr, `${removed.length} generations removed.`);
     },
   },
 };
+
+/** @throws ConfigurationError */
+function readKeep(text: string | boolean | undefined): number {
+  const number = Number(text ?? KEPT_GENERATIONS);
+  if (Number.isSafeInteger(number) && number >= 1) return number;
+  throw new ConfigurationError(
+    `--keep must be a whole number, at least 1, not ${JSON.stringify(text)}.`,
+  );
+}
 
 /** @returns the exit code */
 export async function runSnapshot({

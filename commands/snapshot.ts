@@ -3,6 +3,5 @@ import '../program/environment/node-version.ts';
 import { exitOnSignals, processInvocation } from '../program/invocation.ts';
 import { runSnapshot } from './run-snapshot.ts';
 
-// The next push finds what a killed one has sent.
 exitOnSignals();
 process.exitCode = await runSnapshot(processInvocation());

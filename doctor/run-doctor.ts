@@ -11,6 +11,7 @@ import { grants } from './checks/database/grants.ts';
 import { keys } from './checks/database/keys.ts';
 import { sample } from './checks/database/sample.ts';
 import { databaseCheck, makeDatabaseAccess } from './checks/database/server.ts';
+import { depots, limits } from './checks/depots.ts';
 import { descriptors } from './checks/descriptors.ts';
 import { folder } from './checks/folder.ts';
 import { mail } from './checks/mail.ts';
@@ -19,7 +20,6 @@ import { proxyFiles } from './checks/proxy-files.ts';
 import { publishing } from './checks/publishing.ts';
 import { account, proxy, replica, schedule } from './checks/running.ts';
 import { space } from './checks/space.ts';
-import { limits, stores } from './checks/stores.ts';
 import { type Check, PROGRAMS, type Program, type Scene } from './findings/check.ts';
 import { asJson, asText, summaryOf } from './findings/report.ts';
 import { runChecks, worstOf } from './findings/run-checks.ts';
@@ -30,7 +30,7 @@ const USAGE = `cover-catalogue doctor [--for PROGRAM]… [--proxy-user USER]
 
 Checks the installation and says how to fix what is wrong. It checks the
 configuration, database, rights, tables, folders, disk space, limits on open
-files, mail server, certificate, remote stores and running programs, and shows
+files, mail server, certificate, depots and running programs, and shows
 sample records as the API would serve them. It changes nothing, sends no e-mail,
 and prints no secret.
 
@@ -108,7 +108,7 @@ async function examine(
     descriptors,
     mail,
     certificate,
-    stores,
+    depots,
     limits,
     schedule,
     proxy,

@@ -24,7 +24,7 @@ export const REPLICA_FILE = 'replica.json';
 /** What a replica has accepted last: it never accepts anything older. */
 export const ACCEPTED_FILE = 'accepted.json';
 export const LOCK_FILE = 'lock';
-/** What a mirror has fetched of a generation that it has not published yet. */
+/** What a replica has fetched of a generation that it has not published yet. */
 export const PULL_FOLDER = 'pull';
 /** What a run of the generator leaves for the next one. */
 export const EARLIER_RUN = 'earlier-run';

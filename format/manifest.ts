@@ -6,6 +6,7 @@
  * versions, the same rows and settings give the same content.
  */
 import { hash } from 'node:crypto';
+import { parseObject, shown } from './json/parse-file.ts';
 import { isObject, isSha256 } from './json/values.ts';
 import { FIXED_FILES, FORMAT_VERSION, generationId, isGenerationId, MANIFEST } from './layout.ts';
 
@@ -79,8 +80,13 @@ export function findOtherCollation({
   );
 }
 
-/** The largest manifest that is read, in bytes: enough for a hundred thousand platforms. */
-export const LARGEST_MANIFEST = 64 * 1024 * 1024;
+/**
+ * The largest manifest that is read, in bytes: enough for three thousand platforms. One of another machine
+ * may be hostile, and its objects may take 50 times its size in memory.
+ */
+export const LARGEST_MANIFEST = 1024 * 1024;
+/** The manifest, its list of files, one of them, and a wrong value in that, which the error names. */
+const DEEPEST = 4;
 
 /**
  * The SHA-256, in hex, that identifies the content of a generation. Two generations with the same hash
@@ -121,17 +127,11 @@ export function encodeManifest(manifest: Manifest): string {
  * @param text the content of `manifest.json`
  * @throws Error that says what is wrong; for a manifest of another version, with both versions
  */
-export function parseManifest(text: string): Manifest {
-  let found: unknown;
-  try {
-    found = JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`${MANIFEST} is damaged: it is not JSON.`, { cause });
-  }
-  if (!isObject(found)) throw new Error(`${MANIFEST} is damaged: it is not an object.`);
+export function parseManifest(text: Buffer | string): Manifest {
+  const found = parseObject(text, MANIFEST, DEEPEST);
   if (found.format_version !== FORMAT_VERSION) {
     throw new Error(
-      `${MANIFEST} has format version ${JSON.stringify(found.format_version)}; this program reads version ${FORMAT_VERSION}. ` +
+      `${MANIFEST} has format version ${shown(found.format_version)}; this program reads version ${FORMAT_VERSION}. ` +
         'Generate again with this program, or serve with the one that wrote it.',
     );
   }
@@ -166,7 +166,7 @@ function faultOf(manifest: Manifest): string | undefined {
   if (!Array.isArray(files)) return '"files" is missing';
   const paths = new Set<string>();
   for (const file of files) {
-    if (!isFile(file)) return `"files" holds ${JSON.stringify(file)}`;
+    if (!isFile(file)) return `"files" holds ${shown(file)}`;
     if (paths.has(file.path)) return `"files" holds ${file.path} twice`;
     paths.add(file.path);
   }

@@ -10,25 +10,25 @@ const VERSION = 1;
 /** The largest file that is read, in bytes. */
 export const LARGEST_REPLICA_FILE = 64 * 1024;
 
-/** How the last checks of a store ended. */
+/** How the last checks of a depot ended. */
 export interface FollowState {
-  /** When this was last found equal to what the store offers, or null. */
+  /** When this was last found equal to what the depot offers, or null. */
   readonly current_as_of: string | null;
   /** Why the last check failed, or null. */
   readonly error: string | null;
-  /** What was refused last, and why; stays until the store offers something acceptable. Or null. */
+  /** What was refused last, and why; stays until the depot offers something acceptable. Or null. */
   readonly refused: { readonly at: string; readonly error: string } | null;
 }
 
-/** Something that a replica keeps equal to a store: the snapshot, or the keys. */
+/** Something that a replica keeps equal to a depot: the snapshot, or the keys. */
 export interface FollowedPart extends FollowState {
-  /** The address of the store, without credentials. */
+  /** The address of the depot, without credentials. */
   readonly from: string;
 }
 
 export interface ReplicaState {
   readonly snapshot: FollowedPart & {
-    /** The generation that was equal to the store's at `current_as_of`, or null. */
+    /** The generation that was equal to the depot's at `current_as_of`, or null. */
     readonly id: string | null;
     /** When the origin published it, or null. */
     readonly published_at: string | null;

@@ -1,6 +1,6 @@
 /**
  * Publishes the content of an earlier generation again, for an operator. It gets the next sequence number,
- * because replicas and mirrors refuse to go back to an older one.
+ * because replicas refuse to go back to an older one.
  *
  * Invariant: a cover that is not public now becomes public again only if the operator says so.
  */

@@ -1,11 +1,12 @@
 /**
- * `npm run demo:fleet`: one origin, which generates and pushes snapshots to a store, and two edges, each
- * a replica and a proxy. nginx balances the load over the proxies and serves the store to the replicas;
+ * `npm run demo:fleet`: one origin, which generates and pushes snapshots to a depot, and two edges, each
+ * a replica and a proxy. nginx balances the load over the proxies and serves the depot to the replicas;
  * Redis counts the limits of both proxies together. Now and then the demo changes a game and publishes.
  * On SIGTERM or Ctrl-C it ends all programs and removes its folder.
  */
 import '../../program/environment/node-version.ts';
-import { mkdirSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openDatabase } from '../../database/open.ts';
@@ -58,8 +59,8 @@ interface Places {
   /** The address at which clients reach the fleet. */
   readonly api: string;
   readonly redisPort: number;
-  /** The port at which nginx serves the store to the replicas. */
-  readonly storePort: number;
+  /** The port at which nginx serves the depot to the replicas. */
+  readonly depotPort: number;
   readonly inFolder: (name: string) => string;
 }
 
@@ -70,7 +71,7 @@ async function main(): Promise<void> {
   const places: Places = {
     api: `http://${host}:${port}`,
     redisPort: await freePort(),
-    storePort: await freePort(),
+    depotPort: await freePort(),
     inFolder: (name) => path.join(folder, name),
   };
 
@@ -78,7 +79,7 @@ async function main(): Promise<void> {
   startRedis(places.redisPort);
   const { origin, replica } = await makeEnvironments(places);
 
-  report('Creating the sample catalogue and publishing it to the store …');
+  report('Creating the sample catalogue and publishing it to the depot …');
   await makeCatalogue(origin.DATABASE_URL);
   const key = await issueKey(origin, KEY_LIMIT);
   const published = await publish(origin);
@@ -90,8 +91,8 @@ async function main(): Promise<void> {
     host,
     port,
     proxyPorts: edges.map((edge) => edge.port),
-    storePort: places.storePort,
-    storeFolder: origin.SNAPSHOT_PUSH,
+    depotPort: places.depotPort,
+    depotFolder: origin.SNAPSHOT_PUSH,
   });
   for (const { adminPort } of edges) await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
 
@@ -110,18 +111,20 @@ Press Ctrl-C to stop everything.
   await Promise.race([publishRegularly(origin, last), show(edges, clients, last)]);
 }
 
-/** Makes the stores and the signing keys. @returns the variables of the origin and of the replicas */
+/** Makes the depots and the signing keys. @returns the variables of the origin and of the replicas */
 async function makeEnvironments({ inFolder }: Places) {
-  const store = inFolder('store');
-  const keysStore = inFolder('keys-store');
-  for (const each of [store, keysStore]) mkdirSync(each);
-  const signingKey = inFolder('signing.key');
-  const publicKey = await runCommand('snapshot', ['keygen', signingKey], process.env);
+  const depot = inFolder('depot');
+  const keysDepot = inFolder('keys-depot');
+  for (const each of [depot, keysDepot]) mkdirSync(each);
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const signingKey = inFolder('signing.pem');
+  writeFileSync(signingKey, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
   const shared = {
     ...process.env,
     SITE_URL: 'https://covers.example',
     FILES_URL: 'https://covers.example/files',
-    KEYS_STORE: keysStore,
+    KEYS_DEPOT: keysDepot,
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'error',
   };
   const origin = {
@@ -129,17 +132,17 @@ async function makeEnvironments({ inFolder }: Places) {
     DATABASE_URL: `sqlite:${inFolder('catalogue.db')}`,
     SNAPSHOTS_DIR: inFolder('origin'),
     PUBLIC_URL: 'https://covers.example',
-    SNAPSHOT_PUSH: store,
+    SNAPSHOT_PUSH: depot,
     SNAPSHOT_SIGNING_KEY: signingKey,
     // The demo starts the runs itself.
     GENERATE_CRON: 'off',
   };
-  return { origin, replica: { ...shared, SNAPSHOT_PUBLIC_KEYS: publicKey } };
+  return { origin, replica: { ...shared, SNAPSHOT_PUBLIC_KEYS: publicPem } };
 }
 
 /** Starts a replica and a proxy for each edge. */
 async function startEdges(
-  { api, redisPort, storePort, inFolder }: Places,
+  { api, redisPort, depotPort, inFolder }: Places,
   replica: NodeJS.ProcessEnv,
 ): Promise<Edge[]> {
   const edges: Edge[] = [];
@@ -148,7 +151,7 @@ async function startEdges(
     const environment = {
       ...replica,
       SNAPSHOTS_DIR: inFolder(`edge-${number}`),
-      REPLICA_FROM: `http://127.0.0.1:${storePort}`,
+      REPLICA_FROM: `http://127.0.0.1:${depotPort}`,
       HOST: '127.0.0.1',
       PORT: String(edge.port),
       ADMIN_PORT: String(edge.adminPort),

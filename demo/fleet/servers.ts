@@ -14,12 +14,12 @@ export interface NginxAddresses {
   /** Where clients reach the fleet. */
   readonly port: number;
   readonly proxyPorts: readonly number[];
-  /** Where the replicas find the snapshot store. */
-  readonly storePort: number;
-  readonly storeFolder: string;
+  /** Where the replicas find the depot. */
+  readonly depotPort: number;
+  readonly depotFolder: string;
 }
 
-/** Starts nginx: it balances the load over the proxies, and serves the store as static files. */
+/** Starts nginx: it balances the load over the proxies, and serves the depot as static files. */
 export function startNginx(folder: string, addresses: NginxAddresses): void {
   const own = path.join(folder, 'nginx');
   mkdirSync(own);
@@ -30,9 +30,9 @@ export function startNginx(folder: string, addresses: NginxAddresses): void {
 }
 
 function configurationOf(own: string, addresses: NginxAddresses): string {
-  const { host, port, proxyPorts, storePort, storeFolder } = addresses;
+  const { host, port, proxyPorts, depotPort, depotFolder } = addresses;
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  // As root, nginx would read the store as another user, who may not.
+  // As root, nginx would read the depot as another user, who may not.
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   return `
 ${user}
@@ -60,8 +60,8 @@ ${proxyPorts.map((each) => `    server 127.0.0.1:${each} backup max_fails=0;`).j
     }
   }
   server {
-    listen 127.0.0.1:${storePort};
-    root ${storeFolder};
+    listen 127.0.0.1:${depotPort};
+    root ${depotFolder};
   }
 }
 `;

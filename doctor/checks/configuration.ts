@@ -5,10 +5,8 @@
 import { type Stats, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { openKeysStore } from '../../depot/keys/open-keys-store.ts';
-import { checkPushAddress } from '../../depot/push/configured-push.ts';
-import { PUSH_CHECKS } from '../../depot/push/push-variables.ts';
-import { checkReplicaName } from '../../depot/replica/replica-name.ts';
+import { openKeysDepot, openWritableDepot } from '../../depot/open.ts';
+import { PUSH_CHECKS, readPublicKeys } from '../../depot/signing.ts';
 import { checkCron } from '../../generator/cli/cron.ts';
 import { MAIL_CHECKS } from '../../keys/mail/mailer.ts';
 import {
@@ -34,7 +32,6 @@ const RESTRICTED: Readonly<Partial<Record<VariableName, readonly Program[]>>> = 
   SNAPSHOT_SIGNING_KEY: ['schedule', 'replica'],
   SNAPSHOT_PUBLIC_KEYS: ['schedule', 'replica'],
 };
-const STALL_SECONDS = 5;
 
 /** Reads and checks every variable as the programs do. */
 export function readConfiguration(
@@ -50,27 +47,17 @@ export function readConfiguration(
     ...pushChecks,
     ...MAIL_CHECKS,
     GENERATE_CRON: checkCron,
-    REPLICA_NAME: checkReplicaName,
-    SNAPSHOT_PUSH: checkPush,
+    SNAPSHOT_PUBLIC_KEYS: readPublicKeys,
   };
   const { values, faults } = inspectEnvironment(names, variables, checks);
-  return { values, faults: [...faults, ...findStoreFaults(values)] };
+  return { values, faults: [...faults, ...findDepotFaults(values)] };
 }
 
-/** `checkPushAddress` names the variable itself, and the other checks do not. */
-function checkPush(address: string): void {
+function findDepotFaults(values: Scene['values']): string[] {
+  const { KEYS_DEPOT = '', SNAPSHOT_PUSH = '', REPLICA_FROM = '' } = values;
   try {
-    checkPushAddress(address);
-  } catch (error) {
-    throw new Error((error as Error).message.replace(/^SNAPSHOT_PUSH /, ''));
-  }
-}
-
-function findStoreFaults(values: Scene['values']): string[] {
-  const { KEYS_STORE = '', SNAPSHOT_PUSH = '', REPLICA_FROM = '' } = values;
-  try {
-    const stores = { SNAPSHOT_PUSH, REPLICA_FROM };
-    openKeysStore(KEYS_STORE, stores, { stallSeconds: STALL_SECONDS })?.close();
+    if (SNAPSHOT_PUSH !== '') openWritableDepot(SNAPSHOT_PUSH).close();
+    openKeysDepot(KEYS_DEPOT, { SNAPSHOT_PUSH, REPLICA_FROM })?.close();
     return [];
   } catch (error) {
     if (error instanceof ConfigurationError) return [error.message];
@@ -182,12 +169,12 @@ function checkRest(scene: Scene, { warn }: Findings): void {
   if (isSet(scene, 'SNAPSHOT_PUSH') && !isSet(scene, 'SNAPSHOT_SIGNING_KEY')) {
     warn(
       'SNAPSHOT_PUSH is set, and SNAPSHOT_SIGNING_KEY is not: replicas cannot tell who wrote what they pull.',
-      'Make a key with "cover-catalogue snapshot keygen".',
+      'Make a key: openssl genpkey -algorithm ed25519 -out FILE.',
     );
   }
   if (isSet(scene, 'REPLICA_FROM') && !isSet(scene, 'SNAPSHOT_PUBLIC_KEYS')) {
     warn(
-      'SNAPSHOT_PUBLIC_KEYS is not set: whoever can write to the store decides what this replica serves.',
+      'SNAPSHOT_PUBLIC_KEYS is not set: whoever can write to the depot decides what this replica serves.',
       'Set it to the public key of the origin.',
     );
   }

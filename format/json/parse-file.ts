@@ -1,4 +1,44 @@
-/** Parses the JSON files of the snapshots folder that have a version of their own. */
+/**
+ * Parses JSON of files and of answers that may be hostile. Nested arrays take 50 times the memory of their
+ * text, so the depth is checked before; and errors show values cut and without control characters.
+ */
+import { isObject } from './values.ts';
+
+/** Deeper than any file of the product. */
+const DEEPEST_FILE = 8;
+/** In characters. */
+const LONGEST_SHOWN = 100;
+
+/** A value as an error may show it: at most {@link LONGEST_SHOWN} printable characters. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  const cut = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;
+  return cut.replace(/[^ -~]/g, '?');
+}
+
+/**
+ * Parses an object.
+ * @param what what the text is, for errors
+ * @param deepest how deep arrays and objects inside it may be nested, with the object itself
+ * @throws Error that says what is wrong
+ */
+export function parseObject(
+  text: Buffer | string,
+  what: string,
+  deepest: number,
+): Record<string, unknown> {
+  if (isDeeperThan(text, deepest)) {
+    throw new Error(`${what} is damaged: it is nested more than ${deepest} deep.`);
+  }
+  let found: unknown;
+  try {
+    found = JSON.parse(text.toString());
+  } catch (cause) {
+    throw new Error(`${what} is damaged: it is not JSON.`, { cause });
+  }
+  if (!isObject(found)) throw new Error(`${what} is damaged: it is not an object.`);
+  return found;
+}
 
 /**
  * @param file the name of the file, used in errors
@@ -10,14 +50,33 @@ export function parseFile(
   file: string,
   version: number,
 ): Partial<Record<string, unknown>> {
-  let found: Partial<Record<string, unknown>>;
-  try {
-    found = JSON.parse(text) ?? {};
-  } catch (cause) {
-    throw new Error(`${file} is damaged: it is not JSON.`, { cause });
-  }
+  const found = parseObject(text, file, DEEPEST_FILE);
   if (found.version === version) return found;
   throw new Error(
-    `${file} has version ${JSON.stringify(found.version)}; this program reads version ${version}.`,
+    `${file} has version ${shown(found.version)}; this program reads version ${version}.`,
   );
+}
+
+// In UTF-8, no byte of a longer character equals one of these.
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+function isDeeperThan(text: Buffer | string, deepest: number): boolean {
+  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+  let depth = 0;
+  let isString = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number;
+    if (byte === QUOTE) isString = !isString;
+    else if (isString) {
+      if (byte === BACKSLASH) i++;
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      if (++depth > deepest) return true;
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
+  }
+  return false;
 }

@@ -4,8 +4,7 @@
  */
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { PUSH_CHECKS, PUSH_VARIABLES } from '../../depot/push/push-variables.ts';
-import { startPush } from '../../depot/push/start-push.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES } from '../../depot/signing.ts';
 import { currentId } from '../../generations/generations.ts';
 import { HeldError } from '../../generations/hold.ts';
 import { LockedError } from '../../generations/lock.ts';
@@ -35,7 +34,7 @@ publishes it. If the data has not changed, publishes nothing.
 report.json in SNAPSHOTS_DIR lists the rows that were left out, and why.
 
 If SNAPSHOT_PUSH is set, the run then pushes the current generation to that
-store. If the push fails, the run warns, and the next run tries again.
+depot. If the push fails, the run warns, and the next run tries again.
 
 While publishing is held, only a dry run reads the catalogue. Any other run
 exports the keys and exits with 3, even with --force.
@@ -73,9 +72,9 @@ async function publish(
     PUSH_CHECKS,
   );
   if (environment.SNAPSHOT_PUSH !== '') {
-    // The modules of the stores take 5 MB, which most runs do not need.
-    const { checkPushAddress } = await import('../../depot/push/configured-push.ts');
-    checkPushAddress(environment.SNAPSHOT_PUSH);
+    // The modules of the depots take 5 MB, which most runs do not need.
+    const { openWritableDepot } = await import('../../depot/open.ts');
+    openWritableDepot(environment.SNAPSHOT_PUSH, { environment: variables }).close();
   }
   const { SITE_URL, SITE_LANGUAGE, FILES_URL, PUBLIC_URL } = environment;
   const snapshotsDir = environment.SNAPSHOTS_DIR;
@@ -116,7 +115,7 @@ async function publish(
     });
   } catch (error) {
     await endWithError(error as Error, database, snapshotsDir, progress);
-    // After a rollback, publishing is held, and the store must follow.
+    // After a rollback, publishing is held, and the depot must follow.
     if (error instanceof HeldError) await pushCurrent(environment, variables, progress);
     if (error instanceof RefusedError && values.json) {
       stdout.write(asJson(error.result, secondsTaken(), error.message));
@@ -131,7 +130,7 @@ async function publish(
   if (!values['dry-run']) await pushCurrent(environment, variables, progress);
 }
 
-/** Pushes the current generation, if there is a store. A failure is a warning: the run has published. */
+/** Pushes the current generation, if there is a depot. A failure is a warning: the run has published. */
 async function pushCurrent(
   { SNAPSHOT_PUSH, SNAPSHOTS_DIR }: { SNAPSHOT_PUSH: string; SNAPSHOTS_DIR: string },
   variables: NodeJS.ProcessEnv,
@@ -139,10 +138,11 @@ async function pushCurrent(
 ): Promise<void> {
   if (SNAPSHOT_PUSH === '' || currentId(SNAPSHOTS_DIR) === undefined) return;
   progress.step(`pushing to ${SNAPSHOT_PUSH}`);
-  const { result, messages } = await startPush(variables).ended;
-  if (result !== undefined) return;
-  progress.warn(
-    `Warning: nothing was pushed: ${messages} The next run tries again, and so does "cover-catalogue snapshot push".`,
+  const { pushConfigured } = await import('../../depot/push.ts');
+  await pushConfigured(variables, { ...progress, advance() {} }).catch(({ message }: Error) =>
+    progress.warn(
+      `Warning: nothing was pushed: ${message} The next run tries again, and so does "cover-catalogue push".`,
+    ),
   );
 }
 

@@ -7,11 +7,10 @@ import '../../program/environment/node-version.ts';
 import '../../program/service.ts';
 import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
-import { openKeysStore } from '../../depot/keys/open-keys-store.ts';
-import { checkPushAddress } from '../../depot/push/configured-push.ts';
-import { pushChanges } from '../../depot/push/push-changes.ts';
-import { PUSH_CHECKS, PUSH_VARIABLES } from '../../depot/push/push-variables.ts';
-import { readSigningKeys } from '../../depot/signatures/configured-keys.ts';
+import { openKeysDepot, openWritableDepot } from '../../depot/open.ts';
+import { pushConfigured } from '../../depot/push.ts';
+import { pushChanges } from '../../depot/push-changes.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from '../../depot/signing.ts';
 import { addDiskMetrics } from '../../generations/disk-metrics.ts';
 import { currentId } from '../../generations/generations.ts';
 import { whyHeld } from '../../generations/hold.ts';
@@ -36,23 +35,23 @@ import { addScheduleMetrics } from './schedule-metrics.ts';
 const USAGE = `cover-catalogue schedule
 
 Generates at the times of GENERATE_CRON, exports the API keys every two seconds
-(with KEYS_STORE, every second) and imports key usage, until SIGTERM or SIGINT.
+(with KEYS_DEPOT, every second) and imports key usage, until SIGTERM or SIGINT.
 If GENERATE_CRON is "off", it starts no runs and does not poll for changes, which
-is what a mirror needs. It still exports keys, imports key usage and pushes.
+is what a replica needs. It still exports keys, imports key usage and pushes.
 
 If the tables have updated_at, it also polls the database for changes every
 CHANGE_POLL_SECONDS. It publishes changes at most every ten seconds; removed games
 and covers do not wait.
 
-If SNAPSHOT_PUSH is set, it pushes each new current generation to that store. It
+If SNAPSHOT_PUSH is set, it pushes each new current generation to that depot. It
 serves health checks and metrics on ADMIN_HOST, at the port ADMIN_PORT + 5.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 /** Between the starts of two runs that publish changes; a run that removes something does not wait. */
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
-/** The objects in the key store are small. */
-const KEYS_STORE_OPTIONS = { stallSeconds: 10 };
+/** The objects in the depot of keys are small. */
+const KEYS_DEPOT_OPTIONS = { stallMs: 10_000 };
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -66,7 +65,7 @@ async function main(): Promise<void> {
       'PUBLIC_URL',
       'GENERATE_CRON',
       'CHANGE_POLL_SECONDS',
-      'KEYS_STORE',
+      'KEYS_DEPOT',
       'LOG_LEVEL',
       'ADMIN_HOST',
       'ADMIN_PORT',
@@ -76,7 +75,7 @@ async function main(): Promise<void> {
     { ...PUSH_CHECKS, GENERATE_CRON: checkCron },
   );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
-  checkPushAddress(SNAPSHOT_PUSH);
+  if (SNAPSHOT_PUSH !== '') openWritableDepot(SNAPSHOT_PUSH).close();
   const isOff = cron === NO_RUNS;
   const log = makeLog(environment.LOG_LEVEL);
   const isHeld = makeHoldWatch(snapshotsDir, log);
@@ -100,16 +99,19 @@ async function main(): Promise<void> {
     snapshotsDir,
     tasks,
     log,
-    signingKeys: readSigningKeys(environment.SNAPSHOT_SIGNING_KEY),
-    store: openKeysStore(environment.KEYS_STORE, { SNAPSHOT_PUSH }, KEYS_STORE_OPTIONS),
+    signingKey: readSigningKey(environment.SNAPSHOT_SIGNING_KEY),
+    depot: openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH }, KEYS_DEPOT_OPTIONS),
   });
   const pushes =
-    SNAPSHOT_PUSH === '' ? undefined : pushChanges(snapshotsDir, process.env, tasks, log);
+    SNAPSHOT_PUSH === ''
+      ? undefined
+      : pushChanges(snapshotsDir, (report) => pushConfigured(process.env, report), tasks, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     admin.announceEnd();
     await task?.stop();
-    await Promise.all([changes?.stop(), runs.stop(), keys.stop(), pushes?.stop()]);
+    pushes?.stop();
+    await Promise.all([changes?.stop(), runs.stop(), keys.stop()]);
     admin.close();
   });
   log.info({ cron, snapshotsDir, admin: adminAddress }, 'scheduled');

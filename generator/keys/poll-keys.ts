@@ -1,16 +1,15 @@
 /**
  * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds, or
- * every second if there are replicas; sends them to the key store; and imports key usage from proxies
- * here and at replicas. The store has polls of its own, so that a slow one never delays the export.
+ * every second if there are replicas; sends them to the depot of replicas; and imports key usage from
+ * proxies here and at replicas. The depot has polls of its own, so that a slow one never delays the export.
  */
+import type { KeyObject } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { makeKeysSender } from '../../depot/keys/send-keys.ts';
-import type { RemoteStore } from '../../depot/remote/remote.ts';
-import type { SigningKey } from '../../depot/signatures/keys.ts';
-import { systemClock } from '../../depot/transfer/clock.ts';
+import type { WritableDepot } from '../../depot/depot.ts';
+import { makeKeysSender } from '../../depot/send-keys.ts';
 import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
 import { hasKeys, readKeys, refuseLoss, writeKeys } from './export-keys.ts';
@@ -26,17 +25,17 @@ const SEND_INTERVAL_MS = 100;
 const USAGE_INTERVAL_MS = 10_000;
 const LONGEST_STOP_MS = 2_000;
 
-/** Starts to poll. While the database cannot be read, `keys.json` and the store stay as they are. */
+/** Starts to poll. While the database cannot be read, `keys.json` and the depot stay as they are. */
 export function pollKeys(options: {
   readonly databaseUrl: string;
   readonly snapshotsDir: string;
-  /** The key store; undefined if there are no replicas. */
-  readonly store: RemoteStore | undefined;
-  readonly signingKeys: readonly SigningKey[];
+  /** The depot of KEYS_DEPOT; undefined if there are no replicas. */
+  readonly depot: WritableDepot | undefined;
+  readonly signingKey: KeyObject | undefined;
   readonly tasks: Tasks;
   readonly log: Logger;
 }) {
-  const { databaseUrl, snapshotsDir, store, tasks, log } = options;
+  const { databaseUrl, snapshotsDir, depot, tasks, log } = options;
   const importKeyUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
   const exportKeys = tasks.observe('export_keys', readAndWrite);
   let database: Database | undefined;
@@ -99,23 +98,23 @@ export function pollKeys(options: {
     await old?.close().catch(() => {});
   }
 
-  const interval = store === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
+  const interval = depot === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
   const exporting = poll(exportAndImport, interval, ({ message }) =>
     log.error(`the keys file is not updated: ${message}`),
   );
   const polls = [exporting];
-  if (store !== undefined) {
-    const importUsage = tasks.observe('import_remote_key_usage', makeRemoteUsageImport(store));
+  if (depot !== undefined) {
+    const importUsage = tasks.observe('import_remote_key_usage', makeRemoteUsageImport(depot));
     const importOnce = async () => {
       if (database !== undefined) await importUsage(database, new Date());
     };
-    const sender = makeKeysSender(store, options.signingKeys, systemClock);
-    const send = tasks.observe('send_keys', sender.send);
+    const sender = makeKeysSender(depot, options.signingKey, Date.now);
+    const send = tasks.observe('send_keys', sender);
     const sendOnce = async () => {
       const keys = unsent;
       if (keys === undefined) return;
       if (await send(keys.content, keys.readAt)) {
-        log.info({ store: store.name }, 'sent the keys to replicas');
+        log.info({ depot: depot.name }, 'sent the keys to replicas');
       }
       if (unsent === keys) unsent = undefined;
     };
@@ -135,9 +134,9 @@ export function pollKeys(options: {
     now: exporting.now,
     async stop() {
       const stopped = Promise.all(polls.map((each) => each.stop())).then(closeDatabase);
-      // Does not wait longer for a database or a store that does not answer.
+      // Does not wait longer for a database or a depot that does not answer.
       await Promise.race([stopped, pause(LONGEST_STOP_MS)]);
-      store?.close();
+      depot?.close();
     },
   };
 }

@@ -138,7 +138,7 @@ export function parseOptionalWebAddress(text: string): string {
 }
 
 /** Keys must not be within reach of a web server, which could be public by accident. */
-export function parseKeysStore(text: string): string {
+export function parseKeysDepot(text: string): string {
   if (!/^https?:/i.test(text)) return text;
   throw fault(
     'a folder or s3://bucket/prefix, never a web server, which could be public',

@@ -142,7 +142,7 @@ function addReadings(registry: Registry, readings: () => Readings | undefined): 
   });
 }
 
-/** Adds the gauges of a replica, with a label for what it keeps equal to a store. */
+/** Adds the gauges of a replica, with a label for what it keeps equal to a depot. */
 function addReplica(registry: Registry, health: () => ReplicaHealth | null | undefined): void {
   const gauge = (
     name: string,
@@ -168,13 +168,13 @@ function addReplica(registry: Registry, health: () => ReplicaHealth | null | und
     });
   gauge(
     'replica_age_seconds',
-    "Seconds since this replica was last found equal to its store's",
+    "Seconds since this replica was last found equal to its depot's",
     ({ age_seconds }) => age_seconds,
   );
-  gauge('replica_failing', '1 while a replica cannot reach or read its store', ({ error }) =>
+  gauge('replica_failing', '1 while a replica cannot reach or read its depot', ({ error }) =>
     Number(error !== null),
   );
-  gauge('replica_refused', '1 while a replica refuses what its store offers', ({ refused }) =>
+  gauge('replica_refused', '1 while a replica refuses what its depot offers', ({ refused }) =>
     Number(refused !== null),
   );
 }

@@ -20,7 +20,7 @@ export interface Held {
 
 /**
  * When a run of the generator last found that a generation agrees with the database, or a replica that
- * it agrees with the store, in milliseconds of the wall clock. If neither is on record, the modification
+ * it agrees with the depot, in milliseconds of the wall clock. If neither is on record, the modification
  * time of the generation's folder.
  */
 export async function readDataTime(
@@ -44,7 +44,7 @@ export async function readDataTime(
 /** How a replica is doing; each age is in seconds, or null if it is not known. */
 export interface ReplicaHealth {
   readonly from: string;
-  /** Since the snapshot was last found equal to the store's. */
+  /** Since the snapshot was last found equal to the depot's. */
   readonly age_seconds: number | null;
   readonly published_at: string | null;
   readonly error: string | null;

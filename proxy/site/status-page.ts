@@ -4,7 +4,7 @@
  * machines.
  */
 
-import { readReplicaState } from '../../depot/replica/state-file.ts';
+import { readReplicaState } from '../../depot/replica-files.ts';
 import type { RunStatus } from '../../format/status-file.ts';
 import { readStatus } from '../../generations/run-status.ts';
 import { type Html, html } from '../../pages/html.ts';

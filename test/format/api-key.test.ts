@@ -118,7 +118,8 @@ describe('the keys file', () => {
 
   test.each([
     ['version 2; this program reads version 1', ['{"version":2,"keys":[]}']],
-    ['has version', ['null', '1', '[]', '{}', '{"keys":[]}', '{"version":"1","keys":[]}']],
+    ['it is not an object', ['null', '1', '[]']],
+    ['has version', ['{}', '{"keys":[]}', '{"version":"1","keys":[]}']],
     [
       '"keys" is not a list',
       ['{"version":1}', '{"version":1,"keys":null}', '{"version":1,"keys":{}}'],

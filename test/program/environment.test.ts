@@ -3,8 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openKeysStore } from '../../depot/keys/open-keys-store.ts';
-import { openRemote } from '../../depot/remote/open-remote.ts';
+import { openDepot, openKeysDepot } from '../../depot/open.ts';
 import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
 import { shownAddress } from '../../program/environment/values.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
@@ -67,7 +66,7 @@ const EXPECTED: Partial<Record<VariableName, Values>> = {
     good: same(`cck_${'a'.repeat(38)}`),
     bad: `cck_ cck_${'a'.repeat(37)} cck_${'a'.repeat(39)} key`,
   },
-  KEYS_STORE: {
+  KEYS_DEPOT: {
     good: same('/srv/keys', 's3://bucket/prefix'),
     bad: 'http://127.0.0.1/keys https://keys.example.org HTTPS://keys.example.org',
   },
@@ -136,7 +135,7 @@ describe('an error about an address does not show its password', () => {
     `https://host.example?password=${PASSWORD}`,
     `https://host.example#${PASSWORD}`,
   ];
-  const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|_JWKS$|^KEYS_STORE$/.test(name));
+  const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|_JWKS$|^KEYS_DEPOT$/.test(name));
 
   test.each(NAMES as VariableName[])('%s', (name) => {
     const messages = ADDRESSES.flatMap((value) => {
@@ -161,16 +160,16 @@ describe('an error about an address does not show its password', () => {
     expect(fault).not.toContain(PASSWORD);
   });
 
-  test.each(ADDRESSES)('of a store: %s', (address) => {
+  test.each(ADDRESSES)('of a depot: %s', (address) => {
     let message = '';
     try {
-      openRemote(address, { stallSeconds: 1, environment: {} });
+      openDepot(address, { environment: {} });
     } catch (error) {
       message = (error as Error).message;
     }
     expect(message).not.toContain(PASSWORD);
-    const both = () => openKeysStore(address, { REPLICA_FROM: address }, { stallSeconds: 1 });
-    expect(both).toThrow(/^KEYS_STORE is .*within REPLICA_FROM/);
+    const both = () => openKeysDepot(address, { REPLICA_FROM: address });
+    expect(both).toThrow(/^KEYS_DEPOT is .*within REPLICA_FROM/);
     expect(both).not.toThrow(PASSWORD);
   });
 });

@@ -1,129 +1,279 @@
-/** A catalogue that changes and is offered to replicas as a snapshots folder, and replicas of it. */
-
-import { hash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** A catalogue that changes and is pushed to a depot or offered by an API, and replicas of it. */
+import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
+import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { unlimited } from '../../depot/pull/rate-limit.ts';
-import { openRemote } from '../../depot/remote/open-remote.ts';
-import type { GetOptions, RemoteReply, RemoteStore } from '../../depot/remote/remote.ts';
-import { makeReplica, type ReplicaOptions } from '../../depot/replica/replica.ts';
-import { signPointer } from '../../depot/signatures/check-pointer.ts';
-import { makeKeyPair, readSigningKey, type SigningKey } from '../../depot/signatures/keys.ts';
-import { systemClock } from '../../depot/transfer/clock.ts';
-import { MANIFEST } from '../../format/layout.ts';
-import { encodePointer, type Pointer } from '../../format/pointer.ts';
-import { POINTER } from '../../format/remote-layout.ts';
+import { zstdDecompressSync } from 'node:zlib';
+import { expect } from 'vitest';
+import { runReplica } from '../../commands/run-replica.ts';
+import { openDatabase } from '../../database/open.ts';
+import type { Depot, GetOptions, Reply, WritableDepot } from '../../depot/depot.ts';
+import { openWritableDepot } from '../../depot/open.ts';
+import { type PushOptions, push } from '../../depot/push.ts';
+import { makeReplica, type ReplicaOptions } from '../../depot/replica.ts';
+import { readWhole } from '../../depot/transfers.ts';
+import { type Manifest, parseManifest } from '../../format/manifest.ts';
+import {
+  parseRelease,
+  RELEASES,
+  type Release,
+  storedFile,
+  storedManifest,
+} from '../../format/release.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import { generate, makeFolder } from './product.ts';
-import { makeChanging, newSnapshots } from './wholeness.ts';
+import {
+  type Finished,
+  generate,
+  makeFolder,
+  NEVER,
+  runCommand,
+  startProxy,
+  testKey,
+  writeKeys,
+} from './product.ts';
+import { startFaultyOrigin } from './servers/faulty-origin.ts';
+import { makeChanging, makePublished, newSnapshots } from './wholeness.ts';
 
-export const newSigningKey = (): SigningKey => readSigningKey(makeKeyPair().privateKey);
+export const SILENT = { advance() {}, step() {}, warn() {} };
 
-/** The pointer to a generation of a snapshots folder. */
-export function pointerTo(
-  snapshotsDir: string,
-  id: string,
-  sequence: number,
-  keys: readonly SigningKey[] = [],
-): Pointer {
-  const manifest = readFileSync(path.join(generationDir(snapshotsDir, id), MANIFEST));
-  const unsigned = {
-    format_version: 1,
-    sequence,
-    id,
-    manifest_sha256: hash('sha256', manifest),
-    published_at: new Date().toISOString(),
-  } as const;
-  return signPointer(unsigned, keys);
+/** A key that signs, and the text of its public key. */
+export function newSigningKey() {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return {
+    signingKey: privateKey,
+    publicKeys: [publicKey],
+    privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  };
 }
 
-/** A snapshots folder that replicas pull from. */
-export async function makeOrigin(keys: readonly SigningKey[] = [], catalogue?: Catalogue) {
+/** An existing folder that can be a depot. */
+export function newDepotFolder(): string {
+  const folder = path.join(makeFolder(), 'depot');
+  mkdirSync(folder, { mode: 0o700 });
+  return folder;
+}
+
+/** Pushes the current generation, by default without a signature and a grace. */
+export function pushTo(
+  depot: WritableDepot,
+  snapshotsDir: string,
+  changes: Partial<PushOptions> = {},
+) {
+  const options = { signingKey: undefined, graceMs: 0, report: SILENT };
+  return push(depot, { snapshotsDir, ...options, ...changes });
+}
+
+/** A catalogue that is pushed to a folder. */
+export async function makeOrigin(signingKey?: KeyObject, catalogue?: Catalogue) {
   const database = await makeChanging(catalogue);
   const snapshotsDir = newSnapshots();
-  let sequence = 0;
-  const offer = (pointer: Pointer) =>
-    writeFileSync(path.join(snapshotsDir, POINTER), encodePointer(pointer));
-  /** Offers the current generation under a new sequence. */
-  const point = (id = currentId(snapshotsDir) as string): Pointer => {
-    const pointer = pointerTo(snapshotsDir, id, ++sequence, keys);
-    offer(pointer);
-    return pointer;
+  const folder = newDepotFolder();
+  const depot = openWritableDepot(folder);
+  const release = async (): Promise<Release> => {
+    await generate(database.url, snapshotsDir);
+    await pushTo(depot, snapshotsDir, { signingKey });
+    return readStoredRelease(depot);
   };
-  await generate(database.url, snapshotsDir);
-  point();
+  await release();
   return {
     snapshotsDir,
+    folder,
+    depot,
     databaseUrl: database.url,
-    offer,
-    point,
-    /** Changes one game and publishes. @returns the new pointer */
-    async publishChange(): Promise<Pointer> {
+    /** The id of the current generation. */
+    current: () => currentId(snapshotsDir) as string,
+    /** Changes one game, publishes and pushes. */
+    async publishChange(): Promise<Release> {
       await database.change();
-      await generate(database.url, snapshotsDir);
-      return point();
+      return release();
+    },
+    /** Changes the catalogue, publishes and pushes. */
+    async publish(sql: string): Promise<Release> {
+      const opened = await openDatabase(database.url);
+      await opened.run(sql, []);
+      await opened.close();
+      return release();
     },
   };
 }
 
-export type ReplicaOrigin = Awaited<ReturnType<typeof makeOrigin>>;
+export type Origin = Awaited<ReturnType<typeof makeOrigin>>;
 
-/** What a test does to a store: it may throw, or change the reply. */
-export type Fault = (
-  path: string,
-  options: GetOptions,
-  reply: () => Promise<RemoteReply>,
-) => Promise<RemoteReply>;
-
-/** A remote store that records reads and can fail. */
-export interface FaultyStore {
-  readonly store: RemoteStore;
-  fault: Fault;
-  /** The path of each read. */
-  readonly paths: string[];
+/** A catalogue that a proxy serves, and a faulty server in front of it. */
+export async function startApi(catalogue?: Catalogue) {
+  const { database, snapshotsDir } = await (catalogue ? publish(catalogue) : makePublished());
+  const key = testKey(1);
+  writeKeys(snapshotsDir, [key]);
+  const proxy = await startProxy(snapshotsDir, {}, NEVER);
+  const faulty = await startFaultyOrigin(proxy.url);
+  const keyFile = path.join(makeFolder(), 'key');
+  writeFileSync(keyFile, `${key.key}\n`, { mode: 0o600 });
+  const settle = async () => {
+    await proxy.refresh();
+    return currentId(snapshotsDir) ?? '';
+  };
+  const publishAll = async () => {
+    await generate(database.url, snapshotsDir);
+    // The run has exported the keys of the database, which has none.
+    writeKeys(snapshotsDir, [key]);
+    return settle();
+  };
+  return {
+    snapshotsDir,
+    proxy,
+    faulty,
+    key: key.key,
+    keyFile,
+    /** The address of the depot. */
+    address: `${faulty.url}/snapshot`,
+    /** Lets the proxy read its folder. @returns the id of the generation that it now serves */
+    settle,
+    /** Changes one game and publishes. @returns the id that the proxy now serves */
+    async publishChange(): Promise<string> {
+      await database.change();
+      return publishAll();
+    },
+    async publish(sql: string): Promise<string> {
+      const opened = await openDatabase(database.url);
+      await opened.run(sql, []);
+      await opened.close();
+      return publishAll();
+    },
+    async close() {
+      await faulty.close();
+      await proxy.stop();
+    },
+  };
 }
 
-export function makeFaultyStore(store: RemoteStore): FaultyStore {
-  const faulty: FaultyStore = {
-    fault: (_path, _options, reply) => reply(),
-    paths: [],
-    store: {
-      ...store,
+export type ApiOrigin = Awaited<ReturnType<typeof startApi>>;
+
+async function publish(catalogue: Catalogue) {
+  const database = await makeChanging(catalogue);
+  const snapshotsDir = newSnapshots();
+  await generate(database.url, snapshotsDir);
+  return { database, snapshotsDir };
+}
+
+/** Runs `cover-catalogue replica --once` for an API, in this process. It does not wait between tries. */
+export function pullFromApi(
+  { address, keyFile }: ApiOrigin,
+  to: string,
+  clock = makePatientClock(),
+): Promise<Finished> {
+  const words = ['--from', address, '--key-file', keyFile, '--once'];
+  const run: Parameters<typeof runCommand>[0] = async (invocation) =>
+    (await runReplica(invocation, () => {}, clock)) ?? 0;
+  return runCommand(run, words, { SNAPSHOTS_DIR: to });
+}
+
+/** A clock that stands still, except for pauses and skips, so that a busy machine makes no difference. */
+export function makePatientClock() {
+  let time = Date.now();
+  const pauses: number[] = [];
+  return {
+    pauses,
+    now: () => time,
+    async pause(milliseconds: number) {
+      pauses.push(milliseconds);
+      time += milliseconds;
+    },
+    skip(milliseconds: number) {
+      time += milliseconds;
+    },
+  };
+}
+
+/** What a test does to a depot: it may throw, or change the reply. */
+export type Fault = (
+  path: string,
+  reply: (options?: GetOptions) => Promise<Reply>,
+) => Promise<Reply>;
+
+/** A depot that records reads and can fail. */
+export function makeFaultyDepot<D extends Depot>(depot: D) {
+  const faulty = {
+    fault: ((_path, reply) => reply()) as Fault,
+    /** The path of each read. */
+    paths: [] as string[],
+    depot: {
+      ...depot,
       get(name: string, options: GetOptions = {}) {
         faulty.paths.push(name);
-        return faulty.fault(name, options, () => store.get(name, options));
+        return faulty.fault(name, () => depot.get(name, options));
       },
     },
   };
   return faulty;
 }
 
-/** A replica of an origin, in a new folder. */
-export function startReplica(
-  { snapshotsDir: from }: { readonly snapshotsDir: string },
-  changes: Partial<ReplicaOptions> = {},
-) {
-  const snapshotsDir = changes.snapshotsDir ?? newSnapshots();
-  const faulty = makeFaultyStore(openRemote(from, { stallSeconds: 5 }));
-  const warnings: string[] = [];
-  const replica = makeReplica({
-    remote: faulty.store,
-    keys: undefined,
-    snapshotsDir,
-    publicKeys: [],
-    parallel: 4,
-    limit: unlimited,
-    report: { advance() {}, step() {}, warn: (text) => warnings.push(text) },
-    clock: systemClock,
-    ...changes,
-  });
-  return { ...replica, snapshotsDir, faulty, warnings };
+/** A reply with these bytes. */
+export function replyWith(content: Buffer | string): Reply {
+  const bytes = async function* () {
+    yield Buffer.from(content);
+  };
+  return { etag: undefined, coding: undefined, bytes: bytes() };
 }
 
-/** A folder that can be the key store. */
-export function newStoreFolder(): string {
-  const folder = path.join(makeFolder(), 'store');
-  mkdirSync(folder, { mode: 0o700 });
-  return folder;
+/** A replica of a depot, in a new folder, with a patient clock. */
+export function startReplica(depot: Depot, changes: Partial<ReplicaOptions> = {}) {
+  const snapshotsDir = changes.snapshotsDir ?? newSnapshots();
+  const faulty = makeFaultyDepot(depot);
+  const clock = makePatientClock();
+  const warnings: string[] = [];
+  const replica = makeReplica({
+    depot: faulty.depot,
+    keysDepot: undefined,
+    snapshotsDir,
+    publicKeys: [],
+    report: { ...SILENT, warn: (text) => warnings.push(text) },
+    clock,
+    ...changes,
+  });
+  return { ...replica, snapshotsDir, faulty, clock, warnings };
+}
+
+/** @returns the bytes of an object, decompressed by nobody; undefined if there is none */
+export async function readBytes(depot: Depot, name: string): Promise<Buffer | undefined> {
+  const reply = await depot.get(name);
+  if (typeof reply === 'string') return undefined;
+  return readWhole({ ...reply, coding: undefined }, 1e9, name);
+}
+
+export async function readStoredRelease(depot: Depot): Promise<Release> {
+  return parseRelease((await readBytes(depot, RELEASES.snapshot)) ?? '', 'snapshot');
+}
+
+/** Reads the generation that the release names. Fails unless every file is there and right. */
+export async function readDepot(depot: Depot): Promise<{ release: Release; manifest: Manifest }> {
+  const release = await readStoredRelease(depot);
+  const encoded = (await readBytes(depot, storedManifest(release.id))) as Buffer;
+  expect(hash('sha256', encoded)).toBe(release.sha256);
+  const manifest = parseManifest(encoded);
+  for (const { path: name, sha256 } of manifest.files) {
+    const stored = (await readBytes(depot, storedFile(sha256))) as Buffer;
+    expect([name, hash('sha256', zstdDecompressSync(stored))]).toEqual([name, sha256]);
+  }
+  return { release, manifest };
+}
+
+/** The content of each file of a generation, by path. */
+export function filesOf(snapshotsDir: string, id: string): Map<string, Buffer> {
+  const dir = generationDir(snapshotsDir, id);
+  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' });
+  const files = names.filter((name) => statSync(path.join(dir, name)).isFile());
+  return new Map(files.toSorted().map((name) => [name, readFileSync(path.join(dir, name))]));
+}
+
+/** The inode of each file of a generation. They stay taken, also when the generation is removed. */
+export function inodesOf(snapshotsDir: string, id: string): Map<string, number> {
+  const links = makeFolder();
+  const dir = generationDir(snapshotsDir, id);
+  return new Map(
+    [...filesOf(snapshotsDir, id).keys()].map((name, i) => {
+      linkSync(path.join(dir, name), path.join(links, String(i)));
+      return [name, statSync(path.join(dir, name)).ino];
+    }),
+  );
 }

@@ -75,7 +75,7 @@ export function expectNoDebris(snapshotsDir: string): void {
     'status.json',
     // Of replicas, and of what is pushed.
     'accepted.json',
-    'current.json',
+    'push',
     'replica.json',
   ];
   expect(readdirSync(snapshotsDir).filter((name) => !expected.includes(name))).toEqual([]);

@@ -67,8 +67,8 @@ test.each([
   ['LOG_LEVEL', 'silent', 'no failure is logged'],
   ['SMTP_URL', '', 'nobody receives them'],
   ['PROXY_THREADS', String(availableParallelism() + 1), 'this machine has'],
-  ['SNAPSHOT_PUSH', '/srv/store', 'SNAPSHOT_SIGNING_KEY is not'],
-  ['REPLICA_FROM', '/srv/store', 'SNAPSHOT_PUBLIC_KEYS is not set'],
+  ['SNAPSHOT_PUSH', '/srv/depot', 'SNAPSHOT_SIGNING_KEY is not'],
+  ['REPLICA_FROM', '/srv/depot', 'SNAPSHOT_PUBLIC_KEYS is not set'],
 ])('%s=%s causes a warning', async (name, value, expected) => {
   const programs = ['schedule', 'proxy', 'account', 'replica'] as const;
   const findings = await findingsFor({ ...SOUND, [name]: value }, programs);

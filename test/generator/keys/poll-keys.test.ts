@@ -30,8 +30,8 @@ async function startPolling() {
   const polling = pollKeys({
     databaseUrl: url,
     snapshotsDir,
-    store: undefined,
-    signingKeys: [],
+    depot: undefined,
+    signingKey: undefined,
     tasks: makeTasks(new Registry()),
     log: pino({}, log),
   });

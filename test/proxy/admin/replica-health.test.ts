@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { saveReplicaState } from '../../../depot/replica/state-file.ts';
+import { saveReplicaState } from '../../../depot/replica-files.ts';
 import type { ReplicaState } from '../../../format/replica-file.ts';
 import { currentId } from '../../../generations/generations.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';

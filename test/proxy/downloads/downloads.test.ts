@@ -5,7 +5,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { currentId } from '../../../generations/generations.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { filesOf } from '../../support/mirrors.ts';
 import { makeContractChecker } from '../../support/openapi.ts';
 import {
   generate,
@@ -19,6 +18,7 @@ import {
   testKey,
   writeKeys,
 } from '../../support/product.ts';
+import { filesOf } from '../../support/replicas.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 

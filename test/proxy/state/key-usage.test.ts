@@ -56,7 +56,7 @@ describe('the file', () => {
   test.each([
     ['{"version":1,"keys":[', 'key-usage-8080.json is damaged: it is not JSON.'],
     ['{"version":2,"keys":[]}', 'key-usage-8080.json has version 2; this program reads version 1.'],
-    ['null', 'has version undefined'],
+    ['null', 'it is not an object'],
     ['{"version":1}', '"keys" is not a list'],
     ['{"version":1,"keys":[{"id":1,"day":"2026-01-01"},null]}', 'entry 2 is not a day of a key'],
     ['{"version":1,"keys":[{"id":1,"day":"\' OR 1=1"}]}', 'entry 1 is not a day of a key'],

@@ -6,11 +6,10 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
-import { makeKeyPair } from '../../../depot/signatures/keys.ts';
 import { currentId } from '../../../generations/generations.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { sharedCatalogue } from '../../catalogue/shared.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { filesOf } from '../../support/mirrors.ts';
 import {
   end,
   generate,
@@ -20,31 +19,33 @@ import {
   startProgram,
   startProxyProgram,
 } from '../../support/product.ts';
+import { filesOf, newSigningKey } from '../../support/replicas.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
-import { IS_FULL, printFigure } from '../rounds.ts';
+import { IS_FULL, printFigure, rounds } from '../rounds.ts';
+import { median } from '../support/median.ts';
 
-const GAMES = IS_FULL ? 150_000 : 4_000;
 const REPLICAS = IS_FULL ? 8 : 3;
-const CHANGES = [
-  ["description = 'Changed'", 'description'],
-  ['release_year = 1977', 'year'],
-  ["title = 'Aardvark, changed'", 'title'],
-] as const;
-/** On a machine that runs everything. A test of many programs in short form may be disturbed. */
-const SERVED_WITHIN_MS = IS_FULL ? 10_000 : 20_000;
-const LARGEST_SHARE = 0.02;
+const ROUNDS = rounds(2, 10);
+/** The statement of each round: another cover or game, in the middle of the catalogue. */
+const CHANGES = {
+  'a rejected cover': (round: number) =>
+    `UPDATE covers SET status = 'rejected' WHERE id = (SELECT id FROM covers WHERE status = 'approved' ORDER BY id LIMIT 1 OFFSET ${1000 + round})`,
+  'a changed title': (round: number) =>
+    `UPDATE games SET title = 'Aardvark, changed ${round}' WHERE id = (SELECT id FROM games ORDER BY slug LIMIT 1 OFFSET ${2000 + round})`,
+};
 /** Asking eight proxies every 20 ms would take a fifth of a core from the replicas. */
 const ASK_MS = 100;
 
-const { privateKey, publicKey } = makeKeyPair();
-const store = path.join(makeFolder(), 'store');
+const { privatePem, publicPem } = newSigningKey();
+const depot = path.join(makeFolder(), 'depot');
 const origin = newSnapshots();
 let databaseUrl: string;
 let edges: { replica: ReturnType<typeof startProgram>; log: () => string; proxy: ProxyProgram }[];
 
 beforeAll(async () => {
-  mkdirSync(store, { mode: 0o700 });
-  databaseUrl = await makeSqlite(seededCatalogue({ games: GAMES, seed: 4, platforms: 190 }));
+  mkdirSync(depot, { mode: 0o700 });
+  const seeded = () => seededCatalogue({ games: 4_000, seed: 4, platforms: 190 });
+  databaseUrl = await makeSqlite((IS_FULL ? sharedCatalogue() : undefined) ?? seeded());
   await publish();
   edges = await Promise.all(Array.from({ length: REPLICAS }, startEdge));
   await served();
@@ -57,9 +58,9 @@ afterAll(async () => {
 async function publish(): Promise<number> {
   await generate(databaseUrl, origin);
   const published = performance.now();
-  const run = await runProgram('commands/snapshot.ts', ['push', '--to', store], {
+  const run = await runProgram('commands/push.ts', ['--to', depot], {
     SNAPSHOTS_DIR: origin,
-    SNAPSHOT_SIGNING_KEY: privateKey,
+    SNAPSHOT_SIGNING_KEY: privatePem,
   });
   expect(run.code, run.stderr).toBe(0);
   return published;
@@ -67,9 +68,9 @@ async function publish(): Promise<number> {
 
 async function startEdge() {
   const snapshotsDir = newSnapshots();
-  const replica = startProgram('commands/replica.ts', ['--from', store], {
+  const replica = startProgram('commands/replica.ts', ['--from', depot], {
     SNAPSHOTS_DIR: snapshotsDir,
-    SNAPSHOT_PUBLIC_KEYS: publicKey,
+    SNAPSHOT_PUBLIC_KEYS: publicPem,
   });
   let log = '';
   replica.stderr?.setEncoding('utf8').on('data', (text) => {
@@ -98,29 +99,28 @@ const received = () =>
     return JSON.parse(line ?? '{}').received;
   });
 
-test(`one change of ${GAMES} games is served by ${REPLICAS} replicas soon, for few bytes`, async () => {
+test(`one change is served by ${REPLICAS} replicas`, async () => {
+  const files = [...filesOf(origin, currentId(origin) as string).values()];
+  const size = files.reduce((sum, file) => sum + file.length, 0);
   const figures: string[] = [];
-  const size = [...filesOf(origin, currentId(origin) as string).values()].reduce(
-    (sum, file) => sum + file.length,
-    0,
-  );
-  for (const [change, name] of CHANGES) {
-    const database = await openDatabase(databaseUrl);
-    await database.run(
-      `UPDATE games SET ${change} WHERE id = (SELECT id FROM games ORDER BY slug LIMIT 1 OFFSET ${GAMES / 2})`,
-      [],
-    );
-    await database.close();
-    const published = await publish();
-    const pushed = performance.now();
-    await served();
-    const now = performance.now();
-    const most = Math.max(...received()) / size;
+  for (const [name, statement] of Object.entries(CHANGES)) {
+    const times = { pushed: [] as number[], served: [] as number[], bytes: [] as number[] };
+    for (let round = 0; round < ROUNDS; round++) {
+      const database = await openDatabase(databaseUrl);
+      await database.run(statement(round), []);
+      await database.close();
+      const published = await publish();
+      times.pushed.push(performance.now() - published);
+      await served();
+      times.served.push(performance.now() - published);
+      times.bytes.push(Math.max(...received()));
+      expect(times.bytes.at(-1)).toBeLessThan(size);
+    }
+    const seconds = (values: number[]) => (median(values) / 1000).toFixed(1);
+    const megabytes = (median(times.bytes) / 1e6).toFixed(2);
     figures.push(
-      `${name}: pushed after ${((pushed - published) / 1000).toFixed(1)} s, served by all after ${((now - published) / 1000).toFixed(1)} s, ${(most * 100).toFixed(2)} % of the bytes`,
+      `${name}: pushed after ${seconds(times.pushed)} s, served by all after ${seconds(times.served)} s, ${megabytes} of ${(size / 1e6).toFixed(0)} MB fetched by each`,
     );
-    expect(now - published, figures.join('; ')).toBeLessThan(SERVED_WITHIN_MS);
-    expect(most, figures.join('; ')).toBeLessThan(LARGEST_SHARE);
   }
-  printFigure(`${GAMES} games and ${REPLICAS} replicas on one machine`, figures.join('; '));
+  printFigure(`${REPLICAS} replicas on one machine, median of ${ROUNDS}`, figures.join('; '));
 });

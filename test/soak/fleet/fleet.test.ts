@@ -49,15 +49,15 @@ async function underLoad(work: () => Promise<unknown>): Promise<number> {
 }
 
 // First, because the others would wait a minute for proxies that have been replaced.
-test('without origin, stores and Redis no read fails, ages grow, and everything recovers', async () => {
-  const { edges, stores } = fleet;
+test('without origin, depots and Redis no read fails, ages grow, and everything recovers', async () => {
+  const { edges, depots } = fleet;
   for (const edge of edges) {
     await until(async () => (await stateOf(edge)).limits.mode === 'shared');
   }
   const requests = await underLoad(async () => {
     await end(schedule, 'SIGKILL');
     await fleet.redis.kill();
-    for (const folder of stores) renameSync(folder, `${folder}-gone`);
+    for (const folder of depots) renameSync(folder, `${folder}-gone`);
     await pause(GONE_MS);
     const least = expect.toSatisfy((seconds: number) => seconds >= GONE_MS / 1000 - 2);
     for (const edge of edges) {
@@ -69,7 +69,7 @@ test('without origin, stores and Redis no read fails, ages grow, and everything 
         replica: { keys: { error: expect.stringContaining('does not exist') } },
       });
     }
-    for (const folder of stores) renameSync(`${folder}-gone`, folder);
+    for (const folder of depots) renameSync(`${folder}-gone`, folder);
     await fleet.redis.restart();
     schedule = fleet.startSchedule();
   });
@@ -84,7 +84,7 @@ test('without origin, stores and Redis no read fails, ages grow, and everything 
     });
   }
   printFigure(
-    'A fleet without its origin, stores and Redis',
+    'A fleet without its origin, depots and Redis',
     `${GONE_MS / 1000} s, ${requests} reads: 0 failed`,
   );
 });

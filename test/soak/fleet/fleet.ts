@@ -1,11 +1,9 @@
 /**
  * A whole fleet on loopback, as OPERATIONS.md describes it: an origin with a database and `schedule`, which
- * pushes to stores; edges that each run a replica and a proxy; Redis for the limits of all; and nginx, which
+ * pushes to depots; edges that each run a replica and a proxy; Redis for the limits of all; and nginx, which
  * balances the load over the proxies. Everything ends with the test file.
  */
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import path from 'node:path';
 import { openDatabase } from '../../../database/open.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
@@ -15,13 +13,13 @@ import { atEndOfFile } from '../../support/end-of-file.ts';
 import {
   end,
   generatorVariables,
-  makeFolder,
   type ProxyProgram,
   runCommand,
   runKeys,
   startProgram,
   startProxyProgram,
 } from '../../support/product.ts';
+import { newDepotFolder } from '../../support/replicas.ts';
 import { startNginx } from '../../support/servers/nginx.ts';
 import { freePort } from '../../support/servers/ports.ts';
 import { startRedis } from '../../support/servers/redis.ts';
@@ -46,11 +44,11 @@ export async function startFleet() {
     return work(database).finally(database.close);
   };
   await inDatabase(createKeysTables);
-  const [snapshots, keys] = [newStore(), newStore()];
+  const [snapshots, keys] = [newDepotFolder(), newDepotFolder()];
   const origin = {
     ...generatorVariables(databaseUrl, newSnapshots()),
     SNAPSHOT_PUSH: snapshots,
-    KEYS_STORE: keys,
+    KEYS_DEPOT: keys,
     GENERATE_CRON: 'off',
   };
   const publish = async (): Promise<string> => {
@@ -78,7 +76,7 @@ export async function startFleet() {
     redis,
     nginx,
     /** The folders to which the origin pushes. */
-    stores: [snapshots, keys],
+    depots: [snapshots, keys],
     /** Generates from the database and pushes. @returns the id of the generation */
     publish,
     /** Issues a key, and waits until all proxies have it. */
@@ -97,16 +95,10 @@ export async function startFleet() {
 
 type Database = Awaited<ReturnType<typeof openDatabase>>;
 
-function newStore(): string {
-  const folder = path.join(makeFolder(), 'store');
-  mkdirSync(folder, { mode: 0o700 });
-  return folder;
-}
-
 async function startEdge(snapshots: string, keys: string, limitsUrl: string): Promise<Edge> {
   const environment = {
     SNAPSHOTS_DIR: newSnapshots(),
-    KEYS_STORE: keys,
+    KEYS_DEPOT: keys,
     LIMITS_URL: limitsUrl,
     PORT: String(await freePort()),
     ADMIN_PORT: String(await freePort()),

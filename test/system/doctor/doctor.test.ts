@@ -4,13 +4,14 @@ import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runPush } from '../../../commands/run-push.ts';
 import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../database/open.ts';
+import { depots, limits } from '../../../doctor/checks/depots.ts';
 import { folder } from '../../../doctor/checks/folder.ts';
 import { mail } from '../../../doctor/checks/mail.ts';
 import { publishing } from '../../../doctor/checks/publishing.ts';
 import { account, proxy, schedule } from '../../../doctor/checks/running.ts';
-import { limits, stores } from '../../../doctor/checks/stores.ts';
 import { runDoctor } from '../../../doctor/run-doctor.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { exportKeys } from '../../../generator/keys/export-keys.ts';
@@ -147,12 +148,12 @@ test('all checks run after the first has failed, and every fault of the configur
     PORT: '99999',
     GENERATE_CRON: 'hourly',
     MAIL_FROM: 'nobody',
-    KEYS_STORE: '/srv/keys/private',
+    KEYS_DEPOT: '/srv/keys/private',
     SNAPSHOT_PUSH: '/srv/keys',
   });
   expect([found.code, found.worst]).toEqual([1, 'error']);
   const texts = found.of('configuration').map(({ text }) => text);
-  for (const name of ['PORT', 'GENERATE_CRON', 'MAIL_FROM', 'KEYS_STORE']) {
+  for (const name of ['PORT', 'GENERATE_CRON', 'MAIL_FROM', 'KEYS_DEPOT']) {
     expect(texts).toContainEqual(expect.stringMatching(new RegExp(`^${name} `)));
   }
   expect(found.of('database')).toMatchObject([
@@ -176,7 +177,6 @@ describe('secrets', () => {
       SMTP_URL: `smtp://covers:${SECRET}@127.0.0.1:${smtp}`,
       LIMITS_URL: `redis://:${SECRET}@127.0.0.1:${redis}`,
       SITE_JWT_SECRET: jwt,
-      MIRROR_KEY: `cck_${SECRET}`,
       SNAPSHOT_SIGNING_KEY: `cover-catalogue-private-key:${SECRET}`,
       AWS_ACCESS_KEY_ID: `id${SECRET}`,
       AWS_SECRET_ACCESS_KEY: SECRET,
@@ -326,17 +326,17 @@ describe('a check', () => {
     expect(gone).toMatchObject([{ level: 'error', text: expect.stringContaining('ECONNREFUSED') }]);
   });
 
-  test('of remote stores compares the pointer with the current generation', async () => {
+  test('of depots compares the release with the current generation', async () => {
     environment.SNAPSHOTS_DIR = snapshotsDir = await makeSampleSnapshots();
-    const store = makeFolder();
-    const settings = { ...environment, SNAPSHOT_PUSH: store };
-    expect(faultsIn(await examine(stores, settings))).toMatchObject([
+    const depot = makeFolder();
+    const settings = { ...environment, SNAPSHOT_PUSH: depot };
+    expect(faultsIn(await examine(depots, settings))).toMatchObject([
       { level: 'warning', text: expect.stringContaining('nothing was pushed') },
     ]);
-    expect(readdirSync(store)).toEqual([]);
-    await runCommand(runSnapshot, ['push'], settings);
-    expect(faultsIn(await examine(stores, settings))).toEqual([]);
-    const gone = await examine(stores, { ...settings, SNAPSHOT_PUSH: path.join(store, 'gone') });
+    expect(readdirSync(depot)).toEqual([]);
+    await runCommand(runPush, [], settings);
+    expect(faultsIn(await examine(depots, settings))).toEqual([]);
+    const gone = await examine(depots, { ...settings, SNAPSHOT_PUSH: path.join(depot, 'gone') });
     expect(gone).toMatchObject([{ level: 'error' }]);
   });
 });

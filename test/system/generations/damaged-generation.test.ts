@@ -168,10 +168,10 @@ test.each<[string, string, Damage, RegExp]>([
     ),
   ],
   [
-    'a manifest of more than 64 MiB',
+    'a manifest of more than 1 MiB',
     MANIFEST,
-    (file) => truncateSync(file, 64 * 1024 * 1024 + 1),
-    /^manifest\.json is larger than 67108864 bytes\.$/,
+    (file) => truncateSync(file, 1024 * 1024 + 1),
+    /^manifest\.json is larger than 1048576 bytes\.$/,
   ],
 ])('the proxy refuses %s and reports it', async (_, name, damage, message) => {
   restore();

@@ -18,8 +18,8 @@ import {
 } from '../../../generations/generations.ts';
 import { removeHold } from '../../../generations/hold.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { filesOf, type Origin, runMirror, startOrigin } from '../../support/mirrors.ts';
 import { generate, runCommand } from '../../support/product.ts';
+import { type ApiOrigin, filesOf, pullFromApi, startApi } from '../../support/replicas.ts';
 import { expectCurrentVerifies, newSnapshots } from '../../support/wholeness.ts';
 
 const REFUSED = 3;
@@ -30,10 +30,10 @@ const rollback = (dir: string, ...args: string[]) =>
   runCommand(runSnapshot, ['rollback', ...args], { SNAPSHOTS_DIR: dir });
 
 describe('a rollback', () => {
-  let origin: Origin;
+  let origin: ApiOrigin;
   let cover: number;
   beforeAll(async () => {
-    origin = await startOrigin();
+    origin = await startApi();
     cover = (await origin.proxy.get('/covers/recent', origin.key)).json.data[0].id;
   });
   afterAll(() => origin.close());
@@ -42,8 +42,8 @@ describe('a rollback', () => {
     const dir = origin.snapshotsDir;
     const older = currentOf(dir);
     const newer = await origin.publish("UPDATE games SET description = 'Wrong'");
-    const mirror = newSnapshots();
-    expect(await runMirror(origin, mirror)).toMatchObject({ code: 0 });
+    const replica = newSnapshots();
+    expect(await pullFromApi(origin, replica)).toMatchObject({ code: 0 });
 
     const { code, stdout } = await rollback(dir, older);
     const id = await origin.settle();
@@ -59,9 +59,9 @@ describe('a rollback', () => {
     await expectCurrentVerifies(dir);
     expect(readdirSync(path.join(dir, 'generations')).toSorted()).toEqual(idsOnDisk(dir));
 
-    expect(await runMirror(origin, mirror)).toMatchObject({ code: 0 });
-    expect(currentOf(mirror)).toBe(id);
-    expect(filesOf(mirror, id)).toEqual(filesOf(dir, id));
+    expect(await pullFromApi(origin, replica)).toMatchObject({ code: 0 });
+    expect(currentOf(replica)).toBe(id);
+    expect(filesOf(replica, id)).toEqual(filesOf(dir, id));
 
     const changesSince = async (since: string) =>
       (await origin.proxy.get(`/changes?since=${since}`, origin.key)).json;

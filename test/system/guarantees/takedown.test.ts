@@ -10,17 +10,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { idsOnDisk } from '../../../generations/generations.ts';
 import { prune } from '../../../generations/prune.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { filesOf, type Origin, runMirror, startOrigin } from '../../support/mirrors.ts';
 import { type Reply, ROOT } from '../../support/product.ts';
+import { type ApiOrigin, filesOf, pullFromApi, startApi } from '../../support/replicas.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 
 const MARK = 'atlantis-mark';
 
-let origin: Origin;
+let origin: ApiOrigin;
 let cover: { id: number; game: { slug: string; platform: { slug: string } } };
 
 beforeAll(async () => {
-  origin = await startOrigin(sampleCatalogue());
+  origin = await startApi(sampleCatalogue());
   const { json } = await get('/covers/recent');
   [cover] = json.data;
   await origin.publish(`UPDATE covers SET region = '${MARK}' WHERE id = ${cover.id}`);
@@ -104,8 +104,8 @@ test('nothing returns a cover that was taken down, whatever a client asks and se
     ].toSorted(),
   );
 
-  const mirror = newSnapshots();
-  expect(await runMirror(origin, mirror)).toMatchObject({ code: 0 });
+  const replica = newSnapshots();
+  expect(await pullFromApi(origin, replica)).toMatchObject({ code: 0 });
   const after = await origin.publish(
     `UPDATE covers SET status = 'rejected' WHERE id = ${cover.id}`,
   );
@@ -149,9 +149,9 @@ test('nothing returns a cover that was taken down, whatever a client asks and se
     [...filesOf(dir, id).values()].some((content) => content.includes(MARK));
   expect(contains(origin.snapshotsDir, after)).toBe(false);
 
-  // A mirror that had it is without it after its next run.
-  expect(contains(mirror, before)).toBe(true);
-  expect(await runMirror(origin, mirror)).toMatchObject({ code: 0 });
-  expect(contains(mirror, after)).toBe(false);
-  expect(idsOnDisk(mirror)).toEqual([after]);
+  // A replica that had it is without it after its next run.
+  expect(contains(replica, before)).toBe(true);
+  expect(await pullFromApi(origin, replica)).toMatchObject({ code: 0 });
+  expect(contains(replica, after)).toBe(false);
+  expect(idsOnDisk(replica)).toEqual([after]);
 }, 120_000);

@@ -29,7 +29,7 @@ const COMMANDS = [
   'proxy',
   'account',
   'keys',
-  'mirror',
+  'push',
   'replica',
   'snapshot',
   'doctor',

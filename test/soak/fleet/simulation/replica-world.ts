@@ -1,26 +1,27 @@
 /**
  * A simulated world for replicas: the code of replicas, pushes and keys is real, and so are the snapshots
- * folders; time, the network and the store are simulated. One edge acts at a time, in the order of
+ * folders; time, the network and the depots are simulated. One edge acts at a time, in the order of
  * simulated time, so a seed always gives the same history.
  *
  * After each step of an edge, `checkStep` checks what must always hold.
  */
+import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { makeKeysSender } from '../../../../depot/keys/send-keys.ts';
-import { unlimited } from '../../../../depot/pull/rate-limit.ts';
-import { push } from '../../../../depot/push/push.ts';
-import type { GetOptions, RemoteReply, RemoteStore } from '../../../../depot/remote/remote.ts';
-import { makeReplica, type Replica } from '../../../../depot/replica/replica.ts';
-import type { SigningKey } from '../../../../depot/signatures/keys.ts';
-import type { Clock } from '../../../../depot/transfer/clock.ts';
-import { TransferError } from '../../../../depot/transfer/try-again.ts';
+import {
+  type GetOptions,
+  type Reply,
+  TransferError,
+  type WritableDepot,
+} from '../../../../depot/depot.ts';
+import { makeReplica, type Replica } from '../../../../depot/replica.ts';
+import { readAccepted } from '../../../../depot/replica-files.ts';
+import { makeKeysSender } from '../../../../depot/send-keys.ts';
+import type { Clock } from '../../../../depot/transfers.ts';
 import { encodeKeys, parseKeys } from '../../../../format/keys-file.ts';
-import { KEYS_POINTER } from '../../../../format/keys-pointer.ts';
 import { KEYS_FILE } from '../../../../format/layout.ts';
-import { LARGEST_POINTER, parsePointer } from '../../../../format/pointer.ts';
-import { POINTER } from '../../../../format/remote-layout.ts';
+import { RELEASES } from '../../../../format/release.ts';
 import {
   currentId,
   generationDir,
@@ -30,7 +31,7 @@ import {
 import { verifyAndOpen } from '../../../../generations/verify.ts';
 import { readBoundedFileSync } from '../../../../program/files/bounded-file.ts';
 import type { Random } from '../../../catalogue/random.ts';
-import { type MemoryStore, makeMemoryStore, replyWith } from './memory-store.ts';
+import { type newSigningKey, pushTo } from '../../../support/replicas.ts';
 
 const INTERVAL_MS = 1_000;
 const FIRST_TIME = Date.UTC(2026, 0, 1);
@@ -41,7 +42,7 @@ export interface Weather {
   readonly lost: number;
   readonly cut: number;
   readonly changed: number;
-  /** Of each check: that a cache, or an attacker, offers an old pointer. */
+  /** Of each check: that a cache, or an attacker, offers an old release. */
   readonly old: number;
   /** Of each request and write: that the edge crashes there, or its disk is full. */
   readonly crash: number;
@@ -70,7 +71,7 @@ export interface Edge {
   replica: Replica;
   /** When it acts next, in milliseconds of simulated time. */
   at: number;
-  /** What must never go back: the pointer to what is served, and the keys that are valid. */
+  /** What must never go back: the release that is served, and the keys that are valid. */
   readonly seen: { sequence: number; validKeys: number };
   readonly counts: { requests: number; bytes: number; published: number; crashes: number };
 }
@@ -80,23 +81,20 @@ export interface WorldOptions {
   readonly origin: string;
   /** An empty folder. */
   readonly folder: string;
-  readonly signingKey: SigningKey;
+  readonly key: ReturnType<typeof newSigningKey>;
   readonly random: Random;
   readonly edges: number;
 }
 
-export function makeWorld({ origin, folder, signingKey, random, edges: count }: WorldOptions) {
+export function makeWorld({ origin, folder, key, random, edges: count }: WorldOptions) {
   let weather = CALM;
   let time = 0;
   const wallTime = () => Math.floor(FIRST_TIME + time);
-  const store = makeMemoryStore('s3://simulated/snapshots');
-  const keysStore = makeMemoryStore('s3://simulated/keys');
-  const sender = makeKeysSender(keysStore, [signingKey], {
-    ...realClock(),
-    now: wallTime,
-  });
-  /** All pointers and keys that the origin has ever pushed. */
-  const history = { pointers: [] as Buffer[], keys: [] as Buffer[], ids: new Set<string>() };
+  const depot = makeMemoryDepot('s3://simulated/snapshots');
+  const keysDepot = makeMemoryDepot('s3://simulated/keys');
+  const sendKeys = makeKeysSender(keysDepot, key.signingKey, wallTime);
+  /** All releases that the origin has ever pushed. */
+  const history = { snapshots: [] as Buffer[], keys: [] as Buffer[], ids: new Set<string>() };
   let revoked = 0;
   const edges = Array.from({ length: count }, (_, index) => newEdge(index));
 
@@ -130,20 +128,19 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
     };
     edge.replica = makeReplica({
       snapshotsDir: edge.dir,
-      publicKeys: [signingKey.verifyingKey],
+      publicKeys: key.publicKeys,
       parallel: 1,
       clock,
-      remote: viewOf(store, edge, history.pointers),
-      keys: { store: viewOf(keysStore, edge, history.keys), name: 'edge' },
-      limit: unlimited,
+      depot: viewOf(depot, edge, history.snapshots),
+      keysDepot: viewOf(keysDepot, edge, history.keys),
       report: { advance: strike, step: strike, warn() {} },
     });
   }
 
-  /** The store as an edge sees it through its network. */
-  function viewOf(from: MemoryStore, edge: Edge, old: readonly Buffer[]): RemoteStore {
+  /** The depot as an edge sees it through its network. */
+  function viewOf(from: MemoryDepot, edge: Edge, old: readonly Buffer[]): WritableDepot {
     let downUntil = 0;
-    async function get(name: string, options: GetOptions = {}): Promise<RemoteReply> {
+    async function get(name: string, options: GetOptions = {}): Promise<Reply> {
       edge.counts.requests++;
       time += 5 + random.next() * 40;
       if (random.happens(weather.crash)) throw new CrashError('a crash');
@@ -152,11 +149,11 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
         time += 1_000;
         throw new TransferError('no reply: simulated');
       }
-      const isPointer = name === POINTER || name === KEYS_POINTER;
-      const offered = isPointer && old.length > 0 && random.happens(weather.old);
+      const isRelease = Object.values(RELEASES).includes(name);
+      const offered = isRelease && old.length > 0 && random.happens(weather.old);
       const bytes = offered ? random.pick(old) : from.objects.get(name);
-      const reply = replyWith(bytes, options);
-      return reply.status === 'found' ? { ...reply, bytes: disturb(reply.bytes) } : reply;
+      const reply = replyWith(name, bytes, options);
+      return typeof reply === 'string' ? reply : { ...reply, bytes: disturb(reply.bytes) };
     }
     async function* disturb(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
       const isCut = random.happens(weather.cut);
@@ -173,18 +170,15 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
         } else yield piece;
       }
     }
-    const traffic = () => ({ requests: 0, received: edge.counts.bytes, sent: 0 });
-    return { ...from, get, traffic };
+    return { ...from, get };
   }
 
   /** Makes a generation current at the origin, and pushes it. */
   async function publish(id: string): Promise<void> {
     pointCurrentTo(origin, id);
-    const options = { snapshotsDir: origin, signingKeys: [signingKey], publicKeys: [] };
-    const report = { advance() {}, step() {}, warn() {} };
-    await push(store, { ...options, isForced: false, parallel: 1, graceMs: 0, report });
+    await pushTo(depot, origin, { signingKey: key.signingKey });
     history.ids.add(id);
-    history.pointers.push(store.objects.get(POINTER) as Buffer);
+    history.snapshots.push(depot.objects.get(RELEASES.snapshot) as Buffer);
   }
 
   /** Revokes one more key. All keys with lower numbers stay revoked for ever. */
@@ -196,8 +190,8 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
       state: index < revoked ? ('revoked' as const) : ('approved' as const),
       limit: 120,
     }));
-    await sender.send(encodeKeys(keys), wallTime());
-    history.keys.push(keysStore.objects.get(KEYS_POINTER) as Buffer);
+    await sendKeys(encodeKeys(keys), wallTime());
+    history.keys.push(keysDepot.objects.get(RELEASES.keys) as Buffer);
   }
 
   /** Lets the next edge act. */
@@ -228,7 +222,7 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
     return edge;
   }
 
-  /** @param isEqual whether the check has found or made the edge equal to the store */
+  /** @param isEqual whether the check has found or made the edge equal to the depot */
   function checkStep(edge: Edge, isEqual: boolean): void {
     if (existsSync(path.join(edge.dir, KEYS_FILE))) {
       const valid = validKeys(edge).length;
@@ -238,9 +232,7 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
     const id = currentId(edge.dir);
     if (id === undefined) return;
     if (!history.ids.has(id)) throw new Error(`${id} was never published.`);
-    const { sequence, id: kept } = parsePointer(
-      readBoundedFileSync(path.join(edge.dir, POINTER), LARGEST_POINTER).toString('utf8'),
-    );
+    const { sequence = 0, id: kept } = readAccepted(edge.dir).snapshot ?? {};
     expect(sequence).toBeGreaterThanOrEqual(edge.seen.sequence);
     edge.seen.sequence = sequence;
     if (isEqual) expect(kept).toBe(id);
@@ -287,6 +279,42 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
   };
 }
 
-function realClock(): Clock {
-  return { now: Date.now, pause: async () => {} };
+interface MemoryDepot extends WritableDepot {
+  readonly objects: Map<string, Buffer>;
+}
+
+const PIECE = 4096;
+
+function makeMemoryDepot(name: string): MemoryDepot {
+  const objects = new Map<string, Buffer>();
+  const times = new Map<string, Date>();
+  return {
+    name,
+    objects,
+    get: async (path, options) => replyWith(path, objects.get(path), options),
+    async put(path, bytes) {
+      objects.set(path, bytes);
+      times.set(path, new Date());
+    },
+    async list(prefix) {
+      return [...objects]
+        .filter(([path]) => path.startsWith(prefix))
+        .map(([path, { length: size }]) => ({ path, size, modifiedAt: times.get(path) as Date }));
+    },
+    async remove(path) {
+      objects.delete(path);
+    },
+    close() {},
+  };
+}
+
+function replyWith(path: string, bytes: Buffer | undefined, { etag }: GetOptions = {}): Reply {
+  if (bytes === undefined) return 'missing';
+  const own = hash('sha256', bytes);
+  if (etag === own) return 'unchanged';
+  const pieces = async function* () {
+    for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+  };
+  const coding = path.endsWith('.zst') ? 'zstd' : undefined;
+  return { etag: own, coding, bytes: pieces() };
 }

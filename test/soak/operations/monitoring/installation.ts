@@ -1,5 +1,5 @@
 /**
- * One installation of everything, with the real programs: a schedule that pushes to stores, a replica
+ * One installation of everything, with the real programs: a schedule that pushes to depots, a replica
  * that follows them, a proxy that serves the replica, and the account pages. All admin addresses are on.
  */
 import { mkdirSync } from 'node:fs';
@@ -17,8 +17,8 @@ export interface Installation {
   readonly databaseUrl: string;
   /** The snapshots folder of the schedule. */
   readonly originDir: string;
-  /** The store that the schedule pushes to. */
-  readonly storeDir: string;
+  /** The depot that the schedule pushes to. */
+  readonly depotDir: string;
   /** The snapshots folder of the replica and the proxy. */
   readonly replicaDir: string;
   readonly mailFolder: string;
@@ -35,18 +35,18 @@ export async function startInstallation(
 ): Promise<Installation> {
   const folder = makeFolder();
   const at = (name: string) => path.join(folder, name);
-  for (const name of ['snapshots-store', 'keys-store']) mkdirSync(at(name), { mode: 0o700 });
+  for (const name of ['snapshots-depot', 'keys-depot']) mkdirSync(at(name), { mode: 0o700 });
   const databaseUrl = await makeSampleSqlite();
   await makeAccounts(databaseUrl);
-  const own = { KEYS_STORE: at('keys-store'), ...environment };
+  const own = { KEYS_DEPOT: at('keys-depot'), ...environment };
   const schedule = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
     DATABASE_URL: databaseUrl,
     SNAPSHOTS_DIR: at('origin'),
-    SNAPSHOT_PUSH: at('snapshots-store'),
+    SNAPSHOT_PUSH: at('snapshots-depot'),
     ...own,
   });
   const replica = await startWithAdmin('commands/replica.ts', 'replicating', {
-    REPLICA_FROM: at('snapshots-store'),
+    REPLICA_FROM: at('snapshots-depot'),
     SNAPSHOTS_DIR: at('replica'),
     ...own,
   });
@@ -65,7 +65,7 @@ export async function startInstallation(
   return {
     databaseUrl,
     originDir: at('origin'),
-    storeDir: at('snapshots-store'),
+    depotDir: at('snapshots-depot'),
     replicaDir: at('replica'),
     mailFolder: at('mail'),
     api: `${proxy.url}/api/v1`,

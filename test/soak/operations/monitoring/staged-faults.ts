@@ -9,8 +9,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { runSnapshot } from '../../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../../database/open.ts';
-import { saveReplicaState } from '../../../../depot/replica/state-file.ts';
-import { makeKeyPair } from '../../../../depot/signatures/keys.ts';
+import { saveReplicaState } from '../../../../depot/replica-files.ts';
 import { currentId, generationDir, pointCurrentTo } from '../../../../generations/generations.ts';
 import { sampleCatalogue } from '../../../catalogue/sample.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../../../catalogue/snapshots.ts';
@@ -25,6 +24,7 @@ import {
   testKey,
   writeKeys,
 } from '../../../support/product.ts';
+import { newSigningKey } from '../../../support/replicas.ts';
 import { makeCertificate } from '../../../support/servers/nginx.ts';
 import { freePort } from '../../../support/servers/ports.ts';
 import { openSocket } from '../../../support/servers/sockets.ts';
@@ -48,7 +48,7 @@ export function startHealthy(): Promise<Installation> {
   return startInstallation({ GENERATE_CRON: '*/3 * * * * *' });
 }
 
-/** @param healthy an installation, whose store another replica follows */
+/** @param healthy an installation, whose depot another replica follows */
 export async function stageFaults(healthy: Installation): Promise<StagedFault[]> {
   return (
     await Promise.all([
@@ -104,7 +104,7 @@ async function stageStaleProxy(): Promise<StagedFault> {
   utimesSync(path.join(dir, 'keys.json'), old, old);
   saveReplicaState(dir, {
     snapshot: {
-      from: 'a store',
+      from: 'a depot',
       current_as_of: old.toISOString(),
       error: null,
       refused: null,
@@ -144,13 +144,13 @@ async function stageGoneKeys(): Promise<StagedFault> {
   };
 }
 
-/** A replica that requires signatures, of a store without any, and the proxy that has nothing to serve. */
+/** A replica that requires signatures, of a depot without any, and the proxy that has nothing to serve. */
 async function stageRefusingReplica(healthy: Installation): Promise<StagedFault[]> {
   const dir = path.join(makeFolder(), 'snapshots');
   const replica = await startWithAdmin('commands/replica.ts', 'replicating', {
-    REPLICA_FROM: healthy.storeDir,
+    REPLICA_FROM: healthy.depotDir,
     SNAPSHOTS_DIR: dir,
-    SNAPSHOT_PUBLIC_KEYS: makeKeyPair().publicKey,
+    SNAPSHOT_PUBLIC_KEYS: newSigningKey().publicPem,
   });
   const proxy = await startProxyProgram(dir);
   keepDoing(() =>

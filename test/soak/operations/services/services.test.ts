@@ -210,8 +210,8 @@ describe.skipIf(!canBoot())('the services', () => {
   });
 
   test('end cleanly, and a replica takes the place of the generator', async () => {
-    await systemd.get(`install -d -o covers-generator -g covers -m 2750 /srv/store
-      cover-catalogue snapshot push --to /srv/store`);
+    await systemd.get(`install -d -o covers-generator -g covers -m 2750 /srv/depot
+      cover-catalogue push --to /srv/depot`);
     await systemd.get(`systemctl stop 'cover-catalogue-*'`);
     for (const service of [SCHEDULE, ACCOUNT, PROXY]) {
       expect([service, await show(service, 'Result')]).toEqual([service, 'success']);
@@ -219,7 +219,7 @@ describe.skipIf(!canBoot())('the services', () => {
     }
     await systemd.get(`cd /opt/cover-catalogue/operations/systemd
       install -m 600 -t /etc/cover-catalogue ../environment/replica.env
-      printf 'REPLICA_FROM=/srv/store\\nKEYS_STORE=\\nADMIN_PORT=${ports.replicaAdmin}\\n' >>/etc/cover-catalogue/replica.env
+      printf 'REPLICA_FROM=/srv/depot\\nKEYS_DEPOT=\\nSNAPSHOT_PUBLIC_KEYS=\\nADMIN_PORT=${ports.replicaAdmin}\\n' >>/etc/cover-catalogue/replica.env
       cd ${SNAPSHOTS}; mv keys.json /tmp; rm -r current generations; mv /tmp/keys.json .
       systemctl start cover-catalogue-replica ${PROXY}`);
     await until(() => answers());

@@ -1,0 +1,54 @@
+/**
+ * `cover-catalogue push`: sends the current generation to a depot, for replicas. Progress goes to stderr, the
+ * result to stdout.
+ */
+import { megabytes, type TransferReport } from '../depot/pull.ts';
+import { pushConfigured } from '../depot/push.ts';
+import { readArguments } from '../program/arguments.ts';
+import { reportFailure } from '../program/failure.ts';
+import type { Invocation } from '../program/invocation.ts';
+import { makeProgress, type Progress } from '../program/progress.ts';
+
+const USAGE = `cover-catalogue push [--to DEPOT]
+
+Sends the current generation of SNAPSHOTS_DIR to a depot, for replicas: the files
+that are not there yet, and then the release, signed if SNAPSHOT_SIGNING_KEY is
+set. Removes what was replaced more than 8 minutes ago.
+
+  --to DEPOT   a folder or s3://bucket/prefix (default: the variable SNAPSHOT_PUSH)
+
+Exit codes: 0 pushed, or everything was there; 1 failed; 2 wrong usage or
+configuration; 3 refused, because the depot has something that must stay.
+`;
+
+/** @returns the exit code */
+export async function runPush({ words, variables, stdout, stderr }: Invocation): Promise<number> {
+  const progress = makeProgress(stderr);
+  const started = performance.now();
+  try {
+    const { to } = readArguments(USAGE, { to: { type: 'string' } }, words);
+    const result = await pushConfigured(variables(), reportTo(progress, 'sending'), to);
+    progress.end();
+    const { outcome, depot, id, sent, sentBytes, present, removed } = result;
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    stdout.write(
+      outcome === 'unchanged'
+        ? `${depot} has ${id} already; ${removed} old objects removed.\n`
+        : `Pushed ${id} to ${depot}: ${sent} files sent (${megabytes(sentBytes)} MB), ${present} were there; ${removed} old objects removed; ${seconds} s.\n`,
+    );
+    return 0;
+  } catch (error) {
+    progress.end();
+    return reportFailure(error as Error, '', stderr);
+  }
+}
+
+/** Shows the progress of a transfer on a terminal. */
+export function reportTo({ advance, step, warn }: Progress, action: string): TransferReport {
+  return {
+    advance: (done, size) =>
+      advance(action, `${megabytes(done)} of ${megabytes(size)} MB`, size === 0 ? 1 : done / size),
+    step,
+    warn,
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * A depot: a place through which generations and keys reach other machines. There are four kinds: a folder,
+ * S3, a web server, and the `/snapshot` of another installation's API; the last two can only be read. A
+ * depot has objects, which are a path and bytes. It decides nothing and is not trusted: whoever reads an
+ * object checks its bytes.
+ *
+ * The contract of every kind:
+ *
+ * - A path has segments of `A-Z a-z 0-9 . _ ~ -`, joined by `/`; no segment begins with a dot. Other
+ *   paths throw an Error at once.
+ * - A reader sees an object complete or not at all. Replacing an object is one step. After a crash or a
+ *   cut connection, the old object is still there, complete.
+ * - A call that follows a finished `put` or `remove` sees its effect. Before a web server there may be
+ *   caches: a read may be old, but never a mixture.
+ * - Nothing is tried again here. TransferError means that another try may help, and `tryAgain` does it.
+ *   Any other Error will come again: denied access, a wrong address, a full disk.
+ * - All calls may run at the same time. After `close`, calls that are under way fail.
+ * - No message and no name contains a password or a key. What another machine has sent is cut and cleaned.
+ */
+import type { ErrorWithExitCode } from '../program/failure.ts';
+
+export interface Depot {
+  /** What messages call the depot: its address without credentials. */
+  readonly name: string;
+  /**
+   * Starts to read an object.
+   * @throws TransferError, and when `options.signal` is aborted, its reason
+   */
+  get(path: string, options?: GetOptions): Promise<Reply>;
+  /** Ends all calls that are under way, and releases connections. */
+  close(): void;
+}
+
+export interface WritableDepot extends Depot {
+  /** Writes an object, or replaces one. Once this returns, a power cut does not lose it. */
+  put(path: string, bytes: Buffer): Promise<void>;
+  /** Lists all objects whose paths begin with a prefix such as `files/`. */
+  list(prefix: string): Promise<StoredObject[]>;
+  /** Removes an object. An object that is not there is not an error. */
+  remove(path: string): Promise<void>;
+}
+
+export interface GetOptions {
+  /** The `etag` of an earlier reply: if the object still has it, the reply is "unchanged". */
+  readonly etag?: string | undefined;
+  /** Ends the call, and the reading of its bytes. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type Reply = Found | 'unchanged' | 'missing';
+
+export interface Found {
+  /** Differs whenever the content does; undefined if the depot has none. */
+  readonly etag: string | undefined;
+  /** How the bytes are compressed. */
+  readonly coding: 'zstd' | 'gzip' | undefined;
+  /** Must be read. Ending the loop early ends the transfer. */
+  readonly bytes: AsyncIterable<Buffer>;
+}
+
+export interface StoredObject {
+  readonly path: string;
+  /** In bytes. */
+  readonly size: number;
+  /** When it was written, by the clock of the depot. */
+  readonly modifiedAt: Date;
+}
+
+/** No wait is longer, even if the other side asks for it. */
+const LONGEST_WAIT_MS = 90_000;
+
+/** A transfer failed, and may succeed if it is tried again. */
+export class TransferError extends Error {
+  override readonly name = 'TransferError';
+  /** How long the other side asks to wait, in milliseconds; undefined if it does not ask. */
+  readonly waitMs: number | undefined;
+
+  constructor(message: string, options: { cause?: unknown; waitMs?: number | undefined } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : {});
+    this.waitMs = options.waitMs && Math.min(options.waitMs, LONGEST_WAIT_MS);
+  }
+}
+
+/** A depot no longer has what its release names. */
+export class GoneError extends Error {
+  override readonly name = 'GoneError';
+}
+
+/** A release, or something that it names, must not be published or replaced. */
+export class RefusedReleaseError extends Error implements ErrorWithExitCode {
+  override readonly name = 'RefusedReleaseError';
+  readonly exitCode = 3;
+}
+
+const PATH = /^(?!\.)[A-Za-z0-9._~-]{1,200}(?:\/(?!\.)[A-Za-z0-9._~-]{1,200})*$/;
+
+/** Whether a text is the path of an object. No other leads out of the depot, or needs to be encoded. */
+export function isObjectPath(path: string): boolean {
+  return PATH.test(path);
+}
+
+/** @throws Error unless {@link isObjectPath} */
+export function checkObjectPath(path: string): void {
+  if (isObjectPath(path)) return;
+  throw new Error(`${JSON.stringify(path)} is not the path of an object in a depot.`);
+}

@@ -1,0 +1,201 @@
+/**
+ * HTTP requests to depots, through undici: its time limits end a transfer that stands still. Redirects are
+ * not followed, and nothing is tried again here. Also the depot that needs no more: a static web server.
+ */
+import { Agent, type Dispatcher } from 'undici';
+import { shown } from '../format/json/parse-file.ts';
+import { messageOf } from '../program/failure.ts';
+import {
+  checkObjectPath,
+  type Depot,
+  type GetOptions,
+  type Reply,
+  TransferError,
+} from './depot.ts';
+import { readWhole } from './transfers.ts';
+
+/** In bytes. */
+const LONGEST_ERROR_BODY = 8192;
+const CONNECT_MS = 10_000;
+/** How long nothing may arrive, or be taken. */
+export const STALL_MS = 30_000;
+/** Smaller pieces let undici note that an upload advances. */
+const PIECE = 64 * 1024;
+
+export interface HttpReply {
+  readonly status: number;
+  /** The value of a field; undefined if it is missing. Of several, the first. */
+  header(name: string): string | undefined;
+  /** The bytes as they were sent. Must be read to their end, or dropped. */
+  readonly bytes: AsyncIterable<Buffer>;
+  /** Ends the transfer without reading it. */
+  drop(): void;
+}
+
+export interface HttpRequest {
+  readonly method?: 'GET' | 'PUT' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Buffer | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface HttpClient {
+  /** @throws TransferError if there is no reply */
+  send(url: string, request?: HttpRequest): Promise<HttpReply>;
+  close(): void;
+}
+
+/** @param name of the depot, for errors */
+export function makeHttpClient(name: string, stallMs = STALL_MS): HttpClient {
+  const agent = new Agent({
+    headersTimeout: stallMs,
+    bodyTimeout: stallMs,
+    connect: { timeout: Math.min(stallMs, CONNECT_MS) },
+    allowH2: false,
+  });
+  const closed = new AbortController();
+  return {
+    async send(url, { method = 'GET', headers = {}, body, signal: own = closed.signal } = {}) {
+      const signal = AbortSignal.any([closed.signal, own]);
+      const { origin, pathname, search } = new URL(url);
+      const length = body === undefined ? {} : { 'content-length': String(body.length) };
+      const request: Dispatcher.RequestOptions = {
+        origin,
+        path: pathname + search,
+        method,
+        headers: { ...headers, ...length },
+        body: body === undefined ? null : (piecesOf(body) as never),
+        signal,
+      };
+      const reply = await agent.request(request).catch((cause: Error) => {
+        throw failureOf(cause, signal, 'no reply', origin);
+      });
+      return {
+        status: reply.statusCode,
+        header: (field) => [reply.headers[field]].flat()[0],
+        bytes: read(reply.body, signal, origin),
+        // Reads the rest of a short body, so that the connection is used again.
+        drop: () => void reply.body.dump().catch(() => {}),
+      };
+    },
+    close() {
+      closed.abort(new Error(`${name} was closed.`));
+      void agent.destroy().catch(() => {});
+    },
+  };
+}
+
+async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE);
+}
+
+async function* read(
+  body: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+  origin: string,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw failureOf(cause as Error, signal, 'the connection was cut', origin);
+  }
+}
+
+function failureOf(cause: Error, signal: AbortSignal, what: string, origin: string): unknown {
+  if (signal.aborted) return signal.reason;
+  // The names of OpenSSL's verification errors, and Node's for another host name. Not a TransferError:
+  // another try would find the same certificate.
+  if (/CERT|UNABLE_TO_(?:GET|VERIFY)/.test((cause as NodeJS.ErrnoException).code ?? '')) {
+    return new Error(
+      `The certificate of ${origin} is not accepted: ${cause.message}. If it belongs to an authority of your own, name that authority's file in NODE_EXTRA_CA_CERTS.`,
+      { cause },
+    );
+  }
+  return new TransferError(`${what}: ${messageOf(cause)}`, { cause });
+}
+
+/** The header fields of a GET. Objects are compressed already, and wanted as they are stored. */
+export function headersFor(etag: string | undefined): Record<string, string> {
+  const condition = etag === undefined ? {} : { 'if-none-match': etag };
+  return { 'accept-encoding': 'identity', ...condition };
+}
+
+/**
+ * Makes the reply of a depot from the reply to a GET.
+ * @param what the address of the object, for errors
+ * @throws TransferError if another try may help; any other Error says why the server refuses
+ */
+export async function foundIn(
+  what: string,
+  reply: HttpReply,
+  coding: 'zstd' | 'gzip' | undefined,
+): Promise<Reply> {
+  const { status } = reply;
+  if (status === 200) return { etag: reply.header('etag'), coding, bytes: reply.bytes };
+  if (status === 304) {
+    reply.drop();
+    return 'unchanged';
+  }
+  const error = await errorOf(what, reply);
+  if ((status === 404 || status === 410) && error.code !== 'NoSuchBucket') return 'missing';
+  throw error;
+}
+
+/** An error of S3 has a code, such as NoSuchBucket. */
+export type ServerError = Error & { readonly code?: string | undefined };
+
+/** Codes of S3 with a status below 500 that another try may not meet. */
+const PASSING_CODES = ['RequestTimeout', 'IncompleteBody', 'BadDigest', 'OperationAborted'];
+
+/** The error of a reply that refuses a request. Reads the rest of the reply. */
+export async function errorOf(what: string, reply: HttpReply): Promise<ServerError> {
+  const { status } = reply;
+  const content = { etag: undefined, coding: undefined, bytes: reply.bytes };
+  const body = await readWhole(content, LONGEST_ERROR_BODY, what).then(String, () => '');
+  const code = textOf(body, 'Code');
+  const reason = code === undefined ? body : `${code}: ${textOf(body, 'Message')}`;
+  const answer = `${what} answers ${status}${reason === '' ? '' : ` (${shown(reason)})`}`;
+  if (status === 429 || status === 408 || status >= 500 || PASSING_CODES.includes(code ?? '')) {
+    const seconds = Number(reply.header('retry-after') ?? Number.NaN);
+    return new TransferError(answer, { waitMs: seconds >= 0 ? seconds * 1000 : undefined });
+  }
+  return Object.assign(new Error(`${answer}. ${adviceFor(reply, code)}`), { code });
+}
+
+function adviceFor({ status, header }: HttpReply, code: string | undefined): string {
+  const region = header('x-amz-bucket-region');
+  if (code === 'RequestTimeTooSkewed') return 'Correct the clock of this machine.';
+  if (code === 'NoSuchBucket') return 'Create the bucket, or correct its name.';
+  if (region !== undefined && status !== 403) return `Set AWS_REGION to ${shown(region)}.`;
+  if (status >= 300 && status < 400) {
+    return `It redirects to ${shown(header('location') ?? 'nowhere')}. Redirects are not followed; use that address if it is right.`;
+  }
+  if (status === 401 || status === 403) {
+    return 'Check the key or the credentials, and what they allow.';
+  }
+  return 'Check the address.';
+}
+
+/** The text of the first element with a name in XML of S3, which has no attributes there. */
+export function textOf(xml: string, name: string): string | undefined {
+  return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+}
+
+/**
+ * A depot behind a static web server, such as nginx. Nothing is expected of the server but GET; it may
+ * support ETags.
+ * @param address without a slash at its end
+ */
+export function openWebDepot(address: string, stallMs?: number): Depot {
+  const client = makeHttpClient(address, stallMs);
+  return {
+    name: address,
+    async get(path: string, { etag, signal }: GetOptions = {}) {
+      checkObjectPath(path);
+      const url = `${address}/${path}`;
+      const reply = await client.send(url, { headers: headersFor(etag), signal });
+      return foundIn(url, reply, path.endsWith('.zst') ? 'zstd' : undefined);
+    },
+    close: client.close,
+  };
+}

@@ -1,0 +1,157 @@
+/** Transfers: repeated after a failure, a few at a time, and decompressed within a bound. */
+import type { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
+import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib';
+import { messageOf } from '../program/failure.ts';
+import { type Depot, type Found, RefusedReleaseError, TransferError } from './depot.ts';
+
+/** The wall clock and its timer, as a parameter: a simulation passes its own. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Resolves after this time. */
+  pause(milliseconds: number): Promise<unknown>;
+}
+
+export const systemClock: Clock = { now: Date.now, pause: setTimeout };
+
+/** How many tries may fail; the second if the other side asks to try again later. */
+const MOST_FAILURES = 5;
+const MOST_WAITS = 20;
+const FIRST_PAUSE_MS = 250;
+
+/**
+ * Repeats work that fails with a TransferError, after a pause.
+ * @param name what error messages begin with
+ * @param mostFailures how many tries may fail without being asked to wait
+ */
+export async function tryAgain<T>(
+  name: string,
+  work: () => Promise<T>,
+  clock: Clock,
+  mostFailures = MOST_FAILURES,
+): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof TransferError)) throw error;
+      if (failures >= (error.waitMs === undefined ? mostFailures : MOST_WAITS)) {
+        const tries = failures === 1 ? '' : ` (tried ${failures} times)`;
+        throw new Error(`${name}: ${error.message}${tries}`, { cause: error });
+      }
+      await clock.pause(error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures);
+    }
+  }
+}
+
+/**
+ * Runs work for each item, a few at a time. After the first error, no further work is started.
+ * @param onError called with the first error; may end the work that is under way, which is waited for
+ */
+export async function inParallel<T>(
+  items: readonly T[],
+  most: number,
+  work: (item: T) => Promise<void>,
+  onError: (error: unknown) => void = () => {},
+): Promise<void> {
+  const queue = items.values();
+  const errors: unknown[] = [];
+  async function runNext(): Promise<void> {
+    for (const item of queue) {
+      if (errors.length > 0) return;
+      try {
+        await work(item);
+      } catch (error) {
+        if (errors.push(error) === 1) onError(error);
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, runNext));
+  if (errors.length > 0) throw errors[0];
+}
+
+/**
+ * As a power of two: the largest window that a decoder accepts, and allocates. Pushes use 21; by default, a
+ * hostile object could ask for 128 MB.
+ */
+const LARGEST_WINDOW_LOG = 23;
+/** In bytes. With the usual pieces of 16 KB, decoding takes twice as long. */
+const LONGEST_PIECE = 256 * 1024;
+const DECODERS: Readonly<Record<NonNullable<Found['coding']>, () => Transform>> = {
+  gzip: () => createGunzip({ chunkSize: LONGEST_PIECE }),
+  zstd: () =>
+    createZstdDecompress({
+      params: { [zlib.ZSTD_d_windowLogMax]: LARGEST_WINDOW_LOG },
+      chunkSize: LONGEST_PIECE,
+    }),
+};
+
+/**
+ * The content of an object. Nothing is decompressed ahead of the reader beyond the buffers of the decoder.
+ * @param most how many bytes it may have
+ * @param what the object, for errors
+ * @throws RefusedReleaseError if it has more or is damaged, TransferError if its transfer fails
+ */
+export async function* contentOf(
+  { coding, bytes }: Found,
+  most: number,
+  what: string,
+): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const piece of coding === undefined
+    ? bytes
+    : decode(bytes, DECODERS[coding](), what)) {
+    size += piece.length;
+    if (size > most) {
+      throw new RefusedReleaseError(`${what} has more than the expected ${most} bytes.`);
+    }
+    yield piece;
+  }
+}
+
+/** The whole content of a small object. @throws as {@link contentOf} */
+export async function readWhole(found: Found, most: number, what: string): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of contentOf(found, most, what)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/**
+ * Reads a small object, and tries again.
+ * @returns undefined if there is none
+ * @throws as {@link contentOf} and {@link tryAgain}
+ */
+export function readObject(
+  depot: Depot,
+  path: string,
+  most: number,
+  clock: Clock,
+): Promise<Buffer | undefined> {
+  const what = `${path} at ${depot.name}`;
+  const read = async () => {
+    const reply = await depot.get(path);
+    return typeof reply === 'string' ? undefined : readWhole(reply, most, what);
+  };
+  return tryAgain(`read ${what}`, read, clock);
+}
+
+async function* decode(
+  bytes: AsyncIterable<Buffer>,
+  decoder: Transform,
+  what: string,
+): AsyncGenerator<Buffer> {
+  // If the transfer fails, the decoder fails with the same error, which the loop then throws.
+  const feeding = pipeline(bytes, decoder).catch(() => {});
+  try {
+    for await (const piece of decoder) yield piece;
+  } catch (cause) {
+    // The codes of zlib: Z_DATA_ERROR, ZSTD_error_prefix_unknown …
+    if (!(cause as NodeJS.ErrnoException).code?.startsWith('Z')) throw cause;
+    throw new RefusedReleaseError(`${what} is damaged: ${messageOf(cause)}.`, { cause });
+  } finally {
+    decoder.destroy();
+    await feeding;
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * A release, and the names of the objects in a depot. A release names the content that is current: a
+ * generation, by the hash of its manifest, which contains the hash of every file; or the keys file. So its
+ * signature covers all bytes. It is the only object that is ever replaced, and the last one that is
+ * written. All others are named by their content, so no cache can mix generations. This module performs no
+ * input or output.
+ */
+import { parseObject, shown } from './json/parse-file.ts';
+import { isSequence, isSha256, isTime } from './json/values.ts';
+import { GENERATIONS, isGenerationId, isKeyUsageFile } from './layout.ts';
+
+/** What is released: a generation, or the API keys of replicas. */
+export type ReleaseKind = 'snapshot' | 'keys';
+
+export interface Release {
+  readonly format_version: 1;
+  /** The id of the generation; "keys" for the keys file. */
+  readonly id: string;
+  /** Never falls: that of the generation. For keys, milliseconds since 1970. */
+  readonly sequence: number;
+  /** The SHA-256 of the manifest, or of the keys file, in hex. */
+  readonly sha256: string;
+  /**
+   * RFC 3339 UTC with milliseconds: when the generation was first pushed, or when the keys last agreed with
+   * the database. Null if it is not known.
+   */
+  readonly released_at: string | null;
+  /** The Ed25519 signature of {@link signedText} in base64; null if the release is not signed. */
+  readonly signature: string | null;
+}
+
+/** In bytes. */
+export const LARGEST_RELEASE = 4096;
+const FORMAT_VERSION = 1;
+const KEYS_ID = 'keys';
+const DEEPEST = 1;
+
+/** The object with the release of each kind. */
+export const RELEASES: Readonly<Record<ReleaseKind, string>> = {
+  snapshot: 'release.json',
+  keys: 'keys/release.json',
+};
+
+/** A release without a signature. */
+export function makeRelease(
+  kind: ReleaseKind,
+  content: Pick<Release, 'sequence' | 'sha256' | 'released_at'> & { readonly id?: string },
+): Release {
+  const { sequence, sha256, released_at } = content;
+  const id = kind === 'keys' ? KEYS_ID : (content.id ?? '');
+  return { format_version: FORMAT_VERSION, id, sequence, sha256, released_at, signature: null };
+}
+
+/** The signed text: everything but the signature. Its id tells a snapshot from keys. */
+export function signedText({ id, sequence, sha256, released_at }: Release): string {
+  return `cover-catalogue release ${FORMAT_VERSION}\n${id}\n${sequence}\n${sha256}\n${released_at}\n`;
+}
+
+/** The bytes of the object. */
+export function encodeRelease(release: Release): string {
+  const { format_version, id, sequence, sha256, released_at, signature } = release;
+  const members = { format_version, id, sequence, sha256, released_at, signature };
+  return `${JSON.stringify(members, null, 1)}\n`;
+}
+
+/**
+ * Parses a release and checks its form, not its signature.
+ * @throws Error that says what is wrong
+ */
+export function parseRelease(bytes: Buffer | string, kind: ReleaseKind): Release {
+  const name = RELEASES[kind];
+  const found = parseObject(bytes, name, DEEPEST);
+  const { format_version, id, sequence, sha256, released_at, signature } = found;
+  if (format_version !== FORMAT_VERSION) {
+    throw new Error(
+      `${name} has format version ${shown(format_version)}; this program reads version ${FORMAT_VERSION}. Upgrade this program.`,
+    );
+  }
+  const fault = (member: string) =>
+    new Error(`${name} is damaged: "${member}" is ${shown(found[member])}.`);
+  const isId = kind === 'keys' ? id === KEYS_ID : typeof id === 'string' && isGenerationId(id);
+  if (typeof id !== 'string' || !isId) throw fault('id');
+  if (!isSequence(sequence)) throw fault('sequence');
+  if (!isSha256(sha256)) throw fault('sha256');
+  if (released_at !== null && !isExactTime(released_at)) throw fault('released_at');
+  if (signature !== null && !isSignature(signature)) throw fault('signature');
+  return { format_version, id, sequence, sha256, released_at, signature };
+}
+
+function isExactTime(value: unknown): value is string {
+  return isTime(value) && new Date(value).toISOString() === value;
+}
+
+function isSignature(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Za-z0-9+/]{86}==$/.test(value);
+}
+
+const FILES = 'files/';
+const USAGE = 'usage/';
+/** What a killed writer leaves in a folder. */
+export const UNFINISHED = 'unfinished/';
+/** What the names of objects begin with that only a generation needs. */
+export const GENERATION_PREFIXES: readonly string[] = [`${GENERATIONS}/`, FILES, UNFINISHED];
+export const MANIFESTS = `${GENERATIONS}/`;
+export const KEYS_PREFIX = 'keys/';
+export const USAGE_PREFIX = USAGE;
+
+/** The manifest of a generation, byte by byte as in its folder. */
+export function storedManifest(id: string): string {
+  return `${MANIFESTS}${id}.json`;
+}
+
+/** The id in a name that {@link storedManifest} has made; undefined for any other name. */
+export function idOfStoredManifest(name: string): string | undefined {
+  const id = name.slice(MANIFESTS.length, -'.json'.length);
+  return isGenerationId(id) && name === storedManifest(id) ? id : undefined;
+}
+
+/**
+ * A file of a generation, compressed with zstd.
+ * @param sha256 of the decompressed content, in hex
+ */
+export function storedFile(sha256: string): string {
+  return `${FILES}${sha256}.zst`;
+}
+
+/** The SHA-256 in a name that {@link storedFile} has made; undefined for any other name. */
+export function shaOfStoredFile(name: string): string | undefined {
+  return /^files\/([0-9a-f]{64})\.zst$/.exec(name)?.[1];
+}
+
+/** The object with the content of `keys.json`. */
+export function storedKeys(sha256: string): string {
+  return `${KEYS_PREFIX}${sha256}.json`;
+}
+
+/**
+ * The object with what a proxy of a replica reports about the use of keys.
+ * @param file from `keyUsageFile`
+ */
+export function storedUsage(replica: string, file: string): string {
+  return `${USAGE}${replica}/${file}`;
+}
+
+/** Whether {@link storedUsage} can have made a name. */
+export function isStoredUsage(name: string): boolean {
+  const [folder, replica = '', file = '', ...rest] = name.split('/');
+  const isReplica = /^(?!\.)[A-Za-z0-9._-]{1,100}$/.test(replica);
+  return `${folder}/` === USAGE && isReplica && isKeyUsageFile(file) && rest.length === 0;
+}

@@ -1,0 +1,124 @@
+/** The API of another installation as a depot: `cover-catalogue replica --from …/api/v1/snapshot`. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { currentId, idsOnDisk } from '../../generations/generations.ts';
+import { runSnapshots } from '../support/product.ts';
+import {
+  type ApiOrigin,
+  filesOf,
+  inodesOf,
+  makePatientClock,
+  pullFromApi,
+  startApi,
+} from '../support/replicas.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  newSnapshots,
+  statusOf,
+} from '../support/wholeness.ts';
+
+let api: ApiOrigin;
+beforeAll(async () => {
+  api = await startApi();
+});
+beforeEach(() => {
+  api.faulty.change = (reply) => reply;
+  api.faulty.requests.length = 0;
+});
+afterAll(() => api.close());
+
+const pathsOf = () => api.faulty.requests.map(({ path }) => path);
+
+test('a replica has the same files, fetches only what changed, and never shows the key', async () => {
+  const to = newSnapshots();
+  const first = await pullFromApi(api, to);
+  const id = currentId(api.snapshotsDir) as string;
+  expect(first.stdout).toMatch(`Published ${id}: `);
+  expect(filesOf(to, id)).toEqual(filesOf(api.snapshotsDir, id));
+  expectNoDebris(to);
+  const inodes = inodesOf(to, id);
+  api.faulty.requests.length = 0;
+  const second = await pullFromApi(api, to);
+  expect(second).toMatchObject({
+    code: 0,
+    stdout: `Nothing is newer than ${id}, which stays current.\n`,
+  });
+  expect(pathsOf()).toEqual(['/api/v1/snapshot']);
+  const next = await api.publishChange();
+  await pullFromApi(api, to);
+  const linked = [...inodesOf(to, next)].filter(([name, inode]) => inodes.get(name) === inode);
+  expect(linked.length).toBeGreaterThan(3);
+  expect([first, second].map(({ stderr }) => stderr).join()).not.toContain(api.key);
+  for (const content of filesOf(to, next).values()) expect(content.includes(api.key)).toBe(false);
+});
+
+test('waits as long as a reply with 429 or 503 asks', async () => {
+  const clock = makePatientClock();
+  let refusals = 0;
+  api.faulty.change = (reply) => {
+    if (++refusals > 3) return reply;
+    const status = refusals === 1 ? 503 : 429;
+    return { status, headers: { 'retry-after': String(6 + refusals) }, body: Buffer.from('{}') };
+  };
+  expect(await pullFromApi(api, newSnapshots(), clock)).toMatchObject({ code: 0 });
+  expect(clock.pauses.toSorted()).toEqual([7_000, 8_000, 9_000]);
+});
+
+test('a generation that is replaced during a pull is followed by the newer one', async () => {
+  const to = newSnapshots();
+  let publishing: Promise<string> | undefined;
+  api.faulty.change = async (reply, { path }) => {
+    if (path.includes('/files/')) {
+      publishing ??= api.publishChange();
+      await publishing;
+    }
+    return reply;
+  };
+  const { code, stdout, stderr } = await pullFromApi(api, to);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(`Published ${await publishing}`);
+  expect(idsOnDisk(to)).toEqual([await publishing]);
+});
+
+test('a rollback at the origin is a newer generation, and is followed', async () => {
+  const to = newSnapshots();
+  const older = currentId(api.snapshotsDir) as string;
+  await api.publishChange();
+  await pullFromApi(api, to);
+  await runSnapshots(api.snapshotsDir, 'rollback', older, '--no-hold');
+  const id = await api.settle();
+  expect(await pullFromApi(api, to)).toMatchObject({ code: 0 });
+  expect(await expectCurrentVerifies(to)).toBe(id);
+});
+
+test.each([
+  ['refuses the key', 401, 1, /answers 401 \("Unknown.*Check the key|answers 401/],
+  ['does not offer downloads', 404, 1, /answers 404/],
+  ['redirects', 301, 1, /Redirects are not followed/],
+])('an API that %s is an error that says so', async (_name, status, expected, text) => {
+  const to = newSnapshots();
+  api.faulty.change = (reply) => ({ ...reply, status });
+  const { code, stderr } = await pullFromApi(api, to);
+  expect([code, currentId(to)]).toEqual([expected, undefined]);
+  expect(stderr).toMatch(text);
+  expect(statusOf(to).outcome).toBe('failed');
+});
+
+test('an API whose sequence begins anew is refused until an operator decides', async () => {
+  const to = newSnapshots();
+  await pullFromApi(api, to);
+  const id = currentId(to);
+  const other = await startApi();
+  const moved = { ...other, address: api.address };
+  api.faulty.change = async (_reply, { path }) => {
+    const { bytes, headers, status } = await other.proxy.get(
+      path.slice('/api/v1'.length),
+      other.key,
+    );
+    return { status, headers, body: bytes };
+  };
+  const { code, stderr } = await pullFromApi({ ...moved, keyFile: api.keyFile }, to);
+  expect([code, currentId(to)]).toEqual([3, id]);
+  expect(stderr).toMatch(/something older is offered again.*remove accepted\.json/);
+  await other.close();
+});

@@ -1,0 +1,314 @@
+/** The contract of depots, checked with each kind; the API is in `api.test.ts`. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Depot, TransferError, type WritableDepot } from '../../depot/depot.ts';
+import { openDepot, openKeysDepot, openWritableDepot } from '../../depot/open.ts';
+import { atEndOfFile } from '../support/end-of-file.ts';
+import { makeFolder } from '../support/product.ts';
+import { readBytes } from '../support/replicas.ts';
+import { BUCKET, type RunningS3, startS3 } from '../support/servers/s3.ts';
+import { serveFolder } from '../support/servers/static-files.ts';
+
+let server: RunningS3 | undefined;
+let opened = 0;
+const KINDS = ['folder', 's3'] as const;
+
+/** Opens a new depot. Those in S3 share a bucket and have different prefixes. */
+async function openEmpty(kind: (typeof KINDS)[number]): Promise<WritableDepot> {
+  if (kind === 'folder') return openWritableDepot(makeFolder());
+  server ??= await startS3();
+  const { environment } = server;
+  return openWritableDepot(`s3://${BUCKET}/prefix/${++opened}`, { environment });
+}
+
+const read = async (depot: Depot, name: string) => (await readBytes(depot, name))?.toString();
+
+async function etagOf(depot: Depot, name: string): Promise<string | undefined> {
+  const reply = await depot.get(name);
+  if (typeof reply === 'string') return undefined;
+  for await (const _ of reply.bytes);
+  return reply.etag;
+}
+
+describe.each(KINDS)('a depot of the kind %s', (kind) => {
+  let depot: WritableDepot;
+  beforeEach(async () => {
+    depot = await openEmpty(kind);
+  });
+  afterEach(() => depot.close());
+
+  test('returns what was put, and knows an unchanged object by its etag', async () => {
+    await depot.put('files/abc', Buffer.from('hello'));
+    expect(await read(depot, 'files/abc')).toBe('hello');
+    expect(await depot.get('files/ab')).toBe('missing');
+    expect(await depot.get('files/abc/d')).toBe('missing');
+    const etag = await etagOf(depot, 'files/abc');
+    expect(await depot.get('files/abc', { etag })).toBe('unchanged');
+    await depot.put('files/abc', Buffer.from('hallo'));
+    expect(await depot.get('files/abc', { etag })).toMatchObject({ coding: undefined });
+    await depot.put('files/abc.zst', Buffer.from('?'));
+    expect(await depot.get('files/abc.zst')).toMatchObject({ coding: 'zstd' });
+  });
+
+  test('lists by prefix, and removes, also what is missing', async () => {
+    expect(await depot.list('b/')).toEqual([]);
+    for (const name of ['b/2', 'b/10/x', 'a/1', 'bb/1']) await depot.put(name, Buffer.from(name));
+    const listed = await depot.list('b/');
+    expect(listed.map((object) => [object.path, object.size]).toSorted()).toEqual([
+      ['b/10/x', 6],
+      ['b/2', 3],
+    ]);
+    // In whole seconds, and by a clock of the kernel that lags a little.
+    for (const { modifiedAt } of listed) expect(modifiedAt.getTime()).toBeGreaterThan(1e12);
+    await depot.remove('b/2');
+    await depot.remove('b/2');
+    expect(await depot.get('b/2')).toBe('missing');
+  });
+
+  test('refuses paths that lead elsewhere', async () => {
+    for (const name of ['', '/a', 'a/', '../a', 'a/../b', '.a', 'a//b', 'a b', 'a?b', 'ä']) {
+      const expected = /is not the path of an object/;
+      await expect(depot.get(name)).rejects.toThrow(expected);
+      await expect(depot.put(name, Buffer.alloc(0))).rejects.toThrow(expected);
+      await expect(depot.remove(name)).rejects.toThrow(expected);
+    }
+  });
+
+  test('ends calls when it is closed, or when they are aborted', async () => {
+    await depot.put('a', Buffer.from('a'));
+    const signal = AbortSignal.abort(new Error('no more'));
+    const reading = async () => {
+      const reply = await depot.get('a', { signal });
+      if (typeof reply !== 'string') for await (const _ of reply.bytes);
+    };
+    await expect(reading()).rejects.toThrow('no more');
+    depot.close();
+    await expect(depot.get('a')).rejects.toThrow(/closed/);
+  });
+});
+
+describe('a folder', () => {
+  let folder: string;
+  let depot: WritableDepot;
+  beforeEach(() => {
+    folder = makeFolder();
+    depot = openWritableDepot(folder);
+  });
+
+  test('keeps the old object if a write fails, and leaves nothing behind', async () => {
+    await depot.put('a/b', Buffer.from('old'));
+    mkdirSync(path.join(folder, 'c/b'), { recursive: true });
+    await expect(depot.put('c/b', Buffer.from('new'))).rejects.toThrow(/^write .*c\/b/);
+    expect(await read(depot, 'a/b')).toBe('old');
+    expect(readdirSync(path.join(folder, 'unfinished'))).toEqual([]);
+  });
+
+  test('that is missing is an error, and one that disappears may come back', async () => {
+    rmSync(folder, { recursive: true });
+    const put = () => depot.put('a/b', Buffer.from('b'));
+    for (const call of [() => depot.get('a'), () => depot.list('b/'), put]) {
+      await expect(call()).rejects.toThrow(/does not exist. Create it/);
+    }
+    expect(existsSync(folder)).toBe(false);
+    mkdirSync(folder);
+    expect(await depot.get('a')).toBe('missing');
+  });
+
+  test('refuses symbolic links and pipes by name', async () => {
+    const secret = path.join(makeFolder(), 'secret');
+    writeFileSync(secret, 'secret');
+    symlinkSync(secret, path.join(folder, 'release.json'));
+    await expect(depot.get('release.json')).rejects.toThrow(/release\.json.*symbolic link/);
+    symlinkSync(path.dirname(secret), path.join(folder, 'files'));
+    await expect(depot.get('files/secret')).rejects.toThrow(/files is a symbolic link/);
+    await expect(depot.put('files/x', Buffer.from('x'))).rejects.toThrow(/symbolic link/);
+    expect(await depot.list('generations/')).toEqual([]);
+    execFileSync('mkfifo', [path.join(folder, 'pipe')]);
+    await expect(depot.get('pipe')).rejects.toThrow(/pipe is a named pipe/);
+  });
+});
+
+describe('S3', () => {
+  test('lists more objects than one page has', async () => {
+    const TOKEN = 'next+page/=';
+    const entry = (name: string) =>
+      `<Contents><Key>site/${name}</Key><Size>1</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>`;
+    const tokens: (string | null)[] = [];
+    const url = await startServer((request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://s3');
+      tokens.push(searchParams.get('continuation-token'));
+      const page =
+        tokens.length === 1
+          ? `${entry('b')}<IsTruncated>true</IsTruncated><NextContinuationToken>${TOKEN}</NextContinuationToken>`
+          : `${entry('a')}<IsTruncated>false</IsTruncated>`;
+      response.end(`<ListBucketResult>${page}</ListBucketResult>`);
+    });
+    const credentials = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'secret' };
+    const environment = { ...credentials, AWS_ENDPOINT_URL_S3: url };
+    const depot = openWritableDepot('s3://catalogue/site', { environment });
+    expect((await depot.list('')).map((object) => object.path)).toEqual(['b', 'a']);
+    expect(tokens).toEqual([null, TOKEN]);
+    depot.close();
+  });
+
+  test('does not list the objects of another prefix', async () => {
+    server ??= await startS3();
+    const { environment } = server;
+    const other = openWritableDepot(`s3://${BUCKET}/other2`, { environment });
+    await other.put('a', Buffer.from('a'));
+    const depot = openWritableDepot(`s3://${BUCKET}/other`, { environment });
+    expect(await depot.list('')).toEqual([]);
+    for (const each of [other, depot]) each.close();
+  });
+
+  test('names what is wrong, and never a secret', async () => {
+    server ??= await startS3();
+    const { environment } = server;
+    const wrong = { ...environment, AWS_SECRET_ACCESS_KEY: 'a-wrong-secret' };
+    const depot = openWritableDepot(`s3://${BUCKET}/x`, { environment: wrong });
+    const calls = [() => depot.get('a'), () => depot.list(''), () => depot.remove('a')];
+    for (const call of [...calls, () => depot.put('a', Buffer.from('a'))]) {
+      const error = await call().catch((reason) => reason);
+      expect(error.message).toMatch(/answers 403 \("SignatureDoesNotMatch.*or the credentials/);
+      expect(error.message).not.toContain('a-wrong-secret');
+      expect(error).not.toBeInstanceOf(TransferError);
+    }
+    depot.close();
+    const missing = openDepot('s3://no-such-bucket', { environment });
+    await expect(missing.get('a')).rejects.toThrow(/NoSuchBucket.*Create the bucket/);
+    missing.close();
+  });
+});
+
+describe('a web server', () => {
+  async function serving(answer: RequestListener): Promise<Depot> {
+    const depot = openDepot(`${await startServer(answer)}/base/`);
+    atEndOfFile(() => depot.close());
+    return depot;
+  }
+
+  test('is read like the folder that it serves', async () => {
+    const folder = makeFolder();
+    const behind = openWritableDepot(folder);
+    const depot = openDepot(await serveFolder(folder));
+    await behind.put('files/abc', Buffer.from('hello'));
+    expect(await read(depot, 'files/abc')).toBe('hello');
+    expect(await depot.get('files/none')).toBe('missing');
+    const etag = await etagOf(depot, 'files/abc');
+    expect(await depot.get('files/abc', { etag })).toBe('unchanged');
+    await behind.put('files/abc', Buffer.from('hallo'.repeat(2)));
+    expect(await read(depot, 'files/abc')).toBe('hallohallo');
+    for (const each of [behind, depot]) each.close();
+  });
+
+  test('is asked for an unchanged object over one connection', async () => {
+    const connections = new Set<unknown>();
+    const depot = await serving((request, response) => {
+      connections.add(request.socket);
+      response.writeHead(304).end();
+    });
+    for (let i = 0; i < 5; i++) {
+      expect(await depot.get('a', { etag: '"1"' })).toBe('unchanged');
+      // The connection is free when the end of the reply was read.
+      await new Promise(setImmediate);
+    }
+    expect(connections.size).toBe(1);
+  });
+
+  test('that is overloaded may be asked again, as it says', async () => {
+    const depot = await serving((_request, response) =>
+      response.writeHead(503, { 'retry-after': '7' }).end(),
+    );
+    const error = await depot.get('a').catch((reason) => reason);
+    expect(error).toBeInstanceOf(TransferError);
+    expect(error.waitMs).toBe(7_000);
+    expect(error.message).toMatch(/http:\/\/127\.0\.0\.1:\d+\/base\/a answers 503/);
+  });
+
+  test('that stops in the middle, or sends nothing, is a transfer that may be tried again', async () => {
+    const cut = await serving((_request, response) => {
+      response.writeHead(200, { 'content-length': '10' });
+      response.write('12345', () => response.destroy());
+    });
+    await expect(read(cut, 'a')).rejects.toThrow(TransferError);
+    const silent = openDepot(await startServer(() => {}), { stallMs: 20 });
+    await expect(silent.get('a')).rejects.toThrow(TransferError);
+    const slow = (_request: unknown, response: { write(text: string): unknown }) =>
+      response.write('1');
+    const stalled = openDepot(await startServer(slow), { stallMs: 20 });
+    await expect(read(stalled, 'a')).rejects.toThrow(/the connection was cut/);
+    for (const each of [silent, stalled]) each.close();
+  });
+
+  test('that refuses or redirects is an error that says so', async () => {
+    let status = 403;
+    const depot = await serving((_request, response) => {
+      response.writeHead(status, { location: 'https://elsewhere.example/' }).end();
+    });
+    await expect(depot.get('a')).rejects.toThrow(/answers 403\. Check the key or the credentials/);
+    status = 301;
+    await expect(depot.get('a')).rejects.toThrow(/redirects to "https:\/\/elsewhere\.example\/"/);
+  });
+});
+
+describe('an address', () => {
+  test('of another kind is refused, without its password', () => {
+    const environment = {};
+    expect(() => openDepot('ftp://me:pw@a.org/')).toThrow(
+      /"ftp:\/\/…@a\.org\/" is not the address/,
+    );
+    expect(() => openDepot('https://me:pw@a.org/')).toThrow(/http or https address/);
+    expect(() => openDepot('https://me:pw@a.org/')).not.toThrow(/pw/);
+    expect(() => openWritableDepot('https://a.org/')).toThrow(/can only be read/);
+    expect(() => openDepot('s3://abc', { environment })).toThrow(
+      /AWS_ACCESS_KEY_ID is not set\. s3:\/\/abc needs it/,
+    );
+    for (const address of [
+      's3:',
+      's3://',
+      's3://B',
+      's3://b/../c',
+      's3://k:secret@b',
+      's3://b?x',
+    ]) {
+      expect(() => openDepot(address, { environment })).toThrow(/not an address of S3/);
+      expect(() => openDepot(address, { environment })).not.toThrow(/secret/);
+    }
+  });
+
+  test('of an API needs a key, and no other does', () => {
+    const api = 'https://a.org/api/v1/snapshot';
+    const file = path.join(makeFolder(), 'key');
+    expect(() => openDepot(api)).toThrow(/needs an API key.*--key-file/);
+    expect(() => openDepot(api, { keyFile: file })).toThrow(/--key-file cannot be read/);
+    writeFileSync(file, 'cck_secret');
+    expect(() => openDepot(api, { keyFile: file })).toThrow(/does not hold an API key/);
+    expect(() => openDepot(api, { keyFile: file })).not.toThrow(/cck_secret/);
+    expect(() => openDepot('https://a.org/', { keyFile: file })).toThrow(/ends with \/api\/v1/);
+  });
+
+  test('of keys is not within a depot that others read', () => {
+    const others = { SNAPSHOT_PUSH: 's3://site/snapshots', REPLICA_FROM: '' };
+    for (const address of ['s3://site/snapshots', 's3://site/snapshots/keys/']) {
+      expect(() => openKeysDepot(address, others)).toThrow(/is within SNAPSHOT_PUSH/);
+    }
+    expect(openKeysDepot('/srv/snapshots-keys', { SNAPSHOT_PUSH: '/srv/snapshots' })).toBeDefined();
+    expect(openKeysDepot('', others)).toBeUndefined();
+  });
+});
+
+/** Starts a server that ends with the file. @returns its address */
+async function startServer(answer: RequestListener): Promise<string> {
+  const http = createServer(answer).listen(0, '127.0.0.1');
+  atEndOfFile(() => {
+    http.close();
+    http.closeAllConnections();
+  });
+  await once(http, 'listening');
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}

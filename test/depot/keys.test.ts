@@ -1,0 +1,252 @@
+/** Keys on their way from the database to replicas, and key usage on its way back. */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { openWritableDepot } from '../../depot/open.ts';
+import { readReplicaState } from '../../depot/replica-files.ts';
+import { makeKeysSender } from '../../depot/send-keys.ts';
+import { hashKey, makeKey } from '../../format/api-key.ts';
+import { encodeKeyUsage } from '../../format/key-usage.ts';
+import { encodeKeys, type KeyEntry } from '../../format/keys-file.ts';
+import { RELEASES } from '../../format/release.ts';
+import { makeRemoteUsageImport } from '../../generator/keys/import-remote-usage.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
+import { makeSampleSqlite } from '../catalogue/snapshots.ts';
+import { newDepotFolder, newSigningKey, startReplica } from '../support/replicas.ts';
+import { newSnapshots } from '../support/wholeness.ts';
+
+const { signingKey, publicKeys } = newSigningKey();
+const hash = hashKey(makeKey());
+const approved: KeyEntry = { id: 1, hash, state: 'approved', limit: 120 };
+const revoked: KeyEntry = { ...approved, state: 'revoked' };
+
+let folder: string;
+beforeEach(() => {
+  folder = newDepotFolder();
+});
+
+const open = () => openWritableDepot(folder);
+const sender = (key: typeof signingKey | undefined = signingKey, now = Date.now) =>
+  makeKeysSender(open(), key, now);
+const releaseFile = () => path.join(folder, RELEASES.keys);
+
+function start(snapshotsDir = newSnapshots()) {
+  const replica = startReplica(open(), { publicKeys, keysDepot: open(), snapshotsDir });
+  const file = path.join(snapshotsDir, 'keys.json');
+  return {
+    ...replica,
+    file,
+    text: () => readFileSync(file, 'utf8'),
+    state: () => readReplicaState(snapshotsDir)?.keys,
+  };
+}
+
+describe('keys', () => {
+  test('arrive at a replica, readable for nobody else, with the time of their last confirmation', async () => {
+    const replica = start();
+    const readAt = Date.now() - 90_000;
+    expect(await sender()(encodeKeys([approved]), readAt)).toBe(true);
+    expect(await replica.checkKeys()).toBe(true);
+    expect(replica.text()).toBe(encodeKeys([approved]));
+    const { mode, mtimeMs } = statSync(replica.file);
+    expect([mode & 0o777, Math.round(mtimeMs)]).toEqual([0o600, readAt]);
+    expect(replica.state()).toMatchObject({ from: folder, error: null, refused: null });
+    expect(await replica.checkKeys()).toBe(false);
+  });
+
+  test('that are revoked replace the ones before, and old contents are removed later', async () => {
+    const replica = start();
+    const send = sender();
+    await send(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    await send(encodeKeys([revoked]), Date.now());
+    expect(await replica.checkKeys()).toBe(true);
+    expect(replica.text()).toBe(encodeKeys([revoked]));
+    expect(readdirSync(path.join(folder, 'keys'))).toHaveLength(3);
+    const later = () => Date.now() + 3_600_000;
+    await sender(signingKey, later)(encodeKeys([approved]), Date.now());
+    expect(readdirSync(path.join(folder, 'keys'))).toHaveLength(2);
+  });
+
+  test('that do not change are confirmed every ten seconds, with one small object', async () => {
+    const replica = start();
+    const send = sender();
+    const first = Date.now();
+    await send(encodeKeys([approved]), first);
+    await replica.checkKeys();
+    const release = readFileSync(releaseFile(), 'utf8');
+    await send(encodeKeys([approved]), first + 9_000);
+    expect(readFileSync(releaseFile(), 'utf8')).toBe(release);
+    expect(await send(encodeKeys([approved]), first + 11_000)).toBe(false);
+    expect(await replica.checkKeys()).toBe(false);
+    expect(Math.round(statSync(replica.file).mtimeMs)).toBe(first + 11_000);
+  });
+
+  test('stay valid when the depot is empty', async () => {
+    const replica = start();
+    await sender()(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    folder = newDepotFolder();
+    await expect(start(replica.snapshotsDir).checkKeys()).rejects.toThrow('has no keys/release');
+    expect(replica.text()).toBe(encodeKeys([approved]));
+  });
+
+  test('of a sender whose clock was set back, or that was restarted, are newer', async () => {
+    const replica = start();
+    await sender()(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    const slow = () => Date.now() - 3_600_000;
+    await sender(signingKey, slow)(encodeKeys([revoked]), slow());
+    expect(await replica.checkKeys()).toBe(true);
+    expect(replica.text()).toBe(encodeKeys([revoked]));
+  });
+});
+
+describe('a replica refuses keys', () => {
+  async function expectRefused(expected: RegExp, tamper: () => Promise<unknown> | unknown) {
+    const replica = start();
+    await sender()(encodeKeys([revoked]), Date.now());
+    await replica.checkKeys();
+    await tamper();
+    await expect(replica.checkKeys()).rejects.toThrow(expected);
+    expect(replica.text()).toBe(encodeKeys([revoked]));
+    expect(replica.state()?.refused?.error).toMatch(expected);
+    // A restart changes nothing.
+    await expect(start(replica.snapshotsDir).checkKeys()).rejects.toThrow(expected);
+    expect(replica.text()).toBe(encodeKeys([revoked]));
+  }
+
+  test('without a signature', () =>
+    expectRefused(/is not signed/, () =>
+      makeKeysSender(open(), undefined, Date.now)(encodeKeys([approved]), Date.now()),
+    ));
+
+  test('that another key has signed', () =>
+    expectRefused(/does not name/, () =>
+      sender(newSigningKey().signingKey)(encodeKeys([approved]), Date.now()),
+    ));
+
+  test('that are offered again, also if the same keys were accepted before and after', async () => {
+    const replica = start();
+    const send = sender();
+    await send(encodeKeys([revoked]), Date.now());
+    await replica.checkKeys();
+    await send(encodeKeys([approved]), Date.now());
+    const between = readFileSync(releaseFile());
+    await send(encodeKeys([revoked]), Date.now());
+    await replica.checkKeys();
+    writeFileSync(releaseFile(), between);
+    for (const each of [replica, start(replica.snapshotsDir)]) {
+      await expect(each.checkKeys()).rejects.toThrow('something older is offered again');
+      expect(each.text()).toBe(encodeKeys([revoked]));
+    }
+  });
+
+  test('whose content was changed', () =>
+    expectRefused(/it has another SHA-256/, async () => {
+      await sender()(encodeKeys([approved]), Date.now());
+      const { sha256 } = JSON.parse(readFileSync(releaseFile(), 'utf8'));
+      writeFileSync(path.join(folder, `keys/${sha256}.json`), encodeKeys([]));
+    }));
+
+  test('if the release is not one', () =>
+    expectRefused(/keys\/release.json/, () => writeFileSync(releaseFile(), '{"id":"x"}')));
+});
+
+test('a forged release in the depot does not affect the sequence', async () => {
+  mkdirSync(path.join(folder, 'keys'));
+  const forged = {
+    format_version: 1,
+    id: 'keys',
+    sequence: Number.MAX_SAFE_INTEGER,
+    sha256: '0'.repeat(64),
+  };
+  const rest = { released_at: '2026-01-01T00:00:00.000Z', signature: null };
+  writeFileSync(releaseFile(), JSON.stringify({ ...forged, ...rest }));
+  const replica = start();
+  await expect(replica.checkKeys()).rejects.toThrow('is not signed');
+  await sender()(encodeKeys([approved]), Date.now());
+  expect(await replica.checkKeys()).toBe(true);
+});
+
+test('key usage of replicas reaches the database, and damaged reports stop nothing', async () => {
+  const url = await makeSampleSqlite();
+  const database = await openDatabase(url);
+  await createKeysTables(database);
+  for (const id of [1, 2]) {
+    await database.run(
+      `INSERT INTO api_keys (id, purpose, website_url, state, requested_at) VALUES (?, '', '', 'approved', '2026-01-01 00:00:00')`,
+      [id],
+    );
+  }
+  const days = async () =>
+    Object.fromEntries(await database.rows('SELECT id, last_used_on FROM api_keys ORDER BY id'));
+  const importRemoteUsage = makeRemoteUsageImport(open());
+  const now = new Date('2026-03-03T12:00:00Z');
+  await importRemoteUsage(database, now);
+  const replica = start();
+  await replica.sendUsage();
+  const report = (port: number, entries: [number, string][]) => {
+    mkdirSync(path.join(replica.snapshotsDir, 'proxy'), { recursive: true });
+    writeFileSync(
+      path.join(replica.snapshotsDir, `proxy/key-usage-${port}.json`),
+      encodeKeyUsage({ days: new Map(entries), counts: [] }),
+    );
+  };
+  report(8080, [[1, '2026-03-01']]);
+  report(8082, [
+    [1, '2026-03-02'],
+    [2, '2026-02-01'],
+  ]);
+  await replica.sendUsage();
+  mkdirSync(path.join(folder, 'usage/edge-2'));
+  writeFileSync(path.join(folder, 'usage/edge-2/key-usage-1.json'), '{');
+  await expect(importRemoteUsage(database, now)).rejects.toThrow(
+    'usage/edge-2/key-usage-1.json is damaged',
+  );
+  expect(await days()).toEqual({ 1: '2026-03-02', 2: '2026-02-01' });
+  report(8080, [[2, '2026-03-03']]);
+  await replica.sendUsage();
+  await expect(importRemoteUsage(database, now)).rejects.toThrow('is damaged');
+  expect(await days()).toEqual({ 1: '2026-03-02', 2: '2026-03-03' });
+  await database.close();
+});
+
+test('counts of replicas reach the database exactly once, whoever sends and imports them again', async () => {
+  const database = await openDatabase(await makeSampleSqlite());
+  await createKeysTables(database);
+  await database.run(
+    "INSERT INTO api_keys (id, purpose, website_url, state, requested_at) VALUES (1, '', '', 'approved', '2026-01-01 00:00:00')",
+  );
+  const now = new Date('2026-03-03T12:00:00Z');
+  const replicas = [start(), start()];
+  const runs = ['a', 'b'].map((letter) => letter.repeat(16));
+  const report = (index: number, requests: number) => {
+    mkdirSync(path.join(replicas[index].snapshotsDir, 'proxy'), { recursive: true });
+    const used = { requests, notModified: 0, refused: 1, bytes: 10 * requests };
+    const counts = [{ run: runs[index], day: '2026-03-03', keys: new Map([[1, used]]) }];
+    writeFileSync(
+      path.join(replicas[index].snapshotsDir, 'proxy/key-usage-8080.json'),
+      encodeKeyUsage({ days: new Map(), counts }),
+    );
+  };
+  const sums = async () =>
+    (await database.rows('SELECT SUM(requests), SUM(refused), SUM(bytes) FROM key_usage'))[0];
+  for (const [index, requests] of [10, 4].entries()) {
+    report(index, requests);
+    await replicas[index].sendUsage();
+    await makeRemoteUsageImport(open())(database, now);
+    await makeRemoteUsageImport(open())(database, now);
+  }
+  expect(await sums()).toEqual([14, 2, 140]);
+  report(0, 11);
+  // A replica that was restarted sends everything again.
+  for (const { snapshotsDir } of replicas) await start(snapshotsDir).sendUsage();
+  await makeRemoteUsageImport(open())(database, now);
+  report(0, 12);
+  await start(replicas[0].snapshotsDir).sendUsage();
+  await makeRemoteUsageImport(open())(database, now);
+  expect(await sums()).toEqual([16, 2, 160]);
+  await database.close();
+});

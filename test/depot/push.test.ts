@@ -1,0 +1,246 @@
+/** What a push writes to a depot, what it refuses, and what it removes. */
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { RefusedReleaseError, TransferError, type WritableDepot } from '../../depot/depot.ts';
+import { openWritableDepot } from '../../depot/open.ts';
+import { pushChanges } from '../../depot/push-changes.ts';
+import { RELEASES, storedManifest } from '../../format/release.ts';
+import { currentId, generationDir } from '../../generations/generations.ts';
+import { makeTasks } from '../../program/admin/tasks.ts';
+import {
+  makeOrigin,
+  newDepotFolder,
+  newSigningKey,
+  type Origin,
+  pushTo,
+  readDepot,
+  readStoredRelease,
+  startReplica,
+} from '../support/replicas.ts';
+import { newSnapshots } from '../support/wholeness.ts';
+
+const key = newSigningKey();
+const HOUR = 3_600_000;
+let origin: Origin;
+let folder: string;
+let depot: WritableDepot;
+beforeAll(async () => {
+  origin = await makeOrigin();
+});
+beforeEach(() => {
+  folder = newDepotFolder();
+  depot = openWritableDepot(folder);
+});
+
+const pushHere = (changes: Parameters<typeof pushTo>[2] = {}, snapshotsDir = origin.snapshotsDir) =>
+  pushTo(depot, snapshotsDir, changes);
+const objects = () =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+/** Makes all objects that there are now older. */
+const age = (milliseconds: number) => {
+  for (const name of objects()) {
+    const then = (Date.now() - milliseconds) / 1000;
+    utimesSync(path.join(folder, name), then, then);
+  }
+};
+
+describe('a push', () => {
+  test('writes the files, the manifest and the release, and then has nothing to do', async () => {
+    const result = await pushHere();
+    const { manifest, release } = await readDepot(depot);
+    expect(release).toMatchObject({ id: origin.current(), sequence: manifest.sequence });
+    const contents = new Set(manifest.files.map(({ sha256 }) => sha256));
+    expect(result).toMatchObject({ outcome: 'pushed', present: 0, sent: contents.size });
+    const before = objects().map((name) => [name, readFileSync(path.join(folder, name))]);
+    expect(await pushHere()).toMatchObject({ outcome: 'unchanged', sent: 0 });
+    expect(objects().map((name) => [name, readFileSync(path.join(folder, name))])).toEqual(before);
+  });
+
+  test('sends only what changed, and replaces what was lost or damaged', async () => {
+    await pushHere();
+    await origin.publishChange();
+    const { sent, present } = await pushHere();
+    expect(sent).toBeGreaterThan(0);
+    expect(present).toBeGreaterThan(0);
+    const [lost = ''] = objects().filter((name) => name.startsWith('files/'));
+    await depot.remove(lost);
+    writeFileSync(path.join(folder, storedManifest(origin.current())), '{}');
+    expect(await pushHere()).toMatchObject({ outcome: 'pushed', sent: 1 });
+    await readDepot(depot);
+  });
+
+  test('signs the release, and again with another key', async () => {
+    await pushHere({ signingKey: key.signingKey });
+    const first = await readStoredRelease(depot);
+    expect(first.signature).not.toBeNull();
+    const other = newSigningKey();
+    await pushHere({ signingKey: other.signingKey });
+    const { signature, ...rest } = await readStoredRelease(depot);
+    expect([signature === first.signature, rest.id]).toEqual([false, first.id]);
+    // Replicas with either key accept what they have accepted before.
+    const publicKeys = [...key.publicKeys, ...other.publicKeys];
+    await startReplica(depot, { publicKeys }).checkSnapshot();
+  });
+
+  test('refuses to send a damaged file', async () => {
+    const { id } = await origin.publishChange();
+    const file = path.join(generationDir(origin.snapshotsDir, id), 'stats.json');
+    const content = readFileSync(file);
+    writeFileSync(file, content.toString().toUpperCase());
+    await expect(pushHere()).rejects.toThrow(/stats\.json is damaged/);
+    expect(await depot.get(RELEASES.snapshot)).toBe('missing');
+    writeFileSync(file, content);
+  });
+
+  test('tries again what failed in the depot', async () => {
+    let failures = 0;
+    const put: WritableDepot['put'] = async (name, bytes) => {
+      if (name.endsWith('.json') && failures++ % 2 === 0) throw new TransferError('503');
+      return depot.put(name, bytes);
+    };
+    await pushTo({ ...depot, put }, origin.snapshotsDir);
+    await readDepot(depot);
+  });
+
+  test('of an empty folder says so', async () => {
+    await expect(pushHere({}, newSnapshots())).rejects.toThrow(/no generation in .* to push/);
+  });
+});
+
+describe('a push refuses to replace', () => {
+  async function expectRefused(
+    expected: RegExp,
+    changes: Parameters<typeof pushTo>[2],
+    dir: string,
+  ) {
+    const before = readFileSync(path.join(folder, RELEASES.snapshot));
+    const error = await pushHere(changes, dir).catch((reason) => reason);
+    expect(error).toBeInstanceOf(RefusedReleaseError);
+    expect(error.message).toMatch(expected);
+    expect(readFileSync(path.join(folder, RELEASES.snapshot))).toEqual(before);
+  }
+
+  test('a signed release without a key', async () => {
+    await pushHere({ signingKey: key.signingKey });
+    await expectRefused(/is signed, and .*SNAPSHOT_SIGNING_KEY/, {}, origin.snapshotsDir);
+  });
+
+  test('a newer or another generation, which this machine can continue', async () => {
+    await pushHere({ signingKey: key.signingKey });
+    const other = await makeOrigin(key.signingKey);
+    const signed = { signingKey: key.signingKey };
+    await expectRefused(/not older than .*replica --once --from/, signed, other.snapshotsDir);
+    // As the message says: then its numbers continue.
+    await startReplica(depot, { snapshotsDir: other.snapshotsDir }).checkSnapshot();
+    await other.publishChange();
+    await pushHere(signed, other.snapshotsDir);
+    expect((await readDepot(depot)).release.id).toBe(other.current());
+  });
+
+  test('a release that was pushed in the meantime', async () => {
+    const other = await makeOrigin();
+    let reads = 0;
+    const get: WritableDepot['get'] = async (name, options) => {
+      if (name === RELEASES.snapshot && ++reads === 2) {
+        for (let i = 0; i < 20; i++) await other.publishChange();
+        await pushHere({}, other.snapshotsDir);
+      }
+      return depot.get(name, options);
+    };
+    const pushing = pushTo({ ...depot, get }, origin.snapshotsDir);
+    await expect(pushing).rejects.toThrow(RefusedReleaseError);
+    expect((await readDepot(depot)).release.id).toBe(other.current());
+  });
+
+  test('but not one that somebody without the key has written', async () => {
+    await pushHere({ signingKey: key.signingKey });
+    const release = { ...(await readStoredRelease(depot)), sequence: 9e15 };
+    writeFileSync(path.join(folder, RELEASES.snapshot), JSON.stringify(release));
+    await origin.publishChange();
+    await pushHere({ signingKey: key.signingKey });
+    expect((await readStoredRelease(depot)).id).toBe(origin.current());
+  });
+});
+
+describe('what a depot no longer needs', () => {
+  const grace = { graceMs: HOUR };
+
+  test('is removed after the time of grace, also what was taken down', async () => {
+    await origin.publish(
+      "UPDATE covers SET region = 'mark-1' WHERE id = (SELECT MIN(id) FROM covers WHERE status = 'approved')",
+    );
+    await pushHere(grace);
+    const before = origin.current();
+    age(2 * HOUR);
+    await origin.publish("UPDATE covers SET status = 'rejected' WHERE region = 'mark-1'");
+    const { againInMs } = await pushHere(grace);
+    expect(againInMs).toBeGreaterThan(HOUR / 2);
+    expect(objects()).toContain(storedManifest(before));
+    age(2 * HOUR);
+    const { removed } = await pushHere(grace);
+    expect(removed).toBeGreaterThan(1);
+    const contents = objects().map((name) => {
+      const bytes = readFileSync(path.join(folder, name));
+      return name.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes;
+    });
+    expect(contents.filter((bytes) => bytes.includes('mark-1'))).toEqual([]);
+    await readDepot(depot);
+  });
+
+  test('stays while another push may need it, and what is not of a generation always', async () => {
+    await pushHere(grace);
+    const names = ['files/of-another-push', 'unfinished/1', 'keys/1.json'];
+    for (const name of names) await depot.put(name, Buffer.from('x'));
+    await pushHere(grace);
+    for (const name of names) expect(objects()).toContain(name);
+    age(2 * HOUR);
+    expect(await pushHere(grace)).toMatchObject({ removed: 2, againInMs: undefined });
+    expect(objects()).toContain('keys/1.json');
+    await readDepot(depot);
+  });
+
+  test('is only warned about if it cannot be removed', async () => {
+    await pushHere();
+    await origin.publishChange();
+    const warnings: string[] = [];
+    const remove = async () => {
+      throw new Error('access denied');
+    };
+    const report = { advance() {}, step() {}, warn: (text: string) => warnings.push(text) };
+    const result = await pushTo({ ...depot, remove }, origin.snapshotsDir, { report, graceMs: -1 });
+    expect(result).toMatchObject({ outcome: 'pushed', againInMs: 60_000 });
+    expect(warnings).toEqual([expect.stringMatching(/was not cleaned up.*access denied/)]);
+  });
+});
+
+test('a program that runs all the time pushes changes, and again after failures', async () => {
+  let time = 0;
+  const pushed: (string | undefined)[] = [];
+  const send = async () => {
+    pushed.push(currentId(origin.snapshotsDir));
+    if (pushed.length === 1) throw new Error('no reply');
+    return pushHere();
+  };
+  const tasks = makeTasks(new Registry());
+  const log = pino({ level: 'silent' });
+  const pushes = pushChanges(origin.snapshotsDir, send, tasks, log, { now: () => time });
+  await pushes.check();
+  expect(pushed).toHaveLength(1);
+  time += 2_000;
+  await pushes.check();
+  await pushes.check();
+  expect(pushed).toHaveLength(2);
+  const { id } = await origin.publishChange();
+  await pushes.check();
+  expect(pushed.at(-1)).toBe(id);
+  time += HOUR;
+  await pushes.check();
+  expect(pushed).toHaveLength(4);
+  pushes.stop();
+});

@@ -1,0 +1,319 @@
+/** A replica of a depot: what it pulls, what it refuses, and what it reports. */
+import { lstatSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { GoneError, RefusedReleaseError, TransferError } from '../../depot/depot.ts';
+import { openDepot } from '../../depot/open.ts';
+import { readReplicaState } from '../../depot/replica-files.ts';
+import { encodeRelease, makeRelease, RELEASES, type Release } from '../../format/release.ts';
+import { currentId, generationDir, idsOnDisk } from '../../generations/generations.ts';
+import { HeldError, holdCurrent, removeHold } from '../../generations/hold.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import {
+  filesOf,
+  inodesOf,
+  makeOrigin,
+  newSigningKey,
+  type Origin,
+  readBytes,
+  replyWith,
+  startReplica,
+} from '../support/replicas.ts';
+import { expectCurrentVerifies, expectNoDebris, statusOf } from '../support/wholeness.ts';
+
+const { signingKey, publicKeys } = newSigningKey();
+/** A region that no other cover has. */
+const MARK = 'atlantis-mark';
+
+let origin: Origin;
+beforeAll(async () => {
+  const catalogue = seededCatalogue({ games: 40, seed: 8, platforms: 3 });
+  origin = await makeOrigin(signingKey, catalogue);
+});
+
+const start = (changes: Parameters<typeof startReplica>[1] = {}) =>
+  startReplica(origin.depot, { publicKeys, ...changes });
+const stateOf = (dir: string) => readReplicaState(dir)?.snapshot;
+
+describe('a replica', () => {
+  test('has the same files under the same id, and says so', async () => {
+    const { snapshotsDir, ...replica } = start();
+    const { release, pulled } = await replica.checkSnapshot();
+    const id = origin.current();
+    expect([release.id, pulled?.linked]).toEqual([id, 0]);
+    expect(await expectCurrentVerifies(snapshotsDir)).toBe(id);
+    expect(filesOf(snapshotsDir, id)).toEqual(filesOf(origin.snapshotsDir, id));
+    expectNoDebris(snapshotsDir);
+    expect(statusOf(snapshotsDir)).toMatchObject({ outcome: 'published', id });
+    const published_at = release.released_at;
+    const none = { error: null, refused: null };
+    expect(stateOf(snapshotsDir)).toMatchObject({ from: origin.folder, id, published_at, ...none });
+  });
+
+  test('reads only the release while nothing is new', async () => {
+    const replica = start();
+    await replica.checkSnapshot();
+    replica.faulty.paths.length = 0;
+    const { pulled } = await replica.checkSnapshot();
+    expect([pulled, replica.faulty.paths]).toEqual([undefined, [RELEASES.snapshot]]);
+  });
+
+  test('fetches only the files that changed, and links the others', async () => {
+    const replica = start();
+    const { release } = await replica.checkSnapshot();
+    const old = filesOf(replica.snapshotsDir, release.id);
+    const inodes = inodesOf(replica.snapshotsDir, release.id);
+    const { id } = await origin.publishChange();
+    const { pulled } = await replica.checkSnapshot();
+    const now = filesOf(replica.snapshotsDir, id);
+    const isChanged = (name: string) => !old.get(name)?.equals(now.get(name) as Buffer);
+    for (const [name, inode] of inodesOf(replica.snapshotsDir, id)) {
+      expect(inodes.get(name) === inode, name).toBe(!isChanged(name));
+    }
+    // The manifest is not among the files.
+    expect(pulled?.fetched).toBe([...now.keys()].filter(isChanged).length - 1);
+  });
+
+  test('has nothing on its disk after its next pull of a cover that was taken down', async () => {
+    const replica = start();
+    const first = "(SELECT MIN(id) FROM covers WHERE status = 'approved')";
+    await origin.publish(`UPDATE covers SET region = '${MARK}' WHERE id = ${first}`);
+    await replica.checkSnapshot();
+    const showing = () =>
+      readdirSync(replica.snapshotsDir, { recursive: true, encoding: 'utf8' })
+        .map((name) => path.join(replica.snapshotsDir, name))
+        .filter((file) => lstatSync(file).isFile() && readFileSync(file).includes(MARK));
+    expect(showing()).not.toEqual([]);
+    const { id } = await origin.publish(
+      `UPDATE covers SET status = 'rejected' WHERE region = '${MARK}'`,
+    );
+    await replica.checkSnapshot();
+    expect(showing()).toEqual([]);
+    expect(idsOnDisk(replica.snapshotsDir)).toEqual([id]);
+  });
+
+  test('replaces a damaged file of its current generation when it starts', async () => {
+    const { snapshotsDir, ...replica } = start();
+    const { release } = await replica.checkSnapshot();
+    truncateSync(path.join(generationDir(snapshotsDir, release.id), 'stats.json'), 3);
+    const { pulled } = await start({ snapshotsDir }).checkSnapshot();
+    expect(pulled?.fetched).toBe(1);
+    await expectCurrentVerifies(snapshotsDir);
+  });
+
+  test('keeps the complete files of an interrupted pull for the next one', async () => {
+    const replica = start();
+    replica.faulty.fault = async (name, reply) => {
+      if (name.startsWith('files/') && replica.faulty.paths.length > 8) {
+        throw new TransferError('the connection was cut');
+      }
+      return reply();
+    };
+    await expect(replica.checkSnapshot()).rejects.toThrow('the connection was cut (tried 5 times)');
+    expect(currentId(replica.snapshotsDir)).toBeUndefined();
+    const staged = readdirSync(path.join(replica.snapshotsDir, 'pull'));
+    expect(staged.length).toBeGreaterThan(2);
+    replica.faulty.paths.length = 0;
+    const again = start({ snapshotsDir: replica.snapshotsDir });
+    await again.checkSnapshot();
+    for (const sha256 of staged) expect(again.faulty.paths).not.toContain(`files/${sha256}.zst`);
+    expectNoDebris(replica.snapshotsDir);
+  });
+
+  test('reads the release again when an object is gone, and continues with the newer one', async () => {
+    const replica = start();
+    let publishing: Promise<Release> | undefined;
+    replica.faulty.fault = async (name, reply) => {
+      if (name.startsWith('files/')) {
+        publishing ??= origin.publishChange();
+        await publishing;
+      }
+      return reply();
+    };
+    const { release } = await replica.checkSnapshot();
+    const newer = await publishing;
+    expect(release.id).toBe(newer?.id);
+    replica.faulty.fault = async (name, reply) =>
+      name === RELEASES.snapshot ? reply() : 'missing';
+    await origin.publishChange();
+    await expect(replica.checkSnapshot()).rejects.toThrow(GoneError);
+    expect(currentId(replica.snapshotsDir)).toBe(newer?.id);
+  });
+
+  test('tries a release that failed again after pauses, and a newer one at once', async () => {
+    const replica = start();
+    let tries = 0;
+    replica.faulty.fault = async (name, reply) => {
+      if (!name.startsWith('files/')) return reply();
+      tries++;
+      return replyWith('something else');
+    };
+    await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
+    const first = tries;
+    await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
+    expect(tries).toBe(first);
+    replica.clock.skip(1_001);
+    await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
+    expect(tries).toBeGreaterThan(first);
+    replica.faulty.fault = (_name, reply) => reply();
+    await origin.publishChange();
+    await replica.checkSnapshot();
+  });
+
+  test('publishes nothing while an operator holds it', async () => {
+    const { snapshotsDir, ...replica } = start();
+    const { release } = await replica.checkSnapshot();
+    await holdCurrent(snapshotsDir, 'a test', () => {});
+    const { id } = await origin.publishChange();
+    await expect(replica.checkSnapshot()).rejects.toThrow(HeldError);
+    expect(currentId(snapshotsDir)).toBe(release.id);
+    expect(statusOf(snapshotsDir).outcome).toBe('held');
+    removeHold(snapshotsDir);
+    await replica.checkSnapshot();
+    expect(currentId(snapshotsDir)).toBe(id);
+  });
+
+  test('serves for a day without its origin, and says how old its data is', async () => {
+    const replica = start();
+    await replica.checkSnapshot();
+    const before = stateOf(replica.snapshotsDir);
+    replica.faulty.fault = async () => {
+      throw new TransferError('no reply: connect ECONNREFUSED');
+    };
+    for (let hour = 0; hour < 24; hour++) {
+      replica.clock.skip(3_600_000);
+      await expect(replica.checkSnapshot()).rejects.toThrow('ECONNREFUSED');
+      expect(currentId(replica.snapshotsDir)).toBe(origin.current());
+    }
+    const { current_as_of, error } = stateOf(replica.snapshotsDir) ?? {};
+    expect([current_as_of, error]).toEqual([
+      before?.current_as_of,
+      expect.stringMatching(/ECONNREFUSED/),
+    ]);
+    // Another process keeps what it knew.
+    start({ snapshotsDir: replica.snapshotsDir });
+    replica.faulty.fault = (_name, reply) => reply();
+    await replica.checkSnapshot();
+    expect(Date.parse(stateOf(replica.snapshotsDir)?.current_as_of ?? '')).toBe(
+      replica.clock.now(),
+    );
+  });
+});
+
+describe('a replica refuses', () => {
+  /** Offers something else, and expects that nothing is published, also after a restart. */
+  async function expectRefused(
+    expected: RegExp,
+    offer: (old: string) => Promise<Buffer | string> | Buffer | string,
+    object = /^release\.json$/,
+  ) {
+    const replica = start();
+    await replica.checkSnapshot();
+    const id = currentId(replica.snapshotsDir);
+    const old = (await readBytes(origin.depot, RELEASES.snapshot)) as Buffer;
+    await origin.publishChange();
+    const offered = await offer(old.toString());
+    for (const each of [replica, start({ snapshotsDir: replica.snapshotsDir })]) {
+      each.faulty.fault = async (name, reply) => (object.test(name) ? replyWith(offered) : reply());
+      const error = await each.checkSnapshot().catch((reason) => reason);
+      expect(error).toBeInstanceOf(RefusedReleaseError);
+      expect(error.message).toMatch(expected);
+    }
+    expect(currentId(replica.snapshotsDir)).toBe(id);
+    expect(stateOf(replica.snapshotsDir)?.refused?.error).toMatch(expected);
+    expect(statusOf(replica.snapshotsDir).outcome).toBe('refused');
+    // What was refused does not prevent what is right.
+    await start({ snapshotsDir: replica.snapshotsDir }).checkSnapshot();
+    expect(currentId(replica.snapshotsDir)).toBe(origin.current());
+  }
+
+  const newer = async (changes: Partial<Release>) =>
+    encodeRelease({ ...makeRelease('snapshot', { ...(await release()) }), ...changes });
+  const release = async () =>
+    JSON.parse(((await readBytes(origin.depot, RELEASES.snapshot)) as Buffer).toString());
+
+  test('a release without a signature', () =>
+    expectRefused(/is not signed/, () => newer({ signature: null })));
+
+  test('a release that was changed', () =>
+    expectRefused(/signature is wrong/, async () => {
+      const { signature, sequence } = await release();
+      return newer({ signature, sequence: sequence + 1 });
+    }));
+
+  test('a release that is no release', () =>
+    expectRefused(/is refused\. .*"id" is "\.\.\/x"/, () => newer({ id: '../x' })));
+
+  test('a manifest that is not the one of the release', () =>
+    expectRefused(/does not have the SHA-256 in the release/, () => '{}', /^generations\//));
+
+  test('a file with another content', () =>
+    expectRefused(/does not have the SHA-256 in the manifest/, () => '{}', /^files\//));
+
+  test('an older release than it has accepted, after it has accepted the newer one', async () => {
+    const replica = start();
+    await replica.checkSnapshot();
+    const old = (await readBytes(origin.depot, RELEASES.snapshot)) as Buffer;
+    const { id } = await origin.publishChange();
+    await replica.checkSnapshot();
+    replica.faulty.fault = async (name, reply) =>
+      name === RELEASES.snapshot ? replyWith(old) : reply();
+    await expect(replica.checkSnapshot()).rejects.toThrow(/something older is offered again/);
+    expect(currentId(replica.snapshotsDir)).toBe(id);
+  });
+
+  test('a second release with the same sequence', async () => {
+    const replica = startReplica(origin.depot);
+    const { release: accepted } = await replica.checkSnapshot();
+    const other = encodeRelease({ ...accepted, sha256: 'a'.repeat(64) });
+    replica.faulty.fault = async (name, reply) =>
+      name === RELEASES.snapshot ? replyWith(other) : reply();
+    await expect(replica.checkSnapshot()).rejects.toThrow(/two programs have pushed/);
+  });
+
+  test('everything while it does not know what it has accepted', async () => {
+    const { snapshotsDir, ...replica } = start();
+    await replica.checkSnapshot();
+    const file = path.join(snapshotsDir, 'accepted.json');
+    writeFileSync(file, '{"version":1}\n');
+    const { id } = await origin.publishChange();
+    await expect(start({ snapshotsDir }).checkSnapshot()).rejects.toThrow(
+      /Nothing new is accepted.*remove .*accepted\.json/,
+    );
+    rmSync(file);
+    await start({ snapshotsDir }).checkSnapshot();
+    expect(currentId(snapshotsDir)).toBe(id);
+  });
+});
+
+test('another depot has sequences of its own', async () => {
+  const replica = start();
+  await replica.checkSnapshot();
+  const other = await makeOrigin(signingKey, seededCatalogue({ games: 9, seed: 1, platforms: 2 }));
+  const { snapshotsDir } = replica;
+  await startReplica(other.depot, { snapshotsDir, publicKeys }).checkSnapshot();
+  expect(currentId(snapshotsDir)).toBe(other.current());
+});
+
+test('bytes that were made by another version of zstd are the same file', async () => {
+  const replica = start();
+  replica.faulty.fault = async (name, reply) => {
+    const found = await reply();
+    if (!name.startsWith('files/') || typeof found === 'string') return found;
+    const { zstdDecompressSync } = await import('node:zlib');
+    const content = zstdDecompressSync((await readBytes(origin.depot, name)) as Buffer);
+    return { ...found, bytes: once(zstdCompressSync(content)) };
+  };
+  await replica.checkSnapshot();
+  await expectCurrentVerifies(replica.snapshotsDir);
+});
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+test('a depot that has nothing yet is an error that says so', async () => {
+  const replica = startReplica(openDepot(path.dirname(origin.folder)));
+  await expect(replica.checkSnapshot()).rejects.toThrow(/has no release\.json: nothing was pushed/);
+});

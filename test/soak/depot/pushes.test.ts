@@ -1,0 +1,220 @@
+/**
+ * Pushes: whenever a pusher is killed, cut off or out of space, and however many push at once, the release
+ * in the depot names a complete generation and never goes back.
+ */
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { WritableDepot } from '../../../depot/depot.ts';
+import { openWritableDepot } from '../../../depot/open.ts';
+import { currentId } from '../../../generations/generations.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { finish, generate, startProgram } from '../../support/product.ts';
+import { newDepotFolder, pushTo, readDepot, readStoredRelease } from '../../support/replicas.ts';
+import { BUCKET, startS3 } from '../../support/servers/s3.ts';
+import { startTcpProxy } from '../../support/servers/tcp-proxy.ts';
+import { makeChanging, newSnapshots } from '../../support/wholeness.ts';
+import { IS_FULL, printFigure, rounds } from '../rounds.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
+
+const KILLS = rounds(2, 150);
+const CUTS = rounds(5, 100);
+const CONTESTS = rounds(2, 10);
+const FULL_DISKS = rounds(1, 20);
+const KINDS = ['folder', 's3'] as const;
+const GAMES = { games: IS_FULL ? 1_500 : 300, seed: 9, platforms: 12 };
+const HOUR_MS = 3_600_000;
+
+type Variables = Readonly<Record<string, string>>;
+
+const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Variables = {}) =>
+  startProgram('commands/push.ts', ['--to', to], { SNAPSHOTS_DIR, ...environment });
+
+async function makeOrigin() {
+  const database = await makeChanging(seededCatalogue(GAMES));
+  const snapshotsDir = newSnapshots();
+  const publish = async () => {
+    await database.change();
+    await generate(database.url, snapshotsDir);
+    return currentId(snapshotsDir) ?? '';
+  };
+  await publish();
+  return { snapshotsDir, publish };
+}
+
+let origin: Awaited<ReturnType<typeof makeOrigin>>;
+beforeAll(async () => {
+  origin = await makeOrigin();
+});
+
+/** Reads the release all the time, as replicas do, and counts those that are older than the one before. */
+function watchRelease(depot: WritableDepot) {
+  const counts = { seen: 0, older: 0 };
+  let isStopped = false;
+  const watching = (async () => {
+    for (let last = 0; !isStopped; await pause(5)) {
+      const { sequence } = await readStoredRelease(depot).catch(() => ({ sequence: last }));
+      if (sequence < last) counts.older++;
+      if (sequence !== last) counts.seen++;
+      last = sequence;
+    }
+  })();
+  return async () => {
+    isStopped = true;
+    await watching;
+    expect(counts.older).toBe(0);
+    return counts.seen;
+  };
+}
+
+describe.each(KINDS)('a depot of the kind %s', (kind) => {
+  async function openNew() {
+    if (kind === 'folder') {
+      const to = newDepotFolder();
+      return { to, environment: {}, depot: openWritableDepot(to), folder: to };
+    }
+    const { environment } = await startS3();
+    const to = `s3://${BUCKET}/site`;
+    return { to, environment, depot: openWritableDepot(to, { environment }), folder: undefined };
+  }
+
+  test(`${KILLS} SIGKILLs of pushers leave a complete generation, and nothing behind`, async () => {
+    const random = makeRandom(6);
+    const figures = { killed: 0, ended: 0 };
+    const { to, environment, depot, folder } = await openNew();
+    const began = performance.now();
+    expect((await finish(startPushing(origin.snapshotsDir, to, environment))).code).toBe(0);
+    const wholePush = performance.now() - began;
+    const stopWatching = watchRelease(depot);
+    // A fast machine ends some pushes before their kill.
+    for (let round = 0; figures.killed < KILLS && round < 10 * KILLS; round++) {
+      const before = (await readStoredRelease(depot)).id;
+      const newest = await origin.publish();
+      for (let killsInARow = 1 + random.below(2); killsInARow > 0; killsInARow--) {
+        const child = startPushing(origin.snapshotsDir, to, environment);
+        const ended = finish(child);
+        await pause((0.2 + 0.8 * random.next()) * wholePush);
+        child.kill('SIGKILL');
+        figures[(await ended).signal === 'SIGKILL' ? 'killed' : 'ended']++;
+        expect([before, newest]).toContain((await readDepot(depot)).release.id);
+      }
+      if (random.happens(0.3)) {
+        await pushTo(depot, origin.snapshotsDir);
+        expect((await readDepot(depot)).release.id).toBe(newest);
+      }
+    }
+    await pushTo(depot, origin.snapshotsDir);
+    const seen = await stopWatching();
+    if (folder !== undefined) expect(readdirSync(path.join(folder, 'unfinished'))).toEqual([]);
+    expect(await depot.list('generations/')).toHaveLength(1);
+    depot.close();
+    expect(figures.killed).toBeGreaterThanOrEqual(KILLS);
+    printFigure(
+      `Pushes to a depot of the kind ${kind} (SIGKILL)`,
+      `${figures.killed} SIGKILLs hit a push, ${figures.ended} came after its end; every release named a complete generation, ${seen} were seen and none was older than the one before, nothing was left over`,
+    );
+  });
+
+  test(`${CONTESTS} contests of three pushers end with a complete generation`, async () => {
+    // Two push from the same folder, the third is another machine.
+    const [one, other] = await Promise.all([makeOrigin(), makeOrigin()]);
+    const { depot } = await openNew();
+    const outcomes: Record<string, number> = {};
+    for (let contest = 0; contest < CONTESTS; contest++) {
+      const ids = await Promise.all([one.publish(), other.publish()]);
+      const pushes = [one, one, other].map(({ snapshotsDir }) =>
+        pushTo(depot, snapshotsDir, { graceMs: HOUR_MS }).then(
+          ({ outcome }) => outcome,
+          (error: Error) => error.name,
+        ),
+      );
+      for (const outcome of await Promise.all(pushes)) {
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      }
+      expect(ids).toContain((await readDepot(depot)).release.id);
+    }
+    depot.close();
+    const { pushed = 0, unchanged = 0, RefusedReleaseError = 0 } = outcomes;
+    expect(pushed).toBeGreaterThanOrEqual(CONTESTS);
+    expect(pushed + unchanged + RefusedReleaseError).toBe(3 * CONTESTS);
+    printFigure(
+      `Three pushers on two machines at once, ${CONTESTS} times, in a depot of the kind ${kind}`,
+      `${JSON.stringify(outcomes)}; every release named a complete generation`,
+    );
+  });
+});
+
+test(`${CUTS} cut connections to S3 do not fail a push, or fail it without harm`, async () => {
+  const random = makeRandom(7);
+  const { environment, port } = await startS3();
+  const proxy = await startTcpProxy(port);
+  const through = { ...environment, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${proxy.port}` };
+  const to = `s3://${BUCKET}/site`;
+  const depot = openWritableDepot(to, { environment });
+  await pushTo(depot, origin.snapshotsDir);
+  const stopWatching = watchRelease(depot);
+  const figures = { pushed: 0, failed: 0, cuts: 0 };
+  let passed = 0;
+  // On a slow machine, a push may be cut more often than it tries again.
+  const isDone = () => figures.cuts >= CUTS && figures.pushed > 0;
+  for (let round = 0; !isDone() && round < 2 * CUTS; round++) {
+    const newest = await origin.publish();
+    let isEnded = false;
+    const ended = finish(startPushing(origin.snapshotsDir, to, through)).finally(() => {
+      isEnded = true;
+    });
+    while (!isEnded) {
+      await pause(20 + random.next() * 300);
+      if (proxy.bytes() > passed) figures.cuts++;
+      passed = proxy.bytes();
+      proxy.cut('reset', false);
+    }
+    const { code } = await ended;
+    figures[code === 0 ? 'pushed' : 'failed']++;
+    const { release } = await readDepot(depot);
+    if (code === 0) expect(release.id).toBe(newest);
+  }
+  await stopWatching();
+  await proxy.stop();
+  depot.close();
+  expect(figures.pushed).toBeGreaterThan(0);
+  expect(figures.cuts).toBeGreaterThanOrEqual(CUTS);
+  printFigure(
+    'Pushes with cut connections',
+    `${figures.cuts} cuts; ${figures.pushed} pushes ended well, ${figures.failed} failed; every release named a complete generation`,
+  );
+});
+
+test('a full disk of the depot fails the push, and the next one continues', async (context) => {
+  const disk = await mountSmallDisk(4_000);
+  if (disk === undefined) return context.skip('mounting is not allowed');
+  const folder = path.join(disk.root, 'depot');
+  mkdirSync(folder);
+  const depot = openWritableDepot(folder);
+  const pushOnDisk = () =>
+    disk.run('commands/push.ts', ['--to', path.join(disk.folder, 'depot')], {
+      SNAPSHOTS_DIR: origin.snapshotsDir,
+    });
+  expect(await pushOnDisk()).toMatchObject({ code: 0 });
+  const filler = path.join(disk.root, 'filler');
+  for (let round = 0; round < FULL_DISKS; round++) {
+    const before = await readDepot(depot);
+    const newest = await origin.publish();
+    try {
+      for (;;) writeFileSync(filler, Buffer.alloc(4096), { flag: 'a' });
+    } catch {
+      // Full.
+    }
+    const failed = await pushOnDisk();
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringMatching(/ENOSPC/)]);
+    expect((await readDepot(depot)).release).toEqual(before.release);
+    expect(readdirSync(path.join(folder, 'unfinished'))).toEqual([]);
+    rmSync(filler);
+    expect((await pushOnDisk()).code).toBe(0);
+    expect((await readDepot(depot)).release.id).toBe(newest);
+    await pushTo(depot, origin.snapshotsDir);
+  }
+  await disk.unmount();
+});

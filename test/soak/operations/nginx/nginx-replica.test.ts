@@ -1,0 +1,56 @@
+/** A replica whose origin is behind the real nginx: downloads over TLS and through nginx's buffers. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { currentId } from '../../../../generations/generations.ts';
+import { seededCatalogue } from '../../../catalogue/seeded.ts';
+import { makeFolder, startProgram } from '../../../support/product.ts';
+import { type ApiOrigin, filesOf, startApi } from '../../../support/replicas.ts';
+import { type RunningNginx, startNginx } from '../../../support/servers/nginx.ts';
+import { expectCurrentVerifies, finishInTime, newSnapshots } from '../../../support/wholeness.ts';
+
+let origin: ApiOrigin;
+let nginx: RunningNginx;
+let authority: string;
+
+beforeAll(async () => {
+  origin = await startApi(seededCatalogue({ games: 6_000, seed: 6 }));
+  nginx = await startNginx(origin.proxy.port);
+  authority = path.join(makeFolder(), 'authority.pem');
+  writeFileSync(authority, nginx.ca);
+});
+
+afterAll(async () => {
+  await nginx?.stop();
+  await origin?.close();
+});
+
+function runReplica(SNAPSHOTS_DIR: string, environment: Record<string, string>) {
+  const from = `https://localhost:${nginx.httpsPort}/api/v1/snapshot`;
+  const args = ['--once', '--from', from, '--key-file', origin.keyFile];
+  const variables = { SNAPSHOTS_DIR, ...environment };
+  return finishInTime(startProgram('commands/replica.ts', args, variables));
+}
+
+test('a replica over TLS has the same files, and later those that changed', async () => {
+  const to = newSnapshots();
+  const trusting = { NODE_EXTRA_CA_CERTS: authority };
+  for (const publish of [origin.settle, origin.publishChange]) {
+    const id = await publish();
+    const { code, stderr } = await runReplica(to, trusting);
+    expect(code, stderr).toBe(0);
+    expect(await expectCurrentVerifies(to)).toBe(id);
+    expect(filesOf(to, id)).toEqual(filesOf(origin.snapshotsDir, id));
+  }
+});
+
+test('a certificate that is not trusted is refused with a message that says so', async () => {
+  const to = newSnapshots();
+  const { code, stderr } = await runReplica(to, {});
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /The certificate of https:\/\/localhost:\d+ is not accepted: self-signed certificate/,
+  );
+  expect(stderr).not.toContain('tried');
+  expect(currentId(to)).toBeUndefined();
+});
