@@ -1,6 +1,6 @@
 /**
  * The explorer: pages for people who want to see the covers. Each page shows the result of one call of
- * the API, and the call itself as code. The call is made within the process (`content/call-api.ts`), with
+ * the API, and the call itself as code. The call is made within the process (`call-api.ts`), with
  * the key of the visitor if the request has one, otherwise with EXPLORER_KEY, and counts towards the limit
  * of that key. So a crawler of the explorer cannot take more of the proxy than a client with that key, and
  * one visitor cannot use up EXPLORER_KEY: each address may open a limited number of pages with it.
@@ -17,23 +17,22 @@ import { BASE, splitTarget } from '../http/message/target.ts';
 import { toResponder } from '../http/node-response.ts';
 import { withoutSlash } from '../http/trailing-slash.ts';
 import { type AddressLimits, makeAddressLimits } from '../limits/address-limits.ts';
+import { answerPage, HTML, makePage, uncachedPage } from '../site/page-responses.ts';
 import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
-import { callOf, EXPLORE, readView, type View } from './content/address.ts';
-import { type ApiReply, makeCallApi } from './content/call-api.ts';
-import { countFilters } from './content/filters.ts';
-import { type Cover, type Game, type GamePage, parseRecords } from './content/records.ts';
-import { coverPage } from './pages/cover-page.ts';
-import { gamePage } from './pages/game-page.ts';
+import { callOf, EXPLORE, readView, type View } from './address.ts';
 import {
-  errorPage,
-  failurePage,
-  keyPage,
-  manyPagesPage,
-  notFoundPage,
-} from './pages/message-pages.ts';
-import type { PageContext, RenderedPage } from './pages/page.ts';
-import { searchPage } from './pages/search-page.ts';
-import { sendPage } from './send-page.ts';
+  type ApiReply,
+  type Cover,
+  type Game,
+  type GamePage,
+  makeCallApi,
+  parseRecords,
+} from './call-api.ts';
+import { countFilters } from './filters.ts';
+import { errorPage, failurePage, keyPage, manyPagesPage, notFoundPage } from './message-pages.ts';
+import type { PageContext, RenderedPage } from './page.ts';
+import { coverPage, gamePage } from './record-pages.ts';
+import { searchPage } from './search-page.ts';
 
 /**
  * How many pages a visitor without a key may open in any 60 seconds. A visitor who types a search opens up
@@ -80,15 +79,36 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     const head = readHead(request);
+    const { send } = toResponder(response);
     render(request, head)
-      .then((page) => sendPage(response, head, page))
-      .catch((error) => {
+      .then(async (page) => send(await toResponse(page, head)))
+      .catch(async (error) => {
         parts.log.error({ err: error }, 'a page of the explorer failed');
         if (response.headersSent) response.destroy();
-        else return sendPage(response, head, failurePage());
+        else send(await toResponse(failurePage(), head));
       })
       .catch(() => response.destroy());
   }
+}
+
+function toResponse(
+  { status, page, imageOrigin = '', headers = [] }: RenderedPage,
+  head: RequestHead,
+) {
+  const isFound = status === 200;
+  const content = makePage(HTML, String(page), {
+    // The page may load scripts, styles and pages of this host, and the images of the catalogue.
+    policy: [
+      "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+      "script-src 'self'; style-src 'self'; connect-src 'self'",
+      `img-src 'self' ${imageOrigin}`.trimEnd(),
+    ].join('; '),
+    cacheControl: isFound ? 'private, no-cache' : 'no-store',
+    // Two visitors with keys of their own may see different pages at one address.
+    vary: 'Accept-Encoding, Authorization, X-Api-Key',
+    headers,
+  });
+  return isFound ? answerPage(content, head) : uncachedPage(status, content);
 }
 
 function makeRender(parts: ExplorerParts) {

@@ -13,19 +13,18 @@ import {
   type Postings,
   runBetween,
   type SearchIndex,
+  textAt,
+  textCount,
 } from '../../format/index/search-index.ts';
 import { foldCase } from '../../format/index/words.ts';
 import type { Tiers } from './patterns/match-pattern.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import { FILTERS, type FilterName, type Query, type Sort, type Step } from './query.ts';
-import { subtract, union, unite } from './sets/combine.ts';
-import { intersect } from './sets/intersect.ts';
+import { startQuery } from './sets/bits.ts';
+import { intersect, subtract, union, unite } from './sets/combine.ts';
 import { compact, EMPTY, type NumberSet, sizeOf, slice, wholeRun } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { startQuery } from './sets/query-bits.ts';
-import { pageByWalking, pageInOrder } from './sets/rank-order.ts';
-import { joinTexts, textsWith } from './sets/texts-with.ts';
-import { makeYearOrder } from './sets/year-order.ts';
+import { pageInOrder } from './sets/rank-order.ts';
 import { makeTitleMatcher, type TitleMatch } from './title-matches.ts';
 
 export interface Hits {
@@ -59,13 +58,12 @@ export function makeSearch(
   records: RecordIndex,
 ): Search {
   const { games } = index;
-  const { byLength, byCovers } = prepared.orders;
+  const { orders } = prepared;
   const sets = makePostingSets(games);
   const matchTitles = makeTitleMatcher(index, prepared, records, onPlatforms);
-  const yearOrder = makeYearOrder(index);
   const platformsBySlug = groupPlatforms(records);
-  // Created by the first query with a genre.
-  let genres: string | undefined;
+  // Made by the first query with a genre.
+  let genres: readonly string[] | undefined;
 
   function onPlatforms(numbers: readonly number[]): NumberSet {
     // A platform's games are numbered in title order, so their ranks ascend.
@@ -84,9 +82,12 @@ export function makeSearch(
   function withGenre(part: string): NumberSet {
     const folded = foldCase(part);
     return sets.ofRuns(`genre ${folded}`, () => {
-      genres ??= joinTexts(index.genres);
-      const ranges = textsWith(index.genres, genres, folded);
-      return ranges.map(([from, to]) => runBetween(index.genres, from, to));
+      genres ??= Array.from({ length: textCount(index.genres) }, (_, at) =>
+        textAt(index.genres, at),
+      );
+      return genres.flatMap((text, at) =>
+        text.includes(folded) ? [runBetween(index.genres, at, at + 1)] : [],
+      );
     });
   }
 
@@ -116,19 +117,24 @@ export function makeSearch(
     return matchTitles(readings, platform === undefined ? undefined : passing.platform(platform));
   }
 
-  function pageOf(found: NumberSet, total: number, sort: Sort, start: number, count: number) {
-    if (sort === 'title_asc') return slice(found, start, count);
-    if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
-    if (sort === 'relevance') return pageByWalking(byCovers, found, start, count);
-    return yearOrder.pageOf(found, sort === 'year_desc', start, count);
-  }
-
-  function pageOfAll(sort: Sort, start: number, count: number): number[] {
-    if (sort === 'title_asc') return Array.from({ length: count }, (_, i) => start + i);
-    if (sort === 'title_desc')
-      return Array.from({ length: count }, (_, i) => games - 1 - start - i);
-    if (sort === 'relevance') return [...byCovers.subarray(start, start + count)];
-    return yearOrder.pageOfAll(sort === 'year_desc', start, count);
+  /** @param found undefined for all games */
+  function pageOf(
+    found: NumberSet | undefined,
+    total: number,
+    sort: Sort,
+    start: number,
+    count: number,
+  ): number[] {
+    if (sort === 'title_desc') {
+      return pageOf(found, total, 'title_asc', total - start - count, count).reverse();
+    }
+    if (sort === 'title_asc') {
+      if (found !== undefined) return slice(found, start, count);
+      return Array.from({ length: count }, (_, i) => start + i);
+    }
+    const order = sort === 'relevance' ? orders.covers : orders[sort];
+    if (found !== undefined) return pageInOrder(order, found, start, count);
+    return [...order.ranks.subarray(start, start + count)];
   }
 
   /** A page of the games in all tiers, one tier after another. */
@@ -146,7 +152,7 @@ export function makeSearch(
       const size = sizeOf(found);
       const skipped = Math.max(0, start - before);
       const wanted = Math.min(count - page.length, size - skipped);
-      if (wanted > 0) page.push(...pageInOrder(byLength, found, skipped, wanted));
+      if (wanted > 0) page.push(...pageInOrder(orders.length, found, skipped, wanted));
       if (page.length === count) break;
       before += size;
       if (number < tiers.length - 1) seen = unite([seen, found], games);
@@ -171,11 +177,7 @@ export function makeSearch(
       if (most <= 0) return { ...hits, ranks: [] };
       const tiers = sort === 'relevance' ? match?.tiers() : undefined;
       if (tiers !== undefined) return { ...hits, ranks: pageOfTiers(tiers, filters, start, most) };
-      const ranks =
-        found === undefined
-          ? pageOfAll(sort, start, most)
-          : pageOf(found, total, sort, start, most);
-      return { ...hits, ranks };
+      return { ...hits, ranks: pageOf(found, total, sort, start, most) };
     },
     countValues(query, values) {
       startQuery();

@@ -5,22 +5,19 @@
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import { countReadings, type SearchIndex, textAt } from '../../format/index/search-index.ts';
 import { nearSpellingDistance } from '../../format/index/words.ts';
+import { nearSpellings } from './near-spellings.ts';
 import { makePatternMaker } from './patterns/make-pattern.ts';
 import { makePatternMatcher, type Tiers } from './patterns/match-pattern.ts';
 import { makeNeighbours } from './patterns/neighbours.ts';
 import type { Pattern } from './patterns/pattern.ts';
-import { openVocabulary } from './patterns/vocabulary.ts';
 import { makeWays } from './patterns/ways.ts';
 import { makePlatformWords } from './platform-words.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
-import { lowestBit, setBit } from './sets/bits.ts';
-import { union, unite } from './sets/combine.ts';
-import { intersect, makeIntersect } from './sets/intersect.ts';
+import { copyBits, lowestBit, setBit } from './sets/bits.ts';
+import { intersect, union, unite } from './sets/combine.ts';
 import { isEmpty, type NumberSet, wholeRun } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { copyBits } from './sets/query-bits.ts';
-import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
   readonly step: Step;
@@ -48,19 +45,14 @@ export type MatchTitles = (readings: Readings, onPlatform?: NumberSet) => TitleM
 /** @returns a function that finds the games; undefined if there are none */
 export function makeTitleMatcher(
   index: SearchIndex,
-  { readingWords, spellingIndex, vocabulary, frequentPairs }: PreparedSearch,
+  { readingWords, spellingIndex, pairs }: PreparedSearch,
   records: RecordIndex,
   onPlatforms: (numbers: readonly number[]) => NumberSet,
 ): MatchTitles {
   const { games, rankOfFurther } = index;
   const readingCount = countReadings(index);
-  const neighbours = makeNeighbours(index.words, readingWords, frequentPairs);
-  const ways = makeWays(
-    index,
-    openVocabulary(index.words, vocabulary),
-    neighbours,
-    makePostingSets(readingCount),
-  );
+  const neighbours = makeNeighbours(index.words, readingWords, pairs);
+  const ways = makeWays(index, pairs, neighbours, makePostingSets(readingCount));
   const startPatterns = makePatternMaker(ways, readingCount, findNear);
   const matcher = makePatternMatcher(readingWords, index, neighbours);
   const platformWords = makePlatformWords(records);
@@ -108,12 +100,11 @@ export function makeTitleMatcher(
   return (readings, onPlatform) => {
     const limits = onPlatform === undefined ? [] : [onPlatform];
     const makePattern = startPatterns();
-    const intersectSets = makeIntersect();
 
     function attempt(words: readonly string[], isNear: boolean, within = limits): Attempt[] {
       const pattern = makePattern(words, isNear);
       if (pattern === undefined) return [];
-      const found = matcher.find(pattern, intersectSets);
+      const found = matcher.find(pattern);
       if (isEmpty(found) || isEmpty(ranksWithin(ranksOf(found), within))) return [];
       return [{ pattern, found, within }];
     }
@@ -143,15 +134,32 @@ export function makeTitleMatcher(
     );
   };
 
-  /** The numbers of the near spellings of a word that have the same digits. */
-  function findNear(word: string): number[] {
+  /**
+   * The numbers of the near spellings of a word that have the same digits.
+   * @param readings the only ones that matter; undefined for all
+   */
+  function findNear(word: string, readings?: Uint32Array): number[] {
     const distance = nearSpellingDistance(word);
     // "snes" is not a misspelled "nes": it names a platform.
     if (distance === 0 || platformWords.isName(word)) return [];
     const digits = digitsOf(word);
-    return nearSpellings(spellingIndex, word, distance).filter(
-      (number) => digitsOf(textAt(index.words, number)) === digits,
-    );
+    return nearSpellings(
+      spellingIndex,
+      index.words,
+      word,
+      distance,
+      readings && wordsIn(readings),
+    ).filter((number) => digitsOf(textAt(index.words, number)) === digits);
+  }
+
+  function wordsIn(readings: Uint32Array): number[] {
+    const found = new Set<number>();
+    for (const reading of readings) {
+      for (let at = readingWords.start[reading]; at < readingWords.start[reading + 1]; at++) {
+        found.add(readingWords.words[at]);
+      }
+    }
+    return [...found];
   }
 }
 

@@ -7,7 +7,7 @@ import { html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
 import { type HeaderList, type PreparedResponse, prepareError } from '../http/message/response.ts';
 import { toResponder } from '../http/node-response.ts';
-import { HTML, PAGE_POLICY, pageHeaders } from './page-policies.ts';
+import { HTML, makePage, PAGE_POLICY, uncachedPage } from './page-responses.ts';
 
 export interface SiteError {
   readonly status: number;
@@ -40,15 +40,15 @@ export function prepareSiteError({
       <p class="lead">${text}</p>
       <p class="actions"><a class="button" href="/">Go to the start page</a> <a class="button quiet" href="/docs">Read the docs</a></p>`,
   });
-  const body = Buffer.from(page.toString());
-  const own = ['Vary', 'Accept', ...headers];
-  const shared = [
-    ...pageHeaders(HTML, PAGE_POLICY),
-    ...['Cache-Control', 'no-store', 'Content-Length', String(body.length), ...own],
-  ];
+  const content = makePage(HTML, page.toString(), {
+    policy: PAGE_POLICY,
+    cacheControl: 'no-store',
+    vary: 'Accept',
+    headers,
+  });
   return {
-    json: prepareError(status, error, own),
-    page: { head: { status, headers: shared }, headers: [], body },
+    json: prepareError(status, error, ['Vary', 'Accept', ...headers]),
+    page: uncachedPage(status, content),
   };
 }
 

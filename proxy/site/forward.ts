@@ -4,12 +4,12 @@
  * new connection for each one. So no request can be smuggled in behind another.
  *
  * What clients can hold is bounded: a connection carries one forwarded request, only so many requests wait
- * for the account pages, and a client that does not read its page loses its connection.
+ * for the account pages, and a client that does not read its page in time loses its connection.
  */
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { BlockList, Socket } from 'node:net';
-import { PassThrough, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
 import { isTrusted, withoutMapping } from '../../program/client-address.ts';
@@ -20,10 +20,6 @@ import { prepareBadRequest, prepareSiteError, refuse } from './error-page.ts';
 /** In bytes; the account pages accept no larger body. */
 const LARGEST_BODY = 64 * 1024;
 const UPSTREAM_TIMEOUT_MS = 30_000;
-/** In bytes. Of a larger page, the rest stays in the account pages until the client reads. */
-const MOST_UNREAD = 128 * 1024;
-/** How many clients of one thread may be reading pages. */
-const MOST_READERS = 256;
 const FORWARDED_PATH = /^\/(?:account|moderation)(?:\/|$)/;
 /** Fields that apply to one connection only (RFC 9110 section 7.6.1), or must not be forwarded. */
 const DROPPED_FIELDS = [
@@ -123,8 +119,6 @@ function makeForwarder(parts: ForwardParts) {
   const taken = new WeakSet<Socket>();
   /** Those whose request waits for the account pages or is being answered by them. */
   const waiting = new Set<Socket>();
-  /** Those whose client is reading a page, in the order in which they began. */
-  const readers = new Set<Socket>();
 
   return function forward(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
@@ -181,10 +175,7 @@ function makeForwarder(parts: ForwardParts) {
       return;
     }
     waiting.add(socket);
-    socket.once('close', () => {
-      waiting.delete(socket);
-      readers.delete(socket);
-    });
+    socket.once('close', () => waiting.delete(socket));
     await upstream.web(request, response, {
       buffer: Readable.from(body === undefined ? [] : [body]),
     });
@@ -193,17 +184,12 @@ function makeForwarder(parts: ForwardParts) {
   /** Sends the response of the account pages to the client. If it is cut short, `upstream` cuts this one too. */
   function sendOn(page: IncomingMessage, { socket }: IncomingMessage, response: ServerResponse) {
     page.once('close', () => waiting.delete(socket));
-    readers.add(socket);
-    const [slowest] = readers;
-    if (readers.size > MOST_READERS) slowest.destroy();
     response.writeHead(page.statusCode ?? 502, page.statusMessage, [
       ...endToEnd(page.rawHeaders),
       ...['Connection', 'close'],
     ]);
     limitDrain(response, longestDrainMs);
-    // The account pages need not wait for the client to read.
-    const unread = new PassThrough({ readableHighWaterMark: MOST_UNREAD });
-    page.pipe(unread).pipe(response);
+    page.pipe(response);
   }
 }
 

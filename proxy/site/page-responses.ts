@@ -1,84 +1,115 @@
 /**
- * Pages that are made once: their content in each coding, which the first thread makes and every thread
- * gets, and the responses that a thread makes of it, whole and not modified.
+ * The responses for pages: their security headers, their content codings, and 304 if the client has them.
+ * Pages that are made at start are compressed once, by the first thread. The others are compressed for
+ * each request, in Node's thread pool, so that they do not delay the API.
  */
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
 import { hashBytes, hexOf } from '../../format/content-hash.ts';
-import { type Coding, SMALLEST_COMPRESSED } from '../http/message/negotiation.ts';
+import {
+  type Coding,
+  chooseCoding,
+  matchesEtag,
+  SMALLEST_COMPRESSED,
+} from '../http/message/negotiation.ts';
+import type { RequestHead } from '../http/message/request-head.ts';
 import { type HeaderList, NO_BODY, type PreparedResponse } from '../http/message/response.ts';
-import { CLOSED, pageHeaders } from './page-policies.ts';
 
-/** A page in each content coding. It can be sent to another thread. A small page is not compressed. */
+export const HTML = 'text/html; charset=utf-8';
+
+/** Nothing may be loaded, and no other site may frame the page. The policies below allow more. */
+export const CLOSED =
+  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** The page may load scripts, styles and images of this site. */
+export const PAGE_POLICY = `${CLOSED}; script-src 'self'; style-src 'self'; img-src 'self'`;
+/** Its search box leads to the explorer. */
+export const START_POLICY = PAGE_POLICY.replace("form-action 'none'", "form-action 'self'");
+/** Its scripts may also send requests to this site, to try the API. */
+export const DOCS_POLICY = `${PAGE_POLICY}; connect-src 'self'`;
+
+/** A page, and how it may be sent. It can be passed to another thread. */
 export interface PageContent {
   readonly headers: HeaderList;
   /** Of the uncompressed bytes. */
   readonly hash: string;
   readonly identity: Uint8Array;
+  /** The compressed forms, if they were made at start. A small page has none. */
   readonly gzip?: Uint8Array;
   readonly br?: Uint8Array;
 }
 
-/** The responses for a page in one content coding. */
-export interface PageResponses {
-  readonly etag: string;
-  readonly whole: PreparedResponse;
-  readonly notModified: PreparedResponse;
+export interface PageOptions {
+  readonly policy?: string;
+  readonly cacheControl?: string;
+  readonly vary?: string;
+  readonly headers?: HeaderList;
 }
 
-/** The responses for a page, by coding. */
-export interface Page {
-  readonly identity: PageResponses;
-  readonly gzip?: PageResponses;
-  readonly br?: PageResponses;
-}
-
-// At most 4 % larger than with the best level; compressing all pages takes a tenth of a second.
-const BROTLI_QUALITY = 5;
+// At most 4 % larger than with the best level. Compressing all pages of the start takes a tenth of a
+// second, one page of the explorer 1 ms.
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 export function makePage(
   contentType: string,
   content: Buffer | string,
-  policy = CLOSED,
-  extra: HeaderList = [],
+  // File names contain no version. Browsers must revalidate, so that pages and scripts match.
+  { policy = CLOSED, cacheControl = 'no-cache', vary, headers = [] }: PageOptions = {},
 ): PageContent {
-  const bytes = Buffer.from(content);
-  const hash = hexOf(hashBytes(bytes));
-  const headers = [
-    ...pageHeaders(contentType, policy),
-    // File names contain no version. Browsers must revalidate, so that pages and scripts match.
-    ...['Cache-Control', 'no-cache', ...extra],
+  const identity = Buffer.from(content);
+  const own = [
+    ...['Content-Type', contentType],
+    ...['Content-Security-Policy', policy],
+    ...['X-Content-Type-Options', 'nosniff'],
+    ...['Referrer-Policy', 'no-referrer'],
+    ...['Cache-Control', cacheControl],
+    ...(vary === undefined ? [] : ['Vary', vary]),
+    ...headers,
   ];
-  if (bytes.length < SMALLEST_COMPRESSED) return { headers, hash, identity: bytes };
-  const params = {
-    [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-  };
-  const [gzip, br] = [gzipSync(bytes), brotliCompressSync(bytes, { params })];
-  return { headers, hash, identity: bytes, gzip, br };
+  return { headers: own, hash: hexOf(hashBytes(identity)), identity };
 }
 
-/** Makes the responses for a page, in the thread that sends them. */
-export function toResponses({ headers, hash, identity, gzip, br }: PageContent): Page {
-  return {
-    identity: prepare(headers, 'identity', `"${hash}"`, identity),
-    ...(gzip && { gzip: prepare(headers, 'gzip', `"${hash}-gzip"`, gzip) }),
-    ...(br && { br: prepare(headers, 'br', `"${hash}-br"`, br) }),
-  };
+/** Adds the compressed forms of a page. */
+export function compressPage(page: PageContent): PageContent {
+  const { identity } = page;
+  if (identity.length < SMALLEST_COMPRESSED) return page;
+  return { ...page, gzip: gzipSync(identity), br: brotliCompressSync(identity, BROTLI) };
 }
 
-function prepare(
+/** The response to a request for a page that exists. Its ETag is that of the coding. */
+export function answerPage(
+  page: PageContent,
+  { acceptEncoding, ifNoneMatch }: Pick<RequestHead, 'acceptEncoding' | 'ifNoneMatch'>,
+): PreparedResponse | Promise<PreparedResponse> {
+  const isSmall = page.identity.length < SMALLEST_COMPRESSED;
+  const coding = isSmall ? 'identity' : chooseCoding(acceptEncoding);
+  const etag = coding === 'identity' ? `"${page.hash}"` : `"${page.hash}-${coding}"`;
+  const headers = [...page.headers, 'ETag', etag];
+  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)) {
+    return { head: { status: 304, headers }, headers: [], body: NO_BODY };
+  }
+  const body = page[coding];
+  if (body !== undefined) return response(200, headers, body, coding);
+  const compressed = coding === 'gzip' ? promisify(gzip)(page.identity) : compressBr(page.identity);
+  return compressed.then((bytes) => response(200, headers, bytes, coding));
+}
+
+const compressBr = (bytes: Uint8Array) => promisify(brotliCompress)(bytes, BROTLI);
+
+/** The response with a page that must not be cached: an error, or what differs from moment to moment. */
+export function uncachedPage(status: number, { headers, identity }: PageContent): PreparedResponse {
+  return response(status, headers, identity);
+}
+
+function response(
+  status: number,
   headers: HeaderList,
-  coding: Coding,
-  etag: string,
   { buffer, byteOffset, byteLength }: Uint8Array,
-): PageResponses {
-  const body = Buffer.from(buffer, byteOffset, byteLength);
-  const shared = [...headers, 'ETag', etag, 'Vary', 'Accept-Encoding'];
-  const length = ['Content-Length', String(body.length)];
+  coding: Coding = 'identity',
+): PreparedResponse {
   const encoding = coding === 'identity' ? [] : ['Content-Encoding', coding];
   return {
-    etag,
-    whole: { head: { status: 200, headers: shared }, headers: [...length, ...encoding], body },
-    notModified: { head: { status: 304, headers: shared }, headers: [], body: NO_BODY },
+    head: { status, headers },
+    headers: ['Content-Length', String(byteLength), ...encoding],
+    body: Buffer.from(buffer, byteOffset, byteLength),
   };
 }

@@ -6,16 +6,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { SiteHandler } from '../http/dispatch.ts';
-import { chooseCoding, matchesEtag } from '../http/message/negotiation.ts';
 import { readHead } from '../http/message/request-head.ts';
-import type { PreparedResponse } from '../http/message/response.ts';
+import { JSON_TYPE, type PreparedResponse } from '../http/message/response.ts';
 import { toResponder } from '../http/node-response.ts';
 import { withoutSlash } from '../http/trailing-slash.ts';
-import type { KeyTable } from '../keys/key-table.ts';
+import { isValid, type KeyTable } from '../keys/key-table.ts';
 import { errorFor, prepareBadRequest, prepareSiteError } from './error-page.ts';
-import { keyStatus } from './key-status.ts';
-import { HTML, PAGE_POLICY, pageHeaders } from './page-policies.ts';
-import { toResponses } from './page-responses.ts';
+import { answerPage, HTML, makePage, PAGE_POLICY, uncachedPage } from './page-responses.ts';
 import type { SitePages } from './site.ts';
 import { makeStatusPage, type StatusParts } from './status-page.ts';
 
@@ -46,8 +43,7 @@ export interface SiteParts extends StatusParts {
   readonly log: Logger;
 }
 
-export function makeSiteHandler(parts: SiteParts): SiteHandler {
-  const pages = new Map([...parts.pages].map(([path, content]) => [path, toResponses(content)]));
+export function makeSiteHandler({ pages, keys, log, ...parts }: SiteParts): SiteHandler {
   const statusPage = makeStatusPage(parts);
 
   return function handleSite(
@@ -56,50 +52,49 @@ export function makeSiteHandler(parts: SiteParts): SiteHandler {
     path: string,
   ): void {
     const { send } = toResponder(response);
-    const { fault, ifNoneMatch, acceptEncoding } = readHead(request);
+    const head = readHead(request);
     const { accept } = request.headers;
-    if (fault !== undefined) {
-      send(errorFor(accept, prepareBadRequest(fault)), '', true);
+    const answer = (pending: Promise<PreparedResponse>) =>
+      pending.then(send, (error) => {
+        log.error({ err: error }, 'cannot make a page');
+        send(errorFor(accept, INTERNAL_ERROR));
+      });
+    if (head.fault !== undefined) {
+      send(errorFor(accept, prepareBadRequest(head.fault)), '', true);
       return;
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       send(errorFor(accept, METHOD_NOT_ALLOWED));
       return;
     }
-    if (path === '/status') {
-      statusPage().then(
-        (page) => send(uncachedPage(page.toString())),
-        (error) => {
-          parts.log.error({ err: error }, 'cannot make the status page');
-          send(errorFor(accept, INTERNAL_ERROR));
-        },
-      );
-      return;
-    }
-    const ofKey = keyStatus(path, parts.keys);
-    if (ofKey !== undefined) {
-      send(ofKey);
-      return;
-    }
     const page = pages.get(path);
-    if (page === undefined) {
+    if (page !== undefined) {
+      answer(Promise.resolve(answerPage(page, head)));
+    } else if (path === '/status') {
+      answer(statusPage().then((html) => uncached(HTML, html.toString(), PAGE_POLICY)));
+    } else {
       const trimmed = path.slice(0, -1);
       const isSlashed = path.endsWith('/') && (pages.has(trimmed) || trimmed === '/status');
-      send(isSlashed && trimmed !== '/' ? withoutSlash(request) : errorFor(accept, NOT_FOUND));
-      return;
+      const redirect = isSlashed && trimmed !== '/' ? withoutSlash(request) : undefined;
+      send(redirect ?? keyStatus(path, keys) ?? errorFor(accept, NOT_FOUND));
     }
-    const { etag, whole, notModified } = page[chooseCoding(acceptEncoding)] ?? page.identity;
-    const isKnown = ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag);
-    send(isKnown ? notModified : whole);
   };
 }
 
-/** A page that must not be cached, because it is different from one moment to the next. */
-function uncachedPage(text: string): PreparedResponse {
-  const body = Buffer.from(text);
-  const headers = [
-    ...pageHeaders(HTML, PAGE_POLICY),
-    ...['Cache-Control', 'no-store', 'Content-Length', String(body.length)],
-  ];
-  return { head: { status: 200, headers }, headers: [], body };
+/**
+ * /key-status/<SHA-256 of a key>: whether the API accepts the key, as JSON. The account pages ask this
+ * before they show a new key, so that it works as soon as its owner copies it. No limit applies, because
+ * a look-up costs less than any page. Nobody can guess the hash of a key.
+ * @returns undefined if the path is another one
+ */
+function keyStatus(path: string, { byHash }: SiteParts['keys']): PreparedResponse | undefined {
+  const hash = /^\/key-status\/([0-9a-f]{64})$/.exec(path)?.[1];
+  if (hash === undefined) return undefined;
+  const key = byHash(hash);
+  return uncached(JSON_TYPE, JSON.stringify({ works: key !== undefined && isValid(key) }));
+}
+
+function uncached(type: string, text: string, policy?: string): PreparedResponse {
+  const options = { cacheControl: 'no-store', ...(policy !== undefined && { policy }) };
+  return uncachedPage(200, makePage(type, text, options));
 }

@@ -4,17 +4,28 @@
  * name.
  */
 import { readFileSync } from 'node:fs';
+import { callSamples } from '../../pages/call-samples.ts';
+import { codeSamples } from '../../pages/code-block.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { renderPage } from '../../pages/layout.ts';
 import { readSharedFile, SHARED_FILES } from '../../pages/shared-files.ts';
 import { JSON_TYPE } from '../http/message/response.ts';
 import { BASE } from '../http/message/target.ts';
-import { changelogPage } from './changelog-page.ts';
 import { parseContract, resolveContract } from './docs/contract.ts';
-import { makeDocs } from './docs/docs.ts';
-import type { GuideFacts } from './docs/guides.ts';
-import { CLOSED, DOCS_POLICY, HTML, PAGE_POLICY, START_POLICY } from './page-policies.ts';
-import { makePage, type PageContent } from './page-responses.ts';
-import { startPage } from './start-page.ts';
+import { type GuideFacts, makeDocs } from './docs/docs.ts';
+import { renderMarkdown } from './docs/markdown.ts';
+import {
+  compressPage,
+  DOCS_POLICY,
+  HTML,
+  makePage,
+  PAGE_POLICY,
+  type PageContent,
+  type PageOptions,
+  START_POLICY,
+} from './page-responses.ts';
 
+const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
@@ -24,7 +35,6 @@ const XML = 'application/xml; charset=utf-8';
 const FILES = [
   ['/start.css', './files/start.css'],
   ['/docs/docs.css', './files/docs.css'],
-  ['/docs/docs.js', './files/docs.js'],
   ['/docs/reference.css', './files/reference.css'],
   ['/docs/reference.js', './files/reference.js'],
   ['/explore.css', '../explore/files/explore.css'],
@@ -49,27 +59,87 @@ export function openSite({ publicUrl, ...limits }: SiteFacts): SitePages {
   const whole = parseContract();
   const docs = makeDocs(resolveContract(whole), publicUrl, { ...limits, api });
   const contract = JSON.stringify({ ...whole, servers: [{ url: api }] });
-  const pages = new Map<string, PageContent>([
-    ['/', makePage(HTML, startPage(api).toString(), START_POLICY)],
-    ['/changelog', makePage(HTML, changelogPage().toString(), PAGE_POLICY)],
-    ['/llms.txt', makePage(TEXT, docs.llmsText)],
-    ['/robots.txt', makePage(TEXT, robotsText(publicUrl))],
-    ['/docs/search.json', makePage(JSON_TYPE, JSON.stringify(docs.sections))],
-    ['/openapi.json', makePage(JSON_TYPE, contract, CLOSED, ['Access-Control-Allow-Origin', '*'])],
-  ]);
+  const pages = new Map<string, PageContent>();
+  const add = (path: string, type: string, content: Buffer | string, options?: PageOptions) =>
+    pages.set(path, compressPage(makePage(type, content, { vary: 'Accept-Encoding', ...options })));
+  add('/', HTML, startPage(api).toString(), { policy: START_POLICY });
+  add('/changelog', HTML, changelogPage().toString(), { policy: PAGE_POLICY });
   for (const [path, page] of docs.pages) {
-    pages.set(path, makePage(HTML, page.toString(), DOCS_POLICY));
+    add(path, HTML, page.toString(), { policy: DOCS_POLICY });
   }
+  add('/openapi.json', JSON_TYPE, contract, { headers: ['Access-Control-Allow-Origin', '*'] });
+  add('/llms.txt', TEXT, docs.llmsText);
+  add('/robots.txt', TEXT, robotsText(publicUrl));
+  const indexed = ['/', '/explore', '/status', '/changelog', ...docs.pages.keys()];
+  add('/sitemap.xml', XML, sitemap(publicUrl, indexed));
   for (const [path, file] of FILES) {
     const content = readFileSync(new URL(file, import.meta.url));
-    pages.set(path, makePage(path.endsWith('.css') ? CSS : SCRIPT, content));
+    add(path, path.endsWith('.css') ? CSS : SCRIPT, content);
   }
-  for (const file of SHARED_FILES) {
-    pages.set(`/${file.name}`, makePage(file.type, readSharedFile(file)));
-  }
-  const indexed = ['/', '/explore', '/status', '/changelog', ...docs.pages.keys()];
-  pages.set('/sitemap.xml', makePage(XML, sitemap(publicUrl, indexed)));
+  for (const file of SHARED_FILES) add(`/${file.name}`, file.type, readSharedFile(file));
   return pages;
+}
+
+const FIRST_CALL = {
+  path: '/games/{platformSlug}/{gameSlug}',
+  pathValues: { platformSlug: 'snes', gameSlug: 'chrono-trigger' },
+};
+
+/** What the API is, a first call to copy, and the way to a key. @param api its address, with the base path */
+function startPage(api: string): Html {
+  return renderPage({
+    title: undefined,
+    filesPath: '',
+    path: '/',
+    width: 'wide',
+    styles: ['/start.css'],
+    body: html`<div class="hero">
+        <div>
+          <h1>Video-game covers, as JSON</h1>
+          <p class="lead">Look up platforms, games and approved cover images from a script, a tool or a web page. The API is read-only, and every request needs an API key.</p>
+          <form class="find" role="search" action="/explore">
+            <label class="unseen" for="q">Search games by title</label>
+            <input id="q" name="q" type="search" maxlength="100" placeholder="Search the covers" autocomplete="off">
+            <button>Search</button>
+          </form>
+          <p class="actions"><a class="button" href="/account/api-keys">Get an API key</a> <a class="button quiet" href="/docs">Read the docs</a></p>
+        </div>
+        <div>
+          ${codeSamples({ id: 'first-call', name: 'Get a game' }, callSamples(FIRST_CALL, api))}
+        </div>
+      </div>
+      <ol class="steps">
+        <li><strong>Get a key</strong> <a href="/account/api-keys">Request an API key</a> and say what you are building.</li>
+        <li><strong>Set it</strong> In your terminal, run <code>export COVERS_KEY=cck_…</code> with your key.</li>
+        <li><strong>Call the API</strong> Paste the code above. To generate a client of your own, use the <a href="/openapi.json">OpenAPI document</a>; it needs no key.</li>
+      </ol>`,
+  });
+}
+
+/** What is new in the API, from the sections "API" of CHANGELOG.md. */
+function changelogPage(): Html {
+  return renderPage({
+    title: 'Changelog',
+    filesPath: '',
+    path: '/changelog',
+    styles: ['/docs/docs.css'],
+    body: html`<h1>Changelog</h1>
+      <p class="lead">What is new in the API, the latest version first.</p>
+      ${renderMarkdown(apiChanges(readFileSync(CHANGELOG, 'utf8')), 'change')}`,
+  });
+}
+
+/** The heading of each version, with the items of its section "API". */
+function apiChanges(changelog: string): string {
+  return changelog
+    .split(/^(?=## )/m)
+    .slice(1)
+    .flatMap((version) => {
+      const [heading = ''] = version.split('\n', 1);
+      const items = /^### API\n(.*?)^### /ms.exec(`${version}\n### `)?.[1];
+      return items === undefined ? [] : `${heading.replace(/[[\]]/g, '')}\n${items}`;
+    })
+    .join('\n');
 }
 
 /**

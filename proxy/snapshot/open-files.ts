@@ -10,7 +10,7 @@ import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../format/layout
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { checkOpenFile, openSized, readOpenFile } from '../../generations/files/checked-files.ts';
 import { checkId, openIndex, readManifestFile } from '../../generations/generations.ts';
-import { type PreparedSearch, prepareAgain, prepareSearch } from '../search/prepare-search.ts';
+import { type PreparedSearch, prepareSearch } from '../search/prepare-search.ts';
 
 export interface OpenOrder {
   readonly dir: string;
@@ -122,12 +122,8 @@ function checkIndex(
   const records = openIndex(manifest, content);
   const search = openSearchIndex(content);
   checkFilters(search, records.games.byteLength.length);
-  if (current === undefined) return prepareSearch(search, records);
-  if (haveSameWords(manifest, current.manifest)) {
-    return prepareAgain(current.prepared, search, records);
-  }
-  const index = openSearchIndex((name) => contentOf(current.contents, name));
-  return prepareSearch(search, records, { index, prepared: current.prepared });
+  const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
+  return prepareSearch(search, records, isSame ? current.prepared : undefined);
 }
 
 /** Whether the search indexes of two generations have the same words, and as many games. */

@@ -1,5 +1,5 @@
 // The explorer works without this script, if its operator has set a key. The script searches while the
-// visitor types, moves between games with the arrow keys, and keeps the visitor's own key in this tab.
+// visitor types, and keeps the visitor's own key in this tab.
 // All markup comes from the server, which escapes it: the script replaces parts of the page with those
 // of another page, and never makes markup from data.
 const TYPING_MS = 150;
@@ -86,8 +86,6 @@ function announce(text) {
 /** Shows what works only with this script. */
 function revealControls() {
   for (const each of document.querySelectorAll('[data-copy]')) each.hidden = false;
-  // It has its place from the start, so that nothing moves.
-  document.getElementById('keys')?.classList.add('works');
   const hasKey = visitorKey() !== null;
   for (const each of document.querySelectorAll('[data-forget-key]')) each.hidden = !hasKey;
 }
@@ -156,48 +154,6 @@ document.addEventListener('click', ({ target }) => {
     location.reload();
   }
 });
-
-document.addEventListener('keydown', (event) => {
-  const { key, target } = event;
-  // While an input method composes letters, such as kana, Escape and the arrows belong to it.
-  if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const box = document.querySelector('[data-search] [name="q"]');
-  if (key === '/' && box !== null && !target.matches('input, select, textarea')) {
-    box.focus();
-    box.select();
-    event.preventDefault();
-  } else if (key === 'Escape' && box !== null) {
-    clear(box, target);
-    event.preventDefault();
-  } else if (key.startsWith('Arrow') && moveInGrid(key, target, box)) event.preventDefault();
-});
-
-/** Empties the search box, or goes back to it from the games. */
-function clear(box, target) {
-  if (target === box && box.value !== '') {
-    box.value = '';
-    searchNow(box.form);
-  }
-  box.focus();
-}
-
-/** @returns whether the focus has moved */
-function moveInGrid(key, target, box) {
-  const games = [...document.querySelectorAll('[data-grid] a')];
-  if (target === box) {
-    if (key !== 'ArrowDown' || games.length === 0) return false;
-    games[0].focus();
-    return true;
-  }
-  const at = games.indexOf(target);
-  if (at < 0) return false;
-  const topOf = (game) => game.getBoundingClientRect().top;
-  const columns = games.filter((game) => topOf(game) === topOf(games[0])).length;
-  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[key];
-  const next = games[at + step] ?? (at + step < 0 ? box : undefined);
-  next?.focus();
-  return next !== undefined && next !== null;
-}
 
 revealControls();
 if (document.querySelector('[data-key-form]') !== null) {

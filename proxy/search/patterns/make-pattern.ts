@@ -10,15 +10,18 @@ import type { Ways } from './ways.ts';
  */
 export type MakePattern = (words: readonly string[], isNear: boolean) => Pattern | undefined;
 
+/** In so few readings, the near spellings of a word are found faster than in all. */
+const FEW_READINGS = 300;
+
 /**
  * @param readings how many readings there are
- * @param findNear returns the numbers of the near spellings of a word
+ * @param findNear returns the numbers of the near spellings of a word, or only of those in some readings
  * @returns a function to call once for each query. What it returns remembers the words it has looked up
  */
 export function makePatternMaker(
   ways: Ways,
   readings: number,
-  findNear: (word: string) => readonly number[],
+  findNear: (word: string, readings?: Uint32Array) => readonly number[],
 ): () => MakePattern {
   return () => {
     const known = new Map<string, readonly Way[]>();
@@ -28,12 +31,18 @@ export function makePatternMaker(
       return found;
     };
 
-    function waysOfWord(words: readonly string[], at: number, isNear: boolean): readonly Way[] {
-      const word = words[at];
+    function waysOfWord(words: readonly string[], at: number): readonly Way[] {
       const isLast = at === words.length - 1;
-      return remember(`${isNear ? 'near' : 'word'} ${isLast} ${word}`, () =>
-        ways.ofWord(word, isLast, isNear ? findNear(word) : []),
-      );
+      return remember(`word ${isLast} ${words[at]}`, () => ways.ofWord(words[at], isLast, []));
+    }
+
+    /** As `waysOfWord`, with near spellings. @param rest the readings that can still match */
+    function nearWaysOf(words: readonly string[], at: number, rest?: NumberSet): readonly Way[] {
+      const isLast = at === words.length - 1;
+      const few =
+        rest?.list !== undefined && rest.list.length <= FEW_READINGS ? rest.list : undefined;
+      const find = () => ways.ofWord(words[at], isLast, findNear(words[at], few));
+      return few === undefined ? remember(`near ${isLast} ${words[at]}`, find) : find();
     }
 
     function waysOfJoined(words: readonly string[], at: number, count: number): readonly Way[] {
@@ -49,7 +58,7 @@ export function makePatternMaker(
       const positions = [...words.keys()];
       if (!isNear) return positions;
       const sizes = positions.map((at) =>
-        waysOfWord(words, at, false).reduce((sum, way) => sum + atMost(way.readings()), 0),
+        waysOfWord(words, at).reduce((sum, way) => sum + atMost(way.readings()), 0),
       );
       return positions.sort((a, b) => sizes[a] - sizes[b]);
     }
@@ -65,11 +74,11 @@ export function makePatternMaker(
           if (joined.length > 0) isCovered.fill(true, at, at + count);
         }
       }
-      // Near spellings take long to find. So the readings that match the words so far are kept, and if
-      // none is left, no more spellings are searched.
+      // Near spellings take long to find. So the readings that match the words so far are kept. If they are
+      // few, only their words are compared, and if none is left, no more spellings are searched.
       let rest: NumberSet | undefined;
       for (const at of positionsOf(words, isNear)) {
-        pattern[at].push(...waysOfWord(words, at, isNear));
+        pattern[at].push(...(isNear ? nearWaysOf(words, at, rest) : waysOfWord(words, at)));
         if (isCovered[at]) continue;
         if (pattern[at].length === 0) return undefined;
         if (!isNear) continue;

@@ -6,12 +6,10 @@
 import { firstIndex } from '../../../format/index/first-index.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { WordIndex } from '../../../format/index/search-index.ts';
-import { subtract, union, unite } from '../sets/combine.ts';
-import { intersect } from '../sets/intersect.ts';
+import { intersect, subtract, union, unite } from '../sets/combine.ts';
 import { compact, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import type { Neighbours } from './neighbours.ts';
-import { once } from './once.ts';
-import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
+import { isSingle, once, type Pattern, type WordChoice } from './pattern.ts';
 
 /**
  * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
@@ -26,11 +24,8 @@ import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 export type Tiers = readonly (() => NumberSet)[];
 
 export interface PatternMatcher {
-  /**
-   * The readings that match a pattern.
-   * @param intersectSets `intersect`, or the result of `makeIntersect` for several patterns of a query
-   */
-  find(pattern: Pattern, intersectSets: typeof intersect): NumberSet;
+  /** The readings that match a pattern. */
+  find(pattern: Pattern): NumberSet;
   /** @param found the result of `find` */
   tiers(pattern: Pattern, found: NumberSet): Tiers;
 }
@@ -56,7 +51,6 @@ export function makePatternMatcher(
     pattern: Pattern,
     readingsOf: 'readings' | 'wholeReadings',
     within: readonly NumberSet[],
-    intersectSets = intersect,
   ): NumberSet {
     // For each position, the readings that match the words before it, with at least one such way.
     const reached: NumberSet[][] = Array.from({ length: pattern.length + 1 }, () => []);
@@ -68,7 +62,7 @@ export function makePatternMatcher(
         const ofWay = way[readingsOf]();
         const found = [intersect([ofWay, before])];
         if (!isSingle(way) && singles !== undefined) {
-          found.push(intersectSets([ofWay, ...singles]));
+          found.push(intersect([ofWay, ...singles]));
         }
         reached[at + way.queryWords].push(...found.filter((set) => !isEmpty(set)));
       }
@@ -76,7 +70,7 @@ export function makePatternMatcher(
       singles = single && singles && [...singles, single[readingsOf]()];
     }
     const all = [...reached[pattern.length]];
-    if (singles !== undefined) all.push(intersectSets(singles));
+    if (singles !== undefined) all.push(intersect(singles));
     return compact(unite(all, readings));
   }
 
@@ -152,7 +146,7 @@ export function makePatternMatcher(
   }
 
   return {
-    find: (pattern, intersectSets) => findReadings(pattern, 'readings', [], intersectSets),
+    find: (pattern) => findReadings(pattern, 'readings', []),
     tiers(pattern, found) {
       const beginnings = once(() => findBeginnings(pattern));
       const whole = once(() => findReadings(pattern, 'wholeReadings', [found]));

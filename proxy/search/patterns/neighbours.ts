@@ -2,11 +2,10 @@
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
 import { lowestBit } from '../sets/bits.ts';
-import { filter, lengthOf, union, unite } from '../sets/combine.ts';
-import { intersect } from '../sets/intersect.ts';
+import { filter, intersect, lengthOf, union, unite } from '../sets/combine.ts';
 import { EMPTY, type NumberSet, sizeOf } from '../sets/number-set.ts';
-import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
 import { isSingle, MOST_JOINED, type Pattern, type WordChoice } from './pattern.ts';
+import { readingsOfPair, type WordPairs } from './word-pairs.ts';
 
 export interface Neighbours {
   /** The readings in which neighbouring words match the choices one after another. */
@@ -33,7 +32,7 @@ const FEW = 1_000;
 export function makeNeighbours(
   postings: Postings,
   { words, start }: ReadingWords,
-  pairs: FrequentPairs,
+  pairs: WordPairs,
 ): Neighbours {
   const readings = start.length - 1;
 

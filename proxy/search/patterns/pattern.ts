@@ -39,3 +39,12 @@ export type Pattern = readonly (readonly Way[])[];
 export function isSingle({ queryWords, choices }: Way): boolean {
   return queryWords === 1 && choices.length === 1;
 }
+
+/** A function that makes something at its first call, and returns the same from then on. */
+export function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

@@ -8,19 +8,18 @@ import { equalWords } from '../../../format/index/equal-words.ts';
 import {
   countReadings,
   findPrefix,
+  findText,
   LONGEST_ENDING,
   runBetween,
   type SearchIndex,
 } from '../../../format/index/search-index.ts';
 import { isScriptWithoutSpaces } from '../../../format/index/words.ts';
-import { unite } from '../sets/combine.ts';
-import { intersect } from '../sets/intersect.ts';
+import { intersect, unite } from '../sets/combine.ts';
 import { EMPTY, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
 import type { Neighbours } from './neighbours.ts';
-import { once } from './once.ts';
-import { MOST_JOINED, type Way, type WordChoice } from './pattern.ts';
-import type { Vocabulary } from './vocabulary.ts';
+import { MOST_JOINED, once, type Way, type WordChoice } from './pattern.ts';
+import { mayBeNeighbours, type WordPairs } from './word-pairs.ts';
 
 /** Ways that no reading matches are left out. */
 export interface Ways {
@@ -48,7 +47,7 @@ const FEWEST_CHARACTERS_OF_PART = 2;
 /** @param sets of the readings */
 export function makeWays(
   index: SearchIndex,
-  vocabulary: Vocabulary,
+  pairs: WordPairs,
   neighbours: Neighbours,
   sets: PostingSets,
 ): Ways {
@@ -64,7 +63,9 @@ export function makeWays(
 
   /** The numbers of the given words that titles have, each once, ascending. */
   function numbersOf(words: readonly string[]): readonly number[] {
-    const numbers = words.map(vocabulary.numberOf).filter((number) => number >= 0);
+    const numbers = words
+      .map((word) => findText(index.words, word))
+      .filter((number) => number >= 0);
     return ascending(numbers);
   }
 
@@ -121,9 +122,9 @@ export function makeWays(
     };
   }
 
-  function mayBeNeighbours(first: WordChoice, second: WordChoice): boolean {
+  function areNeighbours(first: WordChoice, second: WordChoice): boolean {
     return first.numbers.some((left) =>
-      second.numbers.some((right) => vocabulary.mayBeNeighbours(left, right)),
+      second.numbers.some((right) => mayBeNeighbours(pairs, left, right)),
     );
   }
 
@@ -136,7 +137,7 @@ export function makeWays(
     const extend = (choices: readonly WordChoice[], rest: string) => {
       const before = choices.at(-1);
       const last = choiceOf(rest);
-      if (before !== undefined && mayBeNeighbours(before, last)) {
+      if (before !== undefined && areNeighbours(before, last)) {
         const all = [...choices, last];
         const found = neighbours.withChoices(all);
         if (!isEmpty(found)) ways.push(wayOfSeveral(all, found));
@@ -145,7 +146,7 @@ export function makeWays(
       for (let end = 1; end < rest.length; end++) {
         const choice = choiceOf(rest.slice(0, end));
         const fits =
-          before === undefined ? choice.numbers.length > 0 : mayBeNeighbours(before, choice);
+          before === undefined ? choice.numbers.length > 0 : areNeighbours(before, choice);
         if (fits) extend([...choices, choice], rest.slice(end));
       }
     };

@@ -7,8 +7,7 @@
  * A parameter `below` says that every number is less than it: the number of games, or of readings.
  */
 import type { Run } from '../../../format/index/search-index.ts';
-import { countBits, lowestBit, onesIn, setBit } from './bits.ts';
-import { newBits } from './query-bits.ts';
+import { countBits, lowestBit, newBits, onesIn, setBit } from './bits.ts';
 
 export type NumberSet = NumberList | NumberBits;
 

@@ -1,9 +1,11 @@
 /**
  * Orders of all games that do not depend on a query. They are made while a generation is opened, in
- * memory that threads share, so that a page needs no sorting.
+ * memory that threads share, so that a page needs no sorting. Title order needs none: it is that of the
+ * ranks themselves.
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../../format/index/record-index.ts';
+import type { FilterIndex } from '../../../format/index/search-index.ts';
 import { sharedZeros } from '../../../format/index/shared-zeros.ts';
 import { bitAt } from './bits.ts';
 import { union } from './combine.ts';
@@ -16,20 +18,29 @@ export interface RankOrder {
   readonly positions: Uint32Array;
 }
 
+/** In all of them, title order decides last. */
 export interface RankOrders {
-  /** Fewer words in the title, then more approved covers, then title order. */
-  readonly byLength: RankOrder;
-  /** The ranks by more approved covers, then title order. */
-  readonly byCovers: Uint32Array;
+  /** Fewer words in the title, then more approved covers. */
+  readonly length: RankOrder;
+  /** More approved covers. */
+  readonly covers: RankOrder;
+  /** By year. Games without one are last in both orders. */
+  readonly year_asc: RankOrder;
+  readonly year_desc: RankOrder;
 }
 
-export function makeRankOrders({ start }: ReadingWords, { games }: RecordIndex): RankOrders {
+export function makeRankOrders(
+  { start }: ReadingWords,
+  { games }: RecordIndex,
+  { years, yearOfRank, ranksByYear }: FilterIndex,
+): RankOrders {
   const { gameOfRank, firstCover } = games;
   const count = gameOfRank.length;
   // Plain loops: the thread that opens a generation is new, and calls of functions are slow there.
   const titleOrder = new Uint32Array(count);
   const lengths = new Uint32Array(count);
   const covers = new Uint32Array(count);
+  const yearsAgo = new Uint32Array(count);
   let mostCovers = 0;
   for (let rank = 0; rank < count; rank++) {
     const game = gameOfRank[rank];
@@ -37,11 +48,19 @@ export function makeRankOrders({ start }: ReadingWords, { games }: RecordIndex):
     lengths[rank] = start[rank + 1] - start[rank];
     covers[rank] = firstCover[game + 1] - firstCover[game];
     if (covers[rank] > mostCovers) mostCovers = covers[rank];
+    // "No year" comes after all years.
+    const year = yearOfRank[rank];
+    yearsAgo[rank] = year === years.length ? year : years.length - 1 - year;
   }
   const fewerCovers = new Uint32Array(count);
   for (let rank = 0; rank < count; rank++) fewerCovers[rank] = mostCovers - covers[rank];
   const byCovers = sortByKey(titleOrder, fewerCovers);
-  return { byLength: orderOf(sortByKey(byCovers, lengths)), byCovers };
+  return {
+    length: orderOf(sortByKey(byCovers, lengths)),
+    covers: orderOf(byCovers),
+    year_asc: orderOf(ranksByYear),
+    year_desc: orderOf(sortByKey(titleOrder, yearsAgo)),
+  };
 }
 
 /**
@@ -78,20 +97,10 @@ export function pageInOrder(
     const found = union([wholeRun(set.list.map((rank) => positions[rank]))], games);
     return slice(found, start, count).map((position) => ranks[position]);
   }
-  return pageByWalking(ranks, set, start, count);
-}
-
-/** A page like that of {@link pageInOrder}. It walks through the order, so it takes longer for small sets. */
-export function pageByWalking(
-  ranks: Uint32Array,
-  set: NumberSet,
-  start: number,
-  count: number,
-): number[] {
-  const { bits } = toBits(set, ranks.length);
+  const { bits } = toBits(set, games);
   const page: number[] = [];
   let before = 0;
-  for (let position = 0; position < ranks.length && page.length < count; position++) {
+  for (let position = 0; position < games && page.length < count; position++) {
     const rank = ranks[position];
     if (bitAt(bits, rank) === 0) continue;
     if (before >= start) page.push(rank);

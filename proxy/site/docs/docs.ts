@@ -1,50 +1,147 @@
 /**
- * The pages under /docs: an overview, the guides and the reference. Also the sections that their search
- * looks through, and a list of all pages for language models (llms.txt, https://llmstxt.org).
+ * The pages under /docs: an overview, the guides and the reference, and a list of all pages for language
+ * models (llms.txt, https://llmstxt.org).
+ *
+ * The guides are Markdown files. In them, `{{api}}` stands for the address of the API, and
+ * `{{defaultLimit}}` for the limit of a key. A test runs every example.
  */
+import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../../pages/html.ts';
-import type { Link } from '../../../pages/layout.ts';
+import { type Link, renderPage } from '../../../pages/layout.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
 import type { Contract } from './contract.ts';
-import { docsPage, type Section } from './docs-page.ts';
-import { type Guide, type GuideFacts, readGuides } from './guides.ts';
-import { makeReference } from './reference-page.ts';
+import { type Article, renderArticle } from './markdown.ts';
+import { makeReference } from './reference.ts';
+
+/** The name of a guide, in its file and its address, and what it is about. */
+export const GUIDES = {
+  'first-call': 'From nothing to a game with its cover in three steps',
+  keys: 'How to send a key, replace it and keep it secret',
+  paging: 'Read a long list page by page, or many records at once',
+  search: 'Find games by title, with filters and spelling errors',
+  limits: 'How many requests you have, and what to do after the last',
+  caching: 'Ask whether a response has changed instead of fetching it again',
+  errors: 'What each status means, and what to do about it',
+  crawling: 'Read the whole catalogue from one snapshot, or copy its files',
+  changes: 'Keep a copy current with what is new, different or gone',
+} as const;
+export type GuideName = keyof typeof GUIDES;
+
+interface Guide extends Article {
+  readonly path: string;
+  /** What it is about, in one sentence. */
+  readonly about: string;
+}
+
+/** What the guides say about this installation. */
+export interface GuideFacts {
+  /** The address of the API, with the base path. */
+  readonly api: string;
+  /** The limit of a key for which no other was set, in requests per minute. */
+  readonly defaultLimit: number;
+}
+
+/** A heading of a page, with those below it. */
+export interface ContentsEntry {
+  readonly id: string;
+  readonly text: string;
+  readonly parts?: readonly ContentsEntry[];
+}
 
 export interface Docs {
   /** By their paths. */
   readonly pages: ReadonlyMap<string, Html>;
-  readonly sections: readonly Section[];
   readonly llmsText: string;
 }
 
 const REFERENCE: Link = { path: '/docs/reference', text: 'API reference' };
 
-/** @param publicUrl the address at which clients reach the proxy, without a slash at the end */
+/**
+ * @param publicUrl the address at which clients reach the proxy, without a slash at the end
+ * @throws Error if the file of a guide is missing or does not begin with a title
+ */
 export function makeDocs(contract: Contract, publicUrl: string, facts: GuideFacts): Docs {
-  const guides = readGuides(facts);
+  const guides = Object.entries(GUIDES).map(([name, about]) => ({
+    ...renderArticle(guideText(name as GuideName, facts), name),
+    path: `/docs/${name}`,
+    about,
+  }));
   const links = [
     { path: '/docs', text: 'Overview' },
     ...guides.map(({ path, title }) => ({ path, text: title })),
     REFERENCE,
   ];
-  const reference = makeReference(contract, facts.api, links);
+  const reference = makeReference(contract, facts.api);
+  const pages = [
+    docsPage({ path: '/docs', text: 'Documentation' }, overview(guides), links),
+    ...guides.map(({ path, title: text, body, headings }, at) =>
+      docsPage({ path, text }, html`${body}${nextLink(links[at + 2])}`, links, headings),
+    ),
+    docsPage(REFERENCE, reference.body, links, reference.contents),
+  ];
   return {
-    pages: new Map([
-      ['/docs', overview(guides, links)],
-      ...guides.map((guide) => [guide.path, guidePage(guide, guides, links)] as const),
-      [REFERENCE.path, reference.page],
-    ]),
-    sections: [...guides.flatMap(sectionsOf), ...reference.sections],
+    pages: new Map(links.map(({ path }, at) => [path, pages[at]])),
     llmsText: llmsText(guides, publicUrl),
   };
 }
 
-function overview(guides: readonly Guide[], pages: readonly Link[]): Html {
-  return docsPage({
-    title: 'Documentation',
+/** The Markdown of a guide. */
+export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): string {
+  return readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8')
+    .replaceAll('{{api}}', api)
+    .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit));
+}
+
+/**
+ * The layout of every page: all pages in a list on the left, with the headings of the page itself. On a
+ * phone the list stands below the text, and a link leads to it.
+ */
+function docsPage(
+  { path, text: title }: Link,
+  body: Html,
+  pages: readonly Link[],
+  contents: readonly ContentsEntry[] = [],
+): Html {
+  const isReference = path === REFERENCE.path;
+  return renderPage({
+    title,
+    filesPath: '',
     path: '/docs',
-    pages,
-    contents: [],
-    body: html`<p class="lead">The API gives you the platforms, games and approved covers of the catalogue as JSON. Start with a first call, or look up an endpoint.</p>
+    width: 'wide',
+    styles: ['/docs/docs.css', ...(isReference ? ['/docs/reference.css'] : [])],
+    scripts: isReference ? ['/docs/reference.js'] : [],
+    body: html`<div class="docs">
+        <article class="docs-text">
+          <p class="to-contents"><a href="#contents">All pages</a></p>
+          <h1>${title}</h1>
+          ${body}
+        </article>
+        <nav class="docs-side" id="contents" aria-label="Docs">
+          <ul>
+            ${pages.map((link) =>
+              link.path === path
+                ? html`<li><a href="${path}" aria-current="page">${link.text}</a>${contentsList(contents)}</li>`
+                : html`<li><a href="${link.path}">${link.text}</a></li>`,
+            )}
+          </ul>
+        </nav>
+      </div>`,
+  });
+}
+
+function contentsList(entries: readonly ContentsEntry[]): Html | undefined {
+  if (entries.length === 0) return undefined;
+  return html`<ul>${entries.map(
+    ({ id, text, parts = [] }) => html`<li><a href="#${id}">${text}</a>${contentsList(parts)}</li>`,
+  )}</ul>`;
+}
+
+function nextLink({ path, text }: Link): Html {
+  return html`<p class="next">Next: <a href="${path}">${text}</a></p>`;
+}
+
+function overview(guides: readonly Guide[]): Html {
+  return html`<p class="lead">The API gives you the platforms, games and approved covers of the catalogue as JSON. Start with a first call, or look up an endpoint.</p>
           <ul class="tiles">
             ${guides.map(({ path, title, about }) => tile(path, title, about))}
             ${tile(REFERENCE.path, REFERENCE.text, 'Every endpoint, with code to copy and a form to try it')}
@@ -53,34 +150,11 @@ function overview(guides: readonly Guide[], pages: readonly Link[]): Html {
           <ul>
             <li><a href="/openapi.json">OpenAPI document</a>: the whole contract, to generate a client or import it into a tool.</li>
             <li><a href="/llms.txt">llms.txt</a>: a list of these pages for language models.</li>
-          </ul>`,
-  });
+          </ul>`;
 }
 
 function tile(path: string, title: string, about: string): Html {
   return html`<li><a class="tile" href="${path}"><strong>${title}</strong>${about}</a></li>`;
-}
-
-function guidePage(guide: Guide, guides: readonly Guide[], pages: readonly Link[]): Html {
-  const at = guides.indexOf(guide);
-  const next = guides[at + 1];
-  const { path, title } = next ?? { ...REFERENCE, title: REFERENCE.text };
-  return docsPage({
-    title: guide.title,
-    path: guide.path,
-    pages,
-    contents: guide.headings,
-    body: html`${guide.body}
-          <p class="next">Next: <a href="${path}">${title}</a></p>`,
-  });
-}
-
-function sectionsOf({ path, title, sections }: Guide): Section[] {
-  return sections.map(({ id, text, content }) => ({
-    path: id === '' ? path : `${path}#${id}`,
-    title: id === '' ? title : `${title}: ${text}`,
-    content,
-  }));
 }
 
 function llmsText(guides: readonly Guide[], publicUrl: string): string {

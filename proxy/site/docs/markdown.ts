@@ -17,8 +17,6 @@ export interface Article {
   /** The headings of the second level. */
   readonly headings: readonly Heading[];
   readonly body: Html;
-  /** Everything as plain text under each heading, for the search. */
-  readonly sections: readonly (Heading & { readonly content: string })[];
 }
 
 /** The language of the samples on a page, by the name behind the opening fence. */
@@ -28,43 +26,40 @@ const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   python: 'python',
 };
 
-export interface RenderOptions {
-  /** In front of the ids of blocks of code; unique on the page. */
-  readonly idPrefix: string;
-  /** Replaces the address of a link. */
-  readonly linkOf?: (address: string) => string;
-}
-
-const makeMarked = (linkOf = (address: string) => address) =>
-  new Marked({
-    renderer: {
-      heading({ tokens, depth, text }) {
-        const id = idOf(text);
-        return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${this.parser.parseInline(tokens)}</a></h${depth}>\n`;
-      },
-      table(token) {
-        const head = token.header.map((cell) => `<th scope="col">${inline(this, cell)}</th>`);
-        const rows = token.rows.map(
-          (row) => `<tr>${row.map((cell) => `<td>${inline(this, cell)}</td>`).join('')}</tr>`,
-        );
-        return `<div class="table"><table><thead><tr>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>\n`;
-      },
-      link({ href, tokens }) {
-        return html`<a href="${linkOf(href)}">${trusted(this.parser.parseInline(tokens))}</a>`.toString();
-      },
-      // Markup in Markdown is shown as text.
-      html({ text }) {
-        return html`${text}`.toString();
-      },
+const marked = new Marked({
+  renderer: {
+    heading({ tokens, depth, text }) {
+      const id = idOf(text);
+      return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${this.parser.parseInline(tokens)}</a></h${depth}>\n`;
     },
-  });
+    table(token) {
+      const head = token.header.map((cell) => `<th scope="col">${inline(this, cell)}</th>`);
+      const rows = token.rows.map(
+        (row) => `<tr>${row.map((cell) => `<td>${inline(this, cell)}</td>`).join('')}</tr>`,
+      );
+      return `<div class="table"><table><thead><tr>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>\n`;
+    },
+    link({ href, tokens }) {
+      // The contract refers to an operation by "#/operation/<id>", which is "#<id>" in the reference.
+      const address = href.replace(/^#\/\w+\//, '#');
+      return html`<a href="${address}">${trusted(this.parser.parseInline(tokens))}</a>`.toString();
+    },
+    // Markup in Markdown is shown as text.
+    html({ text }) {
+      return html`${text}`.toString();
+    },
+  },
+});
 
 type Renderer = { parser: { parseInline(tokens: Token[]): string } };
 const inline = ({ parser }: Renderer, cell: Tokens.TableCell) => parser.parseInline(cell.tokens);
 
-/** @throws Error if the text does not begin with a heading of the first level */
-export function renderArticle(text: string, options: RenderOptions): Article {
-  const [title, ...tokens] = new Marked().lexer(text).filter(({ type }) => type !== 'space');
+/**
+ * @param idPrefix in front of the ids of blocks of code; unique on the page
+ * @throws Error if the text does not begin with a heading of the first level
+ */
+export function renderArticle(text: string, idPrefix: string): Article {
+  const [title, ...tokens] = tokensOf(text);
   if (title?.type !== 'heading' || title.depth !== 1) {
     throw new Error(`A text must begin with "# Title", not ${JSON.stringify(text.slice(0, 40))}.`);
   }
@@ -74,19 +69,20 @@ export function renderArticle(text: string, options: RenderOptions): Article {
   return {
     title: title.text,
     headings,
-    body: renderTokens(tokens, options),
-    sections: sectionsOf(title.text, tokens),
+    body: renderTokens(tokens, idPrefix),
   };
 }
 
-/** Renders Markdown without a title. */
-export function renderMarkdown(text: string, options: RenderOptions): Html {
-  const tokens = new Marked().lexer(text).filter(({ type }) => type !== 'space');
-  return renderTokens(tokens, options);
+/** Renders Markdown without a title. @param idPrefix as for {@link renderArticle} */
+export function renderMarkdown(text: string, idPrefix: string): Html {
+  return renderTokens(tokensOf(text), idPrefix);
 }
 
-function renderTokens(tokens: readonly Token[], { idPrefix, linkOf }: RenderOptions): Html {
-  const marked = makeMarked(linkOf);
+function tokensOf(text: string): Token[] {
+  return marked.lexer(text).filter(({ type }) => type !== 'space');
+}
+
+function renderTokens(tokens: readonly Token[], idPrefix: string): Html {
   const pieces: Html[] = [];
   let at = 0;
   while (at < tokens.length) {
@@ -140,20 +136,4 @@ function idOf(text: string): string {
     .replaceAll(/[^\p{L}\p{N} -]/gu, '')
     .trim()
     .replaceAll(/ +/g, '-');
-}
-
-function sectionsOf(title: string, tokens: readonly Token[]): Article['sections'] {
-  const sections = [{ id: '', text: title, content: '' }];
-  for (const token of tokens) {
-    if (token.type === 'heading')
-      sections.push({ ...headingOf(token as Tokens.Heading), content: '' });
-    else if (token.type !== 'code') {
-      const last = sections[sections.length - 1];
-      last.content += ` ${token.raw.replaceAll(/\]\([^)]*\)|[`*#|[\]]|-{3,}/g, ' ')}`;
-    }
-  }
-  return sections.map((section) => ({
-    ...section,
-    content: section.content.replaceAll(/\s+/g, ' ').trim(),
-  }));
 }

@@ -9,7 +9,7 @@ import {
   makeVisitorLimits,
   withExplorer,
 } from '../../../proxy/explore/explorer.ts';
-import { errorPage } from '../../../proxy/explore/pages/message-pages.ts';
+import { errorPage } from '../../../proxy/explore/message-pages.ts';
 import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
 import { prepareError } from '../../../proxy/http/message/response.ts';
 import { send, testKey } from '../../support/product.ts';

@@ -1,6 +1,6 @@
 /** How pages read the bodies of the API. */
 import { expect, test } from 'vitest';
-import { parseRecords } from '../../../proxy/explore/content/records.ts';
+import { parseRecords } from '../../../proxy/explore/call-api.ts';
 
 test('an id above 2^53 keeps its digits, and a text that looks like an id stays as it is', () => {
   const title = '"id":12345678901234567890, or \\"id":9';

@@ -297,24 +297,6 @@ test('clients that have not sent their whole form keep nobody waiting', async ()
   for (const socket of slow) socket.destroy();
 });
 
-test('if very many clients are reading pages, the first of them makes room for the next', async () => {
-  const MOST = 256;
-  const port = await serveForwarding({ mostForwards: 2 * MOST });
-  act = (_, response) => response.write('the beginning of a page');
-  const readers: Socket[] = [];
-  while (readers.length <= MOST) {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n');
-    });
-    readers.push(socket.on('error', () => {}));
-    await once(socket, 'data');
-  }
-  const [first, ...others] = readers;
-  if (!first.closed) await once(first, 'close');
-  expect(others.filter((socket) => socket.closed)).toEqual([]);
-  for (const socket of others) socket.destroy();
-});
-
 test('a client that does not read its page is cut off', async () => {
   const port = await serveForwarding({ longestDrainMs: 50 });
   const isClosed = new Promise<void>((resolve) => {

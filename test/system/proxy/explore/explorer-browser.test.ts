@@ -1,63 +1,21 @@
 /**
- * The explorer in a real browser: what typing costs, the keyboard, a visitor's own key, images, and the
+ * The explorer in a real browser: what typing costs, a visitor's own key, images, and the
  * pages with and without scripts.
  */
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type Explored,
-  HOSTILE,
-  startAgain,
-  startExplorer,
-} from '../../../proxy/explore/explored.ts';
-import {
-  type Chromium,
-  look,
-  makeVisits,
-  startChromium,
-  type Visits,
-} from '../../../support/browser.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HOSTILE, startAgain } from '../../../proxy/explore/explored.ts';
+import { visitExplorer } from '../../../proxy/explore/visited-explorer.ts';
+import { look } from '../../../support/browser.ts';
 import { type RunningProxy, testKey } from '../../../support/product.ts';
 
 const explorerKey = testKey(1);
 const visitorKey = testKey(2);
 const smallKey = testKey(3, { limit: 1 });
 
-let browser: Chromium;
-let explored: Explored;
-let proxy: RunningProxy;
-let visits: Visits;
-let people = 0;
+const explorer = visitExplorer([explorerKey, visitorKey, smallKey], explorerKey.key);
 
-beforeAll(async () => {
-  browser = await startChromium();
-  explored = await startExplorer([explorerKey, visitorKey, smallKey], explorerKey.key);
-  ({ proxy } = explored);
-}, 60_000);
-
-afterAll(async () => {
-  await browser?.close();
-  await proxy?.stop();
-});
-
-beforeEach(() => {
-  const all = makeVisits(browser, proxy.url);
-  // As another person each time, since one may open only some pages a minute.
-  const person = () => ({ 'X-Forwarded-For': `10.0.0.${++people}` });
-  visits = { ...all, open: (options) => all.open({ extraHTTPHeaders: person(), ...options }) };
-});
-
-afterEach(async () => {
-  await browser.closeContexts();
-});
-
-/** No error, no violation of the policy, and no request to other hosts but that of the images. */
-function expectQuiet(): void {
-  expect(visits.complaints).toEqual([]);
-  expect(visits.foreign.filter((url) => !url.startsWith(explored.images))).toEqual([]);
-}
-
-const gamesOn = (page: Page) => page.locator('[data-grid] a');
+const gamesOn = (page: Page) => page.locator('.grid a');
 const found = (page: Page) => page.locator('#found');
 
 describe('typing', () => {
@@ -76,8 +34,8 @@ describe('typing', () => {
   }
 
   test('shows the best matches, with one request per letter, and keeps focus and address', async () => {
-    const page = await visits.open();
-    await page.goto(`${proxy.url}/explore`);
+    const page = await explorer.open();
+    await page.goto(`${explorer.url}/explore`);
     const requested = requestsOf(page);
     for (const [i, letter] of [...'zelda'].entries()) {
       await page.locator('#q').press(letter);
@@ -93,12 +51,12 @@ describe('typing', () => {
     const shown = await gamesOn(page).allTextContents();
     await page.reload();
     expect(await gamesOn(page).allTextContents()).toEqual(shown);
-    expectQuiet();
+    explorer.expectQuiet();
   });
 
   test('fast costs one request', async () => {
-    const page = await visits.open();
-    await page.goto(`${proxy.url}/explore`);
+    const page = await explorer.open();
+    await page.goto(`${explorer.url}/explore`);
     const requested = requestsOf(page);
     // All at once, since a busy machine types slowly.
     await page.evaluate(`for (const letter of 'final fantasy') {
@@ -107,12 +65,12 @@ describe('typing', () => {
     }`);
     await foundFor(page, 'final fantasy');
     expect(requested).toHaveLength(1);
-    expectQuiet();
+    explorer.expectQuiet();
   });
 
   test('a letter gives up the search before it', async () => {
-    const page = await visits.open();
-    await page.goto(`${proxy.url}/explore`);
+    const page = await explorer.open();
+    await page.goto(`${explorer.url}/explore`);
     const gaveUp: string[] = [];
     page.on('requestfailed', (request) => gaveUp.push(new URL(request.url()).search));
     // Its response never comes.
@@ -122,12 +80,12 @@ describe('typing', () => {
     await foundFor(page, 'mario');
     expect(gaveUp).toEqual(['?q=mar']);
     expect(await page.locator('#q').inputValue()).toBe('mario');
-    expectQuiet();
+    explorer.expectQuiet();
   });
 
   test('keeps the filters and the platform, and the example in the chosen language', async () => {
-    const page = await visits.open();
-    await page.goto(`${proxy.url}/explore/snes?region=Japan`);
+    const page = await explorer.open();
+    await page.goto(`${explorer.url}/explore/snes?region=Japan`);
     await page.getByText('Python', { exact: true }).click();
     await page.locator('#q').fill('chrono');
     await foundFor(page, 'chrono');
@@ -140,13 +98,13 @@ describe('typing', () => {
     expect(await shown.textContent()).toContain('urllib.request');
     expect(await shown.textContent()).toContain('q=chrono');
     expect(await shown.getByRole('button').isVisible()).toBe(true);
-    expectQuiet();
+    explorer.expectQuiet();
   });
 
   test('over the limit says when to go on, and keeps what is there', async () => {
-    const small = await startAgain(explored.snapshotsDir, smallKey.key);
+    const small = await startAgain(explorer.snapshotsDir, smallKey.key);
     try {
-      const page = await visits.open();
+      const page = await explorer.open();
       await page.goto(`${small.url}/explore`);
       const shown = await gamesOn(page).count();
       await page.locator('#q').pressSequentially('zelda');
@@ -154,60 +112,28 @@ describe('typing', () => {
       expect(await page.locator('#q').inputValue()).toBe('zelda');
       expect(await gamesOn(page).count()).toBe(shown);
       // The browser reports each 429 in its console.
-      expect(visits.complaints).not.toEqual([]);
-      for (const complaint of visits.complaints) expect(complaint).toContain('429');
+      expect(explorer.complaints).not.toEqual([]);
+      for (const complaint of explorer.complaints) expect(complaint).toContain('429');
     } finally {
       await small.stop();
     }
   });
 
   test('never shows markup in what was typed as markup', async () => {
-    const page = await visits.open();
-    await page.goto(`${proxy.url}/explore`);
+    const page = await explorer.open();
+    await page.goto(`${explorer.url}/explore`);
     await page.locator('#q').fill('<img src=x onerror=alert(1)>');
     await foundFor(page, '<img src=x onerror=alert(1)>');
     expect(await page.locator('main img[src="x"]').count()).toBe(0);
-    expectQuiet();
+    explorer.expectQuiet();
   });
-});
-
-test('the keyboard: / searches, arrows move between games, Enter opens one, Escape clears', async () => {
-  const page = await visits.open();
-  await page.goto(`${proxy.url}/explore?q=mario`);
-  const focused = () => page.evaluate('document.activeElement.href ?? document.activeElement.id');
-  const links = await gamesOn(page).evaluateAll((all) => all.map((each) => String(each)));
-  await page.keyboard.press('/');
-  expect(await focused()).toBe('q');
-  expect(await page.locator('#q').inputValue()).toBe('mario');
-  await page.keyboard.press('ArrowDown');
-  expect(await focused()).toBe(links[0]);
-  await page.keyboard.press('ArrowRight');
-  expect(await focused()).toBe(links[1]);
-  const tops = await gamesOn(page).evaluateAll((all) =>
-    all.map((each) => Math.round((each as unknown as { offsetTop: number }).offsetTop)),
-  );
-  const columns = tops.filter((top) => top === tops[0]).length;
-  await page.keyboard.press('ArrowDown');
-  expect(await focused()).toBe(links[1 + columns]);
-  await page.keyboard.press('ArrowUp');
-  await page.keyboard.press('ArrowUp');
-  expect(await focused()).toBe('q');
-  await page.keyboard.press('Escape');
-  await found(page).filter({ hasNotText: 'mario' }).waitFor();
-  expect(await page.locator('#q').inputValue()).toBe('');
-  expect(new URL(page.url()).search).toBe('');
-  await page.keyboard.press('ArrowDown');
-  const first = await focused();
-  await page.keyboard.press('Enter');
-  await page.waitForURL(String(first));
-  expectQuiet();
 });
 
 describe('without EXPLORER_KEY', () => {
   let keyless: RunningProxy;
 
   beforeAll(async () => {
-    keyless = await startAgain(explored.snapshotsDir, '');
+    keyless = await startAgain(explorer.snapshotsDir, '');
   });
 
   afterAll(async () => {
@@ -215,15 +141,15 @@ describe('without EXPLORER_KEY', () => {
   });
 
   test('the key of the visitor opens every page in its tab, and is kept nowhere else', async () => {
-    visits = makeVisits(browser, keyless.url);
-    const page = await visits.open();
+    explorer.visit(keyless.url);
+    const page = await explorer.open();
     await page.goto(`${keyless.url}/explore?q=zelda`);
     await look(page);
     await page.getByLabel('API key').fill(testKey(9).key);
     await page.getByRole('button', { name: 'Open the explorer' }).click();
     await page.getByRole('alert').waitFor();
     // The browser reports the 401 in its console.
-    expect(visits.complaints).toHaveLength(1);
+    expect(explorer.complaints).toHaveLength(1);
     await page.getByLabel('API key').fill(visitorKey.key);
     await page.getByRole('button', { name: 'Open the explorer' }).click();
     await found(page).filter({ hasText: 'zelda' }).waitFor();
@@ -238,12 +164,12 @@ describe('without EXPLORER_KEY', () => {
     await page.getByRole('button', { name: 'Forget my key' }).click();
     await page.getByLabel('API key').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    expect(visits.complaints).toHaveLength(1);
+    expect(explorer.complaints).toHaveLength(1);
   });
 
   test('a key that cannot be sent, or a lost connection, leaves the form and says what is wrong', async () => {
-    visits = makeVisits(browser, keyless.url);
-    const page = await visits.open();
+    explorer.visit(keyless.url);
+    const page = await explorer.open();
     await page.goto(`${keyless.url}/explore`);
     const input = page.getByLabel('API key');
     const open = page.getByRole('button', { name: 'Open the explorer' });
@@ -253,7 +179,7 @@ describe('without EXPLORER_KEY', () => {
     await page.getByText('This key was not accepted').waitFor();
     await page.reload();
     await input.waitFor();
-    expect(visits.complaints).toEqual([]);
+    expect(explorer.complaints).toEqual([]);
     const explore = '**/explore';
     await page.route(explore, (route) => route.abort());
     await input.fill(visitorKey.key);
@@ -265,17 +191,17 @@ describe('without EXPLORER_KEY', () => {
   });
 
   test('the key that was entered in the reference is used here, too', async () => {
-    visits = makeVisits(browser, keyless.url);
-    const page = await visits.open();
+    explorer.visit(keyless.url);
+    const page = await explorer.open();
     await page.goto(`${keyless.url}/docs/reference`);
     await page.getByLabel('Your API key').fill(visitorKey.key);
     await page.goto(`${keyless.url}/explore`);
     await gamesOn(page).first().waitFor();
-    expect(visits.complaints).toEqual([]);
+    expect(explorer.complaints).toEqual([]);
   });
 
   test('the page says that it needs scripts', async () => {
-    const page = await visits.open({ javaScriptEnabled: false });
+    const page = await explorer.open({ javaScriptEnabled: false });
     await page.goto(`${keyless.url}/explore`);
     expect(await page.locator('main').textContent()).toContain('must allow JavaScript');
     expect(await page.getByLabel('API key').isVisible()).toBe(false);
@@ -283,21 +209,21 @@ describe('without EXPLORER_KEY', () => {
 });
 
 test('with EXPLORER_KEY, a wrong key of the visitor does not stop the search', async () => {
-  const page = await visits.open();
+  const page = await explorer.open();
   for (const key of [testKey(9).key, `${visitorKey.key.slice(0, 8)}…`]) {
-    await page.goto(`${proxy.url}/docs/reference`);
+    await page.goto(`${explorer.url}/docs/reference`);
     await page.getByLabel('Your API key').fill(key);
-    await page.goto(`${proxy.url}/explore`);
+    await page.goto(`${explorer.url}/explore`);
     await page.locator('#q').fill('zelda');
     await found(page).filter({ hasText: 'for “zelda”' }).waitFor();
   }
   // The browser reports the 401 in its console. The second key cannot be sent.
-  expect(visits.complaints).toHaveLength(1);
+  expect(explorer.complaints).toHaveLength(1);
 });
 
 test('without scripts, the way from the start page to a cover', async () => {
-  const page = await visits.open({ javaScriptEnabled: false });
-  await page.goto(proxy.url);
+  const page = await explorer.open({ javaScriptEnabled: false });
+  await page.goto(explorer.url);
   await page.getByLabel('Search games by title').fill('chrono');
   await page.getByLabel('Search games by title').press('Enter');
   await found(page).filter({ hasText: 'chrono' }).waitFor();
@@ -309,7 +235,7 @@ test('without scripts, the way from the start page to a cover', async () => {
   await page.getByText('Files', { exact: true }).waitFor();
   expect(await page.locator('.large-art img').count()).toBe(1);
   expect(await page.locator('button:visible').count()).toBe(0);
-  expectQuiet();
+  explorer.expectQuiet();
 });
 
 describe('no part is too wide, no image is broken, and axe-core finds nothing', () => {
@@ -319,8 +245,8 @@ describe('no part is too wide, no image is broken, and axe-core finds nothing', 
     `/explore/${platform}/${slug}`,
     `/explore/${platform}/${slug}/${cover}`,
   ])('%s', async (path) => {
-    const page = await visits.open();
-    await page.goto(proxy.url + path);
+    const page = await explorer.open();
+    await page.goto(explorer.url + path);
     const images = page.locator('main img');
     expect(await images.count()).toBeGreaterThan(0);
     for (const image of await images.all()) await image.scrollIntoViewIfNeeded();
@@ -328,6 +254,6 @@ describe('no part is too wide, no image is broken, and axe-core finds nothing', 
     const broken = '[...document.images].filter((i) => i.naturalWidth === 0).map((i) => i.src)';
     expect(await page.evaluate(broken)).toEqual([]);
     await look(page);
-    expectQuiet();
+    explorer.expectQuiet();
   });
 });

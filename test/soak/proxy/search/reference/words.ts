@@ -53,11 +53,6 @@ export function allWordsIn(text: string): string[][] {
   return [wordsIn(text), plainWordsIn(text), wordsIn(typed), plainWordsIn(typed)];
 }
 
-/** Plain words for which hiragana and katakana differ. */
-export function wordsWithBothKana(text: string): string[] {
-  return splitWords(fold(text));
-}
-
 export function isScriptWithoutSpaces(word: string): boolean {
   return [...word].every((character) => SCRIPT_WITHOUT_SPACES.test(character));
 }

@@ -1,13 +1,24 @@
 /**
- * The readings of pairs of frequent words that are neighbours. Words that are in few readings need no
- * such list, since their readings can be looked at one by one. The lists are made while a generation is
- * opened, in memory that threads share.
+ * The pairs of words that are neighbours in readings. They are found while a generation is opened, in
+ * memory that threads share.
+ *
+ * - A Bloom filter of all pairs. A word of a query can be words of a title written together, so the search
+ *   tries every place to split it, and reads postings only for words that are neighbours somewhere.
+ * - The readings of pairs of frequent words. Words that are in few readings need no such list, since their
+ *   readings can be looked at one by one.
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { Postings, Run } from '../../../format/index/search-index.ts';
 import { sharedZeros } from '../../../format/index/shared-zeros.ts';
+import { bitAt, setBit } from '../sets/bits.ts';
 
-export interface FrequentPairs {
+export interface WordPairs {
+  /** The Bloom filter. Its length is a power of two. */
+  readonly bits: Uint32Array;
+  readonly frequent: FrequentPairs;
+}
+
+interface FrequentPairs {
   /** For each word, its index among the frequent words plus 1, or 0 for other words. */
   readonly indexOf: Uint16Array;
   /** Where the readings of each pair start, at `first * words + second`, and the end. */
@@ -16,13 +27,38 @@ export interface FrequentPairs {
   readonly readings: Uint32Array;
 }
 
+/** With so many bits for each pair, at most one in five pairs that no reading has seems to be there. */
+const BITS_PER_PAIR = 4;
 /** A word that is in more than this share of all readings is frequent. */
 const FREQUENT = 1 / 256;
 const FEWEST_READINGS = 1_000;
 /** The most frequent words: a table has an entry for every pair of them. */
 const MOST_FREQUENT_WORDS = 512;
 
-export function makeFrequentPairs(postings: Postings, readingWords: ReadingWords): FrequentPairs {
+export function makeWordPairs(postings: Postings, readingWords: ReadingWords): WordPairs {
+  const { words, start } = readingWords;
+  const length = Math.max(2, (words.length * BITS_PER_PAIR) / 32);
+  const bits = sharedZeros(Uint32Array, 2 ** Math.ceil(Math.log2(length)));
+  for (let reading = 0; reading + 1 < start.length; reading++) {
+    for (let at = start[reading] + 1; at < start[reading + 1]; at++) {
+      setBit(bits, bitOf(bits, words[at - 1], words[at]));
+    }
+  }
+  return { bits, frequent: makeFrequentPairs(postings, readingWords) };
+}
+
+/** True if two words are neighbours, in this order, in some reading; usually false if they are not. */
+export function mayBeNeighbours({ bits }: WordPairs, first: number, second: number): boolean {
+  return bitAt(bits, bitOf(bits, first, second)) === 1;
+}
+
+function bitOf(bits: Uint32Array, first: number, second: number): number {
+  const hash = Math.imul(first, 0x9e3779b1) ^ second;
+  const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return ((mixed ^ (mixed >>> 13)) >>> 0) & (bits.length * 32 - 1);
+}
+
+function makeFrequentPairs(postings: Postings, readingWords: ReadingWords): FrequentPairs {
   const { entriesStart } = postings;
   const count = entriesStart.length - 1;
   const { words: wordAt, start: readingStart } = readingWords;
@@ -65,7 +101,7 @@ export function makeFrequentPairs(postings: Postings, readingWords: ReadingWords
 
 /** The readings in which two words are neighbours, in this order; undefined if one of them is not frequent. */
 export function readingsOfPair(
-  { indexOf, start, readings }: FrequentPairs,
+  { frequent: { indexOf, start, readings } }: WordPairs,
   first: number,
   second: number,
 ): Run | undefined {

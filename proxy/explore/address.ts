@@ -2,9 +2,9 @@
  * The addresses of the explorer: what the path and the query of a page mean, the call of the API whose
  * result the page shows, and the links to other pages. No part of a path becomes a file name.
  */
-import type { Call } from '../../../pages/call-samples.ts';
-import { decodePart } from '../../api/routes/match-route.ts';
-import type { FilterName } from '../../search/query.ts';
+import type { Call } from '../../pages/call-samples.ts';
+import { decodePart } from '../api/routes/match-route.ts';
+import type { FilterName } from '../search/query.ts';
 
 export const EXPLORE = '/explore';
 const GAMES_PER_PAGE = 24;
@@ -24,7 +24,7 @@ const MOST_PARTS = 3;
 
 /** The page of a search, as its address describes it: undefined stands for the default. */
 export type SearchView = Readonly<
-  Record<(typeof PARAMETERS)[number] | FilterName, string | undefined>
+  Partial<Record<(typeof PARAMETERS)[number] | FilterName, string | undefined>>
 >;
 
 export type View =
@@ -57,17 +57,8 @@ function isName(part: string | undefined): part is string {
 /** Unknown parameters are ignored: other sites add theirs to links, such as those of campaigns. */
 function searchView(platform: string | undefined, queryString: string): View {
   const query = new URLSearchParams(queryString);
-  const value = (name: string) => query.get(name)?.trim() || undefined;
-  return {
-    kind: 'search',
-    platform,
-    q: value('q'),
-    region: value('region'),
-    type: value('type'),
-    genre: value('genre'),
-    sort: value('sort'),
-    page: value('page'),
-  };
+  const values = PARAMETERS.map((name) => [name, query.get(name)?.trim() || undefined]);
+  return { kind: 'search', platform, ...Object.fromEntries(values) };
 }
 
 /** The call of the API whose result the page shows. */

@@ -1,22 +1,72 @@
 /**
- * One operation of the reference: what it does, its parameters and responses on the left, code and an
- * example on the right, and a form that sends a real request. `reference.js` makes the form work.
+ * The reference: every operation of the contract by tag, with its parameters and responses, code to copy and
+ * a form that sends a real request; then every object that responses contain. `reference.js` makes the forms
+ * work.
  */
 import { type Call, callSamples } from '../../../pages/call-samples.ts';
 import { codeBlock, codeSamples } from '../../../pages/code-block.ts';
-import { type Html, html } from '../../../pages/html.ts';
-import type { Example, Operation, Parameter, Response } from './contract.ts';
-import { allowed, description, hasSection, members, typeOf } from './schema.ts';
+import { type Html, html, trusted } from '../../../pages/html.ts';
+import type { Contract, Example, Operation, Parameter, Response, Schema } from './contract.ts';
+import type { ContentsEntry } from './docs.ts';
+import { renderMarkdown } from './markdown.ts';
 
-export interface OperationParts {
-  /** As in the contract, such as `/games/{platformSlug}/{gameSlug}`. */
-  readonly path: string;
-  readonly operation: Operation;
-  /** The address of the API, with the base path. */
-  readonly api: string;
+/** @param api the address of the API, with the base path */
+export function makeReference(
+  { tags, paths, components }: Contract,
+  api: string,
+): { readonly body: Html; readonly contents: readonly ContentsEntry[] } {
+  const groups = tags.map((tag) => ({
+    ...tag,
+    id: tag.name.toLowerCase(),
+    operations: Object.entries(paths).filter(([, { get }]) => get.tags[0] === tag.name),
+  }));
+  const objects = Object.entries(components.schemas).filter(([name, schema]) =>
+    hasSection({ ...schema, name }),
+  );
+  const body = html`
+    <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>.</p>
+    <form class="your-key needs-script" id="your-key">
+      <label for="key">Your API key</label>
+      <p class="hint" id="key-hint">To try the API on this page and in the explorer. The key stays in this tab, and is gone when you close it. No key yet? <a href="/account/api-keys">Get one</a>.</p>
+      <input id="key" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint">
+    </form>
+    ${groups.map(
+      ({ id, name, description: about, operations }) => html`<section aria-labelledby="${id}">
+      <h2 id="${id}"><a class="anchor" href="#${id}">${name}</a></h2>
+      <p>${about}</p>
+      ${operations.map(([path, { get }]) => operationSection(path, get, api))}
+    </section>`,
+    )}
+    <section aria-labelledby="objects">
+      <h2 id="objects"><a class="anchor" href="#objects">Objects</a></h2>
+      <p>What responses contain. Every member is always present, unless its description says otherwise.</p>
+      ${objects.map(([name, schema]) => objectSection(name, schema))}
+    </section>`;
+  const contents = [
+    ...groups.map(({ id, name, operations }) => ({
+      id,
+      text: name,
+      parts: operations.map(([, { get }]) => ({ id: get.operationId, text: get.summary })),
+    })),
+    {
+      id: 'objects',
+      text: 'Objects',
+      parts: objects.map(([name]) => ({ id: sectionId(name), text: name })),
+    },
+  ];
+  return { body, contents };
 }
 
-export function operationSection({ path, operation, api }: OperationParts): Html {
+function objectSection(name: string, schema: Schema): Html {
+  const id = sectionId(name);
+  return html`<section class="object" id="${id}" aria-labelledby="${id}-title">
+      <h3 id="${id}-title"><a class="anchor" href="#${id}">${name}</a></h3>
+      ${description(schema.description, id)}
+      ${members(schema, id)}
+    </section>`;
+}
+
+function operationSection(path: string, operation: Operation, api: string): Html {
   const { operationId: id, summary, parameters } = operation;
   const headers = parameters.filter((parameter) => parameter.in === 'header');
   const others = parameters.filter((parameter) => parameter.in !== 'header');
@@ -148,4 +198,72 @@ function field(parameter: Parameter, id: string): Html {
             ? html`<input id="${id}" name="${name}" data-in="${place}" value="${exampleOf(parameter)}" autocomplete="off" spellcheck="false"${required && html` required`}>`
             : html`<select id="${id}" name="${name}" data-in="${place}"><option value=""></option>${options.map((option) => html`<option>${option}</option>`)}</select>`
         }</div>`;
+}
+
+/** A description of the contract, which is Markdown. */
+function description(text: string | undefined, idPrefix: string): Html | undefined {
+  return text === undefined ? undefined : renderMarkdown(text, idPrefix);
+}
+
+/** Whether a schema is an object that has a section of its own. */
+function hasSection({ name, properties }: Schema): boolean {
+  return name !== undefined && properties !== undefined && !/(?:Page|List|Batch|Error)$/.test(name);
+}
+
+function sectionId(name: string): string {
+  return `object-${name.toLowerCase()}`;
+}
+
+/** The type of a schema in words, such as "array of Game" or "string or null". */
+function typeOf(schema: Schema): Html {
+  const { name, items, oneOf, type, format } = schema;
+  if (hasSection(schema)) return html`<a href="#${sectionId(name ?? '')}">${name}</a>`;
+  if (oneOf !== undefined) return joined(oneOf.map(typeOf), ' or ');
+  if (items !== undefined) return html`array of ${typeOf(items)}`;
+  const types = [type ?? []].flat();
+  const shown = types.map((each) =>
+    each === 'null' || format === undefined ? each : `${each} (${format})`,
+  );
+  return html`${shown.length === 0 ? 'any' : shown.join(' or ')}`;
+}
+
+/** The members of an object, with those of the objects in it that have no section. */
+function members(schema: Schema, idPrefix: string): Html {
+  return html`<dl class="members">${Object.entries(schema.properties ?? {}).map(
+    ([name, member]) => html`<div>
+      <dt><code>${name}</code> <span class="type">${typeOf(member)}</span></dt>
+      <dd>${description(member.description, `${idPrefix}-${name}`)}${allowed(member)}${inner(member, `${idPrefix}-${name}`)}</dd>
+    </div>`,
+  )}</dl>`;
+}
+
+/** What values are allowed, if the type does not say it. */
+function allowed(schema: Schema): Html | undefined {
+  const { minimum, maximum, maxLength } = schema;
+  const facts = [
+    schema.enum !== undefined && html`One of ${joined(schema.enum.map(code), ', ')}.`,
+    schema.const !== undefined && html`Always ${code(schema.const)}.`,
+    minimum !== undefined &&
+      maximum !== undefined &&
+      maximum < Number.MAX_SAFE_INTEGER &&
+      html`From ${minimum} to ${maximum}.`,
+    maxLength !== undefined && html`At most ${maxLength} characters.`,
+    schema.default !== undefined && html`Default: ${code(schema.default)}.`,
+  ].filter((fact) => fact !== false);
+  if (facts.length === 0) return undefined;
+  return html`<p class="allowed">${joined(facts, ' ')}</p>`;
+}
+
+function inner(schema: Schema, idPrefix: string): Html | undefined {
+  const object = schema.items ?? schema;
+  if (object.properties === undefined || hasSection(object)) return undefined;
+  return html`<details><summary>Members</summary>${members(object, idPrefix)}</details>`;
+}
+
+function code(value: unknown): Html {
+  return html`<code>${String(value)}</code>`;
+}
+
+function joined(pieces: readonly Html[], between: string): Html {
+  return trusted(pieces.map(String).join(between));
 }

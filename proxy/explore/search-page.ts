@@ -1,12 +1,10 @@
 /** The page of a search, or of a platform: the search box, the filters, and a grid of games. */
-import { type Html, html } from '../../../pages/html.ts';
-import { shownNumber } from '../../../pages/shown-values.ts';
-import { EXPLORE, pathOf, type SearchView, SORT_NAMES, searchPath } from '../content/address.ts';
-import type { Filter } from '../content/filters.ts';
-import type { Game, GamePage } from '../content/records.ts';
-import { coverImage } from './cover-image.ts';
-import { activeFilters, filterLists } from './filter-lists.ts';
-import { apiCall, countOf, crumbs, explorerPage, type PageContext } from './page.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { shownNumber } from '../../pages/shown-values.ts';
+import { EXPLORE, pathOf, type SearchView, SORT_NAMES, searchPath } from './address.ts';
+import type { Game, GamePage } from './call-api.ts';
+import { activeFilters, type Filter, filterLists } from './filters.ts';
+import { apiCall, countOf, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
 export interface SearchResult {
   readonly found: GamePage;
@@ -33,7 +31,7 @@ export function searchPage(view: SearchView, result: SearchResult, context: Page
 ${searchForm(view, platform?.name)}
 <p class="found" id="found" role="status">${foundText(view, result)}</p>
 <div id="results">
-  ${activeFilters(view, result.filters, context)}
+  ${activeFilters(view, result.filters, context.generation)}
   ${result.filters.some(({ values }) => values.length > 0) && html`<p class="to-filters"><a href="#filters">Filter these games</a></p>`}
   <div class="found-games">
     <div>
@@ -58,7 +56,7 @@ function searchForm(view: SearchView, platform: string | undefined): Html {
   const action = view.platform === undefined ? EXPLORE : pathOf(view.platform);
   return html`<form class="search" role="search" action="${action}" data-search>
   <label class="unseen" for="q">${platform === undefined ? 'Search games by title' : `Search the games of ${platform}`}</label>
-  <input id="q" name="q" type="search" value="${view.q ?? ''}" maxlength="100" placeholder="Search by title" autocomplete="off" spellcheck="false" aria-describedby="keys">
+  <input id="q" name="q" type="search" value="${view.q ?? ''}" maxlength="100" placeholder="Search by title" autocomplete="off" spellcheck="false">
   <label class="unseen" for="sort">Order</label>
   <select id="sort" name="sort">
     ${Object.entries(SORT_NAMES).map(
@@ -68,7 +66,6 @@ function searchForm(view: SearchView, platform: string | undefined): Html {
   </select>
   ${kept.map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`)}
   <button>Search</button>
-  <p class="hint" id="keys">Press <kbd>/</kbd> to search, the arrow keys to move between games, and <kbd>Esc</kbd> to clear.</p>
 </form>`;
 }
 
@@ -113,7 +110,7 @@ function adviceOf(q: string | undefined, hasFilters: boolean): string {
 }
 
 function grid(games: readonly Game[], namesPlatforms: boolean, context: PageContext): Html {
-  return html`<ul class="grid" data-grid>
+  return html`<ul class="grid">
   ${games.map((game, index) => gameCard(game, namesPlatforms, context, index < FIRST_IMAGES))}
 </ul>`;
 }

@@ -1,6 +1,6 @@
 /** Bitsets that share memory with those of earlier queries, but with no other of their own query. */
 import { expect, test } from 'vitest';
-import { copyBits, newBits, startQuery } from '../../../../proxy/search/sets/query-bits.ts';
+import { copyBits, newBits, startQuery } from '../../../../proxy/search/sets/bits.ts';
 
 test('the bitsets of a query are empty and separate, whatever earlier queries left in their memory', () => {
   for (const lengths of [[3, 5], [5, 3, 4], Array.from({ length: 100 }, (_, i) => 1 + (i % 7))]) {

@@ -1,0 +1,121 @@
+/**
+ * Calls the API from within the process, and reads the records of its replies. Such a call is a request like
+ * any other: it needs a key, counts towards its limit, and appears in the metrics and the access log. Only
+ * the network is left out.
+ */
+import type { RequestHead } from '../http/message/request-head.ts';
+import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
+import { parseHeaders } from '../http/message/response.ts';
+
+export interface ApiReply {
+  readonly status: number;
+  /** The value of a header field; undefined if the response does not have it. */
+  header(name: string): string | undefined;
+  readonly text: string;
+}
+
+/** @param target the path after the base, and the query */
+export type CallApi = (
+  socket: ApiRequest['socket'],
+  head: RequestHead,
+  target: string,
+) => Promise<ApiReply>;
+
+export function makeCallApi(api: ApiHandler): CallApi {
+  return (socket, head, target) =>
+    new Promise((resolve, reject) => {
+      let isSent = false;
+      api(
+        { method: 'GET', socket, head: plainHead(head), target },
+        {
+          isHead: false,
+          isSent: () => isSent,
+          send({ head: shared, headers: own, body }, lines = '') {
+            isSent = true;
+            const fields = [...shared.headers, ...own, ...parseHeaders(lines)];
+            resolve({
+              status: shared.status,
+              header: (name) =>
+                fields.find((_, index) => index % 2 === 1 && fields[index - 1] === name),
+              text: body.toString(),
+            });
+          },
+          async sendPieces() {
+            isSent = true;
+            reject(new Error(`${target} is a download, which is not shown on a page.`));
+            return false;
+          },
+          destroy: () => reject(new Error(`The API broke off its response to ${target}.`)),
+        },
+      );
+    });
+}
+
+/** The head without the fields that are about the page: its coding, its version, a range of it. */
+function plainHead(head: RequestHead): RequestHead {
+  return {
+    ...head,
+    ifNoneMatch: undefined,
+    acceptEncoding: undefined,
+    range: undefined,
+    ifRange: undefined,
+    snapshot: undefined,
+  };
+}
+
+/** A whole number; from 16 digits on, where a double may not be exact, a text of its digits. */
+export type Id = number | string;
+
+export interface Game {
+  readonly slug: string;
+  readonly title: string;
+  readonly release_year: number | null;
+  readonly description: string | null;
+  readonly genres: string | null;
+  readonly developer: string | null;
+  readonly publisher: string | null;
+  readonly cover_count: number;
+  readonly platform: Platform;
+  /** The best cover, in the result of a search. */
+  readonly cover?: Cover | null;
+  /** All covers, on the page of a game. */
+  readonly covers?: readonly Cover[];
+}
+
+export interface Platform {
+  readonly slug: string;
+  readonly name: string;
+}
+
+export interface Cover {
+  readonly id: Id;
+  readonly region: string | null;
+  readonly type: string | null;
+  readonly approved_at: string | null;
+  readonly game: { readonly slug: string; readonly title: string; readonly platform: Platform };
+  readonly files: readonly CoverFile[];
+}
+
+export interface CoverFile {
+  readonly variant: string | null;
+  readonly mime_type: string | null;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly size_bytes: number | null;
+  readonly url: string;
+}
+
+export interface GamePage {
+  readonly data: readonly Game[];
+  readonly page: number;
+  readonly total: number;
+  readonly total_pages: number;
+}
+
+/** An id of so many digits that a double may not hold it. Inside a text, the quotes would be escaped. */
+const LONG_ID = /"id":(\d{16,})/g;
+
+/** Parses a body of the API. */
+export function parseRecords<T>(text: string): T {
+  return JSON.parse(text.replace(LONG_ID, '"id":"$1"'));
+}

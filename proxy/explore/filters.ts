@@ -1,0 +1,146 @@
+/**
+ * The filters of a search page: those in use, and the values to choose from, as links with the number of
+ * games that the search would find with each. Counting needs no call of the API, and takes less time than
+ * the search.
+ */
+import { type Html, html } from '../../pages/html.ts';
+import { shownNumber } from '../../pages/shown-values.ts';
+import { searchOf } from '../api/parameters.ts';
+import { FILTERS, type FilterName } from '../search/query.ts';
+import type { Generation } from '../snapshot/generation.ts';
+import { type SearchView, searchPath } from './address.ts';
+import type { Game } from './call-api.ts';
+
+interface FilterValue {
+  readonly value: string;
+  readonly label: string;
+  readonly games: number;
+}
+
+export interface Filter {
+  readonly name: FilterName;
+  /** The values that games have, those of most games first. */
+  readonly values: readonly FilterValue[];
+}
+
+/** The values of a filter with their labels. */
+type Labels = ReadonlyMap<string, string>;
+
+/** @param games those on the page, whose genres are offered */
+export function countFilters(
+  generation: Generation,
+  view: SearchView,
+  games: readonly Game[],
+): Filter[] {
+  const labels = { ...labelsOf(generation), genre: genresOf(games) };
+  const entries = Object.entries(view).flatMap(([name, value]): [string, string][] =>
+    value === undefined || name === 'page' ? [] : [[name, value]],
+  );
+  const values = Object.fromEntries(FILTERS.map((name) => [name, [...labels[name].keys()]]));
+  const counts = generation.search.countValues(searchOf(new Map(entries)), values);
+  return FILTERS.map((name) => ({
+    name,
+    values: [...labels[name]]
+      .map(([value, label], index) => ({ value, label, games: counts[name][index] }))
+      .filter(({ games }) => games > 0)
+      .sort((a, b) => b.games - a.games),
+  }));
+}
+
+/** The platforms, regions and types of a generation. */
+function labelsOf(generation: Generation) {
+  const stats: Stats = JSON.parse(generation.stats.bytes.toString());
+  return {
+    platform: new Map(generation.index.platforms.map(({ slug, name }) => [slug, name])),
+    region: namesIn(stats.covers_by_region.map(({ region }) => region)),
+    type: namesIn(stats.covers_by_type.map(({ type }) => type)),
+  };
+}
+
+/** The part of `/stats` that is read here. */
+interface Stats {
+  readonly covers_by_region: readonly { readonly region: string | null }[];
+  readonly covers_by_type: readonly { readonly type: string | null }[];
+}
+
+/** The search ignores the case of these values, so each is offered once. */
+function namesIn(names: readonly (string | null)[]): Labels {
+  const found = new Map<string, [value: string, label: string]>();
+  for (const name of names) {
+    const folded = name?.toLowerCase() ?? '';
+    if (name && !found.has(folded)) found.set(folded, [name, capitalise(name)]);
+  }
+  return new Map(found.values());
+}
+
+/** The genres of the games on a page: the text `genres` of a game has several, separated by commas. */
+function genresOf(games: readonly Game[]): Labels {
+  return namesIn(
+    games.flatMap(({ genres }) => genres?.split(',').map((name) => name.trim()) ?? []),
+  );
+}
+
+export function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const NAMES: Readonly<Record<FilterName, string>> = {
+  platform: 'Platform',
+  region: 'Region',
+  type: 'Type of cover',
+  genre: 'Genre on this page',
+};
+/** How many values of a filter are shown before the others are folded away. */
+const MOST_SHOWN = 8;
+
+/** The filters in use, each with a link that removes it. The heading of the page names the platform. */
+export function activeFilters(
+  view: SearchView,
+  filters: readonly Filter[],
+  generation: Generation,
+): Html | undefined {
+  const used = filters.flatMap(({ name }) => {
+    const value = view[name];
+    return value === undefined ? [] : [{ name, value }];
+  });
+  if (used.length === 0) return undefined;
+  const { platforms, platformBySlug } = generation.index;
+  const labelOf = (name: FilterName, value: string) =>
+    name === 'platform'
+      ? (platforms[platformBySlug.get(value) ?? -1]?.name ?? value)
+      : capitalise(value);
+  return html`<ul class="active-filters" aria-label="Filters in use">
+  ${used.map(
+    ({ name, value }) =>
+      html`<li><a class="button quiet small" href="${withValue(view, name, undefined)}" rel="nofollow"><span class="unseen">Remove the filter </span>${labelOf(name, value)}<span aria-hidden="true"> ×</span></a></li>`,
+  )}
+</ul>`;
+}
+
+export function filterLists(view: SearchView, filters: readonly Filter[]): Html {
+  return html`<nav class="filters" id="filters" aria-label="Filters">
+  ${filters.map((filter) => filter.values.length > 0 && filterList(view, filter))}
+</nav>`;
+}
+
+function filterList(view: SearchView, { name, values }: Filter): Html {
+  const item = (each: FilterValue) => valueItem(view, name, each);
+  const folded = values.slice(MOST_SHOWN);
+  return html`<section>
+  <h2 id="filter-${name}">${NAMES[name]}</h2>
+  <ul aria-labelledby="filter-${name}">${values.slice(0, MOST_SHOWN).map(item)}</ul>
+  ${folded.length > 0 && html`<details><summary>${folded.length} more</summary><ul>${folded.map(item)}</ul></details>`}
+</section>`;
+}
+
+function valueItem(view: SearchView, name: FilterName, { value, label, games }: FilterValue): Html {
+  const isChosen = view[name]?.toLowerCase() === value.toLowerCase();
+  const path = withValue(view, name, isChosen ? undefined : value);
+  const current = isChosen && html` aria-current="true"`;
+  return html`<li><a href="${path}" rel="nofollow"${current}><span>${label}</span> <span class="faint">${shownNumber(games)}</span></a></li>`;
+}
+
+/** The same search with another value of a filter, from its first page on. */
+function withValue(view: SearchView, name: FilterName, value: string | undefined): string {
+  return searchPath({ ...view, [name]: value, page: undefined });
+}

@@ -1,0 +1,117 @@
+/** What the pages of the explorer have in common: their frame, the call of the API, images of covers, facts. */
+import { type Call, callSamples } from '../../pages/call-samples.ts';
+import { codeSamples } from '../../pages/code-block.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { renderPage } from '../../pages/layout.ts';
+import { shownNumber } from '../../pages/shown-values.ts';
+import type { HeaderList } from '../http/message/response.ts';
+import type { Generation } from '../snapshot/generation.ts';
+import { EXPLORE } from './address.ts';
+import type { Cover, CoverFile } from './call-api.ts';
+
+export interface PageContext {
+  /** The call whose result the page shows. */
+  readonly call: Call;
+  /** The address of the API, with the base. */
+  readonly apiUrl: string;
+  /** The only origin from which the page may load images; undefined if there is none. */
+  readonly imageOrigin: string | undefined;
+  /** Whether the call was made with the key of the visitor. */
+  readonly hasOwnKey: boolean;
+  readonly generation: Generation;
+}
+
+export interface RenderedPage {
+  readonly status: number;
+  readonly page: Html;
+  /** The origin of the images, as in Content-Security-Policy; undefined without images. */
+  readonly imageOrigin?: string | undefined;
+  readonly headers?: HeaderList;
+}
+
+/** A link in the path from the start of the explorer to a page. */
+export type Crumb = readonly [path: string, text: string];
+
+export function explorerPage(title: string, body: Html): Html {
+  return renderPage({
+    title,
+    filesPath: '',
+    path: EXPLORE,
+    styles: ['/explore.css'],
+    scripts: ['/explore.js'],
+    width: 'wide',
+    body,
+  });
+}
+
+/** @param crumbs the pages above this one, besides the start of the explorer */
+export function crumbs(...crumbs: readonly Crumb[]): Html {
+  return html`<nav class="crumbs" aria-label="You are here"><ol>
+  ${[[EXPLORE, 'Explore'] as const, ...crumbs].map(
+    ([path, text]) => html`<li><a href="${path}">${text}</a></li>`,
+  )}
+</ol></nav>`;
+}
+
+/** The call behind the page, for readers who want the same in their program. */
+export function apiCall({ call, apiUrl, hasOwnKey }: PageContext): Html {
+  return html`<section class="api-call">
+  <h2>This as an API call</h2>
+  <p class="faint">The page shows the result of one call. ${hasOwnKey ? html`It was made with your key. <button type="button" class="quiet small" data-forget-key hidden>Forget my key</button>` : html`To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.`}</p>
+  ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
+</section>`;
+}
+
+/** "1 game", "2,300 games" */
+export function countOf(count: number, noun: string): string {
+  return `${shownNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A list of facts, each with its name and value. A fact whose value is not known is left out. */
+export function facts(pairs: readonly (readonly [string, Html | string | number | null])[]): Html {
+  return html`<dl class="facts">${pairs.map(
+    ([name, value]) =>
+      value !== null && value !== '' && html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
+}
+
+interface ImageOptions {
+  /** The only origin from which images may be loaded. */
+  readonly origin: string | undefined;
+  /** The width at which it is shown: the value of the attribute `sizes`, and in pixels for old browsers. */
+  readonly sizes: string;
+  readonly width: number;
+  /** '' if the text next to the image says the same. */
+  readonly alt: string;
+  /** Whether it is visible at once, on most screens. */
+  readonly isFirst?: boolean;
+}
+
+/**
+ * The image of a cover, in the file that suits the size at which it is shown.
+ * @returns undefined if the cover has no file that the page may load
+ */
+export function coverImage(cover: Cover, options: ImageOptions): Html | undefined {
+  const { origin, sizes, width, alt, isFirst = false } = options;
+  const files = cover.files.filter(({ url }) => isAt(url, origin));
+  const measured = files
+    .filter((file): file is Measured => file.width !== null && file.height !== null)
+    .sort((a, b) => a.width - b.width);
+  const file = measured.find((each) => each.width >= width) ?? measured.at(-1) ?? files[0];
+  if (file === undefined) return undefined;
+  // The attributes give the browser the shape before the file is there, so that nothing moves.
+  const size = file.width !== null && html` width="${file.width}" height="${file.height ?? ''}"`;
+  const choice = measured.map((each) => `${each.url} ${each.width}w`).join(', ');
+  const set = measured.length > 1 && html` srcset="${choice}" sizes="${sizes}"`;
+  const loading = isFirst ? 'eager' : 'lazy';
+  return html`<img src="${file.url}"${set}${size} alt="${alt}" loading="${loading}" decoding="async">`;
+}
+
+interface Measured extends CoverFile {
+  readonly width: number;
+  readonly height: number;
+}
+
+function isAt(url: string, origin: string | undefined): boolean {
+  return origin !== undefined && URL.canParse(url) && new URL(url).origin === origin;
+}
