@@ -5,6 +5,9 @@
  */
 import '../program/environment/node-version.ts';
 import path from 'node:path';
+import { openDatabase } from '../database/open.ts';
+import { PATHS } from '../keys/paths.ts';
+import { addLink } from '../keys/tables/sign-in-links.ts';
 import { readArguments } from '../program/arguments.ts';
 import { readEnvironment } from '../program/environment/environment.ts';
 import { issueKey, makeCatalogue, manageKeys } from './catalogue.ts';
@@ -108,13 +111,20 @@ Press Ctrl-C to stop everything.
 `);
 }
 
-/** Adds an account. @returns a link that signs in to it */
+/** Adds an account. @returns a link that signs in to it, as an e-mail would have it */
 async function addAccount(
-  environment: NodeJS.ProcessEnv,
+  environment: { readonly DATABASE_URL: string; readonly PUBLIC_URL: string },
   { email, name, role }: typeof USER,
 ): Promise<string> {
-  await manageKeys(['account', 'add', email, '--name', name, '--role', role], environment);
-  return manageKeys(['account', 'sign-in', email], environment);
+  const add = ['account', 'add', email, '--name', name, '--role', role];
+  const id = await manageKeys(add, environment);
+  const database = await openDatabase(environment.DATABASE_URL);
+  try {
+    const { token } = await addLink(database, Number(id), new Date());
+    return `${environment.PUBLIC_URL}${PATHS.link}?token=${token}`;
+  } finally {
+    await database.close();
+  }
 }
 
 runDemo(main);

@@ -131,7 +131,7 @@ describe('a read that fails', () => {
           expect.objectContaining({
             level: 50,
             err: expect.objectContaining({
-              message: expect.stringMatching(/^A pack cannot be read: it ends before byte \d+\./),
+              message: expect.stringMatching(/^A pack ends before byte \d+\.$/),
             }),
           }),
         ]);
