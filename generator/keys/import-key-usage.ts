@@ -6,6 +6,8 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, Value } from '../../database/database.ts';
+import type { WritableDepot } from '../../depot/depot.ts';
+import { readObject, systemClock } from '../../depot/transfers.ts';
 import {
   type DayUsage,
   dayOf,
@@ -16,6 +18,7 @@ import {
   type Usage,
 } from '../../format/key-usage.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
+import { isStoredUsage, USAGE_PREFIX } from '../../format/release.ts';
 import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { getOrAdd } from '../get-or-add.ts';
 
@@ -30,7 +33,7 @@ const ENDS = {
 };
 
 /** A report of key usage: a file of a proxy here, or an object that a replica has sent. */
-export interface FoundReport {
+interface FoundReport {
   readonly name: string;
   /** @returns when it was written; undefined if it was removed since it was found */
   writtenAt(): number | undefined;
@@ -54,11 +57,23 @@ export function makeKeyUsageImport(snapshotsDir: string) {
   });
 }
 
+/** @returns a function that imports what replicas have sent to their depot */
+export function makeRemoteUsageImport(depot: WritableDepot) {
+  const read = async (name: string) =>
+    (await readObject(depot, name, LARGEST_KEY_USAGE, systemClock))?.toString('utf8');
+  return makeReportsImport(async function* () {
+    for (const { path: name, modifiedAt } of await depot.list(USAGE_PREFIX)) {
+      if (!isStoredUsage(name)) continue;
+      yield { name, writtenAt: () => modifiedAt.getTime(), read: () => read(name) };
+    }
+  });
+}
+
 /**
  * @returns a function that imports the reports. Later calls skip reports and values that have not changed.
  * A report that cannot be imported does not stop the others; the first error is thrown at the end.
  */
-export function makeReportsImport(
+function makeReportsImport(
   find: () => Iterable<FoundReport> | AsyncIterable<FoundReport>,
 ): (database: Database, now: Date) => Promise<void> {
   /** For each imported report, when it was written. */

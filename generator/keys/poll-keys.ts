@@ -13,8 +13,7 @@ import { makeKeysSender } from '../../depot/send-keys.ts';
 import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
 import { hasKeys, readKeys, refuseLoss, writeKeys } from './export-keys.ts';
-import { makeKeyUsageImport } from './import-key-usage.ts';
-import { makeRemoteUsageImport } from './import-remote-usage.ts';
+import { makeKeyUsageImport, makeRemoteUsageImport } from './import-key-usage.ts';
 
 const EXPORT_INTERVAL_MS = 2_000;
 /** With replicas, whose proxies refuse a revoked key only after two more polls. */
@@ -39,40 +38,26 @@ export function pollKeys(options: {
   const importKeyUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
   const exportKeys = tasks.observe('export_keys', readAndWrite);
   let database: Database | undefined;
-  let isDatabaseGone = false;
-  let hasWriteFailed = false;
+  let hasFailed = false;
   let lastUsageFault = '';
   /** The keys that were read last and when, until they are sent. */
   let unsent: { readonly content: string; readonly readAt: number } | undefined;
 
   /** @returns the database; undefined if it has no keys yet */
   async function readAndWrite(): Promise<Database | undefined> {
-    const keys = await read();
-    if (keys === undefined) {
-      refuseLoss(keys, snapshotsDir);
-      return undefined;
-    }
-    unsent = { content: keys, readAt: Date.now() };
-    try {
-      if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
-      if (hasWriteFailed) log.info('the keys can be written again');
-      hasWriteFailed = false;
-    } catch (error) {
-      hasWriteFailed = true;
-      throw error;
-    }
-    return database;
-  }
-
-  async function read(): Promise<string | undefined> {
     try {
       database ??= await openDatabase(databaseUrl);
       const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
-      if (isDatabaseGone) log.info('the database is back');
-      isDatabaseGone = false;
-      return keys;
+      if (keys === undefined) refuseLoss(keys, snapshotsDir);
+      else {
+        unsent = { content: keys, readAt: Date.now() };
+        if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
+      }
+      if (hasFailed) log.info('the keys file is updated again');
+      hasFailed = false;
+      return keys === undefined ? undefined : database;
     } catch (error) {
-      isDatabaseGone = true;
+      hasFailed = true;
       await closeDatabase();
       throw error;
     }

@@ -10,7 +10,7 @@ import { hashKey, makeKey } from '../../format/api-key.ts';
 import { encodeKeyUsage } from '../../format/key-usage.ts';
 import { encodeKeys, type KeyEntry } from '../../format/keys-file.ts';
 import { RELEASES } from '../../format/release.ts';
-import { makeRemoteUsageImport } from '../../generator/keys/import-remote-usage.ts';
+import { makeRemoteUsageImport } from '../../generator/keys/import-key-usage.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { makeSampleSqlite } from '../catalogue/snapshots.ts';
 import { newDepotFolder, newSigningKey, startReplica } from '../support/replicas.ts';
