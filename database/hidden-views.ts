@@ -4,13 +4,19 @@
  * when such a view is redefined.
  */
 import type { Database } from './database.ts';
-import { readUser } from './grants.ts';
 
 export interface HiddenViews {
   /** What is wrong, as a clause: "'covers'@'%' may not see how the views covers, games are defined". */
   readonly fault: string;
   /** The statement that shows them, for an administrator. */
   readonly grant: string;
+}
+
+interface User {
+  /** As statements name it: "'covers'@'%'". */
+  readonly user: string;
+  /** The name of the database. */
+  readonly schema: string;
 }
 
 interface View {
@@ -42,6 +48,13 @@ export async function findHiddenViews(
     fault: `${user} may not see how ${which} defined`,
     grant: `GRANT SHOW VIEW ON ${schema}.* TO ${user}`,
   };
+}
+
+/** @param database on MySQL or MariaDB */
+export async function readUser(database: Database): Promise<User> {
+  const [[name, schema] = []] = await database.rows('SELECT CURRENT_USER(), DATABASE()');
+  const user = String(name).replace(/^(.*)@([^@]*)$/, "'$1'@'$2'");
+  return { user, schema: String(schema) };
 }
 
 async function viewsOf(database: Database): Promise<View[]> {

@@ -1,20 +1,9 @@
 /** `cover-catalogue doctor`, as a program. */
 import '../program/environment/node-version.ts';
-import { loadEnvironmentFile } from '../program/environment/environment.ts';
 import { exitOnSignals, processInvocation } from '../program/invocation.ts';
 import { runDoctor } from './run-doctor.ts';
 
 exitOnSignals();
-const misspelled: string[] = [];
-const code = await runDoctor(
-  {
-    ...processInvocation(),
-    variables() {
-      loadEnvironmentFile((text) => misspelled.push(text));
-      return process.env;
-    },
-  },
-  misspelled,
-);
+const code = await runDoctor(processInvocation());
 // A check that did not end in time may still hold a socket or a timer.
 process.stdout.write('', () => process.exit(code));

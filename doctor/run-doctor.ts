@@ -1,38 +1,33 @@
 /** `cover-catalogue doctor`: checks an installation and says how to fix what is wrong. It changes nothing. */
-import { existsSync } from 'node:fs';
+import { printableJson } from '../generator/report/shown-value.ts';
 import { readArguments } from '../program/arguments.ts';
 import { ConfigurationError } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
 import type { Invocation } from '../program/invocation.ts';
-import { certificate } from './checks/certificate.ts';
+import {
+  CannotRun,
+  type Check,
+  type Finding,
+  type Findings,
+  type Level,
+  PROGRAMS,
+  type Program,
+  type Scene,
+} from './check.ts';
 import { configuration, readConfiguration } from './checks/configuration.ts';
-import { catalogue } from './checks/database/catalogue.ts';
-import { grants } from './checks/database/grants.ts';
-import { keys } from './checks/database/keys.ts';
-import { sample } from './checks/database/sample.ts';
-import { databaseCheck, makeDatabaseAccess } from './checks/database/server.ts';
-import { depots, limits } from './checks/depots.ts';
-import { descriptors } from './checks/descriptors.ts';
-import { folder } from './checks/folder.ts';
-import { mail } from './checks/mail.ts';
-import { node } from './checks/node.ts';
-import { proxyFiles } from './checks/proxy-files.ts';
-import { publishing } from './checks/publishing.ts';
+import { database, keys, sample } from './checks/database.ts';
+import { grants } from './checks/grants.ts';
+import { certificate, depots, mail } from './checks/network.ts';
 import { account, proxy, replica, schedule } from './checks/running.ts';
-import { space } from './checks/space.ts';
-import { type Check, PROGRAMS, type Program, type Scene } from './findings/check.ts';
-import { asJson, asText, summaryOf } from './findings/report.ts';
-import { runChecks, worstOf } from './findings/run-checks.ts';
-import { makeRedaction } from './findings/secrets.ts';
+import { publishing, snapshots, space } from './checks/snapshots.ts';
 
 const USAGE = `cover-catalogue doctor [--for PROGRAM]… [--proxy-user USER]
                        [--json] [--strict]
 
 Checks the installation and says how to fix what is wrong. It checks the
-configuration, database, rights, tables, folders, disk space, limits on open
-files, mail server, certificate, depots and running programs, and shows
-sample records as the API would serve them. It changes nothing, sends no e-mail,
-and prints no secret.
+configuration, database, rights, snapshots folder, disk space, mail server,
+certificate, depots and running programs, and shows sample records as the API
+would serve them. It changes nothing, sends no e-mail, and prints no secret.
 
   --for PROGRAM      check only what this program needs: schedule, proxy, account
                      or replica. Run it as the user of the program, in its
@@ -49,29 +44,35 @@ Exit codes: 0 no errors, 1 at least one error, 2 wrong usage.
 `;
 const LIMIT_MS = 10_000;
 const DEFAULT_PROGRAMS: readonly Program[] = ['schedule', 'proxy', 'account'];
+const CHECKS: readonly Check[] = [
+  configuration,
+  database,
+  grants,
+  sample,
+  keys,
+  snapshots,
+  publishing,
+  space,
+  mail,
+  certificate,
+  depots,
+  schedule,
+  proxy,
+  account,
+  replica,
+];
+const INDENT = ' '.repeat(11);
 
-/**
- * Runs the command.
- * @param misspelled misspelled names of variables, complete once the variables are read
- * @returns the exit code: 0 no errors, 1 errors (with --strict, also for warnings), 2 wrong usage
- */
-export async function runDoctor(
-  invocation: Invocation,
-  misspelled: readonly string[] = [],
-  limitMs = LIMIT_MS,
-): Promise<number> {
+/** @returns the exit code: 0 no errors, 1 errors (with --strict, also warnings), 2 wrong usage */
+export async function runDoctor(invocation: Invocation): Promise<number> {
   try {
-    return await examine(invocation, misspelled, limitMs);
+    return await examine(invocation);
   } catch (error) {
     return reportFailure(error as Error, '', invocation.stderr);
   }
 }
 
-async function examine(
-  { words, variables: readVariables, stdout }: Invocation,
-  misspelled: readonly string[],
-  limitMs: number,
-): Promise<number> {
+async function examine({ words, variables: read, stdout }: Invocation): Promise<number> {
   const options = readArguments(
     USAGE,
     {
@@ -82,63 +83,83 @@ async function examine(
     },
     words,
   );
-  const programs = readPrograms(options.for);
-  const variables = readVariables();
-  const access = makeDatabaseAccess();
+  const programs = options.for?.map(readProgram) ?? DEFAULT_PROGRAMS;
+  const variables = read();
   const scene: Scene = {
     ...readConfiguration(programs, variables),
-    misspelled,
-    programs,
     variables,
+    programs,
     proxyUser: options['proxy-user'],
-    database: access.open,
   };
-  const checks: readonly Check[] = [
-    node,
-    configuration,
-    databaseCheck(access),
-    grants,
-    catalogue,
-    sample,
-    keys,
-    folder,
-    space,
-    publishing,
-    proxyFiles,
-    descriptors,
-    mail,
-    certificate,
-    depots,
-    limits,
-    schedule,
-    proxy,
-    account,
-    replica,
-  ];
-  const results = await runChecks(
-    checks.filter((check) => check.programs.some((program) => programs.includes(program))),
-    scene,
-    {
-      limitMs,
-      redact: makeRedaction(variables, existsSync),
-      ...(options.json ? {} : { onResult: (result) => stdout.write(asText(result)) }),
-    },
+  const results: { name: string; findings: readonly Finding[] }[] = [];
+  for (const check of CHECKS.filter((each) => each.programs.some((p) => programs.includes(p)))) {
+    const findings = await runCheck(check, scene, LIMIT_MS);
+    results.push({ name: check.name, findings });
+    if (!options.json) stdout.write(asText(check.name, findings));
+  }
+  await scene.database?.close();
+  const levels = results.flatMap(({ findings }) => findings.map(({ level }) => level));
+  const counts = { error: 0, warning: 0, skipped: 0, ok: 0 };
+  for (const level of levels) counts[level]++;
+  const worst = (Object.keys(counts) as Level[]).find((level) => counts[level] > 0) ?? 'ok';
+  stdout.write(
+    options.json
+      ? `${printableJson({ worst, counts, checks: results })}\n`
+      : `Errors: ${counts.error}, warnings: ${counts.warning}, skipped: ${counts.skipped}\n`,
   );
-  stdout.write(options.json ? asJson(results) : summaryOf(results));
-  await access.close();
-  const worst = worstOf(results);
   return worst === 'error' || (worst === 'warning' && options.strict) ? 1 : 0;
-}
-
-/** @param names the values of --for */
-function readPrograms(names: readonly string[] | undefined): readonly Program[] {
-  return names?.map(readProgram) ?? DEFAULT_PROGRAMS;
 }
 
 function readProgram(name: string): Program {
   const program = PROGRAMS.find((known) => known === name);
   if (program !== undefined) return program;
   throw new ConfigurationError(
-    `--for must be ${PROGRAMS.slice(0, -1).join(', ')} or ${PROGRAMS.at(-1)}, not ${JSON.stringify(name)}.\n\n${USAGE}`,
+    `--for must be ${PROGRAMS.join(' or ')}, not ${JSON.stringify(name)}.\n\n${USAGE}`,
   );
+}
+
+/** Runs a check. One that fails or does not end becomes a finding, so that the others still run. */
+export async function runCheck(check: Check, scene: Scene, limitMs: number): Promise<Finding[]> {
+  const found: Finding[] = [];
+  const findings: Findings = {
+    ok: (text, data) => found.push({ level: 'ok', text, ...(data === undefined ? {} : { data }) }),
+    warn: (text, fix) => found.push({ level: 'warning', text, fix }),
+    error: (text, fix) => found.push({ level: 'error', text, fix }),
+    skip: (text, fix) => found.push({ level: 'skipped', text, fix }),
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const outOfTime = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      findings.error(
+        `This check did not end within ${limitMs / 1000} seconds.`,
+        'Find out what is slow: a busy database, a network that drops packets, or a disk that does not respond.',
+      );
+      resolve();
+    }, limitMs);
+  });
+  try {
+    await Promise.race([check.run(scene, findings), outOfTime]);
+  } catch (error) {
+    if (error instanceof CannotRun) findings.skip(error.message, error.fix);
+    else findings.error((error as Error).message, 'Correct what the message names.');
+  } finally {
+    clearTimeout(timer);
+  }
+  // Copied: a check that did not end in time may still be running.
+  return [...found];
+}
+
+function asText(name: string, findings: readonly Finding[]): string {
+  const lines = findings.flatMap(({ level, text, fix, data = [] }) => [
+    `  ${(fix && level !== 'skipped' ? level.toUpperCase() : level).padEnd(9)}${printable(text)}`,
+    ...(fix === undefined ? [] : [`${INDENT}Fix: ${printable(fix)}`]),
+    ...data.map((record) => `${INDENT}${printableJson(record)}`),
+  ]);
+  return `${[name, ...lines].join('\n')}\n\n`;
+}
+
+/** One line without characters that a terminal interprets: messages can quote values of rows. */
+function printable(text: string): string {
+  const quoted = printableJson(text.replaceAll(/\s*\n\s*/g, ' '));
+  return quoted.slice(1, -1).replaceAll(/\\(["\\])/g, '$1');
 }

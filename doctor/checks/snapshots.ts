@@ -1,0 +1,170 @@
+/**
+ * The snapshots folder: the current generation, how the last run ended, the permissions of the proxy's
+ * user, and the space on the disk.
+ */
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { KEYS_FILE, MAINTENANCE_FILE, PROXY_FOLDER } from '../../format/layout.ts';
+import type { Manifest } from '../../format/manifest.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  readManifest,
+} from '../../generations/generations.ts';
+import { whyHeld } from '../../generations/hold.ts';
+import { KEPT_GENERATIONS } from '../../generations/prune.ts';
+import { readStatus } from '../../generations/run-status.ts';
+import { type Check, type Findings, requireValue, type Scene } from '../check.ts';
+import { findDenial, findSystemUser } from '../user-permissions.ts';
+
+/** Besides the kept generations: the one that a run replaces, and the one that it writes. */
+const MOST_GENERATIONS = KEPT_GENERATIONS + 2;
+/** In bytes. Below this, not even keys and key usage can be written for long. */
+const LEAST_FREE = 50e6;
+
+export const snapshots: Check = {
+  name: 'snapshots folder',
+  programs: ['schedule', 'proxy', 'replica'],
+  async run(scene, findings) {
+    const { ok, warn, error } = findings;
+    const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
+    try {
+      const manifest = readCurrent(snapshotsDir);
+      if (manifest === undefined) {
+        warn(
+          'There is no generation yet: the API answers 503.',
+          'Run "cover-catalogue generate" (or, on a replica, "cover-catalogue replica").',
+        );
+      } else {
+        const { games, covers } = manifest.counts;
+        ok(`The current generation is ${manifest.id}: ${games} games, ${covers} covers.`);
+      }
+    } catch (cause) {
+      error(
+        `The current generation cannot be served: ${(cause as Error).message}`,
+        'Run "cover-catalogue generate", or go back with "cover-catalogue snapshot rollback".',
+      );
+    }
+    if (!scene.programs.includes('proxy')) return;
+    const maintenance = path.join(snapshotsDir, MAINTENANCE_FILE);
+    if (existsSync(maintenance)) {
+      warn(
+        `The file ${maintenance} exists, so the API is under maintenance: it answers 503.`,
+        `When the maintenance is over, run: rm ${maintenance}`,
+      );
+    }
+    await checkProxyUser(scene, snapshotsDir, findings);
+  },
+};
+
+/** Computed, not tried, because the doctor usually runs as another user. */
+async function checkProxyUser(
+  { proxyUser }: Scene,
+  snapshotsDir: string,
+  { ok, error, skip }: Findings,
+): Promise<void> {
+  const ownFolder = path.join(snapshotsDir, PROXY_FOLDER);
+  // The proxy creates this folder, or an administrator does so for the user of the proxy.
+  const owner = statSync(ownFolder, { throwIfNoEntry: false })?.uid;
+  if (proxyUser === undefined && owner === undefined) {
+    skip(
+      'It is not known which user the proxy runs as, so its permissions were not checked.',
+      'Name the user with --proxy-user, or run the doctor again after the first start of the proxy.',
+    );
+    return;
+  }
+  const user = await findSystemUser(proxyUser ?? String(owner));
+  const id = currentId(snapshotsDir);
+  const dir = id === undefined ? snapshotsDir : generationDir(snapshotsDir, id);
+  const wanted = [
+    [snapshotsDir, 'enter'],
+    [path.join(snapshotsDir, KEYS_FILE), 'read'],
+    [dir, 'enter'],
+    [path.join(dir, 'manifest.json'), 'read'],
+    [ownFolder, 'write into'],
+  ] as const;
+  const denials = wanted
+    .filter(([file]) => existsSync(file))
+    .flatMap(([file, right]) => findDenial(user, file, right) ?? []);
+  for (const denial of new Set(denials)) {
+    error(
+      `The user of the proxy, ${user.name}, ${denial}.`,
+      'See "Users and file permissions" in OPERATIONS.md.',
+    );
+  }
+  if (denials.length === 0)
+    ok(`The user of the proxy, ${user.name}, has the permissions it needs.`);
+}
+
+export const publishing: Check = {
+  name: 'publishing',
+  programs: ['schedule'],
+  async run(scene, { ok, warn, error }) {
+    const snapshotsDir = requireValue(scene, 'SNAPSHOTS_DIR');
+    const held = whyHeld(snapshotsDir);
+    if (held !== undefined) {
+      warn(held, 'When the data is right again, run "cover-catalogue snapshot resume".');
+    }
+    const status = readStatus(snapshotsDir);
+    if (status === undefined) {
+      ok('No run has ended yet.');
+      return;
+    }
+    const { outcome, finished_at: at } = status;
+    const text = `The last run ended at ${at}: ${outcome}`;
+    if (outcome === 'refused' || outcome === 'failed') {
+      const fix = 'Correct what the message names, then run "cover-catalogue generate".';
+      error(`${text}. ${status.error}`, `${fix} report.json lists rows that were left out.`);
+    } else ok(`${text}.`);
+  },
+};
+
+export const space: Check = {
+  name: 'disk space',
+  programs: ['schedule', 'proxy', 'replica'],
+  async run(scene, findings) {
+    const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
+    let existing = snapshotsDir;
+    while (!existsSync(existing)) existing = path.dirname(existing);
+    const { bavail, bsize } = statfsSync(existing);
+    checkSpace(snapshotsDir, bavail * bsize, findings);
+  },
+};
+
+/** @param free bytes on the disk of the snapshots folder */
+export function checkSpace(
+  snapshotsDir: string,
+  free: number,
+  { ok, warn, error }: Findings,
+): void {
+  const size = sizeOfCurrent(snapshotsDir);
+  const missing = MOST_GENERATIONS - Math.min(idsOnDisk(snapshotsDir).length, MOST_GENERATIONS);
+  const text = `${inMegabytes(free)} are free on the disk of ${snapshotsDir}, and the current generation takes up to ${inMegabytes(size)}.`;
+  const fix =
+    'Use a larger disk, or free space: "cover-catalogue snapshot prune --keep 2" removes old generations.';
+  if (free < Math.max(LEAST_FREE, 1.2 * size)) {
+    error(`${text} The next run cannot write its generation.`, fix);
+  } else if (free < missing * size) {
+    warn(`${text} The disk will be full before old generations are removed.`, fix);
+  } else ok(text);
+}
+
+/** @returns 0 if there is none, or if it is damaged, which another check reports */
+function sizeOfCurrent(snapshotsDir: string): number {
+  try {
+    return readCurrent(snapshotsDir)?.files.reduce((sum, { size }) => sum + size, 0) ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** @returns undefined if there is none @throws Error if it is damaged */
+function readCurrent(snapshotsDir: string): Manifest | undefined {
+  const id = currentId(snapshotsDir);
+  return id === undefined ? undefined : readManifest(generationDir(snapshotsDir, id));
+}
+
+function inMegabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1e6)} MB`;
+}
