@@ -109,8 +109,8 @@ export function isSlug(text: string): boolean {
 }
 
 // Inside a generation: the folders of the packs of games and of covers.
-export const GAME_PACKS = 'games/';
-export const COVER_PACKS = 'covers/';
+const GAME_PACKS = 'games/';
+const COVER_PACKS = 'covers/';
 
 /** Inside a generation: the pack with every game of a platform. */
 export function gamesPack(platformSlug: string): string {

@@ -26,7 +26,7 @@ import { type Previous, publish, readPrevious } from './publish.ts';
 import { verifyAndOpen } from './verify.ts';
 
 /** The generation has covers that are not public now, and the operator has not agreed to that. */
-export class RollbackRefusedError extends Error implements ErrorWithExitCode {
+class RollbackRefusedError extends Error implements ErrorWithExitCode {
   override readonly name = 'RollbackRefusedError';
   readonly exitCode = 3;
 }

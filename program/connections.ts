@@ -26,7 +26,7 @@ const CLOSED = 2;
 const REFUSED = 3;
 
 /** The soft limit on open files. Node raises it to the hard limit when it starts. */
-export function readOpenFilesLimit(): number {
+function readOpenFilesLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     const [, limit = ''] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];

@@ -1,14 +1,4 @@
-/** Comparing columns of numbers, and parts of them. */
-import type { NumberArray } from './shared-zeros.ts';
-
-/** Whether two columns have the same bytes. Much faster than comparing their numbers one by one. */
-export function areEqual(a: NumberArray, b: NumberArray): boolean {
-  return bytesOf(a).equals(bytesOf(b));
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: NumberArray): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
-}
+/** Comparing parts of columns of numbers. */
 
 /**
  * Negative, zero or positive: compares two slices number by number. A slice that begins another is smaller.

@@ -224,7 +224,7 @@ export function slugHash(platform: number, slug: string): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-export function parsePlatforms(file: Uint8Array): PlatformEntry[] {
+function parsePlatforms(file: Uint8Array): PlatformEntry[] {
   let found: unknown;
   try {
     found = JSON.parse(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('utf8'));

@@ -250,7 +250,7 @@ function lowerBound(list: Postings, wanted: string): number {
 }
 
 /** Negative, zero or positive: compares the text at an index with another text by code units. */
-export function compareText({ text, textStart }: Postings, index: number, wanted: string): number {
+function compareText({ text, textStart }: Postings, index: number, wanted: string): number {
   const start = textStart[index];
   const length = textStart[index + 1] - start;
   const shared = Math.min(length, wanted.length);

@@ -88,7 +88,7 @@ function selectionOf(group: 'games' | 'covers', { part, shifts }: Source): Selec
 const gameBlock = (block: string) => `games ${block}`;
 const fileBlock = (block: string) => `files ${block}`;
 /** The block of all alternative titles, which are read in every run. */
-export const TITLES_BLOCK = 'titles';
+const TITLES_BLOCK = 'titles';
 
 /** Whether the findings of a block are those of an earlier run, of which some blocks are read again. */
 export function isKeptBlock(block: string, { games, files }: Changes): boolean {

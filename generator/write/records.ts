@@ -225,12 +225,12 @@ export function titleOf(record: string): string {
 }
 
 /** The JSON of a text or null. */
-export function encodeText(value: string | null): string {
+function encodeText(value: string | null): string {
   return value === null ? 'null' : JSON.stringify(value.toWellFormed());
 }
 
 /** The JSON of a platform inside a game or a cover. */
-export function encodePlatformRef(slug: string, name: string): string {
+function encodePlatformRef(slug: string, name: string): string {
   return `{"slug":"${slug}","name":${encodeText(name)}}`;
 }
 

@@ -144,7 +144,7 @@ function senderOf(from: string): { name: string; address: string } {
  * Parses MAIL_FROM.
  * @throws Error that says what is allowed and continues the sentence "MAIL_FROM …"
  */
-export function parseSender(text: string): { name: string; address: string } {
+function parseSender(text: string): { name: string; address: string } {
   const [, name = '', bracketed] = /^(?:"?([^"<>]*?)"?\s*<([^<>]*)>)$/.exec(text.trim()) ?? [];
   const address = bracketed ?? text.trim();
   if (isMailAddress(address) && !/\p{Cc}/u.test(name)) return { name, address };

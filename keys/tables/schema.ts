@@ -197,12 +197,6 @@ async function protectHistory(database: Database): Promise<void> {
   }
 }
 
-/** The triggers that the database does not have, or does not show to this user. */
-export async function findMissingTriggers(database: Database): Promise<string[]> {
-  const found = await triggersOf(database);
-  return Object.keys(TRIGGER_EVENTS[database.kind]).filter((name) => !found.has(name));
-}
-
 /** Whether the database user may neither change nor remove rows, even without triggers. */
 async function lacksRights(database: Database): Promise<boolean> {
   for (const sql of ['UPDATE key_events SET id = id', 'DELETE FROM key_events']) {

@@ -8,7 +8,7 @@ import { addSeconds, hashToken, makeToken, toDatabaseTime } from './values.ts';
 
 export const LINK_MINUTES = 15;
 /** How many links an account may have at once, so that nobody can flood its mailbox. */
-export const MOST_LINKS = 5;
+const MOST_LINKS = 5;
 
 /** What the outbox stores instead of the text of a mail with a sign-in link. */
 export interface LinkNote {

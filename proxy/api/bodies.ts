@@ -32,7 +32,7 @@ let hashes = new Uint32Array(4 * 1024);
  * Only one body can be written at a time. Writing into one buffer and copying the result takes a fifth
  * less time than first collecting the parts and their sizes.
  */
-export function startBody(): BodyWriter {
+function startBody(): BodyWriter {
   if (buffer.length > USUAL_BYTES) buffer = Buffer.allocUnsafeSlow(USUAL_BYTES);
   let at = 0;
   let hashCount = 0;
@@ -84,7 +84,7 @@ export function recordBody(records: Records, number: number): Body {
 }
 
 /** Adds the records with the given numbers, in their order, with separators between them. */
-export function addEach(
+function addEach(
   numbers: readonly number[],
   body: BodyWriter,
   add: (number: number) => void,
@@ -240,7 +240,7 @@ export function gameCovers(generation: Generation, game: number): Body {
 }
 
 /** Adds the covers of a game as a JSON array. */
-export function addCoverArray({ covers, index }: Generation, game: number, body: BodyWriter): void {
+function addCoverArray({ covers, index }: Generation, game: number, body: BodyWriter): void {
   const { firstCover } = index.games;
   const from = firstCover[game];
   const to = firstCover[game + 1];
@@ -272,7 +272,7 @@ export function gatherCovers({ covers }: Generation, numbers: readonly number[])
  * @param prefer the numbers of the preferred regions, the best first
  * @returns the number of the cover; undefined if the game has none
  */
-export function bestCover(
+function bestCover(
   { index }: Generation,
   game: number,
   prefer: readonly number[],

@@ -15,7 +15,7 @@ import type { LimitsAddress } from '../../program/environment/limits-url.ts';
 import { type Claim, type Decision, type Limiter, type Taken, takeLocally } from './limiter.ts';
 
 /** How long the server may take to answer. */
-export const REDIS_TIMEOUT_MS = 200;
+const REDIS_TIMEOUT_MS = 200;
 /** After a failed call, this thread decides alone for so long. */
 const REST_MS = 1_000;
 /** How long a proxy that starts waits for the server. */

@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache';
 
 const WINDOW_MS = 15 * 60_000;
-export const MOST_OF_CLIENT = 20;
+const MOST_OF_CLIENT = 20;
 /** Beyond this, the client that was seen the longest time ago is forgotten. */
 const MOST_CLIENTS = 20_000;
 

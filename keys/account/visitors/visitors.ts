@@ -47,7 +47,7 @@ export function makeSessionCookie(isSecure: boolean): SessionCookie {
  * Reads a cookie by the exact name that the browser sends.
  * @returns undefined without exactly one cookie of that name. Of several, an attacker may have set any
  */
-export function readCookie(c: Context, name: string): string | undefined {
+function readCookie(c: Context, name: string): string | undefined {
   const pairs = (c.req.header('cookie') ?? '').split(';');
   const count = pairs.filter((pair) => pair.split('=', 1)[0].trim() === name).length;
   return count === 1 ? getCookie(c, name) : undefined;

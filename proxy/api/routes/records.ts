@@ -139,16 +139,12 @@ export const coverBatchRoute: Route = {
 // Finding the records.
 
 /** @returns undefined if there is no platform with the slug */
-export function findPlatform({ index }: Generation, slug: string): PlatformEntry | undefined {
+function findPlatform({ index }: Generation, slug: string): PlatformEntry | undefined {
   return index.platforms[index.platformBySlug.get(slug) ?? -1];
 }
 
 /** @returns the number of a game, or undefined */
-export function findByPath(
-  { index }: Generation,
-  platformSlug: string,
-  slug: string,
-): number | undefined {
+function findByPath({ index }: Generation, platformSlug: string, slug: string): number | undefined {
   const platform = index.platformBySlug.get(platformSlug);
   return platform === undefined ? undefined : findGame(index, platform, slug);
 }
@@ -167,11 +163,7 @@ export interface Found {
 }
 
 /** @param columns the ids of all games, or of all covers */
-export function findBatch(
-  generation: Generation,
-  columns: IdColumns,
-  { entries, ids }: Batch,
-): Found {
+function findBatch(generation: Generation, columns: IdColumns, { entries, ids }: Batch): Found {
   const numbers = new Set<number>();
   const missing = new Set<string>();
   for (const [position, entry] of entries.entries()) {
@@ -184,7 +176,7 @@ export function findBatch(
 }
 
 /** The range of a page in `total` records from number `first` on: `from` inclusive, `to` exclusive. */
-export function rangeOfPage(
+function rangeOfPage(
   first: number,
   total: number,
   { page, perPage }: Paging,
