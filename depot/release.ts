@@ -75,7 +75,7 @@ export function followRelease(
       const offer = `It offers ${id} with the sequence ${sequence}, and ${before.id} with ${before.sequence} was accepted before`;
       if (sequence < before.sequence) {
         throw refuse(
-          `${offer}: something older is offered again. If the origin was installed anew, remove accepted.json.`,
+          `${offer}: something older is offered again. If the origin was installed again, remove accepted.json.`,
         );
       }
       if (sequence === before.sequence) {

@@ -70,7 +70,7 @@ function isDeeperThan(text: Buffer | string, deepest: number): boolean {
   let depth = 0;
   let isString = false;
   for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] as number;
+    const byte = bytes[i];
     if (byte === QUOTE) isString = !isString;
     else if (isString) {
       if (byte === BACKSLASH) i++;

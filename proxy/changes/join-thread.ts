@@ -29,7 +29,7 @@ const SORT = `CREATE TABLE list AS SELECT * FROM record WHERE before IS NOT afte
   ORDER BY kind = 'cover', kind = 'game', CASE kind WHEN 'platform' THEN 0 ELSE length(id) END, id,
     after IS NOT NULL; COMMIT`;
 
-/** @returns a function that reads a page of a list, which it joins unless it was requested lately */
+/** @returns a function that reads a page of a list, which it joins unless it has joined it a short time ago */
 export function makeLists(snapshotsDir: string) {
   const lists = new LRUCache<string, DatabaseSync | 'gone'>({
     max: KEPT_LISTS,

@@ -104,7 +104,7 @@ test.each([
   expect(statusOf(to).outcome).toBe('failed');
 });
 
-test('an API whose sequence begins anew is refused until an operator decides', async () => {
+test('an API whose sequence begins again is refused until an operator decides', async () => {
   const to = newSnapshots();
   await pullFromApi(api, to);
   const id = currentId(to);

@@ -95,7 +95,7 @@ test('at most 1,000 requests wait', () => {
   const order = () => waiting.read(orderOf(0, 50), (reply) => replies.push(reply));
   for (let request = 0; request < 1_001; request++) order();
   expect([sent.length, replies]).toEqual([1_000, ['busy']]);
-  waiting.answered(sent[0] as number, 'gone');
+  waiting.answered(sent[0], 'gone');
   order();
   expect([sent.length, replies]).toEqual([1_001, ['busy', 'gone']]);
 });

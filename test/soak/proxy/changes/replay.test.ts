@@ -138,7 +138,7 @@ test(`the lists between ${PAIRS} pairs of these generations are exact`, () => {
   let changes = 0;
   for (let pair = 0; pair < PAIRS; pair++) {
     const at = 1 + random.below(ids.length - 1);
-    const [from, to] = [ids[random.below(at)] as string, ids[at] as string];
+    const [from, to] = [ids[random.below(at)], ids[at]];
     const { page, ...how } = joinExactly({ dir, states }, from, to);
     if (page === 'gone') throw new Error(`${from} to ${to}: ${JSON.stringify(how)}`);
     changes += page.total;
