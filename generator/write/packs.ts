@@ -15,7 +15,7 @@ import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import type { Numbering } from '../order/numbering.ts';
 import type { Files } from '../read/catalogue.ts';
 import { FileWriter, writeWhole } from './file-writer.ts';
-import type { makeCoverRecords, makeGameRecords, RecordSource } from './records.ts';
+import type { RecordSource, RecordTarget } from './records.ts';
 
 /** What the files of a generation are written from. Its columns are in memory that threads share. */
 export interface WriteSource extends RecordSource {
@@ -66,74 +66,42 @@ export function namedAsInFile({
   };
 }
 
-/** A pack to write. */
-interface Pack {
-  readonly name: string;
-  /** The number of its first record, and of the one after the last. */
-  readonly from: number;
-  readonly to: number;
-  /** For each number, the item of the record. */
-  readonly items: Uint32Array;
-  readonly columns: RecordColumns;
-  /** Writes a record, after a single `reserve`. */
-  addRecord(writer: FileWriter, number: number): void;
-  /** The records of the earlier generation, if there is one; items below their number are copied. */
-  readonly earlier: (RecordColumns & Pick<EarlierGeneration, 'read' | 'link'>) | undefined;
-  /** The pack of the earlier generation: its first record, and the one after the last. */
-  readonly before: readonly [first: number, end: number];
-}
-
-/** @param addRecord writes the record of a row */
-export function writeGamePack(
+/**
+ * Writes the pack of a platform, or links it.
+ * @param addRecord writes the record of a row, after a single `reserve`
+ */
+export async function writePack(
   { dir, platforms, numbering, positions, earlier }: WriteSource,
-  addRecord: ReturnType<typeof makeGameRecords>,
+  kind: 'games' | 'covers',
   platform: number,
+  addRecord: (target: RecordTarget, row: number, number: number) => void,
 ): Promise<ManifestFile> {
-  const { firstGame, itemOfGame, firstCover, earlierGames } = numbering;
-  const { first_game = 0, games: count = 0 } = earlier?.index.platforms[platform] ?? {};
-  return writePack(dir, {
-    name: gamesPack(platforms[platform].slug),
-    from: firstGame[platform],
-    to: firstGame[platform + 1],
-    items: itemOfGame,
-    columns: positions.games,
-    addRecord: (writer, number) =>
-      addRecord(
-        writer,
-        itemOfGame[number] - earlierGames,
-        firstCover[number + 1] - firstCover[number],
-      ),
-    earlier: earlier && { ...earlier.index.games, read: earlier.read, link: earlier.link },
-    before: [first_game, first_game + count],
-  });
-}
-
-/** @param addRecord writes the record of a row */
-export function writeCoverPack(
-  { dir, platforms, numbering, positions, earlier }: WriteSource,
-  addRecord: ReturnType<typeof makeCoverRecords>,
-  platform: number,
-): Promise<ManifestFile> {
-  const { firstCoverOf, itemOfCover, earlierCovers } = numbering;
-  const { first_cover = 0, covers: count = 0 } = earlier?.index.platforms[platform] ?? {};
-  return writePack(dir, {
-    name: coversPack(platforms[platform].slug),
-    from: firstCoverOf[platform],
-    to: firstCoverOf[platform + 1],
-    items: itemOfCover,
-    columns: positions.covers,
-    addRecord: (writer, number) => addRecord(writer, itemOfCover[number] - earlierCovers),
-    earlier: earlier && { ...earlier.index.covers, read: earlier.read, link: earlier.link },
-    before: [first_cover, first_cover + count],
-  });
-}
-
-async function writePack(dir: string, pack: Pack): Promise<ManifestFile> {
-  const { name, from, to, items, columns, addRecord, earlier } = pack;
+  const isOfGames = kind === 'games';
+  const { slug } = platforms[platform];
+  const name = isOfGames ? gamesPack(slug) : coversPack(slug);
+  const items = isOfGames ? numbering.itemOfGame : numbering.itemOfCover;
+  const starts = isOfGames ? numbering.firstGame : numbering.firstCoverOf;
+  const [from, to] = [starts[platform], starts[platform + 1]];
   if (from === to) return writeWhole(dir, name, [EMPTY_PACK]);
-  const linked = linkPack(dir, pack);
-  if (linked !== undefined) return linked;
-  const kept = earlier?.byteLength.length ?? 0;
+  const columns = positions[kind];
+  const before = earlier?.index[kind];
+  const kept = before?.byteLength.length ?? 0;
+  /** How many records from a number on follow one another in the earlier pack. */
+  const runAt = (number: number) => {
+    const item = items[number];
+    let count = 0;
+    while (number + count < to && item + count < kept && items[number + count] === item + count)
+      count++;
+    return count;
+  };
+  if (before !== undefined && runAt(from) === to - from) {
+    const known = earlier?.index.platforms[platform];
+    const linked = known?.[kind] === to - from ? earlier?.link(dir, name) : undefined;
+    if (linked !== undefined) {
+      copyPositions(before, items[from], to - from, columns, from, 0);
+      return linked;
+    }
+  }
   // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
   let source: Buffer | undefined;
   const writer = new FileWriter(dir, name);
@@ -141,25 +109,17 @@ async function writePack(dir: string, pack: Pack): Promise<ManifestFile> {
   for (let number = from; number < to; ) {
     if (number > from) writer.add(RECORD_SEPARATOR);
     const item = items[number];
-    if (earlier !== undefined && item < kept) {
-      let count = 1;
-      while (number + count < to && items[number + count] === item + count && item + count < kept)
-        count++;
-      const shift = writer.end() - earlier.byteOffset[item];
+    const offset = writer.end();
+    if (before !== undefined && earlier !== undefined && item < kept) {
+      const count = runAt(number);
       source ??= earlier.read(name);
-      const last = item + count - 1;
-      writer.add(
-        source.subarray(
-          earlier.byteOffset[item],
-          earlier.byteOffset[last] + earlier.byteLength[last],
-        ),
-      );
-      copyPositions(earlier, item, count, columns, number, shift);
+      const [start, last] = [before.byteOffset[item], item + count - 1];
+      writer.add(source.subarray(start, before.byteOffset[last] + before.byteLength[last]));
+      copyPositions(before, item, count, columns, number, offset - start);
       number += count;
       continue;
     }
-    const offset = writer.end();
-    addRecord(writer, number);
+    addRecord(writer, item - kept, number);
     const length = writer.end() - offset;
     const [high, low] = hashBytes(writer.buffer.subarray(writer.at - length, writer.at));
     columns.byteOffset[number] = offset;
@@ -170,19 +130,6 @@ async function writePack(dir: string, pack: Pack): Promise<ManifestFile> {
   }
   writer.add(PACK_TAIL);
   return writer.finish();
-}
-
-/** @returns undefined if the pack must be written */
-function linkPack(
-  dir: string,
-  { name, from, to, items, columns, earlier, before: [first, end] }: Pack,
-): ManifestFile | undefined {
-  if (earlier === undefined || end - first !== to - from) return undefined;
-  for (let number = from; number < to; number++)
-    if (items[number] !== first + number - from) return undefined;
-  const linked = earlier.link(dir, name);
-  if (linked !== undefined) copyPositions(earlier, first, to - from, columns, from, 0);
-  return linked;
 }
 
 /** @param shift what is added to the offsets */

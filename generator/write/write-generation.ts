@@ -16,10 +16,9 @@ import {
   makePositions,
   type Titles,
   type WriteSource,
-  writeCoverPack,
-  writeGamePack,
+  writePack,
 } from './packs.ts';
-import { makeCoverRecords, makeGameRecords } from './records.ts';
+import { makeCoverRecords, makeGameRecords, type RecordTarget } from './records.ts';
 import { writeWords } from './words.ts';
 
 /** What was written, without what the report adds. */
@@ -88,16 +87,19 @@ export async function writeCoverPacks(
   const addRecord = makeCoverRecords(source);
   const files: ManifestFile[] = [];
   for (let at = Atomics.add(next, 0, 1); at < order.length; at = Atomics.add(next, 0, 1))
-    files.push(await writeCoverPack(source, addRecord, order[at]));
+    files.push(await writePack(source, 'covers', order[at], addRecord));
   return files;
 }
 
 /** Writes the packs of games, and what can be written without the files of covers. */
 export async function writeGames(source: WriteSource): Promise<ManifestFile[]> {
   const files: ManifestFile[] = [];
-  const addRecord = makeGameRecords(source);
+  const { firstCover } = source.numbering;
+  const addGame = makeGameRecords(source);
+  const addRecord = (target: RecordTarget, row: number, number: number) =>
+    addGame(target, row, firstCover[number + 1] - firstCover[number]);
   for (const platform of source.platforms.keys())
-    files.push(await writeGamePack(source, addRecord, platform));
+    files.push(await writePack(source, 'games', platform, addRecord));
   files.push(await writeGameIndex(source), await writePathIndex(source));
   files.push(await writeFilters(source), ...(await writeWords(source)));
   return files;
