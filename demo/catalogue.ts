@@ -2,8 +2,8 @@
 import { openDatabase } from '../database/open.ts';
 import { runKeys } from '../keys/cli/run-keys.ts';
 import { createKeysTables } from '../keys/tables/schema.ts';
-import { loadCatalogue } from '../test/catalogue/load.ts';
-import { sampleCatalogue } from '../test/catalogue/sample.ts';
+import { loadCatalogue } from './catalogue/load.ts';
+import { sampleCatalogue } from './catalogue/sample.ts';
 import { type DrawnCovers, drawCovers } from './covers/draw-covers.ts';
 
 /**

@@ -3,7 +3,7 @@
  * the title. The same facts give the same picture.
  */
 import { crc32 } from 'node:zlib';
-import { makeRandom, type Random } from '../../test/catalogue/random.ts';
+import { makeRandom, type Random } from '../catalogue/random.ts';
 import {
   type Canvas,
   fillCircle,

@@ -3,7 +3,7 @@
  * changes the rows of the files, so that they describe these images.
  */
 import type { Row } from '../../database/database.ts';
-import type { Catalogue } from '../../test/catalogue/catalogue.ts';
+import type { Catalogue } from '../catalogue/load.ts';
 import { drawCover } from './draw-cover.ts';
 import { encodePng, type Picture } from './png.ts';
 

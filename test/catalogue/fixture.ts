@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Row } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
+import { type Catalogue, loadCatalogue } from '../../demo/catalogue/load.ts';
 import { hashKey } from '../../format/api-key.ts';
 import {
   CURRENT,
@@ -33,8 +34,6 @@ import {
 import { encodeManifest, type Manifest } from '../../format/manifest.ts';
 import { encodeStatus, parseStatus } from '../../format/status-file.ts';
 import { runGenerator } from '../../generator/cli/run-generator.ts';
-import type { Catalogue } from './catalogue.ts';
-import { loadCatalogue } from './load.ts';
 
 /** The only approved key of the fixtures. It is public. */
 export const FIXTURE_KEY = 'cck_TestFixtureNotASecretTestFixture1EvauM';

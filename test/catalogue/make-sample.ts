@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
+import { loadCatalogue } from '../../demo/catalogue/load.ts';
+import { sampleCatalogue } from '../../demo/catalogue/sample.ts';
 import { runGenerator } from '../../generator/cli/run-generator.ts';
-import { loadCatalogue } from './load.ts';
-import { sampleCatalogue } from './sample.ts';
 
 export async function makeSample() {
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-sample-'));

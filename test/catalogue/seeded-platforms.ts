@@ -1,6 +1,6 @@
 /** The platforms of a seeded catalogue: a few with many games, many with few, one without games. */
-import { makeRandom } from './random.ts';
-import { slugOf } from './sample.ts';
+import { makeRandom } from '../../demo/catalogue/random.ts';
+import { slugOf } from '../../demo/catalogue/sample.ts';
 import { nameOf } from './seeded-words.ts';
 
 export interface SeededPlatform {

@@ -1,5 +1,5 @@
 /** The year, description, genres and companies of a seeded game; each may be null. */
-import type { Random } from './random.ts';
+import type { Random } from '../../demo/catalogue/random.ts';
 import { makeKanji, makeKatakana, makeSkew, nameOf, pickJoiner, pickWord } from './seeded-words.ts';
 
 const GENRES = [

@@ -3,7 +3,7 @@
  * of games, but the rarest ones are more frequent, so that small catalogues also have them. Every
  * title has 1 to 500 characters and is not blank.
  */
-import type { Random } from './random.ts';
+import type { Random } from '../../demo/catalogue/random.ts';
 import {
   makeChinese,
   makeHiragana,

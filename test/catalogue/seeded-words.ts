@@ -2,7 +2,7 @@
  * The words of the seeded catalogue: a few hundred common words of titles and an endless supply of
  * invented names, so that the vocabulary grows with the catalogue as in real ones.
  */
-import type { Random } from './random.ts';
+import type { Random } from '../../demo/catalogue/random.ts';
 
 const list = (text: string): readonly string[] => text.trim().split(/\s+/);
 

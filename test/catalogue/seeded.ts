@@ -4,10 +4,10 @@
  * of millions takes no more memory than one of ten.
  */
 import type { Row } from '../../database/database.ts';
-import type { Catalogue } from './catalogue.ts';
-import { makeFiles, type Shape } from './cover-files.ts';
-import { makeRandom, type Random } from './random.ts';
-import { slugOf } from './sample.ts';
+import { makeFiles, type Shape } from '../../demo/catalogue/cover-files.ts';
+import type { Catalogue } from '../../demo/catalogue/load.ts';
+import { makeRandom, type Random } from '../../demo/catalogue/random.ts';
+import { slugOf } from '../../demo/catalogue/sample.ts';
 import { makePlatforms, type SeededPlatform } from './seeded-platforms.ts';
 import { makeCompany, makeDescription, makeGenres, makeYear } from './seeded-texts.ts';
 import { makeTitle } from './seeded-titles.ts';

@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32, gunzipSync } from 'node:zlib';
 import type { Row } from '../../database/database.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { Catalogue } from '../../demo/catalogue/load.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../../shared/catalogue');
 const MIME_TYPES: Readonly<Record<string, string>> = {

@@ -2,11 +2,10 @@
 import { copyFileSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
+import { type Catalogue, loadCatalogue } from '../../demo/catalogue/load.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
 import { generate, makeFolder, type TestKey, writeKeys } from '../support/product.ts';
 import { shared } from '../support/shared.ts';
-import type { Catalogue } from './catalogue.ts';
-import { loadCatalogue } from './load.ts';
 
 /**
  * Loads a catalogue into a new database.

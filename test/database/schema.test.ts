@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { CATALOGUE_TABLES, checkCatalogue, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { checkTables, columnNames, createTables } from '../../database/tables.ts';
-import { loadCatalogue } from '../catalogue/load.ts';
+import { loadCatalogue } from '../../demo/catalogue/load.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
 
 describe.each(KINDS)('the schema of a %s database', (kind) => {

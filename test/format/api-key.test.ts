@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../demo/catalogue/random.ts';
 import { hashKey, isWellFormedKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
 import { encodeKeys, type KeyEntry, parseKeys } from '../../format/keys-file.ts';
-import { makeRandom } from '../catalogue/random.ts';
 
 const HASH = 'a'.repeat(64);
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { makeRandom } from '../../demo/catalogue/random.ts';
 import { combineHashes, hashBytes, hexOf } from '../../format/content-hash.ts';
 import {
   coversPack,
@@ -10,7 +11,6 @@ import {
   isGenerationId,
   isSlug,
 } from '../../format/layout.ts';
-import { makeRandom } from '../catalogue/random.ts';
 
 test('a content hash is the first 64 bits of the SHA-256, the same for a text and its bytes', () => {
   const texts = ['', 'a', 'é𠮷', '\0', 'x'.repeat(100_000), ...Array.from({ length: 200 }, String)];

@@ -4,7 +4,7 @@ import type { Database, Row, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { CATALOGUE_TABLES } from '../../database/schema.ts';
 import { columnNames } from '../../database/tables.ts';
-import { makeRandom, type Random } from '../catalogue/random.ts';
+import { makeRandom, type Random } from '../../demo/catalogue/random.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
 import { generate } from '../support/product.ts';
 import { crawl } from '../support/served.ts';

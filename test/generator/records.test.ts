@@ -1,9 +1,9 @@
 /** The JSON of records, from the values of rows. */
 import { expect, test } from 'vitest';
 import type { Value } from '../../database/database.ts';
+import { makeRandom } from '../../demo/catalogue/random.ts';
 import { makeGames, makeTexts } from '../../generator/read/catalogue.ts';
 import { gameValues, makeRecordWriter, titleOf } from '../../generator/write/records.ts';
-import { makeRandom } from '../catalogue/random.ts';
 
 const random = makeRandom(11);
 const target = Buffer.alloc(4096);

@@ -1,11 +1,11 @@
 /** What a report counts and lists, when it refuses a run, and how it shows values. */
 import { expect, test } from 'vitest';
+import { makeRandom } from '../../demo/catalogue/random.ts';
 import type { Manifest, ManifestContent } from '../../format/manifest.ts';
 import { findMissingCovers, findShrinkage } from '../../generations/publish.ts';
 import { RowFault } from '../../generator/read/row-checks.ts';
 import { MOST_LISTED, makeReport, summaryOf, type Table } from '../../generator/report/report.ts';
 import { printableJson, shownValue } from '../../generator/report/shown-value.ts';
-import { makeRandom } from '../catalogue/random.ts';
 
 /** A report of a table with so many bad rows, and so many that are left out with another row. */
 function reportOf(table: Table, rows: number, bad: number, gone: number) {

@@ -1,8 +1,8 @@
 /** The client address of a request, also with forged and malformed X-Forwarded-For fields. */
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../demo/catalogue/random.ts';
 import { clientAddress } from '../../program/client-address.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
-import { makeRandom } from '../catalogue/random.ts';
 
 const trusting = (list: string) =>
   readEnvironment(['TRUSTED_PROXIES'], { TRUSTED_PROXIES: list }).TRUSTED_PROXIES;

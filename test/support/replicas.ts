@@ -6,6 +6,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { runReplica } from '../../commands/run-replica.ts';
 import { openDatabase } from '../../database/open.ts';
+import type { Catalogue } from '../../demo/catalogue/load.ts';
 import type { Depot, GetOptions, Reply, WritableDepot } from '../../depot/depot.ts';
 import { openWritableDepot } from '../../depot/open.ts';
 import { type PushOptions, push } from '../../depot/push.ts';
@@ -20,7 +21,6 @@ import {
   storedManifest,
 } from '../../format/release.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import {
   type Finished,
   generate,

@@ -6,12 +6,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
+import type { Catalogue } from '../../demo/catalogue/load.ts';
 import { CHANGES, parseDifferenceFile } from '../../format/layout.ts';
 import { verifyDifferences } from '../../generations/differences.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from '../../generations/generations.ts';
 import { verifyAndOpen } from '../../generations/verify.ts';
 import { runGenerator as runGeneratorCommand } from '../../generator/cli/run-generator.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import { SITE } from '../catalogue/make-sample.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
 import {

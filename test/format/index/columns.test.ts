@@ -1,5 +1,6 @@
 /** The container of index files: what is written is read, and a damaged file is refused by its name. */
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import {
   type Column,
   type Columns,
@@ -8,7 +9,6 @@ import {
   openColumns,
 } from '../../../format/index/columns.ts';
 import { FORMAT_VERSION } from '../../../format/layout.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 
 const encode = (columns: Columns) => new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
 const TYPES = [Uint8Array, Uint16Array, Uint32Array, Int32Array, Float64Array];

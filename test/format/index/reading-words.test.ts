@@ -1,5 +1,6 @@
 /** The words of readings are made from their positions, and readings are compared word by word. */
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import {
   compareReadings,
   MOST_POSITIONS,
@@ -7,7 +8,6 @@ import {
   type ReadingWords,
 } from '../../../format/index/reading-words.ts';
 import type { Postings, SearchIndex } from '../../../format/index/search-index.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { compareWords, makeReadingColumns, type Reading } from './reading-columns.ts';
 
 const NOTHING: Postings = {

@@ -1,5 +1,6 @@
 /** The index of games and covers: everything is found by its name, and damaged files by theirs. */
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { findById, splitId } from '../../../format/index/ids.ts';
 import {
   encodePlatforms,
@@ -10,7 +11,6 @@ import {
   platformOf,
 } from '../../../format/index/record-index.ts';
 import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORM_INDEX } from '../../../format/layout.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
 
 describe('the index of records', () => {

@@ -1,5 +1,6 @@
 /** Compares the search index with sorted arrays, and checks that inconsistent columns are refused. */
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import {
   countReadings,
   entriesAt,
@@ -15,7 +16,6 @@ import {
   wordColumns,
 } from '../../../format/index/search-index.ts';
 import { WORD_INDEX } from '../../../format/layout.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
 
 const random = makeRandom(1);

@@ -1,5 +1,6 @@
 /** The one tokeniser: how titles and queries become words, whatever text comes. */
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import {
   foldCase,
   isScriptWithoutSpaces,
@@ -7,7 +8,6 @@ import {
   plainWordsOf,
   wordsOf,
 } from '../../../format/index/words.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 
 test.each([
   // Case, accents, apostrophes, width and punctuation are folded away.

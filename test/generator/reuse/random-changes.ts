@@ -5,7 +5,7 @@
  */
 import type { Database, Value, Writer } from '../../../database/database.ts';
 import { TIMED_TABLES } from '../../../database/schema.ts';
-import type { Random } from '../../catalogue/random.ts';
+import type { Random } from '../../../demo/catalogue/random.ts';
 
 const TITLES = [
   ...'Zelda|zelda|Pokémon Pokémon: the the|Final Fantasy 7|Final Fantasy 10|Ōkami|!|A'.split('|'),

@@ -2,12 +2,12 @@
 import { expect } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
+import { loadCatalogue } from '../../../demo/catalogue/load.ts';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { contentHash } from '../../../format/manifest.ts';
 import { generationDir, readManifest } from '../../../generations/generations.ts';
 import { generate, type RunOptions } from '../../../generator/generate.ts';
 import type { Progress } from '../../../program/progress.ts';
-import { loadCatalogue } from '../../catalogue/load.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { type Kind, makeDatabase } from '../../support/databases.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';

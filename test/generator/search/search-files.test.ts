@@ -8,6 +8,7 @@ import path from 'node:path';
 import MiniSearch from 'minisearch';
 import { expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
+import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../../format/index/minisearch-hash.ts';
 import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
 import { makeReadingWords } from '../../../format/index/reading-words.ts';
@@ -23,7 +24,6 @@ import { CURRENT } from '../../../format/layout.ts';
 import { getOrAdd } from '../../../generator/get-or-add.ts';
 import { makeCollator } from '../../../generator/order/title-order.ts';
 import { titledCatalogue } from '../../catalogue/plain.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { makeReadingColumns, type Reading } from '../../format/index/reading-columns.ts';
 

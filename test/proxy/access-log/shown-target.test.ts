@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { makeKey } from '../../../format/api-key.ts';
 import { SHOWN_PARAMETERS, showTarget } from '../../../proxy/access-log/shown-target.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { makeTraceFinder } from '../../support/key-traces.ts';
 import { ROOT } from '../../support/product.ts';
 

@@ -3,8 +3,8 @@
  * pools, so that paths are used again by other games, and changes are sometimes undone.
  */
 import { openDatabase } from '../../../database/open.ts';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { hashKey } from '../../../format/api-key.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import type { TestKey } from '../../support/product.ts';

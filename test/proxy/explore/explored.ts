@@ -4,11 +4,11 @@
  */
 
 import path from 'node:path';
+import type { Catalogue } from '../../../demo/catalogue/load.ts';
+import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { drawCovers } from '../../../demo/covers/draw-covers.ts';
 import { serveImages } from '../../../demo/covers/serve-images.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import {
   makeFolder,

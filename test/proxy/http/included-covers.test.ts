@@ -3,8 +3,8 @@
  * that they replace.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
+import type { Catalogue } from '../../../demo/catalogue/load.ts';
+import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { makeContractChecker } from '../../support/openapi.ts';
 import {

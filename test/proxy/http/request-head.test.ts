@@ -1,8 +1,8 @@
 /** How the proxy reads the header fields of a request, in any case and order. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { type RequestHead, readHead } from '../../../proxy/http/message/request-head.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 
 function read(fields: readonly string[], httpVersion = '1.1'): RequestHead {
   const rawHeaders = fields.flatMap((field) => field.split(/: ?(.*)/s, 2));

@@ -3,8 +3,8 @@
  * tests compare it with a list of the admitted requests of each address.
  */
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { type AddressLimits, makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 
 const MINUTE = 60_000;
 const WINDOWS_PER_SET = 8;

@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
 import {
   admitIn,
   makeRollingWindow,
@@ -12,7 +13,6 @@ import {
   type Quota,
   RING_HEAD,
 } from '../../../proxy/limits/rolling-window.ts';
-import { makeRandom, type Random } from '../../catalogue/random.ts';
 
 const SCHEDULES = 1_000;
 const MINUTE = 60_000;

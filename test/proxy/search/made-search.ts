@@ -1,6 +1,7 @@
 /** Searches of the product over a few games made by hand, on platforms of which two share a name. */
 import { closeSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import type { Catalogue } from '../../../demo/catalogue/load.ts';
 import { CURRENT } from '../../../format/layout.ts';
 import { recordBody } from '../../../proxy/api/bodies.ts';
 import { searchOf as parseSearch } from '../../../proxy/api/parameters.ts';
@@ -8,7 +9,6 @@ import { EMPTY, sizeOf, slice } from '../../../proxy/search/sets/number-set.ts';
 import { makeTitleMatcher } from '../../../proxy/search/title-matches.ts';
 import { makeGeneration, viewIndex } from '../../../proxy/snapshot/generation.ts';
 import { openFiles } from '../../../proxy/snapshot/open-files.ts';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 
 export interface MadeGame {

@@ -1,8 +1,8 @@
 /** Near spellings against a plain edit distance, over words of many scripts and lengths. */
 import { describe, expect, test } from 'vitest';
+import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
 import type { Postings } from '../../../format/index/search-index.ts';
 import { makeSpellingIndex, nearSpellings } from '../../../proxy/search/near-spellings.ts';
-import { makeRandom, type Random } from '../../catalogue/random.ts';
 
 function makeIndex(words: Iterable<string>) {
   const sorted = [...new Set(words)].sort();

@@ -1,6 +1,6 @@
 /** Queries through the real proxy: long parts of words, and what "%" may stand for. */
 import { beforeAll, expect, test } from 'vitest';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
+import type { Catalogue } from '../../../demo/catalogue/load.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../../support/product.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';

@@ -5,8 +5,8 @@
 import { cpSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Row } from '../../../database/database.ts';
+import type { Catalogue } from '../../../demo/catalogue/load.ts';
 import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { makeRandom, type Random } from '../../catalogue/random.ts';
+import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
 import { shared } from '../../support/shared.ts';

@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { MANIFEST } from '../../../format/layout.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { DAMAGE, makeDamagedGenerations } from '../../proxy/snapshot/damage.ts';
 import { printFigure, rounds } from '../rounds.ts';
 

@@ -5,8 +5,8 @@
  */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Catalogue } from '../../../demo/catalogue/load.ts';
 import { getOrAdd } from '../../../generator/get-or-add.ts';
-import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { sharedCatalogue } from '../../catalogue/shared.ts';
 import { makeLoaded } from '../../catalogue/snapshots.ts';

@@ -7,9 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
+import { loadCatalogue } from '../../../demo/catalogue/load.ts';
+import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { makeKey } from '../../../format/api-key.ts';
-import { loadCatalogue } from '../../catalogue/load.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
 import {
   end,

@@ -7,9 +7,9 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { generate, makeFolder } from '../../support/product.ts';
 import {

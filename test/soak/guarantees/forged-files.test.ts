@@ -6,12 +6,12 @@ import { cpSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { encodeHold, isReason, parseHold } from '../../../format/hold-file.ts';
 import { encodeKeyUsage, parseKeyUsage } from '../../../format/key-usage.ts';
 import { encodeKeys, isKeyEntry, parseKeys } from '../../../format/keys-file.ts';
 import { isGenerationId } from '../../../format/layout.ts';
 import { encodeStatus, parseStatus } from '../../../format/status-file.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { makeFolder } from '../../support/product.ts';

@@ -4,6 +4,7 @@
  * forgery.
  */
 import { hash } from 'node:crypto';
+import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
 import { type Column, encodeColumns, openColumns } from '../../../format/index/columns.ts';
 import { generationId, MANIFEST } from '../../../format/layout.ts';
 import {
@@ -13,7 +14,6 @@ import {
   makeManifest,
   parseManifest,
 } from '../../../format/manifest.ts';
-import { makeRandom, type Random } from '../../catalogue/random.ts';
 
 /** The contents of all files, including the manifest, by path. */
 export type Files = ReadonlyMap<string, Uint8Array>;

@@ -5,8 +5,8 @@
  */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, test } from 'vitest';
+import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
 import { makeKey } from '../../../format/api-key.ts';
-import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { send, startProxyProgram, testKey } from '../../support/product.ts';
 import { SERVER_NAME, startNginx } from '../../support/servers/nginx.ts';

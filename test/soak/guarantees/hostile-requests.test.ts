@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { openSite } from '../../../proxy/site/site.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { PARSERS, type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
 import {

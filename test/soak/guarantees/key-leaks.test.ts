@@ -9,11 +9,11 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
+import { loadCatalogue } from '../../../demo/catalogue/load.ts';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
+import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
 import { CURRENT } from '../../../format/layout.ts';
-import { loadCatalogue } from '../../catalogue/load.ts';
-import { makeRandom } from '../../catalogue/random.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { sharedMariaDb } from '../../support/databases.ts';
 import { makeTraceFinder } from '../../support/key-traces.ts';
 import {

@@ -4,9 +4,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { idsOnDisk } from '../../../generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { finish, generate } from '../../support/product.ts';
 import {
   expectCurrentVerifies,

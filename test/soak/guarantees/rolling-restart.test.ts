@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CATALOGUE_TABLES } from '../../../database/schema.ts';
-import { makeRandom } from '../../catalogue/random.ts';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import {

@@ -4,7 +4,7 @@
  */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeRandom } from '../../catalogue/random.ts';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';

@@ -6,12 +6,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { parseHold } from '../../../format/hold-file.ts';
 import { HOLD_FILE } from '../../../format/layout.ts';
 import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { removeHold } from '../../../generations/hold.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
-import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { type Finished, generate, startProgram } from '../../support/product.ts';
 import {

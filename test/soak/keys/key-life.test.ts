@@ -6,9 +6,9 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
+import { loadCatalogue } from '../../../demo/catalogue/load.ts';
+import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { runKeys } from '../../../keys/cli/run-keys.ts';
-import { loadCatalogue } from '../../catalogue/load.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
 import { end, makeFolder, runCommand, startProgram, startProxy } from '../../support/product.ts';
 import { until } from '../support/until.ts';

@@ -8,12 +8,12 @@ import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../database/open.ts';
+import { loadCatalogue } from '../../../demo/catalogue/load.ts';
 import { CHANGES } from '../../../format/layout.ts';
 import { listDifferences, readDifference } from '../../../generations/differences.ts';
 import { currentId, generationDir } from '../../../generations/generations.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
-import { loadCatalogue } from '../../catalogue/load.ts';
 import { generate, makeFolder, runCommand } from '../../support/product.ts';
 import { SETTINGS } from '../../support/wholeness.ts';
 

@@ -1,5 +1,6 @@
 /** Sets of numbers against plain arrays, as lists and as bits, at every size where the form changes. */
 import { describe, expect, test } from 'vitest';
+import { makeRandom, type Random } from '../../../../demo/catalogue/random.ts';
 import type { Run } from '../../../../format/index/search-index.ts';
 import {
   filter,
@@ -18,7 +19,6 @@ import {
   toBits,
   wholeRun,
 } from '../../../../proxy/search/sets/number-set.ts';
-import { makeRandom, type Random } from '../../../catalogue/random.ts';
 
 const ascending = (ranks: Iterable<number>) => [...new Set(ranks)].sort((a, b) => a - b);
 

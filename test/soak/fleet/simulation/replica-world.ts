@@ -9,6 +9,7 @@ import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
+import type { Random } from '../../../../demo/catalogue/random.ts';
 import {
   type GetOptions,
   type Reply,
@@ -30,7 +31,6 @@ import {
 } from '../../../../generations/generations.ts';
 import { verifyAndOpen } from '../../../../generations/verify.ts';
 import { readBoundedFileSync } from '../../../../program/files/bounded-file.ts';
-import type { Random } from '../../../catalogue/random.ts';
 import { type newSigningKey, pushTo } from '../../../support/replicas.ts';
 
 const INTERVAL_MS = 1_000;

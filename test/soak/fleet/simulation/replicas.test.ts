@@ -6,9 +6,9 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeRandom } from '../../../../demo/catalogue/random.ts';
 import { readReplicaState } from '../../../../depot/replica-files.ts';
 import { currentId, idsOnDisk } from '../../../../generations/generations.ts';
-import { makeRandom } from '../../../catalogue/random.ts';
 import { makeFolder } from '../../../support/product.ts';
 import { makeOrigin, newSigningKey } from '../../../support/replicas.ts';
 import { printFigure, rounds } from '../../rounds.ts';

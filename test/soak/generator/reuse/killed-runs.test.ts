@@ -5,8 +5,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../../database/open.ts';
+import { makeRandom } from '../../../../demo/catalogue/random.ts';
 import { currentId } from '../../../../generations/generations.ts';
-import { makeRandom } from '../../../catalogue/random.ts';
 import { seededCatalogue } from '../../../catalogue/seeded.ts';
 import { makeSqlite } from '../../../catalogue/snapshots.ts';
 import { addTimes, makeChanges } from '../../../generator/reuse/random-changes.ts';

@@ -10,8 +10,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../../../database/database.ts';
 import { openDatabase } from '../../../../database/open.ts';
-import { loadCatalogue } from '../../../catalogue/load.ts';
-import { sampleCatalogue } from '../../../catalogue/sample.ts';
+import { loadCatalogue } from '../../../../demo/catalogue/load.ts';
+import { sampleCatalogue } from '../../../../demo/catalogue/sample.ts';
 import { KEYS } from '../../../keys/account/account-people.ts';
 import {
   makeAccounts,

@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../../database/open.ts';
-import { loadCatalogue } from '../../../catalogue/load.ts';
-import { sampleCatalogue } from '../../../catalogue/sample.ts';
+import { loadCatalogue } from '../../../../demo/catalogue/load.ts';
+import { sampleCatalogue } from '../../../../demo/catalogue/sample.ts';
 import { makeDatabase } from '../../../support/databases.ts';
 import { type Reply, send } from '../../../support/product.ts';
 import { freePort } from '../../../support/servers/ports.ts';

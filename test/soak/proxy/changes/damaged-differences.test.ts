@@ -1,7 +1,7 @@
 /** A list of changes is exact, or there is none: after random damages, the file at fault is named. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { makeRandom } from '../../../catalogue/random.ts';
+import { makeRandom } from '../../../../demo/catalogue/random.ts';
 import { differenceOf, joinExactly, makeHistory } from '../../../proxy/changes/history.ts';
 import { printFigure, rounds } from '../../rounds.ts';
 

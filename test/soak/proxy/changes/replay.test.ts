@@ -5,8 +5,8 @@
  */
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { makeRandom } from '../../../../demo/catalogue/random.ts';
 import { currentId, idsOnDisk } from '../../../../generations/generations.ts';
-import { makeRandom } from '../../../catalogue/random.ts';
 import { makeChangingCatalogue } from '../../../proxy/changes/changing-catalogue.ts';
 import {
   expectExact,

@@ -3,9 +3,9 @@
  * something to find. With it come the names of the platforms.
  */
 import type { Row } from '../../../../database/database.ts';
+import type { Catalogue } from '../../../../demo/catalogue/load.ts';
+import { sampleCatalogue, slugOf } from '../../../../demo/catalogue/sample.ts';
 import { PLATFORM_NAMES } from '../../../../proxy/search/platform-names.ts';
-import type { Catalogue } from '../../../catalogue/catalogue.ts';
-import { sampleCatalogue, slugOf } from '../../../catalogue/sample.ts';
 import { seededCatalogue } from '../../../catalogue/seeded.ts';
 import type { NamedPlatform } from './reference/find.ts';
 import { plainWordsIn } from './reference/words.ts';

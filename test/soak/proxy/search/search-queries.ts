@@ -2,7 +2,7 @@
  * Seeded random queries that people could have typed: words of titles, changed in the ways that search
  * should see through, and in ways that it should not.
  */
-import { makeRandom, type Random } from '../../../catalogue/random.ts';
+import { makeRandom, type Random } from '../../../../demo/catalogue/random.ts';
 import { equalWords } from './reference/equal-words.ts';
 import type { NamedPlatform } from './reference/find.ts';
 import type { ReferenceGame } from './reference/games.ts';

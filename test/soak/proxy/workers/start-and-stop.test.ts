@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeRandom } from '../../../catalogue/random.ts';
+import { makeRandom } from '../../../../demo/catalogue/random.ts';
 import { seededCatalogue } from '../../../catalogue/seeded.ts';
 import { makeSqlite } from '../../../catalogue/snapshots.ts';
 import { changeTimers } from '../../../support/processes.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { sampleCatalogue } from '../../../../catalogue/sample.ts';
+import { sampleCatalogue } from '../../../../../demo/catalogue/sample.ts';
 import { sharedCatalogue } from '../../../../catalogue/shared.ts';
 import { makeSnapshots } from '../../../../catalogue/snapshots.ts';
 import { send, startProxy, testKey } from '../../../../support/product.ts';

@@ -1,5 +1,5 @@
 /** The games of a catalogue as the search and the lists of the API see them, in title order. */
-import type { Catalogue } from '../../../../catalogue/catalogue.ts';
+import type { Catalogue } from '../../../../../demo/catalogue/load.ts';
 
 export interface ReferenceGame {
   readonly id: string;

@@ -2,7 +2,7 @@
  * Search as the contract says it, as plainly as it can be: filters and sorts over rows. It is slow and
  * shares nothing with the product, which is compared with it.
  */
-import type { Catalogue } from '../../../../catalogue/catalogue.ts';
+import type { Catalogue } from '../../../../../demo/catalogue/load.ts';
 import {
   distinct,
   type Found,

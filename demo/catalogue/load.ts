@@ -1,9 +1,19 @@
-/** Loads a catalogue into an empty database: first the tables, then the rows in batches. */
+/** A catalogue as rows, and how it gets into a database: first the tables, then the rows in batches. */
 import type { Database, Row, Value } from '../../database/database.ts';
 import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { columnNames, createTables } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../keys/tables/schema.ts';
-import type { Catalogue } from './catalogue.ts';
+
+/** Rows in the order of the tables' columns (database/schema.ts, keys/tables/schema.ts); each list can be read repeatedly. */
+export interface Catalogue {
+  readonly platforms: Iterable<Row>;
+  readonly games: Iterable<Row>;
+  readonly covers: Iterable<Row>;
+  readonly coverFiles: Iterable<Row>;
+  /** Without this list, the database has no table of alternative titles. */
+  readonly gameTitles?: Iterable<Row>;
+  readonly accounts: Iterable<Row>;
+}
 
 const REQUIRED_TABLES = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
 const TABLES = { ...REQUIRED_TABLES, ...GAME_TITLES_TABLE };

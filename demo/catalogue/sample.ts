@@ -1,18 +1,18 @@
 /**
  * The sample catalogue: a few hundred well-known games on a dozen platforms, for the demo, the
- * tests and the examples of the documentation. `sample-games.txt` and `sample-titles.txt` contain the
+ * tests and the examples of the documentation. `games.txt` and `titles.txt` contain the
  * facts. The covers are invented, the same at each call, and their images do not exist.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Row } from '../../database/database.ts';
-import type { Catalogue } from './catalogue.ts';
 import { makeFiles, type Shape } from './cover-files.ts';
+import type { Catalogue } from './load.ts';
 import { makeRandom } from './random.ts';
 
-const GAMES_FILE = path.join(import.meta.dirname, 'sample-games.txt');
-const TITLES_FILE = path.join(import.meta.dirname, 'sample-titles.txt');
+const GAMES_FILE = path.join(import.meta.dirname, 'games.txt');
+const TITLES_FILE = path.join(import.meta.dirname, 'titles.txt');
 
 const FIRST_PLATFORM_ID = 1;
 const FIRST_GAME_ID = 1001;
