@@ -142,7 +142,7 @@ export const keys: Check = {
       if (existsSync(file)) {
         error(
           `The tables of API keys are gone, or the user may not see them. The keys in ${file} still work.`,
-          'Grant the rights on them, or restore the backup: see operations/runbooks/database-lost.md.',
+          'Grant the rights on them, or restore the backup: see operations/runbooks/restore.md.',
         );
       } else {
         skip(

@@ -116,7 +116,7 @@ function reportTasks(
   if (database === false) {
     error(
       `"cover-catalogue ${program}" cannot read the database.`,
-      'Correct what the checks of the database report. If it is lost, see operations/runbooks/database-lost.md.',
+      'Correct what the checks of the database report. If it is lost, see operations/runbooks/restore.md.',
     );
   } else if (ready) ok(`"cover-catalogue ${program}" runs, and nothing fails.`);
   else if (failing.length === 0) {
@@ -141,7 +141,7 @@ function reportProxy(state: ProxyState, { ok, warn, error }: Findings): void {
   } else if (state.keys === 0) {
     warn(
       'The proxy knows no keys: it refuses every key that a client sends.',
-      'If keys were issued before, see operations/runbooks/database-lost.md. Otherwise run "cover-catalogue keys issue".',
+      'If keys were issued before, see operations/runbooks/restore.md. Otherwise run "cover-catalogue keys issue".',
     );
   } else if ((state.keys_age_seconds ?? 0) > OLD_KEYS_SECONDS) {
     warn(

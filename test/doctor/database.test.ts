@@ -83,7 +83,7 @@ test('nobody is told to create tables of keys while keys.json has keys', async (
   ]);
   writeKeys(variables.SNAPSHOTS_DIR, [testKey(1)]);
   const [gone] = await examine(keys, variables);
-  expect(gone).toMatchObject({ level: 'error', fix: expect.stringContaining('database-lost.md') });
+  expect(gone).toMatchObject({ level: 'error', fix: expect.stringContaining('restore.md') });
   expect(gone?.fix).not.toContain('keys list');
 });
 

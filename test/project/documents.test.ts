@@ -1,11 +1,16 @@
-/** Compares the documents and .env.example with the code: variables, commands and links. */
+/** Compares the documents and .env.example with the code: variables, commands, refusals and links. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import fastGlob from 'fast-glob';
 import { describe, expect, test } from 'vitest';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
+import { REFUSALS } from '../../proxy/api/request-counts.ts';
 import { ROOT } from '../support/product.ts';
 
-const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', 'OPERATIONS.md', 'CONTRIBUTING.md'];
+const DOCUMENTS = fastGlob.sync(
+  ['*.md', 'operations/runbooks/*.md', '{client,format,test}/*.md', 'test/{bench,fixtures}/*.md'],
+  { cwd: ROOT, ignore: ['CHANGELOG.md'] },
+);
 
 function read(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8');
@@ -32,6 +37,32 @@ test('.env.example has every variable once, and a line that is commented out sho
   );
 });
 
+test('OPERATIONS.md lists every reason of a refusal, and no others', () => {
+  const [, section = ''] = read('OPERATIONS.md').split('\n### Reasons of refusals\n');
+  const [table = ''] = section.split('\n#', 1);
+  const named = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  expect(named.toSorted()).toEqual([...REFUSALS].toSorted());
+});
+
+test('the messages of the programs refer to headings and pages that exist', () => {
+  const files = fastGlob.sync(
+    ['{database,depot,doctor,generator,keys,program,proxy}/**/*.ts', 'operations/**/*'],
+    { cwd: ROOT, ignore: ['operations/runbooks/*'] },
+  );
+  const sources = files.map(read).join('\n');
+  const headings = [...sources.matchAll(/"([A-Z][^"\n]+)" in OPERATIONS\.md/g)];
+  expect(headings.length).toBeGreaterThan(4);
+  const known = read('OPERATIONS.md');
+  const unknown = headings.filter(
+    ([, text = '']) => !anchorsOf(known).includes(anchorsOf(`# ${text}`)[0] ?? ''),
+  );
+  // One is a point of a list.
+  expect(unknown.filter(([, text]) => !known.includes(`**${text}**`))).toEqual([]);
+  const pages = [...sources.matchAll(/operations\/runbooks\/[\w-]+\.md/g)].map(([page]) => page);
+  expect(pages.length).toBeGreaterThan(1);
+  expect(pages.filter((page) => !existsSync(path.join(ROOT, page)))).toEqual([]);
+});
+
 describe.each(DOCUMENTS)('%s', (document) => {
   const text = read(document);
 
@@ -42,7 +73,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
     const commands = [...read('bin/cover-catalogue').matchAll(/^ {2}([a-z]+)\) program=/gm)].map(
       ([, name]) => name,
     );
-    const used = [...text.matchAll(/(?:`|^ {4})cover-catalogue ([a-z]+)/gm)].map(
+    const used = [...text.matchAll(/(?:`|^ {4,})cover-catalogue ([a-z]+)\b(?! \d)/gm)].map(
       ([, command]) => command,
     );
     expect(used.filter((command) => !commands.includes(command))).toEqual([]);
@@ -54,7 +85,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
       .filter((target) => !target.startsWith('https:'));
     const broken = links.filter((target) => {
       const [file, anchor] = target.split('#', 2) as [string, string | undefined];
-      const found = file === '' ? document : file;
+      const found = file === '' ? document : path.join(path.dirname(document), file);
       if (!existsSync(path.join(ROOT, found))) return true;
       return anchor !== undefined && !anchorsOf(read(found)).includes(anchor);
     });

@@ -27,7 +27,7 @@ test.each(rules)('$alert has a severity, a summary with values and a page', (rul
   expect(read(`operations/runbooks/${page}`)).toContain('# ');
 });
 
-test('the metrics in alerts and in the tables of OPERATIONS.md are those of the programs', () => {
+test('the metrics in alerts and in the table of OPERATIONS.md are those of the programs', () => {
   const sources = fastGlob
     .sync('{commands,depot,generations,generator,keys,program,proxy}/**/*.ts', { cwd: ROOT })
     .map(read)
@@ -48,10 +48,11 @@ test('the metrics in alerts and in the tables of OPERATIONS.md are those of the 
   );
   expect(inAlerts.length).toBeGreaterThan(20);
   expect(inAlerts.filter((name) => !isMade(name))).toEqual([]);
-  const tables = [...read('OPERATIONS.md').matchAll(/<!-- metrics of \w+ -->\n(.*?)\n\n/gs)];
-  const documented = tables.flatMap(([, rows = '']) =>
-    [...rows.matchAll(/^\| `([a-z_]+)/gm)].map(([, name = '']) => name),
+  const [, table = ''] = read('OPERATIONS.md').split('\n| metric | meaning |\n');
+  const rows = table.slice(0, table.indexOf('\n\n')).split('\n');
+  const documented = rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name),
   );
-  expect(documented.length).toBeGreaterThan(20);
+  expect(documented.length).toBeGreaterThan(15);
   expect(documented.filter((name) => !isMade(name))).toEqual([]);
 });

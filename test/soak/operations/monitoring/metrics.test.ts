@@ -1,9 +1,9 @@
-/** The metrics of all programs: their names and values, and the tables in OPERATIONS.md. */
+/** The metrics of all programs: their names and values. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeVisitor, signIn } from '../../../support/account.ts';
-import { ROOT, runProgram } from '../../../support/product.ts';
+import { runProgram } from '../../../support/product.ts';
 import { type RedisServer, startRedis } from '../../../support/servers/redis.ts';
 import { until } from '../../support/until.ts';
 import { type Installation, PROGRAMS, type Program, startInstallation } from './installation.ts';
@@ -21,14 +21,6 @@ afterAll(async () => {
   await redis.stop();
 });
 
-/** The names of a program's own metrics, without those that every Node program has. */
-function namesIn(metrics: string): string[] {
-  return [...metrics.matchAll(/^# TYPE (\S+)/gm)]
-    .map(([, name = '']) => name)
-    .filter((name) => !/^(?:process|nodejs)_/.test(name))
-    .toSorted();
-}
-
 /** The value of one series; undefined if there is none. */
 async function seriesIn(program: Program, series: string): Promise<number | undefined> {
   const line = (await installation.metrics(program))
@@ -37,28 +29,10 @@ async function seriesIn(program: Program, series: string): Promise<number | unde
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
 
-/** The names in one table of OPERATIONS.md: that of a program, or that of tasks. */
-function documentedNames(table: Program | 'tasks'): string[] {
-  const text = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
-  const [, rows = ''] = new RegExp(`<!-- metrics of ${table} -->\n(.*?)\n\n`, 's').exec(text) ?? [];
-  return [...rows.matchAll(/^\| `([a-z_]+)/gm)].map(([, name = '']) => name).toSorted();
-}
-
 test.each(PROGRAMS)('promtool finds nothing wrong with the metrics of %s', async (program) => {
   const checked = promtool(['check', 'metrics'], await installation.metrics(program));
   expect(checked).toEqual({ code: 0, output: '' });
 });
-
-test.each(['schedule', 'account', 'replica'] as const)(
-  'OPERATIONS.md lists exactly the metrics of %s',
-  async (program) => {
-    const names = namesIn(await installation.metrics(program));
-    const isOfTasks = (name: string) => name.startsWith('task_');
-    expect(names.filter((name) => !isOfTasks(name))).toEqual(documentedNames(program));
-    const ofTasks = program === 'account' ? [] : documentedNames('tasks');
-    expect(names.filter(isOfTasks)).toEqual(ofTasks);
-  },
-);
 
 test.each(['schedule', 'account', 'replica'] as const)(
   '%s is healthy and ready',
