@@ -4,7 +4,7 @@ import { runKeys } from '../keys/cli/run-keys.ts';
 import { createKeysTables } from '../keys/tables/schema.ts';
 import { loadCatalogue } from './catalogue/load.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
-import { type DrawnCovers, drawCovers } from './covers/draw-covers.ts';
+import { type DrawnCovers, drawCovers } from './covers.ts';
 
 /**
  * Creates a database with the sample catalogue and without any key.

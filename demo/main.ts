@@ -11,7 +11,7 @@ import { addLink } from '../keys/tables/sign-in-links.ts';
 import { readArguments } from '../program/arguments.ts';
 import { readEnvironment } from '../program/environment/environment.ts';
 import { issueKey, makeCatalogue, manageKeys } from './catalogue.ts';
-import { serveImages } from './covers/serve-images.ts';
+import { serveImages } from './covers.ts';
 import {
   freePort,
   makeDemoFolder,

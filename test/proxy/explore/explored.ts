@@ -6,8 +6,7 @@
 import path from 'node:path';
 import type { Catalogue } from '../../../demo/catalogue/load.ts';
 import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
-import { drawCovers } from '../../../demo/covers/draw-covers.ts';
-import { serveImages } from '../../../demo/covers/serve-images.ts';
+import { drawCovers, serveImages } from '../../../demo/covers.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import {
@@ -64,7 +63,7 @@ function withHostileGame(catalogue: Catalogue): Catalogue {
   const id = 900_000;
   const texts = [`${MARKUP}, RPG`, MARKUP, MARKUP];
   // A picture that exists, so that the page has one to show.
-  const picture = 'snes/chrono-trigger/50001-thumb.png';
+  const picture = 'snes/chrono-trigger/50001-thumb.svg';
   const file = [id, cover, MARKUP, MARKUP, 250, 179, 1000, picture];
   const unmeasured = [id + 1, cover, null, null, null, null, null, '"><script>alert(3)</script>'];
   return {

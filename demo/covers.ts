@@ -1,0 +1,189 @@
+/**
+ * The images of the sample catalogue, as SVG: a landscape, a figure that only this game has, and the title.
+ * The same facts give the same picture; the files of a cover differ only in their size.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { crc32 } from 'node:zlib';
+import type { Row } from '../database/database.ts';
+import type { Catalogue } from './catalogue/load.ts';
+import { makeRandom } from './catalogue/random.ts';
+
+const MIME_TYPE = 'image/svg+xml';
+/** The longest side of a variant in pixels. */
+const LONGEST_SIDE: Readonly<Record<string, number>> = { original: 1000, large: 500, thumb: 250 };
+/** The longest side of a picture in its own units, and the height of the band that names the platform. */
+const SIDE = 250;
+const BAND = 24;
+
+export interface DrawnCovers {
+  readonly catalogue: Catalogue;
+  /** SVG by the paths in the rows of the files. */
+  readonly images: ReadonlyMap<string, string>;
+}
+
+/** Draws the files of every cover, and makes the rows of the files describe these images. */
+export function drawCovers(catalogue: Catalogue): DrawnCovers {
+  const [platforms, games, covers] = [catalogue.platforms, catalogue.games, catalogue.covers].map(
+    (rows) => new Map([...rows].map((row) => [row[0], row])),
+  );
+  const images = new Map<string, string>();
+  const coverFiles: Row[] = [];
+  for (const [id, coverId, variant, , across, up] of catalogue.coverFiles) {
+    const [, gameId, region, type] = covers.get(coverId) ?? [];
+    const [, platformId, slug, title] = games.get(gameId ?? null) ?? [];
+    const [, platform] = platforms.get(platformId ?? null) ?? [];
+    // Some images of the sample catalogue were never measured.
+    const shape = [Number(across ?? 1), Number(up ?? 1)];
+    const scale = LONGEST_SIDE[String(variant)] / Math.max(...shape);
+    const [width, height] = shape.map((side) => Math.round(side * scale));
+    const texts = [platform, slug, title, region ?? '', type].map(String) as Texts;
+    const image = drawCover(texts, width, height);
+    const path = `${platform}/${slug}/${coverId}-${variant}.svg`;
+    images.set(path, image);
+    const sizes = across === null ? [null, null, null] : [width, height, Buffer.byteLength(image)];
+    coverFiles.push([id, coverId, variant, MIME_TYPE, ...sizes, path]);
+  }
+  return { catalogue: { ...catalogue, coverFiles }, images };
+}
+
+/** Serves images by their paths, as the web server of a site would. @returns the port */
+export async function serveImages(images: DrawnCovers['images'], host: string): Promise<number> {
+  const server = createServer(({ url = '' }, response) => {
+    const image = images.get(url.slice(1));
+    response.writeHead(image === undefined ? 404 : 200, {
+      'Content-Type': image === undefined ? 'text/plain' : MIME_TYPE,
+      'Cache-Control': 'max-age=3600',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    response.end(image ?? 'Not found\n');
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, host, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+type Texts = [platform: string, slug: string, title: string, region: string, type: string];
+type Box = readonly [left: number, top: number, width: number, height: number];
+
+/** @param width, @param height in pixels */
+function drawCover(texts: Texts, width: number, height: number): string {
+  const [platform, slug, title, region, type] = texts;
+  const [across, up] = [width, height].map((side) =>
+    Math.round((side / Math.max(width, height)) * SIDE),
+  );
+  const whole: Box = [0, 0, across, up];
+  // Not every machine has letters of all scripts.
+  const isLatin = /^[\P{L}\p{Script=Latin}]*$/u.test(title);
+  const name = isLatin ? title : slug.replaceAll('-', ' ').toUpperCase();
+  const band = `${rectangle([0, 0, across, BAND], `hsl(${crc32(platform) % 360} 55% 32%)`)}
+    <text x="7" y="17" font-size="13">${platform.toUpperCase()}</text>
+    <text x="${across - 7}" y="17" font-size="13" text-anchor="end">
+      ${region.slice(0, 3).toUpperCase()}</text>`;
+  /** A circle in the middle. */
+  const circle = (radius: number, attributes: string) =>
+    `<circle cx="${across / 2}" cy="${up / 2}" r="${radius * across}" ${attributes}/>`;
+  const parts: Readonly<Record<string, () => string[]>> = {
+    front: () => [scene(whole), band, words(name, across, BAND + 14)],
+    back: () => [rectangle(whole, '#1c1d24'), band, backOf(across, up)],
+    spine: () => [
+      rectangle(whole, 'url(#sky)'),
+      `<text transform="translate(${across * 0.3} 12) rotate(90)"
+        font-size="${Math.min(across / 2, 22)}">${escaped(name)}</text>`,
+    ],
+    cart: () => [
+      rectangle(whole, '#8b8b93'),
+      scene([across * 0.12, up * 0.1, across * 0.76, up * 0.72]),
+      words(name, across, up * 0.14, 0.7),
+    ],
+    disc: () => [
+      scene(whole),
+      words(name, across, up * 0.07, 0.6),
+      circle(0.14, 'fill="#9a9aa2"'),
+      circle(0.08, ''),
+      circle(0.61, `fill="none" stroke="#fff" stroke-width="${across * 0.22}"`),
+    ],
+  };
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"
+    viewBox="${whole.join(' ')}" font-family="Arial,sans-serif" font-weight="bold" fill="#fff">
+    ${landscape(`${platform}/${slug}`)}${(parts[type] ?? parts.front)().join('')}</svg>`;
+}
+
+/** Two pictures of the game, and a paragraph that nobody reads. */
+function backOf(across: number, up: number): string {
+  const [width, height] = [across / 2 - 12, up / 3];
+  const shots = [8, across / 2 + 4].map((left) => scene([left, BAND + 10, width, height]));
+  const lines = [0.2, 0, 0.1, 0.05, 0.3].map((missing, index) =>
+    rectangle([8, BAND + height + 24 + index * 12, (across - 16) * (1 - missing), 4], '#777986'),
+  );
+  return shots.join('') + lines.join('');
+}
+
+/** Draws the symbol "scene" of a game: a sky with a sun or stars, hills, and a figure with equal halves. */
+function landscape(game: string): string {
+  const random = makeRandom(crc32(game));
+  const hue = random.below(360);
+  const colour = (turn: number, saturation: number, lightness: number) =>
+    `hsl(${(hue + turn) % 360} ${saturation}% ${lightness}%)`;
+  const stars = Array.from({ length: 14 }, () => `M${random.below(100)} ${random.below(55)}h0`);
+  const light = random.happens(0.5)
+    ? `<path stroke="#fff" stroke-linecap="round" d="${stars.join('')}"/>`
+    : `<circle cx="${30 + random.below(40)}" cy="46" r="${15 + random.below(12)}"
+        fill="${colour(60, 90, 70)}"/>`;
+  const hill = (top: number, fill: string) => {
+    const [rise, fall] = [random.below(24), random.below(24)];
+    const line = `M0 ${top}C30 ${top - rise} 60 ${top + fall} 100 ${top - 4}`;
+    return `<path fill="${fill}" d="${line}V100H0z"/>`;
+  };
+  const cells = Array.from({ length: 32 }, (_, index) => {
+    const [row, column] = [index >> 2, index % 4];
+    const cell = (at: number) => `M${at} ${row}h1v1h-1z`;
+    return random.happens(0.55) ? cell(column) + cell(7 - column) : '';
+  });
+  return `<linearGradient id="sky" x2="0" y2="1"><stop stop-color="${colour(0, 65, 20)}"/>
+    <stop offset="1" stop-color="${colour(40, 70, 52)}"/></linearGradient>
+    <symbol id="scene" viewBox="0 0 100 100" preserveAspectRatio="xMidYMax slice">
+    <path fill="url(#sky)" d="M0 0h100v100H0z"/>
+    ${light}${hill(72, colour(20, 50, 36))}${hill(84, colour(0, 50, 14))}
+    <g transform="translate(33 54) scale(4.3)" shape-rendering="crispEdges">
+    <g fill="${colour(0, 60, 9)}"><path id="figure" d="${cells.join('')}"/></g>
+    <use href="#figure" x="-.4" y="-.4" fill="${colour(190, 90, 66)}"/></g></symbol>`;
+}
+
+function scene([left, top, width, height]: Box): string {
+  return `<use href="#scene" x="${left}" y="${top}" width="${width}" height="${height}"/>`;
+}
+
+function rectangle([left, top, width, height]: Box, fill: string): string {
+  return `<path fill="${fill}" d="M${left} ${top}h${width}v${height}h-${width}z"/>`;
+}
+
+/** A text in up to four lines in the middle of a picture, as large as it fits the share of its width. */
+function words(text: string, across: number, top: number, share = 0.92): string {
+  const fits = (size: number) => Math.floor((across * share) / (size * 0.62));
+  const size =
+    [36, 30, 25, 20].find((each) => {
+      const lines = linesOf(text, fits(each));
+      return lines.length < 4 && lines.every((line) => line.length <= fits(each));
+    }) ?? 15;
+  const lines = linesOf(text, fits(size)).slice(0, 4);
+  const rows = lines.map((line) => `<tspan x="${across / 2}" dy="1em">${escaped(line)}</tspan>`);
+  return `<text y="${top}" font-size="${size}" text-anchor="middle" paint-order="stroke"
+    stroke="#000a" stroke-width="${size / 8}" stroke-linejoin="round">${rows.join('')}</text>`;
+}
+
+/** Breaks a text between words into lines of at most `most` characters; a longer word is a line. */
+function linesOf(text: string, most: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && longer.length <= most) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+}
