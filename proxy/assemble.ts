@@ -7,7 +7,6 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
-import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { ConfigurationError, type Environment } from '../program/environment/environment.ts';
 import { addressOf, listenAll } from '../program/listen.ts';
@@ -16,11 +15,10 @@ import { makeProxyAdmin } from './admin/admin.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { type ChangeEvents, makeChanges } from './changes/changes.ts';
 import { makeKeyStore } from './keys/key-store.ts';
+import { makeKeyUsage } from './keys/key-usage.ts';
 import { makeMaintenanceFile } from './maintenance.ts';
 import { INTERVALS, type Intervals, makePolling } from './polling.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
-import { makeInstanceFiles } from './state/instance-files.ts';
-import { makeKeyUsage } from './state/key-usage.ts';
 import { makeStarts, now, SERVING_VARIABLES } from './workers/serving-thread.ts';
 import { startServingThreads } from './workers/serving-threads.ts';
 
@@ -97,8 +95,7 @@ export async function assemble(
   const events = makeEvents(metrics, log);
   const snapshots = openSnapshots(snapshotsDir, threads.serve, events, now);
   const keys = makeKeyStore(snapshotsDir, threads.setKeys, now, count);
-  const files = makeInstanceFiles(snapshotsDir);
-  const usage = makeKeyUsage(files, keyUsageFile(environment.PORT), keys, now, Date.now);
+  const usage = makeKeyUsage(snapshotsDir, environment.PORT, keys.uses, Date.now);
   const maintenance = makeMaintenanceFile(snapshotsDir, maintenanceCell, (seconds) =>
     log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
   );

@@ -5,9 +5,9 @@
 import type { Logger } from 'pino';
 import { poll } from '../program/poll.ts';
 import type { KeyStore } from './keys/key-store.ts';
+import type { KeyUsage } from './keys/key-usage.ts';
 import type { MaintenanceFile } from './maintenance.ts';
 import type { Snapshots } from './snapshot/snapshots.ts';
-import type { KeyUsage } from './state/key-usage.ts';
 
 /** How often a proxy polls, in milliseconds. */
 export const INTERVALS = {

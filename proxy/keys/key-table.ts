@@ -47,7 +47,6 @@ export interface KeyTable extends Keys {
   replace(keys: readonly SharedKey[]): void;
   /** The record of a key by its hash. */
   byHash(hash: string): KeyRecord | undefined;
-  all(): Iterable<KeyRecord>;
 }
 
 /** Whether requests with a raw key are accepted. */
@@ -91,7 +90,6 @@ export function makeKeyTable(thread = 0): KeyTable {
     },
     size: () => records?.size,
     byHash,
-    all: () => records?.values() ?? [],
     replace(keys) {
       const next = new Map(keys.map((key) => [key.hash, recordOf(key)]));
       // A key that was deleted from the database must not stay valid through the cached raw keys.

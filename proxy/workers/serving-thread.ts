@@ -15,7 +15,6 @@ import type { PageOrder, PageReply } from '../changes/changes.ts';
 import { makeVisitorLimits, withExplorer } from '../explore/explorer.ts';
 import { makeServer } from '../http/server.ts';
 import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
-import { followDays } from '../keys/use-counts.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
 import { takeLocally } from '../limits/limiter.ts';
 import { makeRedisLimiter, newLimitCounts } from '../limits/redis-limiter.ts';
@@ -143,7 +142,6 @@ export async function makeServingThread(
   let generation: Generation | undefined;
   const current = () => generation;
   const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
-  followDays();
   const api = makeApi({
     snapshots: { current },
     keys,

@@ -19,7 +19,8 @@ import {
   UNFINISHED_PREFIX,
 } from '../../../format/layout.ts';
 import { currentId } from '../../../generations/generations.ts';
-import { makeInstanceFiles } from '../../../proxy/state/instance-files.ts';
+import { makeKeyUsage } from '../../../proxy/keys/key-usage.ts';
+import { countUse, newUseCounts, USE, useCountsOf } from '../../../proxy/keys/use-counts.ts';
 import {
   finish,
   generate,
@@ -209,20 +210,22 @@ test.skipIf(!IS_ROOT)('an unfinished file of another user in the group is replac
   chmodSync(dir, 0o755);
   chownSync(folder, GENERATOR.uid, COVERS);
   chmodSync(folder, 0o2770);
-  const left = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
+  const left = path.join(folder, `${UNFINISHED_PREFIX}${process.pid}-${name}`);
   writeFileSync(left, 'left over');
   chownSync(left, GENERATOR.uid, COVERS);
   chmodSync(left, 0o664);
   process.setegid?.(COVERS);
   process.seteuid?.(PROXY.uid);
   try {
-    await makeInstanceFiles(dir).replace(name, 'new');
+    const memory = newUseCounts();
+    countUse(useCountsOf(memory, 0), USE.requests, 1);
+    await makeKeyUsage(dir, 8080, () => new Map([[1, memory]]), Date.now).write();
   } finally {
     process.seteuid?.(0);
     process.setegid?.(0);
   }
   expect(readdirSync(folder)).toEqual([name]);
-  expect(readFileSync(path.join(folder, name), 'utf8')).toBe('new');
+  expect(readFileSync(path.join(folder, name), 'utf8')).toContain('"id":1');
   const { uid, gid, mode } = statSync(path.join(folder, name));
   expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
 });

@@ -1,0 +1,167 @@
+/**
+ * Reports key usage in a file: the day on which each key was last used, and what each key has used on
+ * the last days; owners see both on their account page. What was counted since the last report belongs to
+ * the day of this one, so requests of a minute before midnight may count for the next day.
+ *
+ * The file is in `SNAPSHOTS_DIR/proxy`, the only folder that the proxy writes to. Its name contains the
+ * PORT, so that several proxies can share the folder.
+ *
+ * Invariant: a day or a count that was written stays in the file until a later one replaces it, even
+ * after a restart or when another proxy writes the same file, because the generator may not have read
+ * it yet. Counts never decrease, because the database keeps the largest that it has seen. They are
+ * dropped when their day is no longer reported (`format/key-usage.ts`).
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { access, constants, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  type DayUsage,
+  dayOf,
+  encodeKeyUsage,
+  isReported,
+  type KeyUsageReport,
+  LARGEST_KEY_USAGE,
+  parseKeyUsage,
+  type Usage,
+} from '../../format/key-usage.ts';
+import { keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
+import { makeFolder, modesIn } from '../../generations/files/file-modes.ts';
+import { removeDeadWrites } from '../../generations/files/replace-file.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
+import { sumOfUse, USE } from './use-counts.ts';
+
+export interface KeyUsage {
+  /**
+   * Writes the file if a key was used, or if the file lacks what was written before.
+   * @returns whether the file was written; false if there is no snapshots folder, which is not created
+   * @throws Error if the folder is not writable, even when there is nothing to write
+   */
+  write(): Promise<boolean>;
+}
+
+/**
+ * @param usesOf returns, for the id of each key, the memory of its counts, from `newUseCounts`
+ * @param wallClock milliseconds since 1970
+ */
+export function makeKeyUsage(
+  snapshotsDir: string,
+  port: number,
+  usesOf: () => ReadonlyMap<number, SharedArrayBuffer>,
+  wallClock: () => number,
+): KeyUsage {
+  const folder = path.join(snapshotsDir, PROXY_FOLDER);
+  const file = path.join(folder, keyUsageFile(port));
+  const run = randomBytes(8).toString('hex');
+  const lastSums = new WeakMap<SharedArrayBuffer, Float64Array>();
+  const days = new Map<number, string>();
+  /** For each day, what each key has used in this run. */
+  const counts = new Map<string, Map<number, Usage>>();
+  /** What earlier runs of the proxy, or another proxy with the same file, have counted. */
+  let others: readonly DayUsage[] = [];
+  let written = '';
+
+  /** Adds what keys have used since the last call. */
+  function collect(today: string): void {
+    for (const [id, memory] of usesOf()) {
+      const sums = sumOfUse(memory);
+      const last = lastSums.get(memory);
+      lastSums.set(memory, sums);
+      const growth = sums.map((sum, use) => sum - (last?.[use] ?? 0));
+      if (growth.every((count) => count === 0)) continue;
+      if (growth[USE.requests] > 0) days.set(id, today);
+      const keys = counts.get(today) ?? new Map<number, Usage>();
+      counts.set(today, keys);
+      const known = keys.get(id);
+      keys.set(id, {
+        requests: (known?.requests ?? 0) + growth[USE.requests],
+        notModified: (known?.notModified ?? 0) + growth[USE.notModified],
+        refused: (known?.refused ?? 0) + growth[USE.refused],
+        bytes: (known?.bytes ?? 0) + growth[USE.bytes],
+      });
+    }
+  }
+
+  /** Takes over what another process has written to the file. */
+  async function readOthers(today: string): Promise<void> {
+    const text = await readBoundedFile(file, LARGEST_KEY_USAGE).then(String, () => '');
+    if (text === written) return;
+    written = text;
+    const found = readReport(text);
+    if (found === undefined) return;
+    others = found.counts.filter((each) => each.run !== run);
+    for (const [id, day] of found.days) {
+      if (day <= today && day > (days.get(id) ?? '')) days.set(id, day);
+    }
+  }
+
+  function report(now: number): string {
+    const own = [...counts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([day, keys]) => ({ run, day, keys }));
+    const reported = [...others, ...own].filter(({ day }) => isReported(day, now));
+    return encodeKeyUsage({ days, counts: reported });
+  }
+
+  return {
+    async write() {
+      if (!existsSync(snapshotsDir)) return false;
+      await prepareFolder(folder);
+      const now = wallClock();
+      const today = dayOf(now);
+      // A wrong clock can leave a day in the future, which would hide every real day before it.
+      for (const [id, day] of days) if (day > today) days.delete(id);
+      for (const day of counts.keys()) if (!isReported(day, now)) counts.delete(day);
+      await readOthers(today);
+      collect(today);
+      const text = report(now);
+      const isUnused = written === '' && days.size === 0 && counts.size === 0;
+      if (text === written || isUnused) return false;
+      await replaceUnsynced(file, text);
+      written = text;
+      return true;
+    },
+  };
+}
+
+/** @returns undefined if the file is missing or damaged: it is then replaced */
+function readReport(text: string): KeyUsageReport | undefined {
+  try {
+    return parseKeyUsage(text, '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws Error that names the folder if no file can be created in it */
+async function prepareFolder(folder: string): Promise<void> {
+  try {
+    makeFolder(folder);
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    removeDeadWrites(folder);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`Cannot write to ${folder}: ${message}.`, { cause: error });
+  }
+}
+
+/**
+ * Replaces a file in one step, without a sync, which could delay requests: after a power cut the file may
+ * be damaged or missing.
+ */
+async function replaceUnsynced(file: string, text: string): Promise<void> {
+  const folder = path.dirname(file);
+  const next = path.join(folder, `${UNFINISHED_PREFIX}${process.pid}-${path.basename(file)}`);
+  try {
+    await rm(next, { force: true });
+    const { file: mode } = modesIn(folder);
+    await using handle = await open(next, 'wx', mode);
+    // The umask may have removed permissions.
+    await handle.chmod(mode);
+    await handle.writeFile(text);
+    await rename(next, file);
+  } catch (cause) {
+    await rm(next, { force: true }).catch(() => {});
+    throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
+  }
+}
