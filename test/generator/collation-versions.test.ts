@@ -37,19 +37,14 @@ test('the proxy and verify warn about another ICU version until a run publishes 
   const served = async () => (await proxy.get('/stats', key.key)).headers['x-snapshot'];
   expect(await served()).toBe(first);
   const warnings = () => proxy.log().match(/^.*Titles were sorted.*$/gm) ?? [];
-  expect(warnings().map((line) => JSON.parse(line))).toMatchObject([
-    { level: 40, snapshot: first, msg: warning },
-  ]);
+  expect(warnings().map((line) => JSON.parse(line).msg)).toEqual([warning]);
 
   // The rows are the same; only the collation in the manifest differs.
   await generate(url, dir);
   const second = first.replace('000001', '000002');
   expect([currentId(dir), read().icu_version]).toEqual([second, icu]);
-  writeKeys(dir, [key]);
   await proxy.refresh();
   expect([await served(), warnings().length]).toEqual([second, 1]);
   await expectVerified('');
-  await generate(url, dir);
-  expect(currentId(dir)).toBe(second);
   await proxy.stop();
 });

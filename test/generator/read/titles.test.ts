@@ -30,14 +30,7 @@ function check(rows: readonly TitleRow[]) {
   const titles = checkTitles(rows, report, (id) => PUBLISHED.has(textOfId(id)));
   const { tables, rows: leftOut, warnings } = report.content();
   const reasons = leftOut.map(({ id, reason, value }) => [id, reason, value]);
-  const faults = report.faults();
-  return {
-    titles: Object.fromEntries(titles),
-    table: tables.game_titles,
-    reasons,
-    warnings,
-    faults,
-  };
+  return { titles: Object.fromEntries(titles), table: tables.game_titles, reasons, warnings };
 }
 
 test('titles are sorted by UTF-16 code unit, whatever their order in the database', () => {
@@ -76,12 +69,6 @@ test('bad rows are left out, counted and listed by reason, game and value, in an
   }
 });
 
-test('titles of games that are left out or gone never refuse a run', () => {
-  const games = [1, 77, 2, 99];
-  const rows = Array.from({ length: 40 }, (_, i): TitleRow => [games[i % 4], `Title ${i}`]);
-  expect(check(rows)).toMatchObject({ table: { left_out: 20 }, faults: [] });
-});
-
 test('a title that is not UTF-8 is searched, with one warning for each time it is kept', () => {
   const { titles, table, warnings } = check([3, 1, 1].map((id) => [id, 'Pok\ufffdmon']));
   expect([titles, table?.left_out]).toEqual([{ 1: ['Pok\ufffdmon'], 3: ['Pok\ufffdmon'] }, 1]);
@@ -93,19 +80,6 @@ test('a title that is not UTF-8 is searched, with one warning for each time it i
       rows: [1, 3].map((id) => ({ id, value: 'Pok\ufffdmon' })),
     },
   ]);
-});
-
-test('whatever stands in the rows, each is read or reported', () => {
-  const odd: Value[] = [
-    ...[null, '', ' ', '\0', '0', '-1', '1', '007', '1.5', '1e1', 'one', HUGE, '\ud800', '\ufeff'],
-    ...[0, -1, 1, 1.5, 2 ** 53, 1e300, 'x'.repeat(10_000), '😀'.repeat(3_000), '\u202e', '"\\'],
-  ];
-  const rows = odd.flatMap((id) => odd.map((title): TitleRow => [id, title]));
-  const read = check(rows);
-  expect(check(rows.toReversed())).toEqual(read);
-  expect(Object.keys(read.titles)).toEqual(['1', HUGE]);
-  expect(Object.values(read.titles).flat().length + read.table.left_out).toBe(rows.length);
-  expect(read.reasons.length).toBeGreaterThan(100);
 });
 
 test.each([

@@ -21,17 +21,15 @@ import { newSnapshots } from '../../support/wholeness.ts';
 import { type ReferenceGame, referenceGames } from '../proxy/search/reference/games.ts';
 import { IS_FULL, printFigure } from '../rounds.ts';
 
-const PAGE_SIZES = IS_FULL ? [100, 17] : [100];
+const PER_PAGE = 100;
 /** The covers of one in this many games are read. */
 const STEP = IS_FULL ? 1 : 20;
 const CONNECTIONS = 8;
-const MOST_MEMORY_MB = 300;
 
 const key = testKey(1);
 let catalogue: Catalogue;
 /** In title order. */
 let games: ReferenceGame[];
-let memory: number;
 let pool: Pool;
 
 beforeAll(async () => {
@@ -43,30 +41,20 @@ beforeAll(async () => {
   const variables = generatorVariables(await makeLoaded('mysql', catalogue), snapshotsDir);
   const { stdout, stderr, code } = await runProgram('generator/cli/main.ts', ['--json'], variables);
   expect(code, stderr).toBe(0);
-  memory = JSON.parse(stdout).peak_memory_mb;
+  printFigure('A whole catalogue', `generated with ${JSON.parse(stdout).peak_memory_mb} MB`);
   writeKeys(snapshotsDir, [key]);
   pool = new Pool((await startProxyProgram(snapshotsDir)).url, { connections: CONNECTIONS });
 });
 afterAll(() => pool?.close());
 
-test('a whole catalogue is generated within 300 MB', () => {
-  printFigure('A whole catalogue', `generated with ${memory} MB`);
-  expect(memory).toBeLessThanOrEqual(MOST_MEMORY_MB);
+test('every game of every platform is listed exactly once, in title order', async () => {
+  const byPlatform = Map.groupBy(games, ({ platform }) => platform);
+  await inParallel([...catalogue.platforms], ([, slug]) =>
+    expectListed(`/platforms/${slug}/games`, byPlatform.get(String(slug)) ?? []),
+  );
 });
 
-test.each(PAGE_SIZES)(
-  'every game of every platform is listed exactly once, in title order, with %i per page',
-  async (perPage) => {
-    const slugs = [...catalogue.platforms].map(([, slug]) => String(slug));
-    const byPlatform = new Map(slugs.map((slug): [string, ReferenceGame[]] => [slug, []]));
-    for (const game of games) byPlatform.get(game.platform)?.push(game);
-    await inParallel([...byPlatform], ([platform, ofPlatform]) =>
-      expectListed(`/platforms/${platform}/games`, ofPlatform, perPage),
-    );
-  },
-);
-
-test('/search lists all games in title order', () => expectListed('/search', games, 100));
+test('/search lists all games in title order', () => expectListed('/search', games));
 
 test('every approved cover is served with its files, and no other', async () => {
   const files = new Map<string, number>();
@@ -100,13 +88,13 @@ test('every approved cover is served with its files, and no other', async () => 
 });
 
 /** Fails unless the pages of a list have exactly these games, in this order. */
-async function expectListed(target: string, listed: readonly ReferenceGame[], perPage: number) {
-  const pages = Math.max(1, Math.ceil(listed.length / perPage));
+async function expectListed(target: string, listed: readonly ReferenceGame[]) {
+  const pages = Math.max(1, Math.ceil(listed.length / PER_PAGE));
   const found: string[] = [];
   await inParallel([...Array(pages).keys()], async (page) => {
-    const { data, total } = await get(`${target}?page=${page + 1}&per_page=${perPage}`);
+    const { data, total } = await get(`${target}?page=${page + 1}&per_page=${PER_PAGE}`);
     expect(total, target).toBe(listed.length);
-    for (const [i, game] of data.entries()) found[page * perPage + i] = String(game.id);
+    for (const [i, game] of data.entries()) found[page * PER_PAGE + i] = String(game.id);
   });
   // Compares only ids: a difference would be hard to find in whole pages.
   const wrong = listed.findIndex(({ id }, index) => found[index] !== id);

@@ -129,12 +129,3 @@ test('a report that cannot be written does not change the outcome of a run', asy
   await generate(await makeSqlite(plainCatalogue(20)), dir);
   expect(currentId(dir)).toBeDefined();
 });
-
-test('the report gives the outcome: dry run, published or unchanged', async () => {
-  const url = await makeSqlite(plainCatalogue(20));
-  const dir = newSnapshots();
-  for (const [outcome, ...args] of [['dry_run', '--dry-run'], ['published'], ['unchanged']]) {
-    await generate(url, dir, args);
-    expect(reportOf(dir)).toMatchObject({ outcome, error: null, rows: [], warnings: [] });
-  }
-});
