@@ -8,6 +8,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
+import type { Body, Cover, Game } from '../../client/contract-types.ts';
 import { addressOf } from '../../pages/call-samples.ts';
 import { clientAddress } from '../../program/client-address.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
@@ -15,19 +16,13 @@ import { type RequestHead, readHead } from '../http/message/request-head.ts';
 import type { ApiHandler } from '../http/message/responder.ts';
 import { BASE, splitTarget } from '../http/message/target.ts';
 import { toResponder } from '../http/node-response.ts';
+import { respond } from '../http/resource.ts';
 import { withoutSlash } from '../http/trailing-slash.ts';
 import { type AddressLimits, makeAddressLimits } from '../limits/address-limits.ts';
-import { answerPage, HTML, makePage, uncachedPage } from '../site/page-responses.ts';
+import { HTML, makePage, pageResource, uncachedPage } from '../site/page-responses.ts';
 import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
 import { callOf, EXPLORE, readView, type View } from './address.ts';
-import {
-  type ApiReply,
-  type Cover,
-  type Game,
-  type GamePage,
-  makeCallApi,
-  parseRecords,
-} from './call-api.ts';
+import { type ApiReply, makeCallApi, parseRecords } from './call-api.ts';
 import { countFilters } from './filters.ts';
 import { errorPage, failurePage, keyPage, manyPagesPage, notFoundPage } from './message-pages.ts';
 import type { PageContext, RenderedPage } from './page.ts';
@@ -108,7 +103,7 @@ function toResponse(
     vary: 'Accept-Encoding, Authorization, X-Api-Key',
     headers,
   });
-  return isFound ? answerPage(content, head) : uncachedPage(status, content);
+  return isFound ? respond(pageResource(content), head) : uncachedPage(status, content);
 }
 
 function makeRender(parts: ExplorerParts) {
@@ -161,7 +156,7 @@ function pageOf(view: View, reply: ApiReply, context: PageContext): RenderedPage
   if (platform !== undefined && !generation.index.platformBySlug.has(platform)) {
     return notFoundPage();
   }
-  const found = parseRecords<GamePage>(reply.text);
+  const found = parseRecords<Body<'/search'>>(reply.text);
   const filters = countFilters(generation, view, found.data);
   const step = reply.header('X-Search-Match');
   return { status: 200, page: searchPage(view, { found, filters, step }, context) };

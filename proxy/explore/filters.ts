@@ -3,13 +3,13 @@
  * games that the search would find with each. Counting needs no call of the API, and takes less time than
  * the search.
  */
+import type { Game } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { shownNumber } from '../../pages/shown-values.ts';
 import { searchOf } from '../api/parameters.ts';
 import { FILTERS, type FilterName } from '../search/query.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { type SearchView, searchPath } from './address.ts';
-import type { Game } from './call-api.ts';
 
 interface FilterValue {
   readonly value: string;

@@ -1,4 +1,5 @@
 /** What the pages of the explorer have in common: their frame, the call of the API, images of covers, facts. */
+import type { Cover, CoverFile } from '../../client/contract-types.ts';
 import { type Call, callSamples } from '../../pages/call-samples.ts';
 import { codeSamples } from '../../pages/code-block.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -7,7 +8,6 @@ import { shownNumber } from '../../pages/shown-values.ts';
 import type { HeaderList } from '../http/message/response.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
-import type { Cover, CoverFile } from './call-api.ts';
 
 export interface PageContext {
   /** The call whose result the page shows. */

@@ -1,7 +1,7 @@
 /** The page of a game, with its facts and all of its covers, and that of a cover, with its files. */
+import type { Cover, CoverFile, Game } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { pathOf, searchPath } from './address.ts';
-import type { Cover, CoverFile, Game } from './call-api.ts';
 import { capitalise } from './filters.ts';
 import {
   apiCall,

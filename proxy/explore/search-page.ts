@@ -1,13 +1,13 @@
 /** The page of a search, or of a platform: the search box, the filters, and a grid of games. */
+import type { Body, Game } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { shownNumber } from '../../pages/shown-values.ts';
 import { EXPLORE, pathOf, type SearchView, SORT_NAMES, searchPath } from './address.ts';
-import type { Game, GamePage } from './call-api.ts';
 import { activeFilters, type Filter, filterLists } from './filters.ts';
 import { apiCall, countOf, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
 export interface SearchResult {
-  readonly found: GamePage;
+  readonly found: Body<'/search'>;
   readonly filters: readonly Filter[];
   /** The value of `X-Search-Match`. */
   readonly step: string | undefined;
@@ -132,7 +132,7 @@ function gameCard(
 </a></li>`;
 }
 
-function paging(view: SearchView, { page, total_pages: last }: GamePage): Html | undefined {
+function paging(view: SearchView, { page, total_pages: last }: Body<'/search'>): Html | undefined {
   if (last < 2 || page > last) return undefined;
   const link = (to: number, text: string, rel: string) =>
     to < 1 || to > last

@@ -1,19 +1,10 @@
 /**
- * The responses for pages: their security headers, their content codings, and 304 if the client has them.
- * Pages that are made at start are compressed once, by the first thread. The others are compressed for
- * each request, in Node's thread pool, so that they do not delay the API.
+ * Pages: their security headers, and the responses with them. A page that may be cached is answered as a
+ * resource (`respond`), which compresses it off the thread and knows its ETag.
  */
-import { promisify } from 'node:util';
-import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
 import { hashBytes, hexOf } from '../../format/content-hash.ts';
-import {
-  type Coding,
-  chooseCoding,
-  matchesEtag,
-  SMALLEST_COMPRESSED,
-} from '../http/message/negotiation.ts';
-import type { RequestHead } from '../http/message/request-head.ts';
-import { type HeaderList, NO_BODY, type PreparedResponse } from '../http/message/response.ts';
+import type { HeaderList, PreparedResponse } from '../http/message/response.ts';
+import { makeResource, type Resource } from '../http/resource.ts';
 
 export const HTML = 'text/html; charset=utf-8';
 
@@ -27,15 +18,10 @@ export const START_POLICY = PAGE_POLICY.replace("form-action 'none'", "form-acti
 /** Its scripts may also send requests to this site, to try the API. */
 export const DOCS_POLICY = `${PAGE_POLICY}; connect-src 'self'`;
 
-/** A page, and how it may be sent. It can be passed to another thread. */
-export interface PageContent {
+/** A page with its header fields. It can be passed to another thread. */
+export interface Page {
   readonly headers: HeaderList;
-  /** Of the uncompressed bytes. */
-  readonly hash: string;
-  readonly identity: Uint8Array;
-  /** The compressed forms, if they were made at start. A small page has none. */
-  readonly gzip?: Uint8Array;
-  readonly br?: Uint8Array;
+  readonly body: Uint8Array;
 }
 
 export interface PageOptions {
@@ -45,17 +31,12 @@ export interface PageOptions {
   readonly headers?: HeaderList;
 }
 
-// At most 4 % larger than with the best level. Compressing all pages of the start takes a tenth of a
-// second, one page of the explorer 1 ms.
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
-
 export function makePage(
   contentType: string,
   content: Buffer | string,
   // File names contain no version. Browsers must revalidate, so that pages and scripts match.
   { policy = CLOSED, cacheControl = 'no-cache', vary, headers = [] }: PageOptions = {},
-): PageContent {
-  const identity = Buffer.from(content);
+): Page {
   const own = [
     ...['Content-Type', contentType],
     ...['Content-Security-Policy', policy],
@@ -65,51 +46,21 @@ export function makePage(
     ...(vary === undefined ? [] : ['Vary', vary]),
     ...headers,
   ];
-  return { headers: own, hash: hexOf(hashBytes(identity)), identity };
+  return { headers: own, body: Buffer.from(content) };
 }
 
-/** Adds the compressed forms of a page. */
-export function compressPage(page: PageContent): PageContent {
-  const { identity } = page;
-  if (identity.length < SMALLEST_COMPRESSED) return page;
-  return { ...page, gzip: gzipSync(identity), br: brotliCompressSync(identity, BROTLI) };
+export function pageResource({ headers, body }: Page): Resource {
+  const kind = { ok: { status: 200, headers }, notModified: { status: 304, headers } };
+  return makeResource({ kind, hash: hexOf(hashBytes(body)), headers: [], body: bufferOf(body) });
 }
-
-/** The response to a request for a page that exists. Its ETag is that of the coding. */
-export function answerPage(
-  page: PageContent,
-  { acceptEncoding, ifNoneMatch }: Pick<RequestHead, 'acceptEncoding' | 'ifNoneMatch'>,
-): PreparedResponse | Promise<PreparedResponse> {
-  const isSmall = page.identity.length < SMALLEST_COMPRESSED;
-  const coding = isSmall ? 'identity' : chooseCoding(acceptEncoding);
-  const etag = coding === 'identity' ? `"${page.hash}"` : `"${page.hash}-${coding}"`;
-  const headers = [...page.headers, 'ETag', etag];
-  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)) {
-    return { head: { status: 304, headers }, headers: [], body: NO_BODY };
-  }
-  const body = page[coding];
-  if (body !== undefined) return response(200, headers, body, coding);
-  const compressed = coding === 'gzip' ? promisify(gzip)(page.identity) : compressBr(page.identity);
-  return compressed.then((bytes) => response(200, headers, bytes, coding));
-}
-
-const compressBr = (bytes: Uint8Array) => promisify(brotliCompress)(bytes, BROTLI);
 
 /** The response with a page that must not be cached: an error, or what differs from moment to moment. */
-export function uncachedPage(status: number, { headers, identity }: PageContent): PreparedResponse {
-  return response(status, headers, identity);
+export function uncachedPage(status: number, { headers, body }: Page): PreparedResponse {
+  const length = ['Content-Length', String(body.length)];
+  return { head: { status, headers }, headers: length, body: bufferOf(body) };
 }
 
-function response(
-  status: number,
-  headers: HeaderList,
-  { buffer, byteOffset, byteLength }: Uint8Array,
-  coding: Coding = 'identity',
-): PreparedResponse {
-  const encoding = coding === 'identity' ? [] : ['Content-Encoding', coding];
-  return {
-    head: { status, headers },
-    headers: ['Content-Length', String(byteLength), ...encoding],
-    body: Buffer.from(buffer, byteOffset, byteLength),
-  };
+/** A buffer that was passed to another thread is only an array there. */
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -9,10 +9,11 @@ import type { SiteHandler } from '../http/dispatch.ts';
 import { readHead } from '../http/message/request-head.ts';
 import { JSON_TYPE, type PreparedResponse } from '../http/message/response.ts';
 import { toResponder } from '../http/node-response.ts';
+import { respond } from '../http/resource.ts';
 import { withoutSlash } from '../http/trailing-slash.ts';
 import { isValid, type KeyTable } from '../keys/key-table.ts';
 import { errorFor, prepareBadRequest, prepareSiteError } from './error-page.ts';
-import { answerPage, HTML, makePage, PAGE_POLICY, uncachedPage } from './page-responses.ts';
+import { HTML, makePage, PAGE_POLICY, pageResource, uncachedPage } from './page-responses.ts';
 import type { SitePages } from './site.ts';
 import { makeStatusPage, type StatusParts } from './status-page.ts';
 
@@ -45,6 +46,7 @@ export interface SiteParts extends StatusParts {
 
 export function makeSiteHandler({ pages, keys, log, ...parts }: SiteParts): SiteHandler {
   const statusPage = makeStatusPage(parts);
+  const resources = new Map([...pages].map(([path, page]) => [path, pageResource(page)]));
 
   return function handleSite(
     request: IncomingMessage,
@@ -67,9 +69,9 @@ export function makeSiteHandler({ pages, keys, log, ...parts }: SiteParts): Site
       send(errorFor(accept, METHOD_NOT_ALLOWED));
       return;
     }
-    const page = pages.get(path);
+    const page = resources.get(path);
     if (page !== undefined) {
-      answer(Promise.resolve(answerPage(page, head)));
+      answer(Promise.resolve(respond(page, head)));
     } else if (path === '/status') {
       answer(statusPage().then((html) => uncached(HTML, html.toString(), PAGE_POLICY)));
     } else {

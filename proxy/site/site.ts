@@ -15,12 +15,11 @@ import { parseContract, resolveContract } from './docs/contract.ts';
 import { type GuideFacts, makeDocs } from './docs/docs.ts';
 import { renderMarkdown } from './docs/markdown.ts';
 import {
-  compressPage,
   DOCS_POLICY,
   HTML,
   makePage,
   PAGE_POLICY,
-  type PageContent,
+  type Page,
   type PageOptions,
   START_POLICY,
 } from './page-responses.ts';
@@ -48,7 +47,7 @@ export interface SiteFacts extends Omit<GuideFacts, 'api'> {
 }
 
 /** The pages by their exact path. */
-export type SitePages = ReadonlyMap<string, PageContent>;
+export type SitePages = ReadonlyMap<string, Page>;
 
 /**
  * Makes the pages. Only the first thread does, because it takes 0.2 s.
@@ -59,9 +58,9 @@ export function openSite({ publicUrl, ...limits }: SiteFacts): SitePages {
   const whole = parseContract();
   const docs = makeDocs(resolveContract(whole), publicUrl, { ...limits, api });
   const contract = JSON.stringify({ ...whole, servers: [{ url: api }] });
-  const pages = new Map<string, PageContent>();
+  const pages = new Map<string, Page>();
   const add = (path: string, type: string, content: Buffer | string, options?: PageOptions) =>
-    pages.set(path, compressPage(makePage(type, content, { vary: 'Accept-Encoding', ...options })));
+    pages.set(path, makePage(type, content, { vary: 'Accept-Encoding', ...options }));
   add('/', HTML, startPage(api).toString(), { policy: START_POLICY });
   add('/changelog', HTML, changelogPage().toString(), { policy: PAGE_POLICY });
   for (const [path, page] of docs.pages) {

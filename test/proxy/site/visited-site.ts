@@ -22,8 +22,8 @@ const LARGEST_SHIFT = 0.01;
 const site = openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120 });
 /** The paths of all HTML pages. */
 export const PAGES = [
-  ...[...site].flatMap(([path, { identity }]) =>
-    Buffer.from(identity).toString().startsWith('<!') ? [path] : [],
+  ...[...site].flatMap(([path, { body }]) =>
+    Buffer.from(body).toString().startsWith('<!') ? [path] : [],
   ),
   '/status',
   '/no-such-page',

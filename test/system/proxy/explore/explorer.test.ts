@@ -1,6 +1,6 @@
 /** The pages of the explorer over HTTP: what they show, which key they use, and what they refuse. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Game } from '../../../../proxy/explore/call-api.ts';
+import type { Game } from '../../../../client/contract-types.ts';
 import {
   type Explored,
   HOSTILE,
