@@ -15,15 +15,11 @@ import { makeReference } from './reference.ts';
 
 /** The name of a guide, in its file and its address, and what it is about. */
 export const GUIDES = {
-  'first-call': 'From nothing to a game with its cover in three steps',
-  keys: 'How to send a key, replace it and keep it secret',
-  paging: 'Read a long list page by page, or many records at once',
+  'first-call': 'From nothing to a game with its cover, and how to keep a key secret',
   search: 'Find games by title, with filters and spelling errors',
-  limits: 'How many requests you have, and what to do after the last',
-  caching: 'Ask whether a response has changed instead of fetching it again',
-  errors: 'What each status means, and what to do about it',
-  crawling: 'Read the whole catalogue from one snapshot, or copy its files',
-  changes: 'Keep a copy current with what is new, different or gone',
+  pages: 'Draw lists of games with their covers, and read a long list to its end',
+  copy: 'Copy the whole catalogue from one snapshot, and keep the copy current',
+  limits: 'How many requests you have, how to save some, and what each error means',
 } as const;
 export type GuideName = keyof typeof GUIDES;
 

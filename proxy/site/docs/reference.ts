@@ -140,7 +140,7 @@ function responses({ operationId: id, responses }: Operation): Html {
           ([status, response]) =>
             html`<div><dt><code>${status}</code></dt><dd>${description(response.description, `${id}-${status}`)}</dd></div>`,
         )}</dl>
-        <p><a href="/docs/errors">What to do about an error</a></p>
+        <p><a href="/docs/limits#errors">What to do about an error</a></p>
       </details>`;
 }
 

@@ -118,7 +118,7 @@ describe('the site', () => {
     '/Docs',
     '/docs/../openapi.yaml',
     '/docs/%2e%2e/site.ts',
-    '/docs/guides/paging.md',
+    '/docs/guides/pages.md',
     '/docs/searching',
     '/docs/..%2f..%2fpackage.json',
     '/openapi.yaml',
@@ -135,7 +135,7 @@ describe('the site', () => {
 
   test.each([
     ['/docs/', '/docs'],
-    ['/docs/paging/?a=b', '/docs/paging?a=b'],
+    ['/docs/pages/?a=b', '/docs/pages?a=b'],
     ['/status/', '/status'],
   ])('leads from %s to %s', async (path, expected) => {
     const { status, headers, bytes } = await sendRequest(path);

@@ -4,7 +4,7 @@
  * one process, so that the test stays fast. Nothing is installed for them.
  */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,13 @@ import { parseContract, resolveContract } from '../../../../proxy/site/docs/cont
 import { GUIDES, type GuideName, guideText } from '../../../../proxy/site/docs/docs.ts';
 import { exampleCall } from '../../../../proxy/site/docs/reference.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
-import { makeFolder, type RunningProxy, startProxy, testKey } from '../../../support/product.ts';
+import {
+  makeFolder,
+  ROOT,
+  type RunningProxy,
+  startProxy,
+  testKey,
+} from '../../../support/product.ts';
 import { freePort } from '../../../support/servers/ports.ts';
 
 interface Example {
@@ -117,20 +123,19 @@ describe('every example works', { timeout: 60_000 }, () => {
     const examples = [...guideExamples('sh'), ...referenceExamples('curl')];
     expect(examples.length).toBeGreaterThan(25);
     const outputs = await run(['bash', 'sh'], examples, BASH);
-    // The only example of an error is the one of the guide to errors.
+    // The only example of an error is the one of the guide to limits and errors.
     const failed = [...outputs]
       .filter(([, text]) => text.includes('"error"'))
       .map(([name]) => name);
-    expect(failed).toEqual(['errors-1']);
+    expect(failed).toEqual(['limits-3']);
     expectOutputs(outputs, {
       'first-call-1': /"title":"Chrono Trigger"/,
-      'paging-2': /"title":"Super Mario World"/,
+      'pages-1': /"cover":/,
+      'pages-2': /"title":"Super Mario World"/,
+      'copy-2': /"data":\[\]/,
       'limits-1': /^x-ratelimit-limit: 1000000/im,
-      'caching-1': /first: 200\nsecond: 304/,
-      'errors-1': /per_page must be an integer.*\n400$/m,
-      'errors-2': /my-nightly-run-42/,
-      'crawling-1': /"page":1/,
-      'changes-1': /"data":\[\]/,
+      'limits-2': /first: 200\nsecond: 304/,
+      'limits-3': /per_page must be an integer.*\n400$/m,
       searchGames: /"total":[1-9]/,
     });
   });
@@ -142,17 +147,14 @@ describe('every example works', { timeout: 60_000 }, () => {
     expectOutputs(outputs, {
       'first-call-1': /^Chrono Trigger \(1995\)$/m,
       'first-call-2': /^https:\/\/files\.covers\.example\//m,
-      'paging-1': /^5 of \d+ games, page 2 of \d+$/m,
       'search-1': /Final Fantasy VII/,
       'search-2': /^Did you mean:\nChrono Trigger$/m,
-      'errors-1': /^404 Not found$/m,
-      'caching-1': /^230 games, then 304$/m,
-      'paging-2': /^Super Mario World$/m,
-      'limits-1': /^\d+ requests left$/m,
-      'limits-2': /^230 games$/m,
-      'crawling-1': /^230 games of snapshot/m,
-      'crawling-2': /^games\/snes\.json \d+$/m,
-      'changes-1': new RegExp(`that of ${snapshot}\\.`),
+      'pages-1': /^5 of \d+ games, page 2 of \d+$/m,
+      'pages-2': /^Super Mario World$/m,
+      'copy-1': /^230 games of snapshot/m,
+      'copy-2': new RegExp(`that of ${snapshot}\\.`),
+      'limits-1': /^230 games$/m,
+      'limits-2': /^230 games, then 304$/m,
       getGame: /Chrono Trigger/,
       getSnapshotFile: /"platforms"/,
     });
@@ -164,14 +166,13 @@ describe('every example works', { timeout: 60_000 }, () => {
     const outputs = await run(['python3', 'py'], examples, PYTHON);
     expectOutputs(outputs, {
       'first-call-1': /^Chrono Trigger \(1995\)$/m,
-      'paging-2': /^Super Mario World$/m,
       'search-2': /^Did you mean:\nChrono Trigger$/m,
-      'limits-2': /^230 games$/m,
-      'caching-1': /^304$/m,
-      'errors-1': /^404 Not found$/m,
-      'crawling-1': /^230 games of snapshot/m,
-      'crawling-2': /^games\/snes\.json \d+$/m,
-      'changes-1': new RegExp(`that of ${snapshot}\\.`),
+      'pages-1': /^5 of \d+ games, page 2 of \d+$/m,
+      'pages-2': /^Super Mario World$/m,
+      'copy-1': /^230 games of snapshot/m,
+      'copy-2': new RegExp(`that of ${snapshot}\\.`),
+      'limits-1': /^230 games$/m,
+      'limits-2': /^304$/m,
       getStats: /"games": 230/,
     });
   });
@@ -188,7 +189,19 @@ describe('the guides', () => {
     expect(all).not.toMatch(/\{\{|<!--/);
   });
 
-  test('send the key in one header only, and mention the other once', () => {
-    expect(all.match(/-H "X-Api-Key/g)).toHaveLength(1);
+  test('link to guides and headings that exist', async () => {
+    const links = [...all.matchAll(/\]\((\/docs\/[\w-]+)(?:#([\w-]+))?\)/g)];
+    expect(links.length).toBeGreaterThan(5);
+    for (const [, address = '', anchor] of links) {
+      const page = await (await fetch(proxy.url + address)).text();
+      expect([address, page]).toEqual([address, expect.stringContaining(`id="${anchor ?? ''}`)]);
+    }
+  });
+
+  test('quote messages that the API sends', () => {
+    const quoted = [...all.matchAll(/`([A-Z][a-z]+(?: [A-Za-z]+)+)`/g)].map(([, text]) => text);
+    expect(quoted).toHaveLength(3);
+    const source = readFileSync(path.join(ROOT, 'proxy/api/send.ts'), 'utf8');
+    expect(quoted.filter((text = '') => !source.includes(`'${text}'`))).toEqual([]);
   });
 });

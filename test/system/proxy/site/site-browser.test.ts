@@ -37,7 +37,7 @@ describe('every page', () => {
     }
     await page.goto(`${site.url()}/docs/reference`);
     expect(await page.locator('.needs-script').count()).toBeGreaterThan(1);
-    await page.goto(`${site.url()}/docs/paging`);
+    await page.goto(`${site.url()}/docs/pages`);
     await page.getByRole('radio', { name: 'Python' }).first().check();
     expect(await page.locator('pre:visible').first().textContent()).toContain('import json');
     site.expectQuiet();
