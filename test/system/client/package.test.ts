@@ -114,17 +114,8 @@ describe('the recipes of the README', () => {
     expect(await linesOf('# cover-catalogue-client', node)).toEqual(['Chrono Trigger (1995)']);
   });
 
-  test('a list of games with covers', async () => {
-    const lines = await linesOf('### A list of games with covers');
-    expect(lines).toHaveLength(10);
-    expect(lines.slice(0, 2)).toEqual([
-      'ActRaiser: no cover',
-      'Chrono Trigger: https://files.covers.example/snes/chrono-trigger/50219-original.jpg',
-    ]);
-  });
-
   test('the whole catalogue, which begins again when the snapshot changes', async () => {
-    const code = recipe('### The whole catalogue');
+    const code = recipe('## The whole catalogue');
     const expected = /^230 games of snapshot 000001-[0-9a-f]{12}\n$/;
     expect(await run('crawl.js', code)).toMatch(expected);
     let requests = 0;
@@ -158,7 +149,7 @@ describe('the recipes of the README', () => {
     write('copy.json', JSON.stringify(before));
     await publishChanges();
     await proxy.refresh();
-    const code = `${recipe('### A copy that stays current')}
+    const code = `${recipe('## A copy that stays current')}
       const { readFileSync } = await import('node:fs');
       const copy = JSON.parse(readFileSync('copy.json', 'utf8'));
       const { snapshot, games } = await update({ ...copy, games: new Map(copy.games) });
@@ -169,7 +160,7 @@ describe('the recipes of the README', () => {
   });
 
   test('search without a server', async () => {
-    const lines = await linesOf('### Search without a server');
+    const lines = await linesOf('## Search without a server');
     expect(lines).toEqual(["[ 'ds/chrono-trigger', 'snes/chrono-trigger' ]"]);
   });
 });
@@ -231,17 +222,13 @@ describe('in a web page', { timeout: 60_000 }, () => {
   }
 
   test('search as you type', async () => {
-    const page = await open(recipe('### Search as you type'));
+    const page = await open(recipe('## Search as you type'));
     const items = page.locator('#games li');
     await page.locator('#search').pressSequentially('chrono t');
     // Searches with fewer letters find more.
     await page.locator('#games:not(:has(li:nth-child(3))) li:nth-child(2)').waitFor();
     expect(await items.count()).toBe(2);
     expect(await items.first().textContent()).toMatch(/^Chrono Trigger \(/);
-    expect(await page.locator('#hint').isVisible()).toBe(false);
-    await page.locator('#search').fill('crono triger');
-    await page.locator('#hint').waitFor();
-    expect(await items.count()).toBe(2);
     expect([visits.complaints, visits.foreign]).toEqual([[], []]);
   });
 
@@ -268,7 +255,7 @@ describe('in a web page', { timeout: 60_000 }, () => {
   });
 
   test('search without a server', async () => {
-    const code = recipe('### Search without a server')
+    const code = recipe('## Search without a server')
       .replaceAll(EXAMPLE_URL, `${proxy.url}/api/v1`)
       .replace('process.env.COVERS_KEY', `'${key.key}'`)
       .replace(/console\.log\((.*)\);/, 'const result = $1;');
