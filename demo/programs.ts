@@ -1,19 +1,22 @@
 /**
- * The programs that a demo runs, each in a separate process. A demo ends with the first program that ends,
- * or on a signal. It then stops all others and removes its temporary folder.
+ * What a demo runs: programs in separate processes, and commands in its own. A demo ends with the first
+ * program that ends, or on a signal. It then stops all others and removes its temporary folder.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ConfigurationError } from '../program/environment/environment.ts';
+import type { Invocation } from '../program/invocation.ts';
 
 const EXECUTABLE = path.join(import.meta.dirname, '../bin/cover-catalogue');
 const READY_DEADLINE_MS = 45_000;
 const STOP_DEADLINE_MS = 12_000;
 
-const children = new Map<ChildProcess, string>();
+const children = new Set<ChildProcess>();
 let isStopping = false;
 
 /** Runs a demo until it is stopped. An error ends it. */
@@ -32,106 +35,79 @@ export function makeDemoFolder(): string {
   return folder;
 }
 
-/** Starts `cover-catalogue COMMAND`. */
-export function startCommand(
-  name: string,
-  command: string,
-  environment: NodeJS.ProcessEnv,
-): ChildProcess {
-  return startProgram(name, EXECUTABLE, [command], environment);
-}
-
-/** Starts a program that must run as long as the demo. */
+/** Starts a program that must run as long as the demo: `cover-catalogue NAME` unless there is a `file`. */
 export function startProgram(
   name: string,
-  file: string,
-  args: readonly string[],
   environment: NodeJS.ProcessEnv,
-): ChildProcess {
+  file = EXECUTABLE,
+  args: readonly string[] = [name],
+): void {
   const child = spawn(file, args, { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
   // Not the terminal itself, on which programs would draw their progress.
   child.stderr.pipe(process.stderr);
-  children.set(child, name);
-  child.once('error', (error) => {
-    children.delete(child);
-    report(`${name} cannot be started: ${error.message}`);
-    void stop(1);
-  });
-  child.once('exit', (code, signal) => {
+  children.add(child);
+  const ended = (how: string, code: number) => {
     children.delete(child);
     if (isStopping) return;
-    report(`${name} ended with ${signal ?? code}.`);
-    void stop(code === 2 ? 2 : 1);
-  });
-  return child;
+    report(`${name} ${how}.`);
+    void stop(code);
+  };
+  child.once('error', ({ message }) => ended(`cannot be started: ${message}`, 1));
+  child.once('exit', (code, signal) => ended(`ended with ${signal ?? code}`, code === 2 ? 2 : 1));
 }
 
 /**
- * Runs `cover-catalogue COMMAND` to its end.
- * @returns what it printed on stdout
+ * Does what a command does, without the start of another program.
+ * @returns what it prints on stdout
  * @throws Error with its messages if it fails
  */
-export function runCommand(
-  command: string,
-  args: readonly string[],
+export async function runCommand(
+  command: (invocation: Invocation) => Promise<number>,
+  words: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const child = spawn(EXECUTABLE, [command, ...args], {
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
   let printed = '';
   let messages = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    printed += text;
+  const code = await command({
+    words,
+    variables: () => environment,
+    stdout: { write: (text) => (printed += text) },
+    stderr: { write: (text) => (messages += text) },
   });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    messages += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => {
-      if (code === 0) resolve(printed.trim());
-      else reject(new Error(`cover-catalogue ${command} ended with ${code}: ${messages.trim()}`));
-    });
-  });
+  if (code !== 0) throw new Error(messages.trim());
+  return printed.trim();
 }
 
 /** Waits until an address answers with a status below 300. */
 export async function waitUntilReady(address: string): Promise<void> {
   const deadline = Date.now() + READY_DEADLINE_MS;
-  while (!isStopping) {
-    const reply = await fetch(address).catch(() => undefined);
-    if (reply?.ok) return;
+  while (!(await fetch(address).catch(() => undefined))?.ok) {
+    // While the demo is stopping, its caller must not continue.
+    if (isStopping) await new Promise(() => {});
     if (Date.now() > deadline) throw new Error(`${address} did not become ready.`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
   }
-  // The demo is stopping, so its caller must not continue.
-  await new Promise(() => {});
 }
 
 /** A port on which nothing listens. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
   return port;
 }
 
 async function stop(code: number): Promise<void> {
   if (isStopping) return;
   isStopping = true;
-  const gone = [...children.keys()].map(
-    (child) => new Promise((resolve) => child.once('exit', resolve)),
-  );
-  for (const child of children.keys()) child.kill('SIGTERM');
+  const ends = [...children].map((child) => once(child, 'exit'));
+  for (const child of children) child.kill('SIGTERM');
   setTimeout(() => {
-    for (const child of children.keys()) child.kill('SIGKILL');
+    for (const child of children) child.kill('SIGKILL');
   }, STOP_DEADLINE_MS).unref();
-  await Promise.all(gone);
+  await Promise.all(ends);
   process.exit(code);
 }
 

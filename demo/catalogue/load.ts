@@ -1,5 +1,6 @@
 /** A catalogue as rows, and how it gets into a database: first the tables, then the rows in batches. */
 import type { Database, Row, Value } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
 import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { columnNames, createTables } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../keys/tables/schema.ts';
@@ -18,6 +19,12 @@ export interface Catalogue {
 const REQUIRED_TABLES = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
 const TABLES = { ...REQUIRED_TABLES, ...GAME_TITLES_TABLE };
 const ROWS_PER_INSERT = 400;
+
+/** Loads a catalogue into the database of an address, and creates a missing SQLite file. */
+export async function makeDatabase(url: string, catalogue: Catalogue): Promise<void> {
+  const database = await openDatabase(url, { create: true });
+  await loadCatalogue(database, catalogue).finally(database.close);
+}
 
 /** Creates the missing tables and inserts every row, in one transaction. */
 export async function loadCatalogue(database: Database, catalogue: Catalogue): Promise<void> {

@@ -1,28 +1,15 @@
 /** The clients of the demo: they send requests through nginx, and count who answered them and how. */
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What happened at one proxy. */
-export interface ProxyCounts {
-  admitted: number;
-  refused: number;
-}
-
-export interface Clients {
-  /** By the address of the proxy that answered, such as "127.0.0.1:40001". */
-  readonly byProxy: ReadonlyMap<string, ProxyCounts>;
-  /** How many requests failed: neither admitted nor refused because of the limit. */
-  failed(): number;
-  /** How many requests were admitted in the last 60 seconds, by all proxies together. */
-  admittedInMinute(): number;
-}
-
 /**
  * Sends requests until the process ends.
  * @param urls requested in turn
  * @param perSecond how many
  */
-export function startClients(urls: readonly string[], key: string, perSecond: number): Clients {
-  const byProxy = new Map<string, ProxyCounts>();
+export function startClients(urls: readonly string[], key: string, perSecond: number) {
+  /** By the address of the proxy that answered, such as "127.0.0.1:40001". */
+  const counts = new Map<string, { admitted: number; refused: number }>();
+  const countsOf = (address: string) => counts.get(address) ?? { admitted: 0, refused: 0 };
   /** When requests were admitted in the last minute, by `performance.now()`. */
   let admittedAt: number[] = [];
   let failures = 0;
@@ -31,12 +18,11 @@ export function startClients(urls: readonly string[], key: string, perSecond: nu
     const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
     await response.arrayBuffer();
     const proxy = response.headers.get('x-demo-proxy') ?? '';
-    const counts = byProxy.get(proxy) ?? { admitted: 0, refused: 0 };
-    byProxy.set(proxy, counts);
+    const { admitted, refused } = countsOf(proxy);
     if (response.status === 200) {
-      counts.admitted++;
+      counts.set(proxy, { admitted: admitted + 1, refused });
       admittedAt.push(performance.now());
-    } else if (response.status === 429) counts.refused++;
+    } else if (response.status === 429) counts.set(proxy, { admitted, refused: refused + 1 });
     else failures++;
   }
 
@@ -49,8 +35,11 @@ export function startClients(urls: readonly string[], key: string, perSecond: nu
 
   void run();
   return {
-    byProxy,
+    /** What the proxy at this port has answered. */
+    countsOf: (port: number) => countsOf(`127.0.0.1:${port}`),
+    /** How many requests failed: neither admitted nor refused because of the limit. */
     failed: () => failures,
+    /** How many requests were admitted in the last 60 seconds, by all proxies together. */
     admittedInMinute() {
       const now = performance.now();
       admittedAt = admittedAt.filter((time) => now - time < 60_000);

@@ -10,33 +10,35 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openDatabase } from '../../database/open.ts';
+import { runGenerator } from '../../generator/cli/run-generator.ts';
+import { runKeys } from '../../keys/cli/run-keys.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
-import { issueKey, makeCatalogue } from '../catalogue.ts';
+import { makeDatabase } from '../catalogue/load.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
 import {
   freePort,
   makeDemoFolder,
   report,
   runCommand,
   runDemo,
-  startCommand,
+  startProgram,
   waitUntilReady,
 } from '../programs.ts';
-import { type Clients, startClients } from './clients.ts';
+import { startClients } from './clients.ts';
 import { startNginx, startRedis } from './servers.ts';
-import { makeView, type ProxyView } from './view.ts';
 
 const USAGE = `npm run demo:fleet
 
 Runs an origin and two edges behind nginx until Ctrl-C, and shows how they share
 limits and snapshots. HOST and PORT set the address of nginx.
 `;
-const EDGES = 2;
 const KEY_LIMIT = 120;
 /** Twice what the limit allows, so that the proxies refuse about half of the requests. */
 const REQUESTS_PER_SECOND = 4;
 const PUBLISH_INTERVAL_MS = 20_000;
-const VIEW_INTERVAL_MS = 250;
+const LOOK_INTERVAL_MS = 250;
+const LOOKS_PER_REPORT = 20;
 const PATHS = ['/games/snes/chrono-trigger', '/platforms', '/search?q=zelda', '/stats'];
 
 /** The last generation that was published. */
@@ -44,8 +46,6 @@ interface Published {
   readonly id: string;
   /** When, by `performance.now()`. */
   readonly at: number;
-  /** How long it took until all proxies served it; undefined while they do not. */
-  servedAfterSeconds: number | undefined;
 }
 
 interface Edge {
@@ -54,72 +54,23 @@ interface Edge {
   readonly adminPort: number;
 }
 
-/** Where the parts of the fleet are. */
-interface Places {
-  /** The address at which clients reach the fleet. */
-  readonly api: string;
-  readonly redisPort: number;
-  /** The port at which nginx serves the depot to the replicas. */
-  readonly depotPort: number;
-  readonly inFolder: (name: string) => string;
-}
-
 async function main(): Promise<void> {
   readArguments(USAGE, {});
   const { HOST: host, PORT: port } = readEnvironment(['HOST', 'PORT']);
   const folder = makeDemoFolder();
-  const places: Places = {
-    api: `http://${host}:${port}`,
-    redisPort: await freePort(),
-    depotPort: await freePort(),
-    inFolder: (name) => path.join(folder, name),
-  };
+  const inFolder = (name: string) => path.join(folder, name);
+  const api = `http://${host}:${port}`;
 
-  report('Starting Redis and making the keys that sign snapshots …');
-  startRedis(places.redisPort);
-  const { origin, replica } = await makeEnvironments(places);
+  report('Starting Redis …');
+  const redisPort = await freePort();
+  startRedis(redisPort);
 
   report('Creating the sample catalogue and publishing it to the depot …');
-  await makeCatalogue(origin.DATABASE_URL);
-  const key = await issueKey(origin, KEY_LIMIT);
-  const published = await publish(origin);
-  startCommand('the schedule', 'schedule', { ...origin, ADMIN_PORT: '0' });
-
-  report(`Starting ${EDGES} edges and nginx …`);
-  const edges = await startEdges(places, replica);
-  startNginx(folder, {
-    host,
-    port,
-    proxyPorts: edges.map((edge) => edge.port),
-    depotPort: places.depotPort,
-    depotFolder: origin.SNAPSHOT_PUSH,
-  });
-  for (const { adminPort } of edges) await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
-
-  process.stdout.write(`
-The fleet is at ${places.api}/api/v1
-
-API key: ${key}
-curl -i -H 'Authorization: Bearer ${key}' ${places.api}/api/v1/games/snes/chrono-trigger
-
-Both proxies count the requests of this key together: at most ${KEY_LIMIT} in any 60 seconds.
-Press Ctrl-C to stop everything.
-`);
-  const urls = PATHS.map((target) => `${places.api}/api/v1${target}`);
-  const clients = startClients(urls, key, REQUESTS_PER_SECOND);
-  const last = { published };
-  await Promise.race([publishRegularly(origin, last), show(edges, clients, last)]);
-}
-
-/** Makes the depots and the signing keys. @returns the variables of the origin and of the replicas */
-async function makeEnvironments({ inFolder }: Places) {
-  const depot = inFolder('depot');
-  const keysDepot = inFolder('keys-depot');
-  for (const each of [depot, keysDepot]) mkdirSync(each);
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const signingKey = inFolder('signing.pem');
   writeFileSync(signingKey, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-  const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const [depot, keysDepot] = ['depot', 'keys-depot'].map(inFolder);
+  for (const each of [depot, keysDepot]) mkdirSync(each);
   const shared = {
     ...process.env,
     SITE_URL: 'https://covers.example',
@@ -137,20 +88,20 @@ async function makeEnvironments({ inFolder }: Places) {
     // The demo starts the runs itself.
     GENERATE_CRON: 'off',
   };
-  return { origin, replica: { ...shared, SNAPSHOT_PUBLIC_KEYS: publicPem } };
-}
+  await makeDatabase(origin.DATABASE_URL, sampleCatalogue());
+  const key = await runCommand(runKeys, ['issue', '--limit', String(KEY_LIMIT)], origin);
+  const published = await publish(origin);
+  startProgram('schedule', { ...origin, ADMIN_PORT: '0' });
 
-/** Starts a replica and a proxy for each edge. */
-async function startEdges(
-  { api, redisPort, depotPort, inFolder }: Places,
-  replica: NodeJS.ProcessEnv,
-): Promise<Edge[]> {
+  report('Starting two edges and nginx …');
+  const depotPort = await freePort();
   const edges: Edge[] = [];
-  for (let number = 1; number <= EDGES; number++) {
+  for (const number of [1, 2]) {
     const edge = { name: `proxy ${number}`, port: await freePort(), adminPort: await freePort() };
     const environment = {
-      ...replica,
+      ...shared,
       SNAPSHOTS_DIR: inFolder(`edge-${number}`),
+      SNAPSHOT_PUBLIC_KEYS: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       REPLICA_FROM: `http://127.0.0.1:${depotPort}`,
       HOST: '127.0.0.1',
       PORT: String(edge.port),
@@ -159,69 +110,87 @@ async function startEdges(
       LIMITS_URL: `redis://127.0.0.1:${redisPort}`,
       TRUSTED_PROXIES: '127.0.0.1',
     };
-    startCommand(`replica ${number}`, 'replica', { ...environment, ADMIN_PORT: '0' });
-    startCommand(edge.name, 'proxy', environment);
+    startProgram('replica', { ...environment, ADMIN_PORT: '0' });
+    startProgram('proxy', environment);
     edges.push(edge);
   }
-  return edges;
-}
+  const proxyPorts = edges.map((edge) => edge.port);
+  startNginx(inFolder('nginx'), { host, port, proxyPorts, depotPort, depotFolder: depot });
+  for (const { adminPort } of edges) await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
 
-/** What the demo has published last. */
-interface LastPublished {
-  published: Published;
-}
+  process.stdout.write(`
+The fleet is at ${api}/api/v1
 
-async function publishRegularly(
-  origin: NodeJS.ProcessEnv & { readonly DATABASE_URL: string },
-  last: LastPublished,
-): Promise<never> {
-  for (;;) {
-    await pause(PUBLISH_INTERVAL_MS);
-    await changeGame(origin.DATABASE_URL);
-    last.published = await publish(origin);
-  }
-}
+API key: ${key}
+curl -i -H 'Authorization: Bearer ${key}' ${api}/api/v1/games/snes/chrono-trigger
 
-async function show(edges: readonly Edge[], clients: Clients, last: LastPublished): Promise<never> {
-  const view = makeView(process.stdout);
-  for (;;) {
-    const proxies = await Promise.all(edges.map((edge) => lookAt(edge, clients)));
-    const { published } = last;
-    if (proxies.every(({ snapshot }) => snapshot === published.id)) {
-      published.servedAfterSeconds ??= (performance.now() - published.at) / 1000;
+Both proxies count the requests of this key together: at most ${KEY_LIMIT} in any 60 seconds.
+Press Ctrl-C to stop everything.
+`);
+  const urls = PATHS.map((target) => `${api}/api/v1${target}`);
+  const clients = startClients(urls, key, REQUESTS_PER_SECOND);
+  const last = { published };
+  const publishRegularly = async () => {
+    for (;;) {
+      await pause(PUBLISH_INTERVAL_MS);
+      await changeGame(origin.DATABASE_URL);
+      last.published = await publish(origin);
     }
-    view({
-      proxies,
-      published,
-      limit: KEY_LIMIT,
-      admittedInMinute: clients.admittedInMinute(),
-      failed: clients.failed(),
-    });
-    await pause(VIEW_INTERVAL_MS);
-  }
+  };
+  await Promise.race([publishRegularly(), show(edges, clients, last)]);
 }
 
 async function publish(origin: NodeJS.ProcessEnv): Promise<Published> {
-  const { id }: { id: string } = JSON.parse(await runCommand('generate', ['--json'], origin));
-  return { id, at: performance.now(), servedAfterSeconds: undefined };
+  const { id } = JSON.parse(await runCommand(runGenerator, ['--json'], origin));
+  return { id, at: performance.now() };
 }
 
 async function changeGame(url: string): Promise<void> {
   const database = await openDatabase(url);
-  try {
-    const text = `Changed by the demo at ${new Date().toISOString()}.`;
-    await database.run("UPDATE games SET description = ? WHERE slug = 'chrono-trigger'", [text]);
-  } finally {
-    await database.close();
+  const text = `Changed by the demo at ${new Date().toISOString()}.`;
+  await database
+    .run("UPDATE games SET description = ? WHERE slug = 'chrono-trigger'", [text])
+    .finally(database.close);
+}
+
+/** Prints now and then what was published, what each proxy serves, and how many requests it admitted. */
+async function show(
+  edges: readonly Edge[],
+  clients: ReturnType<typeof startClients>,
+  last: { readonly published: Published },
+): Promise<never> {
+  let servedAt: Published | undefined;
+  for (let looks = 0; ; looks++) {
+    const states = await Promise.all(edges.map(readState));
+    const { id, at } = last.published;
+    if (servedAt?.id !== id && states.every((state) => state?.snapshot === id)) {
+      servedAt = { id, at: performance.now() };
+    }
+    if (looks % LOOKS_PER_REPORT === 0) {
+      const when =
+        servedAt?.id === id
+          ? `served by all proxies after ${((servedAt.at - at) / 1000).toFixed(1)} s`
+          : 'on its way to the proxies';
+      const rows = edges.map(({ name, port }, index) => {
+        const { snapshot = 'no answer', limits } = states[index] ?? {};
+        const { admitted, refused } = clients.countsOf(port);
+        const mode = limits?.mode ?? 'unknown';
+        return `  ${name}: ${snapshot}, limits ${mode}, ${admitted} admitted, ${refused} × 429\n`;
+      });
+      process.stdout.write(`\npublished ${id} (${when})\n${rows.join('')}`);
+      process.stdout.write(
+        `  ${clients.admittedInMinute()} of ${KEY_LIMIT} admitted in the last 60 s, ${clients.failed()} failed\n`,
+      );
+    }
+    await pause(LOOK_INTERVAL_MS);
   }
 }
 
-async function lookAt({ name, port, adminPort }: Edge, clients: Clients): Promise<ProxyView> {
-  const counts = clients.byProxy.get(`127.0.0.1:${port}`) ?? { admitted: 0, refused: 0 };
-  const state = await fetch(`http://127.0.0.1:${adminPort}/readyz`)
+/** What a proxy says of itself; undefined if it does not answer. */
+async function readState({ adminPort }: Edge) {
+  return fetch(`http://127.0.0.1:${adminPort}/readyz`)
     .then((reply) => reply.json() as Promise<{ snapshot: string; limits: { mode: string } }>)
     .catch(() => undefined);
-  return { name, snapshot: state?.snapshot, limits: state?.limits.mode, ...counts };
 }
 
 runDemo(main);

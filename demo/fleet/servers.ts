@@ -6,10 +6,10 @@ import { startProgram } from '../programs.ts';
 /** Starts Redis on loopback. It keeps nothing on disk: limits are about the last minute. */
 export function startRedis(port: number): void {
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', ''];
-  startProgram('Redis', 'redis-server', [...settings, '--loglevel', 'warning'], process.env);
+  startProgram('Redis', process.env, 'redis-server', [...settings, '--loglevel', 'warning']);
 }
 
-export interface NginxAddresses {
+interface NginxAddresses {
   readonly host: string;
   /** Where clients reach the fleet. */
   readonly port: number;
@@ -19,29 +19,27 @@ export interface NginxAddresses {
   readonly depotFolder: string;
 }
 
-/** Starts nginx: it balances the load over the proxies, and serves the depot as static files. */
+/**
+ * Starts nginx: it balances the load over the proxies, and serves the depot as static files.
+ * @param folder for its own files; it does not exist yet
+ */
 export function startNginx(folder: string, addresses: NginxAddresses): void {
-  const own = path.join(folder, 'nginx');
-  mkdirSync(own);
-  const file = path.join(own, 'nginx.conf');
-  writeFileSync(file, configurationOf(own, addresses));
-  const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
-  startProgram('nginx', 'nginx', ['-p', own, '-c', file, '-e', 'error.log'], environment);
-}
-
-function configurationOf(own: string, addresses: NginxAddresses): string {
   const { host, port, proxyPorts, depotPort, depotFolder } = addresses;
+  mkdirSync(folder);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const file = path.join(folder, 'nginx.conf');
   // As root, nginx would read the depot as another user, who may not.
   const user = process.getuid?.() === 0 ? 'user root;' : '';
-  return `
+  writeFileSync(
+    file,
+    `
 ${user}
 daemon off;
 worker_processes 1;
-pid ${own}/nginx.pid;
+pid ${folder}/nginx.pid;
 events {}
 http {
-${temporary.map((kind) => `  ${kind}_temp_path ${own}/${kind};`).join('\n')}
+${temporary.map((kind) => `  ${kind}_temp_path ${folder}/${kind};`).join('\n')}
   access_log off;
   upstream fleet {
 ${proxyPorts.map((each) => `    server 127.0.0.1:${each} max_fails=3 fail_timeout=1s;`).join('\n')}
@@ -64,5 +62,8 @@ ${proxyPorts.map((each) => `    server 127.0.0.1:${each} backup max_fails=0;`).j
     root ${depotFolder};
   }
 }
-`;
+`,
+  );
+  const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+  startProgram('nginx', environment, 'nginx', ['-p', folder, '-c', file, '-e', 'error.log']);
 }
