@@ -2,6 +2,7 @@
  * Downloads of the files of a generation: whole, compressed in pieces, or ranges. They share the thread
  * with all other requests, so there is a limit on how many are sent at the same time.
  */
+import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { acceptsGzip, matchesEtag, SMALLEST_COMPRESSED } from '../http/message/negotiation.ts';
 import { readRange, type WantedRange } from '../http/message/ranges.ts';
@@ -85,67 +86,39 @@ export function mayCompress(): boolean {
   return compressing < MOST_COMPRESSING;
 }
 
-/** Compresses off this thread. @param pieces each valid until the next one is requested */
+/** Compresses off this thread. */
 export async function* gzipPieces(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   compressing++;
   const gzip = createGzip({ level: LEVEL, chunkSize: OUTPUT_BYTES });
-
-  async function feed(): Promise<void> {
-    for await (const piece of pieces) {
-      // The piece is valid only until the next one, so wait until it is compressed.
-      await new Promise<void>((resolve, reject) => {
-        gzip.write(piece, (error) => (error ? reject(error) : resolve()));
-      });
-    }
-    gzip.end();
-  }
-
-  // If the client leaves, nothing reads the output, and `feed` never ends. It holds no descriptor.
-  feed().catch((error) => gzip.destroy(error));
+  // An error of a piece is thrown below. If the client leaves, the file is closed.
+  pipeline(Readable.from(pieces), gzip, () => {});
   try {
-    for await (const piece of gzip as AsyncIterable<Buffer>) yield piece;
+    yield* gzip;
   } finally {
     compressing--;
-    gzip.destroy();
   }
 }
 
-export interface SlotCounts {
-  /** Of all keys together. Each takes a piece of memory and, if its client is slow, a connection. */
-  readonly most: number;
-  readonly perKey: number;
-  /** How many slots only the first download of a key may take. */
-  readonly reserved: number;
-}
+/** Per thread, of all keys together. Each has a descriptor and, if its client is slow, a connection. */
+const MOST_DOWNLOADS = 100;
+/** A mirror has a few downloads at a time, and two of them may share a key. */
+const MOST_PER_KEY = 8;
 
-/** Per thread. A mirror has a few downloads at a time, and two of them may share a key. */
-export const SLOTS: SlotCounts = { most: 100, perKey: 8, reserved: 40 };
-
-export interface DownloadSlots {
-  /** @returns whether the key gets a slot. Then it must be given back with {@link free}. */
-  take(key: string): boolean;
-  free(key: string): void;
-}
-
-/**
- * The slots of downloads on one thread: each download takes one until it ends. A key may have a few, and
- * some slots are for keys with no download under way, so keys with many downloads keep no other waiting.
- *
- * Invariant: a key with no download is refused only while `reserved` other keys or more have one.
- */
-export function makeDownloadSlots({ most, perKey, reserved }: SlotCounts): DownloadSlots {
-  /** How many slots each key has. It contains only keys with at least one. */
+/** Counts the downloads of one thread. */
+export function makeDownloadSlots() {
+  /** How many downloads each key has. It contains only keys with at least one. */
   const taken = new Map<string, number>();
   let total = 0;
   return {
-    take(key) {
+    /** @returns whether the key may begin a download. Then its end must be told to `free`. */
+    take(key: string): boolean {
       const own = taken.get(key) ?? 0;
-      if (own >= perKey || total >= (own === 0 ? most : most - reserved)) return false;
+      if (own >= MOST_PER_KEY || total >= MOST_DOWNLOADS) return false;
       taken.set(key, own + 1);
       total++;
       return true;
     },
-    free(key) {
+    free(key: string): void {
       total--;
       const left = (taken.get(key) ?? 0) - 1;
       if (left > 0) taken.set(key, left);

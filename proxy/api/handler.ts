@@ -18,7 +18,7 @@ import { countUse, USE } from '../keys/use-counts.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
-import { makeDownload, makeDownloadSlots, SLOTS } from './downloads.ts';
+import { makeDownload, makeDownloadSlots } from './downloads.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestCounts, RouteLabel } from './request-counts.ts';
 import { type CachedResource, makeResourceCache } from './resource-cache.ts';
@@ -67,7 +67,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const { admit, peek } = makeAdmissions(parts);
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
-  const slots = makeDownloadSlots(SLOTS);
+  const slots = makeDownloadSlots();
 
   return (request, response) => {
     const startedAt = now();

@@ -43,7 +43,6 @@ export function makeCallApi(api: ApiHandler): CallApi {
           async sendPieces() {
             isSent = true;
             reject(new Error(`${target} is a download, which is not shown on a page.`));
-            return false;
           },
           destroy: () => reject(new Error(`The API broke off its response to ${target}.`)),
         },

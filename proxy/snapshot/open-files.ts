@@ -58,7 +58,7 @@ export function openFiles({ dir, id, current }: OpenOrder): OpenedFiles {
   try {
     for (const file of [...manifest.files, manifestFile]) {
       withFile(dir, file, (descriptor) => {
-        const identity = identityOf(file, descriptor);
+        const identity = identityIn(fstatSync(descriptor, { bigint: true }), file.sha256);
         identities.set(file.path, identity);
         const isSame = current?.identities.get(file.path) === identity;
         if (IN_MEMORY.includes(file.path)) {
@@ -95,12 +95,7 @@ export function reportMemory({ contents }: Pick<OpenedFiles, 'contents'>): void 
   }
 }
 
-/** The identity of a checked file. Files with equal identities have equal contents. */
-export function identityOf({ sha256 }: ManifestFile, descriptor: number): string {
-  return identityIn(fstatSync(descriptor, { bigint: true }), sha256);
-}
-
-/** As {@link identityOf}, from the attributes of an open file. */
+/** The identity of a checked file, from its attributes. Files with equal identities have equal contents. */
 export function identityIn({ dev, ino, size, mtimeNs }: BigIntStats, sha256: string): string {
   return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;
 }

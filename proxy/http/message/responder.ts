@@ -27,10 +27,10 @@ export interface Responder {
   /**
    * Sends a response whose body comes in pieces. The next piece is made only once the client has taken
    * the one before, so a response of any size needs the memory of one piece.
-   * @returns whether the whole response was sent; false if the client has left or was too slow
+   * @returns a promise that resolves when the response was sent, or its client has left
    * @throws the error of a piece; the connection is then closed
    */
-  sendPieces(response: ResponseInPieces, headers?: HeaderLines, isLast?: boolean): Promise<boolean>;
+  sendPieces(response: ResponseInPieces, headers?: HeaderLines, isLast?: boolean): Promise<void>;
   /** Closes the connection at once, even if a response has begun. */
   destroy(): void;
 }

@@ -32,7 +32,6 @@ export interface ResponseInPieces {
   readonly head: SharedHead;
   /** With Content-Length, unless the size of the body is not known. */
   readonly headers: HeaderList;
-  /** Each piece is valid until the next one is requested. */
   readonly pieces: AsyncIterable<Buffer>;
 }
 
