@@ -2,8 +2,8 @@
  * `cover-catalogue push`: sends the current generation to a depot, for replicas. Progress goes to stderr, the
  * result to stdout.
  */
-import { megabytes, type TransferReport } from '../depot/pull.ts';
 import { pushConfigured } from '../depot/push.ts';
+import { megabytes, type TransferReport } from '../depot/transfers.ts';
 import { readArguments } from '../program/arguments.ts';
 import { reportFailure } from '../program/failure.ts';
 import type { Invocation } from '../program/invocation.ts';
@@ -13,7 +13,7 @@ const USAGE = `cover-catalogue push [--to DEPOT]
 
 Sends the current generation of SNAPSHOTS_DIR to a depot, for replicas: the files
 that are not there yet, and then the release, signed if SNAPSHOT_SIGNING_KEY is
-set. Removes what was replaced more than 8 minutes ago.
+set. Removes what was replaced, unless it was pushed within the last 8 minutes.
 
   --to DEPOT   a folder or s3://bucket/prefix (default: the variable SNAPSHOT_PUSH)
 

@@ -3,14 +3,15 @@
  * `--once` it checks once: progress goes to stderr, the result to stdout.
  */
 import type { Logger } from 'pino';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { isApiAddress, openDepot, openKeysDepot } from '../depot/open.ts';
-import { megabytes, type Pulled, type TransferReport } from '../depot/pull.ts';
+import type { Pulled } from '../depot/pull.ts';
 import { makeReplica, type Replica } from '../depot/replica.ts';
 import { readPublicKeys } from '../depot/signing.ts';
-import { type Clock, systemClock } from '../depot/transfers.ts';
+import { type Clock, megabytes, systemClock } from '../depot/transfers.ts';
 import type { Release } from '../format/release.ts';
 import { addDiskMetrics } from '../generations/disk-metrics.ts';
+import { addCounter, addCounters, addGauge } from '../program/admin/metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../program/admin/program-admin.ts';
 import { readArguments } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
@@ -119,7 +120,9 @@ async function replicate(
     keysDepot,
     clock,
     publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
-    report: values.once ? reportTo(progress, 'fetching') : reportToLog(progress, log),
+    report: values.once
+      ? reportTo(progress, 'fetching')
+      : { advance() {}, step: (text) => log.debug(text), warn: (text) => log.warn(text) },
   });
   if (values.once) {
     stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
@@ -136,7 +139,7 @@ async function replicate(
   });
   const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
   const address = await admin.listen();
-  run(replica, seconds * 1000, admin, progress, log, stopWith);
+  run(replica, seconds * 1000, admin, log, stopWith);
   const places = { from: depot.name, keys: keysDepot?.name, snapshotsDir, admin: address };
   log.info(places, 'replicating');
   reportReady(log);
@@ -150,15 +153,6 @@ function readSeconds(text: string | undefined): number | undefined {
   throw new ConfigurationError(
     `--interval must be a whole number of seconds from 1 to ${LONGEST_SECONDS}, not ${JSON.stringify(text)}.`,
   );
-}
-
-/** On a terminal, the progress is shown between the lines of the log. */
-function reportToLog(progress: Progress, log: Logger): TransferReport {
-  return {
-    advance: process.stderr.isTTY ? reportTo(progress, 'fetching').advance : () => {},
-    step: (text) => log.debug(text),
-    warn: (text) => log.warn(text),
-  };
 }
 
 async function runOnce(
@@ -184,7 +178,6 @@ function run(
   replica: Replica,
   intervalMs: number,
   { registry, tasks, announceEnd }: ProgramAdmin,
-  progress: Progress,
   log: Logger,
   stopWith: StopWith,
 ): void {
@@ -193,7 +186,6 @@ function run(
     const started = performance.now();
     const { release, pulled } = await replica.checkSnapshot();
     countCheck(release, pulled, (performance.now() - started) / 1000);
-    progress.end();
     if (pulled === undefined) return;
     const { fetched, linked, received } = pulled;
     const { id: snapshot, released_at } = release;
@@ -231,43 +223,46 @@ function run(
 
 /** @returns a function that counts a check that has succeeded, and how long it took */
 function addReplicaMetrics(registry: Registry) {
-  const registers = [registry];
-  const published = new Gauge({
-    name: 'replica_published_timestamp_seconds',
-    help: 'When the origin released the generation that the depot offers',
-    registers,
-  });
-  const pulls = new Counter({
-    name: 'replica_pulls_total',
-    help: 'Generations that were pulled and published',
-    registers,
-  });
-  const pullSeconds = new Gauge({
-    name: 'replica_pull_seconds',
-    help: 'How long the last pull took, with its verification',
-    registers,
-  });
-  const received = new Counter({
-    name: 'replica_received_bytes_total',
-    help: 'Bytes received for the generations that were pulled',
-    registers,
-  });
-  const files = new Counter({
-    name: 'replica_files_total',
-    help: 'Files of the generations that were pulled: fetched, or linked because they were there',
-    labelNames: ['how'] as const,
-    registers,
-  });
-  for (const how of ['fetched', 'linked']) files.inc({ how }, 0);
+  let publishedAt: number | undefined;
+  let pullSeconds: number | undefined;
+  const sums = { pulls: 0, received: 0, fetched: 0, linked: 0 };
+  addGauge(
+    registry,
+    'replica_published_timestamp_seconds',
+    'When the origin released the generation that the depot offers',
+    () => publishedAt,
+  );
+  addGauge(
+    registry,
+    'replica_pull_seconds',
+    'How long the last pull took, with its verification',
+    () => pullSeconds,
+  );
+  const sum = (name: string, help: string, key: keyof typeof sums) =>
+    addCounter(registry, name, help, () => sums[key]);
+  sum('replica_pulls_total', 'Generations that were pulled and published', 'pulls');
+  sum(
+    'replica_received_bytes_total',
+    'Bytes received for the generations that were pulled',
+    'received',
+  );
+  addCounters(
+    registry,
+    'replica_files_total',
+    'Files of the generations that were pulled: fetched, or linked because they were there',
+    'how',
+    () => [
+      ['fetched', sums.fetched],
+      ['linked', sums.linked],
+    ],
+  );
 
   return ({ released_at }: Release, pulled: Pulled | undefined, seconds: number): void => {
-    if (released_at !== null) published.set(Date.parse(released_at) / 1000);
+    if (released_at !== null) publishedAt = Date.parse(released_at) / 1000;
     if (pulled === undefined) return;
-    pulls.inc();
-    pullSeconds.set(seconds);
-    received.inc(pulled.received);
-    files.inc({ how: 'fetched' }, pulled.fetched);
-    files.inc({ how: 'linked' }, pulled.linked);
+    pullSeconds = seconds;
+    sums.pulls++;
+    for (const key of ['received', 'fetched', 'linked'] as const) sums[key] += pulled[key];
   };
 }
 

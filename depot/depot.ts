@@ -22,10 +22,7 @@ import type { ErrorWithExitCode } from '../program/failure.ts';
 export interface Depot {
   /** What messages call the depot: its address without credentials. */
   readonly name: string;
-  /**
-   * Starts to read an object.
-   * @throws TransferError, and when `options.signal` is aborted, its reason
-   */
+  /** Starts to read an object. @throws TransferError, or another Error once `options.signal` is aborted */
   get(path: string, options?: GetOptions): Promise<Reply>;
   /** Ends all calls that are under way, and releases connections. */
   close(): void;
@@ -51,9 +48,9 @@ export type Reply = Found | 'unchanged' | 'missing';
 
 export interface Found {
   /** Differs whenever the content does; undefined if the depot has none. */
-  readonly etag: string | undefined;
+  readonly etag?: string | undefined;
   /** How the bytes are compressed. */
-  readonly coding: 'zstd' | 'gzip' | undefined;
+  readonly coding?: 'zstd' | 'gzip' | undefined;
   /** Must be read. Ending the loop early ends the transfer. */
   readonly bytes: AsyncIterable<Buffer>;
 }
@@ -62,8 +59,8 @@ export interface StoredObject {
   readonly path: string;
   /** In bytes. */
   readonly size: number;
-  /** When it was written, by the clock of the depot. */
-  readonly modifiedAt: Date;
+  /** When it was written, in milliseconds since 1970, by the clock of the depot. */
+  readonly modifiedAt: number;
 }
 
 /** No wait is longer, even if the other side asks for it. */
@@ -76,7 +73,7 @@ export class TransferError extends Error {
   readonly waitMs: number | undefined;
 
   constructor(message: string, options: { cause?: unknown; waitMs?: number | undefined } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : {});
+    super(message, options);
     this.waitMs = options.waitMs && Math.min(options.waitMs, LONGEST_WAIT_MS);
   }
 }
@@ -103,4 +100,9 @@ export function isObjectPath(path: string): boolean {
 export function checkObjectPath(path: string): void {
   if (isObjectPath(path)) return;
   throw new Error(`${JSON.stringify(path)} is not the path of an object in a depot.`);
+}
+
+/** How the bytes of an object are compressed: those of generations always with zstd. */
+export function codingOf(path: string): 'zstd' | undefined {
+  return path.endsWith('.zst') ? 'zstd' : undefined;
 }

@@ -9,15 +9,15 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  createReadStream,
   existsSync,
-  fsync,
+  fstatSync,
   lstatSync,
-  read,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFile,
 } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -26,11 +26,10 @@ import { makeFolder, openForWriting } from '../generations/files/file-modes.ts';
 import { syncFolder } from '../generations/files/replace-file.ts';
 import { messageOf } from '../program/failure.ts';
 import { NO_LINK, openRegularFile } from '../program/files/bounded-file.ts';
-import { checkObjectPath, isObjectPath, type StoredObject, type WritableDepot } from './depot.ts';
+import { checkObjectPath, codingOf, isObjectPath, type WritableDepot } from './depot.ts';
 
 const CHUNK_BYTES = 256 * 1024;
-const fsyncAsync = promisify(fsync);
-const readAsync = promisify(read);
+const writeFileAsync = promisify(writeFile);
 
 export function openFolderDepot(folder: string): WritableDepot {
   const root = path.resolve(folder);
@@ -51,47 +50,29 @@ export function openFolderDepot(folder: string): WritableDepot {
     return file;
   }
 
-  async function* bytesOf(descriptor: number, signal = closed.signal): AsyncGenerator<Buffer> {
-    try {
-      for (;;) {
-        signal.throwIfAborted();
-        const { buffer, bytesRead } = await readAsync(descriptor, {
-          buffer: Buffer.allocUnsafe(CHUNK_BYTES),
-        });
-        if (bytesRead === 0) return;
-        yield buffer.subarray(0, bytesRead);
-      }
-    } finally {
-      closeSync(descriptor);
-    }
-  }
-
   return {
     name: root,
-    async get(name, { etag: known, signal } = {}) {
+    async get(name, { etag: known, signal = closed.signal } = {}) {
       const file = fileOf(name);
-      const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-      if (stats === undefined) return 'missing';
-      const etag = `${stats.ino}-${stats.size}-${stats.mtimeNs}`;
-      if (etag === known) return 'unchanged';
-      let descriptor: number;
-      try {
-        descriptor = openRegularFile(file, NO_LINK);
-      } catch (cause) {
-        const { code } = cause as NodeJS.ErrnoException;
-        if (code === 'ENOENT') return 'missing';
-        const fault = code === 'ELOOP' ? 'it is a symbolic link' : messageOf(cause);
-        throw new Error(`${file} cannot be read: ${fault}`, { cause });
-      }
-      const coding = name.endsWith('.zst') ? 'zstd' : undefined;
-      return { etag, coding, bytes: bytesOf(descriptor, signal) };
+      signal.throwIfAborted();
+      const descriptor = openObject(file);
+      if (descriptor === undefined) return 'missing';
+      const { ino, size, mtimeNs } = fstatSync(descriptor, { bigint: true });
+      const etag = `${ino}-${size}-${mtimeNs}`;
+      const bytes = bytesOf(descriptor, AbortSignal.any([closed.signal, signal]));
+      if (etag !== known) return { etag, coding: codingOf(name), bytes };
+      closeSync(descriptor);
+      return 'unchanged';
     },
     async put(name, bytes) {
       const target = fileOf(name);
       const next = path.join(root, UNFINISHED, randomBytes(8).toString('hex'));
       try {
         for (const file of [next, target]) makeFolders(root, path.dirname(file));
-        await writeSynced(next, bytes);
+        const descriptor = openForWriting(next, 'wx');
+        await writeFileAsync(descriptor, bytes, { flush: true }).finally(() =>
+          closeSync(descriptor),
+        );
         renameSync(next, target);
         syncFolder(path.dirname(target));
       } catch (cause) {
@@ -100,13 +81,15 @@ export function openFolderDepot(folder: string): WritableDepot {
       }
     },
     async list(prefix) {
-      const folderName = prefix.replace(/\/$/, '');
-      const top = fileOf(folderName);
+      const top = fileOf(prefix.replace(/\/$/, ''));
       if (!existsSync(top)) return [];
       return readdirSync(top, { withFileTypes: true, recursive: true }).flatMap((entry) => {
         const file = path.join(entry.parentPath, entry.name);
         const name = path.relative(root, file).split(path.sep).join('/');
-        return entry.isFile() && isObjectPath(name) ? describe(name, file) : [];
+        if (!entry.isFile() || !isObjectPath(name)) return [];
+        // Another process may have removed the file since it was listed.
+        const stats = statSync(file, { throwIfNoEntry: false });
+        return stats ? [{ path: name, size: stats.size, modifiedAt: stats.mtimeMs }] : [];
       });
     },
     async remove(name) {
@@ -116,21 +99,21 @@ export function openFolderDepot(folder: string): WritableDepot {
   };
 }
 
-/** @returns nothing if another process has removed the file since it was listed */
-function describe(name: string, file: string): StoredObject[] {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  return stats === undefined ? [] : [{ path: name, size: stats.size, modifiedAt: stats.mtime }];
+/** @returns the descriptor of an open file; undefined if there is no file */
+function openObject(file: string): number | undefined {
+  try {
+    return openRegularFile(file, NO_LINK);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    const fault = code === 'ELOOP' ? 'it is a symbolic link' : messageOf(cause);
+    throw new Error(`${file} cannot be read: ${fault}`, { cause });
+  }
 }
 
-/** Writes a file that does not exist, and syncs it. */
-async function writeSynced(file: string, bytes: Buffer): Promise<void> {
-  const descriptor = openForWriting(file, 'wx');
-  try {
-    for (let done = 0; done < bytes.length; ) done += writeSync(descriptor, bytes, done);
-    await fsyncAsync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+/** Closes the file at its end. The stream is made when it is read: nobody listens to its errors before. */
+async function* bytesOf(fd: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+  yield* createReadStream('', { fd, highWaterMark: CHUNK_BYTES, signal });
 }
 
 /** Creates the folders between the root and a folder in it, one below the other, unless they exist. */

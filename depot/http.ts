@@ -1,24 +1,19 @@
 /**
  * HTTP requests to depots, through undici: its time limits end a transfer that stands still. Redirects are
- * not followed, and nothing is tried again here. Also the depot that needs no more: a static web server.
+ * not followed, and nothing is tried again here.
  */
-import { Agent, type Dispatcher } from 'undici';
+import { Readable } from 'node:stream';
+import { Agent, request } from 'undici';
 import { shown } from '../format/json/parse-file.ts';
 import { messageOf } from '../program/failure.ts';
-import {
-  checkObjectPath,
-  type Depot,
-  type GetOptions,
-  type Reply,
-  TransferError,
-} from './depot.ts';
+import { type Reply, TransferError } from './depot.ts';
 import { readWhole } from './transfers.ts';
 
 /** In bytes. */
 const LONGEST_ERROR_BODY = 8192;
 const CONNECT_MS = 10_000;
 /** How long nothing may arrive, or be taken. */
-export const STALL_MS = 30_000;
+const STALL_MS = 30_000;
 /** Smaller pieces let undici note that an upload advances. */
 const PIECE = 64 * 1024;
 
@@ -28,7 +23,7 @@ export interface HttpReply {
   header(name: string): string | undefined;
   /** The bytes as they were sent. Must be read to their end, or dropped. */
   readonly bytes: AsyncIterable<Buffer>;
-  /** Ends the transfer without reading it. */
+  /** Reads the rest of a short body, so that the connection is used again; ends that of a long one. */
   drop(): void;
 }
 
@@ -39,15 +34,9 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface HttpClient {
-  /** @throws TransferError if there is no reply */
-  send(url: string, request?: HttpRequest): Promise<HttpReply>;
-  close(): void;
-}
-
 /** @param name of the depot, for errors */
-export function makeHttpClient(name: string, stallMs = STALL_MS): HttpClient {
-  const agent = new Agent({
+export function makeHttpClient(name: string, stallMs = STALL_MS) {
+  const dispatcher = new Agent({
     headersTimeout: stallMs,
     bodyTimeout: stallMs,
     connect: { timeout: Math.min(stallMs, CONNECT_MS) },
@@ -55,69 +44,63 @@ export function makeHttpClient(name: string, stallMs = STALL_MS): HttpClient {
   });
   const closed = new AbortController();
   return {
-    async send(url, { method = 'GET', headers = {}, body, signal: own = closed.signal } = {}) {
-      const signal = AbortSignal.any([closed.signal, own]);
-      const { origin, pathname, search } = new URL(url);
-      const length = body === undefined ? {} : { 'content-length': String(body.length) };
-      const request: Dispatcher.RequestOptions = {
-        origin,
-        path: pathname + search,
-        method,
-        headers: { ...headers, ...length },
-        body: body === undefined ? null : (piecesOf(body) as never),
-        signal,
+    /** @throws TransferError if there is no reply */
+    async send(
+      url: string,
+      { body, headers, signal, method = 'GET' }: HttpRequest,
+    ): Promise<HttpReply> {
+      const ending = AbortSignal.any([closed.signal, ...(signal ? [signal] : [])]);
+      const fail = (what: string, cause: unknown) => {
+        throw failureOf(cause as Error, ending, what, url);
       };
-      const reply = await agent.request(request).catch((cause: Error) => {
-        throw failureOf(cause, signal, 'no reply', origin);
-      });
+      const reply = await request(url, {
+        dispatcher,
+        method,
+        headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
+        body: body ? Readable.from(piecesOf(body)) : null,
+        signal: ending,
+      }).catch((cause) => fail('no reply', cause));
+      async function* bytes(): AsyncGenerator<Buffer> {
+        try {
+          yield* reply.body;
+        } catch (cause) {
+          fail('the connection was cut', cause);
+        }
+      }
       return {
         status: reply.statusCode,
         header: (field) => [reply.headers[field]].flat()[0],
-        bytes: read(reply.body, signal, origin),
-        // Reads the rest of a short body, so that the connection is used again.
+        bytes: bytes(),
         drop: () => void reply.body.dump().catch(() => {}),
       };
     },
     close() {
       closed.abort(new Error(`${name} was closed.`));
-      void agent.destroy().catch(() => {});
+      void dispatcher.destroy().catch(() => {});
     },
   };
 }
 
-async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
+function* piecesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE);
 }
 
-async function* read(
-  body: AsyncIterable<Buffer>,
-  signal: AbortSignal,
-  origin: string,
-): AsyncGenerator<Buffer> {
-  try {
-    yield* body;
-  } catch (cause) {
-    throw failureOf(cause as Error, signal, 'the connection was cut', origin);
-  }
-}
-
-function failureOf(cause: Error, signal: AbortSignal, what: string, origin: string): unknown {
+function failureOf(cause: Error, signal: AbortSignal, what: string, url: string): unknown {
   if (signal.aborted) return signal.reason;
   // The names of OpenSSL's verification errors, and Node's for another host name. Not a TransferError:
   // another try would find the same certificate.
   if (/CERT|UNABLE_TO_(?:GET|VERIFY)/.test((cause as NodeJS.ErrnoException).code ?? '')) {
     return new Error(
-      `The certificate of ${origin} is not accepted: ${cause.message}. If it belongs to an authority of your own, name that authority's file in NODE_EXTRA_CA_CERTS.`,
+      `The certificate of ${new URL(url).origin} is not accepted: ${cause.message}. If it belongs to an authority of your own, name that authority's file in NODE_EXTRA_CA_CERTS.`,
       { cause },
     );
   }
   return new TransferError(`${what}: ${messageOf(cause)}`, { cause });
 }
 
-/** The header fields of a GET. Objects are compressed already, and wanted as they are stored. */
-export function headersFor(etag: string | undefined): Record<string, string> {
-  const condition = etag === undefined ? {} : { 'if-none-match': etag };
-  return { 'accept-encoding': 'identity', ...condition };
+/** The header fields of a GET: the coding that is accepted, and the etag that is known. */
+export function headersFor(coding: 'identity' | 'gzip', etag: string | undefined) {
+  return { 'accept-encoding': coding, ...(etag === undefined ? {} : { 'if-none-match': etag }) };
 }
 
 /**
@@ -142,7 +125,7 @@ export async function foundIn(
 }
 
 /** An error of S3 has a code, such as NoSuchBucket. */
-export type ServerError = Error & { readonly code?: string | undefined };
+type ServerError = Error & { readonly code?: string | undefined };
 
 /** Codes of S3 with a status below 500 that another try may not meet. */
 const PASSING_CODES = ['RequestTimeout', 'IncompleteBody', 'BadDigest', 'OperationAborted'];
@@ -150,8 +133,7 @@ const PASSING_CODES = ['RequestTimeout', 'IncompleteBody', 'BadDigest', 'Operati
 /** The error of a reply that refuses a request. Reads the rest of the reply. */
 export async function errorOf(what: string, reply: HttpReply): Promise<ServerError> {
   const { status } = reply;
-  const content = { etag: undefined, coding: undefined, bytes: reply.bytes };
-  const body = await readWhole(content, LONGEST_ERROR_BODY, what).then(String, () => '');
+  const body = await readWhole(reply, LONGEST_ERROR_BODY, what).then(String, () => '');
   const code = textOf(body, 'Code');
   const reason = code === undefined ? body : `${code}: ${textOf(body, 'Message')}`;
   const answer = `${what} answers ${status}${reason === '' ? '' : ` (${shown(reason)})`}`;
@@ -174,23 +156,4 @@ function adviceFor({ status, header }: HttpReply): string {
 /** The text of the first element with a name in XML of S3, which has no attributes there. */
 export function textOf(xml: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
-}
-
-/**
- * A depot behind a static web server, such as nginx. Nothing is expected of the server but GET; it may
- * support ETags.
- * @param address without a slash at its end
- */
-export function openWebDepot(address: string, stallMs?: number): Depot {
-  const client = makeHttpClient(address, stallMs);
-  return {
-    name: address,
-    async get(path: string, { etag, signal }: GetOptions = {}) {
-      checkObjectPath(path);
-      const url = `${address}/${path}`;
-      const reply = await client.send(url, { headers: headersFor(etag), signal });
-      return foundIn(url, reply, path.endsWith('.zst') ? 'zstd' : undefined);
-    },
-    close: client.close,
-  };
 }

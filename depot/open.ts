@@ -6,11 +6,10 @@ import { isWellFormedKey } from '../format/api-key.ts';
 import { ConfigurationError } from '../program/environment/environment.ts';
 import { isAddress, parseWebAddress, shownAddress } from '../program/environment/values.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
-import { openApiDepot } from './api.ts';
 import type { Depot, WritableDepot } from './depot.ts';
 import { openFolderDepot } from './folder.ts';
-import { openWebDepot } from './http.ts';
 import { openS3Depot } from './s3.ts';
+import { openApiDepot, openWebDepot } from './web.ts';
 
 export interface DepotOptions {
   /** Where the credentials of S3 are: variables whose names begin with `AWS_`. */
@@ -23,40 +22,48 @@ export interface DepotOptions {
 
 /** In bytes. */
 const LARGEST_KEY_FILE = 4096;
-const API_ADDRESS = /\/api\/v1\/snapshot$/;
+const WEB = /^https?:/;
 
 /** Whether an address is that of another installation's API. */
 export function isApiAddress(address: string): boolean {
-  return /^https?:/.test(address) && API_ADDRESS.test(address.replace(/\/+$/, ''));
+  return WEB.test(address) && /\/api\/v1\/snapshot\/*$/.test(address);
 }
 
 /** @throws ConfigurationError if the address, the credentials or the key are wrong */
 export function openDepot(address: string, options: DepotOptions = {}): Depot {
   const { keyFile, stallMs } = options;
-  if (isApiAddress(address)) {
-    return openApiDepot(readAddress(address), readKey(address, keyFile), stallMs);
+  const isApi = isApiAddress(address);
+  if (isApi && keyFile === undefined) {
+    throw new ConfigurationError(
+      `${shownAddress(address)} needs an API key. Name the file that contains it with --key-file.`,
+    );
   }
-  if (keyFile !== undefined) {
+  if (!isApi && keyFile !== undefined) {
     throw new ConfigurationError(
       `--key-file is for the API of another installation, whose address ends with /api/v1/snapshot, not for ${shownAddress(address)}.`,
     );
   }
-  if (/^https?:/.test(address)) return openWebDepot(readAddress(address), stallMs);
-  return openWritableDepot(address, options);
+  if (!WEB.test(address)) return openWritableDepot(address, options);
+  let base: string;
+  try {
+    base = parseWebAddress(address);
+  } catch (cause) {
+    throw new ConfigurationError(`The address of the depot ${(cause as Error).message}`, { cause });
+  }
+  return keyFile === undefined
+    ? openWebDepot(base, stallMs)
+    : openApiDepot(base, readKey(keyFile), stallMs);
 }
 
 /** As {@link openDepot}. @throws ConfigurationError also for an address that can only be read */
 export function openWritableDepot(address: string, options: DepotOptions = {}): WritableDepot {
   const { environment = process.env, stallMs } = options;
   if (address.startsWith('s3:')) return openS3Depot(address, environment, stallMs);
-  if (/^https?:/.test(address)) {
-    throw new ConfigurationError(
-      `${shownAddress(address)} is the address of a web server, which can only be read. Name the folder that it serves, or s3://bucket/prefix.`,
-    );
-  }
   if (!isAddress(address)) return openFolderDepot(address);
   throw new ConfigurationError(
-    `${shownAddress(address)} is not the address of a depot. Use a folder, s3://bucket/prefix, or the http or https address of a web server or of an API.`,
+    WEB.test(address)
+      ? `${shownAddress(address)} is the address of a web server, which can only be read. Name the folder that it serves, or s3://bucket/prefix.`
+      : `${shownAddress(address)} is not the address of a depot. Use a folder, s3://bucket/prefix, or the http or https address of a web server or of an API.`,
   );
 }
 
@@ -86,28 +93,14 @@ function isWithin(address: string, other: string): boolean {
   return withSlash(address).startsWith(withSlash(other));
 }
 
-function readAddress(address: string): string {
-  try {
-    return parseWebAddress(address);
-  } catch (cause) {
-    throw new ConfigurationError(`The address of the depot ${(cause as Error).message}`, { cause });
-  }
-}
-
-/** No message contains the key. */
-function readKey(address: string, file: string | undefined): string {
-  if (file === undefined) {
-    throw new ConfigurationError(
-      `${shownAddress(address)} needs an API key. Name the file that contains it with --key-file.`,
-    );
-  }
+/** @returns the key in a file. No message contains it. */
+function readKey(file: string): string {
   let key: string;
   try {
     key = readBoundedFileSync(file, LARGEST_KEY_FILE).toString('utf8').trim();
   } catch (cause) {
-    throw new ConfigurationError(`--key-file cannot be read: ${(cause as Error).message}`, {
-      cause,
-    });
+    const { message } = cause as Error;
+    throw new ConfigurationError(`--key-file cannot be read: ${message}`, { cause });
   }
   if (isWellFormedKey(key)) return key;
   throw new ConfigurationError(

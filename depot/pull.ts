@@ -7,7 +7,15 @@
  * that fails or is killed stay in `pull/` for the next one, each under its SHA-256.
  */
 import { createHash, hash } from 'node:crypto';
-import { closeSync, fsync, readdirSync, renameSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { PULL_FOLDER } from '../format/layout.ts';
@@ -21,15 +29,22 @@ import {
 import { type Release, storedFile, storedManifest } from '../format/release.ts';
 import type { FileChecks } from '../generations/files/checked-files.ts';
 import { makeFolder, openForWriting, place } from '../generations/files/file-modes.ts';
-import { generationDir, listGenerations, readManifestBytes } from '../generations/generations.ts';
+import { generationDir, listGenerations } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../generations/hold.ts';
 import { withLock } from '../generations/lock.ts';
 import { beginGeneration } from '../generations/prune.ts';
-import { publishAs, readPrevious } from '../generations/publish.ts';
+import { type EncodedManifest, publishAs, readPrevious } from '../generations/publish.ts';
 import { type Depot, GoneError, RefusedReleaseError } from './depot.ts';
-import { type Clock, contentOf, inParallel, readObject, tryAgain } from './transfers.ts';
+import {
+  type Clock,
+  contentOf,
+  megabytes,
+  readObject,
+  type TransferReport,
+  transferAll,
+  tryAgain,
+} from './transfers.ts';
 
-const PARALLEL = 4;
 const fsyncAsync = promisify(fsync);
 
 export interface PullOptions {
@@ -38,21 +53,13 @@ export interface PullOptions {
   readonly known: FileChecks;
   readonly report: TransferReport;
   readonly clock: Clock;
-  /** How many files are fetched at the same time; 4 by default. */
+  /** How many files are fetched at the same time; a few by default. */
   readonly parallel?: number | undefined;
-}
-
-/** Is told how a pull or a push advances. */
-export interface TransferReport {
-  /** @param size of all files that are transferred, in bytes and not compressed; `done` of them are */
-  advance(done: number, size: number): void;
-  step(text: string): void;
-  warn(text: string): void;
 }
 
 export interface Pulled {
   readonly manifest: Manifest;
-  /** How many files were fetched, how many were there already, and how many bytes were received. */
+  /** How many different files were fetched and were there already, and how many bytes were received. */
   readonly fetched: number;
   readonly linked: number;
   readonly received: number;
@@ -67,72 +74,53 @@ export async function pull(
   release: Release,
   options: PullOptions,
 ): Promise<Pulled | undefined> {
-  const { snapshotsDir } = options;
+  const { snapshotsDir, known, report, clock } = options;
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
   return withLock(snapshotsDir, async () => {
     const { dir, clear } = beginGeneration(snapshotsDir);
+    const staging = path.join(snapshotsDir, PULL_FOLDER);
     try {
-      const pulled = await pullInto(dir, depot, release, options);
-      rmSync(path.join(snapshotsDir, PULL_FOLDER), { recursive: true, force: true });
-      return pulled;
+      const { manifest, encoded } = await fetchManifest(depot, release, clock);
+      const collation = findOtherCollation(manifest);
+      if (collation !== undefined) report.warn(`Warning: ${collation}`);
+      const previous = readPrevious(snapshotsDir);
+      const here = generationDir(snapshotsDir, manifest.id);
+      const isIntact = () => manifest.files.every((file) => known.isIntact(here, file));
+      if (previous.id === manifest.id && isIntact()) return undefined;
+      makeFolder(staging);
+      const counts = await gather(depot, manifest, staging, options);
+      for (const { path: name, sha256 } of manifest.files) {
+        place(path.join(staging, sha256), path.join(dir, name));
+      }
+      report.step('verifying and publishing');
+      // What was taken down at the origin goes here too. Its operator is the one who rolls back.
+      const steps = { warn: report.warn, known, keep: 1 };
+      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, steps);
+      rmSync(staging, { recursive: true, force: true });
+      return { manifest, ...counts };
     } finally {
       clear();
     }
   });
 }
 
-async function pullInto(
-  dir: string,
+async function fetchManifest(
   depot: Depot,
-  release: Release,
-  options: PullOptions,
-): Promise<Pulled | undefined> {
-  const { snapshotsDir, known, report, clock } = options;
-  const previous = readPrevious(snapshotsDir);
-  const encoded =
-    readLocalManifest(snapshotsDir, release) ?? (await fetchManifest(depot, release, clock));
-  const manifest = parse(encoded, depot, release);
-  const collation = findOtherCollation(manifest);
-  if (collation !== undefined) report.warn(`Warning: ${collation}`);
-  const here = generationDir(snapshotsDir, manifest.id);
-  const isCurrent = previous.id === manifest.id;
-  if (isCurrent && manifest.files.every((file) => known.isIntact(here, file))) return undefined;
-  const counts = await gather(depot, manifest, dir, options);
-  report.step('verifying and publishing');
-  await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, {
-    warn: report.warn,
-    known,
-    // What was taken down at the origin goes here too. Its operator is the one who rolls back.
-    keep: 1,
-  });
-  return { manifest, ...counts };
-}
-
-/** The bytes of the manifest, if the generation is here; undefined if it is not. */
-function readLocalManifest(snapshotsDir: string, { id, sha256 }: Release): Buffer | undefined {
-  try {
-    const encoded = readManifestBytes(generationDir(snapshotsDir, id));
-    return hash('sha256', encoded) === sha256 ? encoded : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-async function fetchManifest(depot: Depot, { id, sha256 }: Release, clock: Clock): Promise<Buffer> {
+  { id, sha256 }: Release,
+  clock: Clock,
+): Promise<EncodedManifest> {
   const name = storedManifest(id);
   const encoded = await readObject(depot, name, LARGEST_MANIFEST, clock);
   if (encoded === undefined) throw gone(depot, name);
-  if (hash('sha256', encoded) === sha256) return encoded;
-  throw new RefusedReleaseError(
-    `${depot.name}: ${name} does not have the SHA-256 in the release: somebody has changed it, or a cache mixes versions. Push again.`,
-  );
-}
-
-function parse(encoded: Buffer, depot: Depot, { id }: Release): Manifest {
   try {
+    if (hash('sha256', encoded) !== sha256) {
+      throw new Error(
+        'it does not have the SHA-256 in the release: somebody has changed it, or a cache mixes versions. Push again.',
+      );
+    }
     const manifest = parseManifest(encoded);
-    if (manifest.id === id) return manifest;
+    if (manifest.id === id) return { manifest, encoded };
     throw new Error(`it is that of ${manifest.id}.`);
   } catch (cause) {
     throw new RefusedReleaseError(
@@ -148,67 +136,49 @@ function gone({ name }: Depot, path: string): GoneError {
   );
 }
 
-/** Puts every file of the manifest into the folder of the new generation. */
+/** Puts the content of every file of the manifest into the staging folder, once. */
 async function gather(
   depot: Depot,
-  manifest: Manifest,
-  dir: string,
-  { snapshotsDir, known, report, clock, parallel = PARALLEL }: PullOptions,
+  { id, files }: Manifest,
+  staging: string,
+  { snapshotsDir, known, report, clock, parallel }: PullOptions,
 ): Promise<Omit<Pulled, 'manifest'>> {
-  const staging = path.join(snapshotsDir, PULL_FOLDER);
-  makeFolder(staging);
-  const wanted = new Set(manifest.files.map(({ sha256 }) => sha256));
+  const contents = new Map(files.map((file) => [file.sha256, file]));
   for (const name of readdirSync(staging)) {
-    if (!wanted.has(name)) rmSync(path.join(staging, name), { recursive: true, force: true });
+    if (!contents.has(name)) rmSync(path.join(staging, name), { recursive: true, force: true });
   }
   const local = findLocal(snapshotsDir);
-  // Files with the same content are fetched once.
-  const missing = Map.groupBy(manifest.files, ({ sha256 }) => sha256);
-  for (const [sha256, files] of missing) {
-    const [file] = files;
-    const staged = { dir: staging, file: { ...file, path: sha256 } as ManifestFile };
-    const equal = [local.get(sha256), staged].find(
-      (each) =>
-        each !== undefined && known.isIntact(each.dir, { ...each.file, size: staged.file.size }),
+  const missing = [...contents.values()].filter(({ sha256, size }) => {
+    const staged = path.join(staging, sha256);
+    if (known.isIntact(staging, { path: sha256, sha256, size })) return false;
+    rmSync(staged, { recursive: true, force: true });
+    const found = local.get(sha256);
+    if (found === undefined || !known.isIntact(found.dir, { ...found.file, size })) return true;
+    place(path.join(found.dir, found.file.path), staged);
+    return false;
+  });
+  const size = missing.reduce((sum, file) => sum + file.size, 0);
+  const { bavail, bsize } = statfsSync(staging);
+  if (size > bavail * bsize) {
+    throw new Error(
+      `ENOSPC: ${depot.name} announces ${megabytes(size)} MB that are not here yet, and the disk of ${snapshotsDir} has ${megabytes(bavail * bsize)} MB free. Free space there.`,
     );
-    if (equal === undefined) continue;
-    for (const each of files)
-      place(path.join(equal.dir, equal.file.path), path.join(dir, each.path));
-    missing.delete(sha256);
   }
-  const contents = [...missing.values()] as [ManifestFile, ...ManifestFile[]][];
-  const size = contents.reduce((sum, [file]) => sum + file.size, 0);
-  checkSpace(snapshotsDir, size, depot);
-  const fetched = contents.reduce((sum, files) => sum + files.length, 0);
   report.step(
-    `${manifest.id}: ${fetched} of ${manifest.files.length} files are not here yet (${megabytes(size)} MB)`,
+    `${id}: ${missing.length} of ${contents.size} files are not here yet (${megabytes(size)} MB)`,
   );
-  let done = 0;
   let received = 0;
-  const ending = new AbortController();
-  await inParallel(
-    contents.toSorted(([a], [b]) => b.size - a.size),
+  const fetch = (file: ManifestFile) =>
+    fetchFile(depot, file, path.join(staging, file.sha256), (bytes) => {
+      received += bytes;
+    });
+  await transferAll(
+    missing,
+    (file) => tryAgain(file.path, () => fetch(file), clock),
+    report,
     parallel,
-    async (files) => {
-      const target = path.join(staging, files[0].sha256);
-      const count = (bytes: number) => {
-        received += bytes;
-      };
-      await tryAgain(
-        files[0].path,
-        () => fetchFile(depot, files[0], target, count, ending.signal),
-        clock,
-      );
-      for (const each of files) place(target, path.join(dir, each.path));
-      done += files[0].size;
-      report.advance(done, size);
-    },
-    (error) => {
-      // If the generation was replaced, the newer one may have the files that are under way.
-      if (!(error instanceof GoneError)) ending.abort(new Error('The pull has ended.'));
-    },
   );
-  return { fetched, linked: manifest.files.length - fetched, received };
+  return { fetched: missing.length, linked: contents.size - missing.length, received };
 }
 
 /** The files of the generations that are kept, by their SHA-256; of the newest, if several have one. */
@@ -221,14 +191,6 @@ function findLocal(snapshotsDir: string): Map<string, { dir: string; file: Manif
   );
 }
 
-function checkSpace(snapshotsDir: string, size: number, { name }: Depot): void {
-  const { bavail, bsize } = statfsSync(snapshotsDir);
-  if (size <= bavail * bsize) return;
-  throw new Error(
-    `ENOSPC: ${name} announces ${megabytes(size)} MB that are not here yet, and the disk of ${snapshotsDir} has ${megabytes(bavail * bsize)} MB free. Free space there.`,
-  );
-}
-
 /**
  * Fetches one file. It has its final name only when it is complete and intact.
  * @param count called with the number of bytes received
@@ -238,10 +200,9 @@ async function fetchFile(
   file: ManifestFile,
   target: string,
   count: (bytes: number) => void,
-  signal: AbortSignal,
 ): Promise<void> {
   const name = storedFile(file.sha256);
-  const found = await depot.get(name, { signal });
+  const found = await depot.get(name);
   if (typeof found === 'string') throw gone(depot, name);
   const part = `${target}.part`;
   const descriptor = openForWriting(part, 'w');
@@ -250,7 +211,7 @@ async function fetchFile(
     const bytes = counted(found.bytes, count);
     for await (const piece of contentOf({ ...found, bytes }, file.size, `${name} (${file.path})`)) {
       sha256.update(piece);
-      for (let at = 0; at < piece.length; ) at += writeSync(descriptor, piece, at);
+      writeFileSync(descriptor, piece);
     }
     if (sha256.digest('hex') !== file.sha256) {
       throw new RefusedReleaseError(
@@ -272,9 +233,4 @@ async function* counted(bytes: AsyncIterable<Buffer>, count: (bytes: number) => 
     count(piece.length);
     yield piece;
   }
-}
-
-/** Bytes as megabytes with one decimal. */
-export function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
 }

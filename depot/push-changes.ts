@@ -6,9 +6,8 @@ import type { Logger } from 'pino';
 import { currentId } from '../generations/generations.ts';
 import type { Tasks } from '../program/admin/tasks.ts';
 import { poll } from '../program/poll.ts';
-import type { TransferReport } from './pull.ts';
 import type { PushResult } from './push.ts';
-import { type Clock, systemClock } from './transfers.ts';
+import { type Clock, systemClock, type TransferReport } from './transfers.ts';
 
 /** How often `current` is read: one system call. */
 const INTERVAL_MS = 500;
@@ -16,6 +15,8 @@ const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** A push that finds nothing new checks whether the depot still has everything. */
 const CHECK_MS = 3_600_000;
+/** When to push again if something is left in the depot that must be removed. */
+const LEFT_MS = 60_000;
 
 /** @param send pushes the current generation once */
 export function pushChanges(
@@ -41,7 +42,7 @@ export function pushChanges(
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
     const result = await push();
     if (result.outcome !== 'unchanged' || result.removed > 0) log.info(result, 'pushed');
-    nextAt = now() + Math.min(CHECK_MS, result.againInMs ?? CHECK_MS);
+    nextAt = now() + (result.isLeft ? LEFT_MS : CHECK_MS);
     pauseMs = FIRST_PAUSE_MS;
   }
 

@@ -9,6 +9,7 @@
 import { createHash, hash, type KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, constants as zlib } from 'node:zlib';
 import {
@@ -18,11 +19,9 @@ import {
   parseManifest,
 } from '../format/manifest.ts';
 import {
-  encodeRelease,
-  makeRelease,
-  parseRelease,
+  GENERATION_PREFIXES,
+  MANIFESTS,
   RELEASES,
-  type Release,
   storedFile,
   storedManifest,
 } from '../format/release.ts';
@@ -36,32 +35,27 @@ import {
 import { waitForLock } from '../generations/lock.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { messageOf } from '../program/failure.ts';
-import { RefusedReleaseError, type WritableDepot } from './depot.ts';
+import { RefusedReleaseError, type StoredObject, type WritableDepot } from './depot.ts';
 import { openWritableDepot } from './open.ts';
-import type { TransferReport } from './pull.ts';
-import { readRelease } from './release.ts';
+import { readReplaced, writeRelease } from './release.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from './signing.ts';
 import {
-  isSignedBy,
-  PUSH_CHECKS,
-  PUSH_VARIABLES,
-  publicKeyOf,
-  readSigningKey,
-  signRelease,
-} from './signing.ts';
-import { AGAIN_MS, type Tidied, tidy } from './tidy.ts';
-import { inParallel, readObject, systemClock, tryAgain } from './transfers.ts';
+  readObject,
+  systemClock,
+  type TransferReport,
+  transferAll,
+  tryAgain,
+} from './transfers.ts';
 
 /** Inside `SNAPSHOTS_DIR`: the lock of pushes. */
 const PUSH_FOLDER = 'push';
-/** How many files are compressed and sent at the same time. */
-const PARALLEL = 4;
 /** Of zstd. */
 const LEVEL = 6;
 /** In bytes. With Node's usual pieces of 64 KB, a push takes 7 % more CPU time. */
 const PIECE = 1024 * 1024;
 /**
- * Longer than a replica needs for most pulls; others begin again. What was taken down must be gone 10
- * minutes after the release was replaced, which leaves time for a depot that fails for a while.
+ * Longer than a push or a pull usually takes; others begin again. What was taken down must be gone 10 minutes
+ * after the release was replaced, which leaves time for a depot that fails for a while.
  */
 const GRACE_MS = 8 * 60_000;
 
@@ -69,9 +63,16 @@ export interface PushOptions {
   readonly snapshotsDir: string;
   /** Undefined if the release is not signed. */
   readonly signingKey: KeyObject | undefined;
-  /** How long a generation stays in the depot after another one has replaced it. */
+  /** How long a generation stays in the depot after it was pushed, even if another one replaces it. */
   readonly graceMs: number;
   readonly report: TransferReport;
+}
+
+interface Tidied {
+  /** How many objects were removed. */
+  readonly removed: number;
+  /** Whether something is left that a later push must remove. */
+  readonly isLeft: boolean;
 }
 
 export interface PushResult extends Tidied {
@@ -132,80 +133,53 @@ export async function push(depot: WritableDepot, options: PushOptions): Promise<
 }
 
 async function pushLocked(depot: WritableDepot, options: PushOptions): Promise<PushResult> {
-  const { snapshotsDir, report } = options;
+  const { snapshotsDir, signingKey, graceMs, report } = options;
   const id = currentId(snapshotsDir) ?? '';
   const encoded = readManifestBytes(generationDir(snapshotsDir, id));
   const manifest = parseManifest(encoded);
   checkId(manifest, id);
-  const readText = () =>
-    tryAgain(
-      `read ${RELEASES.snapshot}`,
-      async () => (await readRelease(depot, 'snapshot'))?.bytes.toString('utf8'),
-      systemClock,
-    );
-  const stored = await readText();
-  const release = chooseRelease(manifest, hash('sha256', encoded), stored, depot, options);
+  const { sequence } = manifest;
+  const sha256 = hash('sha256', encoded);
+  const isReleased = () => checkReplaced(depot, { id, sequence, sha256 }, signingKey);
+  const wasReleased = await isReleased();
   report.step(`pushing ${id} to ${depot.name}`);
   const counts = await putMissing(depot, manifest, encoded, options);
-  const isReleased = stored === release;
-  if (!isReleased) {
-    // Another machine may have pushed in the meantime.
-    chooseRelease(manifest, hash('sha256', encoded), await readText(), depot, options);
-    await put(depot, RELEASES.snapshot, Buffer.from(release));
+  // Checked again: another machine may have pushed in the meantime.
+  if (!wasReleased && !(await isReleased())) {
+    const released_at = new Date().toISOString();
+    await writeRelease(depot, 'snapshot', { id, sequence, sha256, released_at }, signingKey);
   }
-  const tidied = await tidy(depot, { current: manifest, graceMs: options.graceMs }).catch(
-    (error: unknown) => {
-      report.warn(
-        `${depot.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,
-      );
-      return { removed: 0, againInMs: AGAIN_MS };
-    },
-  );
-  const outcome = isReleased && counts.sent === 0 ? 'unchanged' : 'pushed';
+  const tidied = await tidy(depot, encoded, graceMs).catch((error: unknown) => {
+    report.warn(
+      `${depot.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,
+    );
+    return { removed: 0, isLeft: true };
+  });
+  const outcome = wasReleased && counts.sent === 0 ? 'unchanged' : 'pushed';
   return { outcome, id, depot: depot.name, ...tidied, ...counts };
 }
 
 /**
- * The release that a push writes: the stored one, if it is right already.
- * @param stored the text of the release in the depot
- * @throws RefusedReleaseError if the stored one must stay
+ * @returns whether the depot has the release of a generation already
+ * @throws RefusedReleaseError if the release that it has must stay
  */
-function chooseRelease(
-  { id, sequence }: Manifest,
-  sha256: string,
-  stored: string | undefined,
-  { name }: WritableDepot,
-  { signingKey }: PushOptions,
-): string {
-  const before = parseStored(stored);
-  const own = signingKey && [publicKeyOf(signingKey)];
-  if (before !== undefined && signingKey === undefined && before.signature !== null) {
+async function checkReplaced(
+  depot: WritableDepot,
+  { id, sequence, sha256 }: Pick<Manifest, 'id' | 'sequence'> & { readonly sha256: string },
+  signingKey: KeyObject | undefined,
+): Promise<boolean> {
+  const before = await readReplaced(depot, 'snapshot', signingKey);
+  if (before === undefined) return false;
+  if (signingKey === undefined && before.signature !== null) {
     throw new RefusedReleaseError(
-      `The release at ${name} is signed, and ${id} cannot be signed, because SNAPSHOT_SIGNING_KEY is not set. Nothing is pushed. Set the key; or remove ${RELEASES.snapshot} there, to push without a signature.`,
+      `The release at ${depot.name} is signed, and ${id} cannot be signed, because SNAPSHOT_SIGNING_KEY is not set. Nothing is pushed. Set the key; or remove ${RELEASES.snapshot} there, to push without a signature.`,
     );
   }
-  // Somebody who can write to the depot, but not sign, must not stop a push.
-  const isTrusted = own === undefined || (before && isSignedBy(before, own));
-  if (before !== undefined && isTrusted) {
-    if (before.id === id && before.sha256 === sha256) return encodeRelease(before);
-    if (before.sequence >= sequence) {
-      throw new RefusedReleaseError(
-        `${name} has ${before.id}, which is not older than ${id}, the current generation of this machine. Nothing is pushed. If this machine is to continue after that one, fetch it with "cover-catalogue replica --once --from ${name}" and generate again.`,
-      );
-    }
-  }
-  const released_at = new Date().toISOString();
-  const release = makeRelease('snapshot', { id, sequence, sha256, released_at });
-  return encodeRelease(signingKey === undefined ? release : signRelease(release, signingKey));
-}
-
-/** @returns undefined if there is no release, or a damaged one, which is replaced */
-function parseStored(text: string | undefined): Release | undefined {
-  try {
-    return text === undefined ? undefined : parseRelease(text, 'snapshot');
-  } catch {
-    return undefined;
-  }
+  if (before.id === id && before.sha256 === sha256) return true;
+  if (before.sequence < sequence) return false;
+  throw new RefusedReleaseError(
+    `${depot.name} has ${before.id}, which is not older than ${id}, the current generation of this machine. Nothing is pushed. If this machine is to continue after that one, fetch it with "cover-catalogue replica --once --from ${depot.name}" and generate again.`,
+  );
 }
 
 /** Sends what the depot does not have of a generation. */
@@ -215,38 +189,32 @@ async function putMissing(
   encoded: Buffer,
   { snapshotsDir, report }: PushOptions,
 ): Promise<Pick<PushResult, 'sent' | 'sentBytes' | 'present'>> {
+  const put = (name: string, bytes: Buffer) =>
+    tryAgain(`write ${name}`, () => depot.put(name, bytes), systemClock);
   const objects = await tryAgain('list objects', () => depot.list('files/'), systemClock);
   const stored = new Set(objects.filter(({ size }) => size > 0).map((object) => object.path));
   const contents = [...new Map(manifest.files.map((file) => [file.sha256, file])).values()];
   const missing = contents.filter(({ sha256 }) => !stored.has(storedFile(sha256)));
-  const size = missing.reduce((sum, file) => sum + file.size, 0);
   const dir = generationDir(snapshotsDir, manifest.id);
-  let done = 0;
   let sentBytes = 0;
-  // The largest first, so that no core waits at the end for a large file that has just begun.
-  await inParallel(
-    missing.toSorted((a, b) => b.size - a.size),
-    PARALLEL,
-    async (file) => {
-      const compressed = await compress(dir, file);
-      await put(depot, storedFile(file.sha256), compressed);
-      sentBytes += compressed.length;
-      done += file.size;
-      report.advance(done, size);
-    },
-  );
+  const send = async (file: ManifestFile) => {
+    const compressed = await compress(dir, file);
+    await put(storedFile(file.sha256), compressed);
+    sentBytes += compressed.length;
+  };
+  await transferAll(missing, send, report);
   const name = storedManifest(manifest.id);
   const there = await readObject(depot, name, LARGEST_MANIFEST, systemClock).catch(() => undefined);
   // Only if it is not there: the time of a manifest tells when the generation before was replaced.
-  if (!there?.equals(encoded)) await put(depot, name, encoded);
+  if (!there?.equals(encoded)) await put(name, encoded);
   return { sent: missing.length, sentBytes, present: contents.length - missing.length };
 }
 
 /** @throws Error if the file is damaged, so that it never reaches a depot */
 async function compress(dir: string, file: ManifestFile): Promise<Buffer> {
   const sha256 = createHash('sha256');
-  const pieces: Buffer[] = [];
-  await pipeline(
+  const params = { [zlib.ZSTD_c_compressionLevel]: LEVEL };
+  const compressed = await pipeline(
     createReadStream(path.join(dir, file.path), { highWaterMark: PIECE }),
     async function* (source: AsyncIterable<Buffer>) {
       for await (const piece of source) {
@@ -254,22 +222,52 @@ async function compress(dir: string, file: ManifestFile): Promise<Buffer> {
         yield piece;
       }
     },
-    createZstdCompress({
-      params: { [zlib.ZSTD_c_compressionLevel]: LEVEL },
-      pledgedSrcSize: file.size,
-    }),
-    async (source: AsyncIterable<Buffer>) => {
-      for await (const piece of source) pieces.push(piece);
-    },
+    createZstdCompress({ params, pledgedSrcSize: file.size }),
+    buffer,
   ).catch((cause: Error) => {
     throw new Error(`compress ${file.path}: ${cause.message}`, { cause });
   });
-  if (sha256.digest('hex') === file.sha256) return Buffer.concat(pieces);
+  if (sha256.digest('hex') === file.sha256) return compressed;
   throw new Error(
     `${file.path} is damaged: its SHA-256 is not the one in the manifest. Check the generation with "cover-catalogue snapshot verify".`,
   );
 }
 
-async function put(depot: WritableDepot, name: string, bytes: Buffer): Promise<void> {
-  await tryAgain(`write ${name}`, () => depot.put(name, bytes), systemClock);
+/**
+ * Removes what neither the current generation needs, nor one that was pushed within the time of grace: a
+ * replica may still be pulling that. Other objects must not stay: a cover may have been taken down since.
+ * What is younger than that stays too, because a push under way may have just sent it.
+ * @param current the manifest of the generation that the release names
+ */
+async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Promise<Tidied> {
+  const lists = GENERATION_PREFIXES.map((prefix) =>
+    tryAgain(`list ${prefix}`, () => depot.list(prefix), systemClock),
+  );
+  const objects = (await Promise.all(lists)).flat();
+  // By the clock of the depot, which may differ from that of this machine.
+  const now = objects.reduce((time, { modifiedAt }) => Math.max(time, modifiedAt), Date.now());
+  const isOld = ({ modifiedAt }: StoredObject) => modifiedAt + graceMs <= now;
+  const needed = new Set(objectsOf(current));
+  const others = objects.filter(({ path: name }) => !needed.has(name));
+  for (const object of others) {
+    if (!object.path.startsWith(MANIFESTS) || isOld(object)) continue;
+    const encoded = await readObject(depot, object.path, LARGEST_MANIFEST, systemClock);
+    for (const name of objectsOf(encoded)) needed.add(name);
+  }
+  const old = others.filter((object) => isOld(object) && !needed.has(object.path));
+  // Manifests come first: then no reader finds a generation whose files are gone.
+  for (const { path: name } of old) {
+    await tryAgain(`remove ${name}`, () => depot.remove(name), systemClock);
+  }
+  return { removed: old.length, isLeft: others.length > old.length };
+}
+
+/** The objects of a generation; none if its manifest is damaged, so that nobody can pull it. */
+function objectsOf(encoded: Buffer | undefined): string[] {
+  try {
+    const { id, files } = parseManifest(encoded ?? '');
+    return [storedManifest(id), ...files.map(({ sha256 }) => storedFile(sha256))];
+  } catch {
+    return [];
+  }
 }

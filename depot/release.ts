@@ -1,19 +1,31 @@
 /**
- * Reads the release of a depot, and decides whether it is accepted. A replica remembers on disk what it has
- * accepted: without that, an old release could be offered again.
+ * The release of a depot: writing it, which makes its content the current one, and following it. What was
+ * accepted is remembered on disk, in `accepted.json`: without that, an old release could be offered again.
  */
 import type { KeyObject } from 'node:crypto';
+import path from 'node:path';
 import {
+  type Accepted,
+  encodeAccepted,
+  LARGEST_ACCEPTED_FILE,
+  parseAccepted,
+} from '../format/accepted-file.ts';
+import { ACCEPTED_FILE } from '../format/layout.ts';
+import {
+  encodeRelease,
   LARGEST_RELEASE,
+  makeRelease,
   parseRelease,
   RELEASES,
   type Release,
   type ReleaseKind,
 } from '../format/release.ts';
-import { type Depot, RefusedReleaseError, TransferError } from './depot.ts';
-import { readAccepted, saveAccepted } from './replica-files.ts';
-import { isSignedBy } from './signing.ts';
-import { type Clock, readWhole, tryAgain } from './transfers.ts';
+import { makeSnapshotsFolder } from '../generations/files/file-modes.ts';
+import { replaceFile } from '../generations/files/replace-file.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+import { type Depot, RefusedReleaseError, TransferError, type WritableDepot } from './depot.ts';
+import { isSignedBy, signRelease } from './signing.ts';
+import { type Clock, readWhole, systemClock, tryAgain } from './transfers.ts';
 
 /** A release has less than a kilobyte. */
 const LONGEST_READ_MS = 10_000;
@@ -45,6 +57,39 @@ export async function readRelease(
   }
 }
 
+/**
+ * Reads the release that a new one would replace.
+ * @returns undefined if there is none, or none that counts: a damaged one, or one that was not signed with
+ * the key. Somebody who can write to the depot, but not sign, must not stop a push.
+ */
+export async function readReplaced(
+  depot: Depot,
+  kind: ReleaseKind,
+  signingKey: KeyObject | undefined,
+): Promise<Release | undefined> {
+  const read = () => readRelease(depot, kind);
+  const found = await tryAgain(`read ${RELEASES[kind]}`, read, systemClock);
+  let release: Release;
+  try {
+    release = parseRelease(found?.bytes ?? '', kind);
+  } catch {
+    return undefined;
+  }
+  return signingKey === undefined || isSignedBy(release, [signingKey]) ? release : undefined;
+}
+
+/** Writes a release, signed if there is a key. */
+export async function writeRelease(
+  depot: WritableDepot,
+  kind: ReleaseKind,
+  content: Parameters<typeof makeRelease>[1],
+  signingKey: KeyObject | undefined,
+): Promise<void> {
+  const release = signRelease(makeRelease(kind, content), signingKey);
+  const put = () => depot.put(RELEASES[kind], Buffer.from(encodeRelease(release)));
+  await tryAgain(`write ${RELEASES[kind]}`, put, systemClock);
+}
+
 export interface FollowOptions {
   readonly snapshotsDir: string;
   /** If there are any, a release must be signed with one of them. */
@@ -54,7 +99,8 @@ export interface FollowOptions {
 
 /**
  * @returns a function that reads the newest release with a conditional request, and accepts it. Once it
- * returns a release, no older one is ever accepted, also after a crash.
+ * returns a release, no older one is ever accepted, also after a crash. It returns the same object while
+ * nothing is new.
  * @throws the function throws RefusedReleaseError, or another Error if there is no release or it cannot be
  * read
  */
@@ -63,49 +109,42 @@ export function followRelease(
   kind: ReleaseKind,
   { snapshotsDir, publicKeys, clock }: FollowOptions,
 ): () => Promise<Release> {
-  let last: ReadRelease | undefined;
-  let accepted: Release | undefined;
+  let last: (ReadRelease & { readonly release: Release }) | undefined;
 
   function accept(bytes: Buffer): Release {
-    const release = parse(bytes);
-    const { [kind]: before } = readAccepted(snapshotsDir);
-    const { id, sequence, sha256 } = release;
-    if (publicKeys.length > 0) checkSignature(release);
-    if (before?.from === depot.name) {
-      const offer = `It offers ${id} with the sequence ${sequence}, and ${before.id} with ${before.sequence} was accepted before`;
-      if (sequence < before.sequence) {
-        throw refuse(
-          `${offer}: something older is offered again. If the origin was installed again, remove accepted.json.`,
-        );
-      }
-      if (sequence === before.sequence) {
-        if (id === before.id && sha256 === before.sha256) return release;
-        throw refuse(`${offer}: two programs have pushed. Publish and push again at the origin.`);
-      }
-    }
-    saveAccepted(snapshotsDir, { [kind]: { from: depot.name, id, sequence, sha256 } });
-    return release;
-  }
-
-  function parse(bytes: Buffer): Release {
+    const refuse = (fault: string) =>
+      new RefusedReleaseError(`${RELEASES[kind]} at ${depot.name} is refused. ${fault}`);
+    let release: Release;
     try {
-      return parseRelease(bytes, kind);
+      release = parseRelease(bytes, kind);
     } catch (cause) {
       throw refuse((cause as Error).message);
     }
+    const accepted = readAccepted(snapshotsDir);
+    const fault = faultOf(release, accepted[kind]);
+    if (fault !== undefined) throw refuse(fault);
+    const { id, sequence, sha256 } = release;
+    const newer = { ...accepted, [kind]: { from: depot.name, id, sequence, sha256 } };
+    makeSnapshotsFolder(snapshotsDir);
+    replaceFile(path.join(snapshotsDir, ACCEPTED_FILE), encodeAccepted(newer));
+    return release;
   }
 
-  function checkSignature(release: Release): void {
-    if (isSignedBy(release, publicKeys)) return;
-    throw refuse(
-      release.signature === null
+  function faultOf(release: Release, before: Accepted[ReleaseKind]): string | undefined {
+    const { id, sequence, sha256, signature } = release;
+    if (publicKeys.length > 0 && !isSignedBy(release, publicKeys)) {
+      return signature === null
         ? 'It is not signed, and SNAPSHOT_PUBLIC_KEYS asks for a signature. Set SNAPSHOT_SIGNING_KEY where it is written.'
-        : 'Its signature is wrong, or by a key that SNAPSHOT_PUBLIC_KEYS does not name. Add that public key if it is yours.',
-    );
-  }
-
-  function refuse(fault: string): RefusedReleaseError {
-    return new RefusedReleaseError(`${RELEASES[kind]} at ${depot.name} is refused. ${fault}`);
+        : 'Its signature is wrong, or by a key that SNAPSHOT_PUBLIC_KEYS does not name. Add that public key if it is yours.';
+    }
+    if (before?.from !== depot.name || sequence > before.sequence) return undefined;
+    if (id === before.id && sequence === before.sequence && sha256 === before.sha256) {
+      return undefined;
+    }
+    const offer = `It offers ${id} with the sequence ${sequence}, and ${before.id} with ${before.sequence} was accepted before`;
+    return sequence < before.sequence
+      ? `${offer}: something older is offered again. If the origin was installed again, remove accepted.json.`
+      : `${offer}: two programs have pushed. Publish and push again at the origin.`;
   }
 
   return async () => {
@@ -116,11 +155,26 @@ export function followRelease(
       throw new Error(`${depot.name} has no ${RELEASES[kind]}: nothing was pushed there yet.`);
     }
     // Compared, because not every web server sends ETags.
-    if (accepted === undefined || !last?.bytes.equals(found.bytes)) {
-      accepted = undefined;
-      accepted = accept(found.bytes);
-    }
-    last = found;
-    return accepted;
+    const isSame = last?.bytes.equals(found.bytes);
+    last = { ...found, release: (isSame && last?.release) || accept(found.bytes) };
+    return last.release;
   };
+}
+
+/**
+ * What was accepted last; nothing before the first time.
+ * @throws Error if the file cannot be read: nothing may be accepted then
+ */
+export function readAccepted(snapshotsDir: string): Accepted {
+  const file = path.join(snapshotsDir, ACCEPTED_FILE);
+  try {
+    return parseAccepted(readBoundedFileSync(file, LARGEST_ACCEPTED_FILE).toString('utf8'));
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return { snapshot: null, keys: null };
+    throw new Error(
+      `${message.replace(/\.?$/, '.')} Nothing new is accepted, because it could be older than what was accepted before. If the depot can be trusted, remove ${file}.`,
+      { cause },
+    );
+  }
 }

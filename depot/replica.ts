@@ -17,21 +17,17 @@ import { replaceFile } from '../generations/files/replace-file.ts';
 import { currentId, namesIn } from '../generations/generations.ts';
 import { HeldError } from '../generations/hold.ts';
 import { LockedError } from '../generations/lock.ts';
-import { type Ending, saveStatus } from '../generations/run-status.ts';
 import { NO_LINK, readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { type Depot, GoneError, RefusedReleaseError, type WritableDepot } from './depot.ts';
-import { type Pulled, pull, type TransferReport } from './pull.ts';
+import { type Pulled, type PullOptions, pull } from './pull.ts';
 import { type FollowOptions, followRelease } from './release.ts';
 import { readReplicaState, saveReplicaState } from './replica-files.ts';
 import { readObject } from './transfers.ts';
 
-export interface ReplicaOptions extends FollowOptions {
+export interface ReplicaOptions extends FollowOptions, Omit<PullOptions, 'known'> {
   readonly depot: Depot;
   /** The depot of keys and key usage; undefined if there is none. */
   readonly keysDepot: WritableDepot | undefined;
-  readonly report: TransferReport;
-  /** As in a pull. */
-  readonly parallel?: number;
 }
 
 /** None of these may be called again before it has ended; different ones may run at the same time. */
@@ -58,67 +54,57 @@ const LONGEST_WAIT_MS = 60_000;
 export function makeReplica(options: ReplicaOptions): Replica {
   const { snapshotsDir, depot, keysDepot, report, clock } = options;
   const before = readReplicaState(snapshotsDir);
-  const state: { -readonly [Part in keyof ReplicaState]: ReplicaState[Part] } = {
+  let state: ReplicaState = {
     snapshot: { id: null, published_at: null, ...partFrom(depot, before?.snapshot) },
-    keys: keysDepot ? partFrom(keysDepot, before?.keys ?? undefined) : null,
+    keys: keysDepot ? partFrom(keysDepot, before?.keys) : null,
   };
   let lastSaveFault = '';
-  let lastEnding = '';
 
-  function save(): void {
+  /** Replaces members of the state of a part, and saves the state. */
+  function save(name: 'snapshot' | 'keys', changes: Partial<ReplicaState['snapshot']>): void {
+    state = { ...state, [name]: { ...state[name], ...changes } };
+    let fault = '';
     try {
       saveReplicaState(snapshotsDir, state);
-      lastSaveFault = '';
+    } catch (error) {
+      fault = (error as Error).message;
+      if (fault !== lastSaveFault) report.warn(`Its state is not up to date: ${fault}`);
+    }
+    lastSaveFault = fault;
+  }
+
+  /** Does the work of a check, and saves whether it found the part equal to its depot. */
+  async function check<T>(
+    name: 'snapshot' | 'keys',
+    work: () => Promise<T>,
+    found: (result: T) => Partial<ReplicaState['snapshot']>,
+  ): Promise<T> {
+    const now = () => new Date(clock.now()).toISOString();
+    try {
+      const result = await work();
+      save(name, { ...found(result), current_as_of: now(), error: null, refused: null });
+      return result;
     } catch (error) {
       const { message } = error as Error;
-      if (message !== lastSaveFault) report.warn(`Its state is not up to date: ${message}`);
-      lastSaveFault = message;
+      const refused = state[name]?.refused;
+      if (!(error instanceof RefusedReleaseError)) save(name, { error: message });
+      else if (refused?.error === message) save(name, { error: null });
+      else save(name, { error: null, refused: { at: now(), error: message } });
+      throw error;
     }
   }
 
-  /** Saves how a check ended, unless the one before ended in the same way. */
-  function saveEnding(ending: Ending): void {
-    const text = JSON.stringify(ending);
-    if (text !== lastEnding) saveStatus(snapshotsDir, ending);
-    lastEnding = text;
-  }
-
-  const now = () => new Date(clock.now()).toISOString();
-  const agreed = () => ({ current_as_of: now(), error: null, refused: null });
   const followSnapshot = makeSnapshotFollower(options);
   const followKeys = keysDepot && makeKeysFollower(keysDepot, options);
   const sendUsage = keysDepot && makeUsageSender(keysDepot, snapshotsDir);
 
   return {
-    async checkSnapshot() {
-      try {
-        const { release, pulled } = await followSnapshot();
-        const { id, released_at: published_at } = release;
-        state.snapshot = { ...state.snapshot, ...agreed(), id, published_at };
-        saveEnding({ outcome: pulled === undefined ? 'unchanged' : 'published', id });
-        return { release, pulled };
-      } catch (error) {
-        state.snapshot = { ...state.snapshot, ...failed(state.snapshot, error as Error, now()) };
-        // The run that holds the lock saves its own status.
-        if (!(error instanceof LockedError)) saveEnding(endingOf(error as Error));
-        throw error;
-      } finally {
-        save();
-      }
-    },
-    async checkKeys() {
-      if (followKeys === undefined || state.keys === null) return false;
-      try {
-        const isNew = await followKeys();
-        state.keys = { ...state.keys, ...agreed() };
-        return isNew;
-      } catch (error) {
-        state.keys = { ...state.keys, ...failed(state.keys, error as Error, now()) };
-        throw error;
-      } finally {
-        save();
-      }
-    },
+    checkSnapshot: () =>
+      check('snapshot', followSnapshot, ({ release: { id, released_at } }) => ({
+        id,
+        published_at: released_at,
+      })),
+    checkKeys: async () => followKeys !== undefined && check('keys', followKeys, () => ({})),
     sendUsage: async () => sendUsage?.(),
   };
 }
@@ -126,48 +112,37 @@ export function makeReplica(options: ReplicaOptions): Replica {
 /** What an earlier process found stays true, if it had the same depot. */
 function partFrom<Part extends FollowedPart>(
   { name }: Depot,
-  before: Part | undefined,
+  before: Part | null | undefined,
 ): Part | FollowedPart {
   if (before?.from === name) return before;
   return { from: name, current_as_of: null, error: null, refused: null };
 }
 
-function failed({ refused }: FollowedPart, error: Error, at: string) {
-  const { message } = error;
-  if (!(error instanceof RefusedReleaseError)) return { error: message, refused };
-  return { error: null, refused: refused?.error === message ? refused : { at, error: message } };
-}
-
-function endingOf(error: Error): Ending {
-  const isRefused = error instanceof RefusedReleaseError;
-  const outcome = error instanceof HeldError ? 'held' : isRefused ? 'refused' : 'failed';
-  return { outcome, error: error.message };
-}
-
 function makeSnapshotFollower(options: ReplicaOptions): Replica['checkSnapshot'] {
-  const { depot, snapshotsDir, report, clock, parallel } = options;
+  const { depot, snapshotsDir, report, clock } = options;
   const nextRelease = followRelease(depot, 'snapshot', options);
   const known = makeKnownFiles(clock.now);
   /** The id of the generation that was found intact, or was pulled, by this process. */
   let settledId: string | undefined;
-  /** The error of the last pull, how often its release has failed, and when to try again. */
-  let failure: { release: Release; error: Error; times: number; until: number } | undefined;
+  /** The release whose pull has failed, how often, the last error, and when to try again. */
+  let failure: { release: Release; times: number; error: unknown; until: number } | undefined;
 
-  async function pullOnce(release: Release) {
+  /** Pulls a release, unless its last pull has failed a short time ago. */
+  async function pullOnce(release: Release): Promise<Pulled | undefined> {
     if (settledId === release.id && currentId(snapshotsDir) === release.id) return undefined;
-    const last = failure?.release === release ? failure : undefined;
-    if (last !== undefined && clock.now() < last.until) throw last.error;
+    if (failure?.release !== release) failure = undefined;
+    else if (clock.now() < failure.until) throw failure.error;
     try {
-      const pulled = await pull(depot, release, { snapshotsDir, known, report, clock, parallel });
+      const pulled = await pull(depot, release, { ...options, known });
       settledId = release.id;
       return pulled;
     } catch (error) {
-      // A hold or a run can end at any moment, and has cost no transfer. A gone object has its own restarts.
-      if (error instanceof HeldError || error instanceof LockedError) throw error;
-      const times = (last?.times ?? 0) + 1;
+      // These have cost no transfer, or have restarts of their own.
+      const isCheap = [HeldError, LockedError, GoneError].some((kind) => error instanceof kind);
+      if (isCheap) throw error;
+      const times = (failure?.times ?? 0) + 1;
       const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (times - 1));
-      const isGone = error instanceof GoneError;
-      failure = { release, error: error as Error, times, until: clock.now() + (isGone ? 0 : wait) };
+      failure = { release, times, error, until: clock.now() + wait };
       throw error;
     }
   }
@@ -199,17 +174,30 @@ function makeKeysFollower(depot: Depot, options: ReplicaOptions): () => Promise<
     const name = storedKeys(sha256);
     const bytes = await readObject(depot, name, LARGEST_KEYS_FILE, options.clock);
     if (bytes === undefined) throw new Error(`${depot.name} does not have ${name}.`);
-    const fault = hash('sha256', bytes) === sha256 ? faultOf(bytes) : 'it has another SHA-256';
-    if (fault === undefined) return bytes.toString('utf8');
-    throw new RefusedReleaseError(
-      `${name} at ${depot.name} is refused: ${fault}. The known keys stay.`,
-    );
+    try {
+      if (hash('sha256', bytes) !== sha256) throw new Error('it has another SHA-256');
+      parseKeys(bytes.toString('utf8'));
+      return bytes.toString('utf8');
+    } catch (cause) {
+      throw new RefusedReleaseError(
+        `${name} at ${depot.name} is refused: ${(cause as Error).message}. The known keys stay.`,
+        { cause },
+      );
+    }
+  }
+
+  function hasKeys({ sha256 }: Release): boolean {
+    try {
+      return hash('sha256', readBoundedFileSync(file, LARGEST_KEYS_FILE)) === sha256;
+    } catch {
+      return false;
+    }
   }
 
   return async () => {
     const release = await nextRelease();
     if (release === settled) return false;
-    const isNew = hashOf(file) !== release.sha256;
+    const isNew = !hasKeys(release);
     if (isNew) replaceFile(file, await fetchKeys(release));
     const confirmedAt = new Date(release.released_at ?? 0);
     utimesSync(file, confirmedAt, confirmedAt);
@@ -218,27 +206,11 @@ function makeKeysFollower(depot: Depot, options: ReplicaOptions): () => Promise<
   };
 }
 
-function faultOf(keys: Buffer): string | undefined {
-  try {
-    parseKeys(keys.toString('utf8'));
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
-/** The SHA-256 of a file; undefined if it cannot be read. */
-function hashOf(file: string): string | undefined {
-  try {
-    return hash('sha256', readBoundedFileSync(file, LARGEST_KEYS_FILE));
-  } catch {
-    return undefined;
-  }
-}
-
 function makeUsageSender(depot: WritableDepot, snapshotsDir: string): () => Promise<void> {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
-  const name = replicaName(snapshotsDir);
+  // Several replicas on one machine have different folders.
+  const host = hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
+  const name = `${host.slice(0, 60)}-${hash('sha256', path.resolve(snapshotsDir)).slice(0, 8)}`;
   const sentMtimes = new Map<string, number>();
 
   async function send(report: string): Promise<void> {
@@ -255,10 +227,4 @@ function makeUsageSender(depot: WritableDepot, snapshotsDir: string): () => Prom
     const sent = await Promise.allSettled(namesIn(folder).filter(isKeyUsageFile).map(send));
     for (const each of sent) if (each.status === 'rejected') throw each.reason;
   };
-}
-
-/** The name under which a replica sends key usage. Several on one machine have different folders. */
-function replicaName(snapshotsDir: string): string {
-  const host = hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
-  return `${host.slice(0, 60)}-${hash('sha256', path.resolve(snapshotsDir)).slice(0, 8)}`;
 }

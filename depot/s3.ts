@@ -11,6 +11,7 @@ import { ConfigurationError, readEnvironment } from '../program/environment/envi
 import { shownAddress } from '../program/environment/values.ts';
 import {
   checkObjectPath,
+  codingOf,
   isObjectPath,
   type StoredObject,
   TransferError,
@@ -71,10 +72,8 @@ export function openS3Depot(
       headers: { 'x-amz-content-sha256': hash('sha256', request.body ?? ''), ...headers },
     });
     const signed = await signer.sign();
-    return client.send(signed.url.href, {
-      ...request,
-      headers: Object.fromEntries(signed.headers),
-    });
+    const fields = Object.fromEntries(signed.headers);
+    return client.send(signed.url.href, { ...request, headers: fields });
   }
 
   function addressOf(path: string): string {
@@ -90,39 +89,30 @@ export function openS3Depot(
     reply.drop();
   }
 
-  /** One page of a list. */
-  async function listPage(wanted: string, token: string | undefined): Promise<string> {
-    const query = new URLSearchParams({
-      'list-type': '2',
-      'encoding-type': 'url',
-      prefix: prefix + wanted,
-      ...(token === undefined ? {} : { 'continuation-token': token }),
-    });
-    const reply = await send(`${base}?${query}`);
-    if (reply.status !== 200) throw await errorOf(name, reply);
-    const found = { etag: undefined, coding: undefined, bytes: reply.bytes };
-    const xml = (await readWhole(found, LARGEST_LIST, `the list of ${name}`)).toString('utf8');
-    if (xml.includes('</ListBucketResult>')) return xml;
-    throw new TransferError(`${name} sends something else than a list of objects`);
-  }
-
   return {
     name,
     async get(path, { etag, signal } = {}) {
-      const reply = await send(addressOf(path), { headers: headersFor(etag), signal });
-      return foundIn(`${name}/${path}`, reply, path.endsWith('.zst') ? 'zstd' : undefined);
+      const headers = headersFor('identity', etag);
+      const reply = await send(addressOf(path), { headers, signal });
+      return foundIn(`${name}/${path}`, reply, codingOf(path));
     },
     put: (path, bytes) => change(path, 'PUT', bytes),
     remove: (path) => change(path, 'DELETE'),
     async list(wanted) {
       const objects: StoredObject[] = [];
-      let token: string | undefined;
-      do {
-        const xml = await listPage(wanted, token);
+      const query = { 'list-type': '2', 'encoding-type': 'url', prefix: prefix + wanted };
+      for (let next: Record<string, string> | undefined = {}; next !== undefined; ) {
+        const reply = await send(`${base}?${new URLSearchParams({ ...query, ...next })}`);
+        if (reply.status !== 200) throw await errorOf(name, reply);
+        const xml = (await readWhole(reply, LARGEST_LIST, `the list of ${name}`)).toString('utf8');
+        if (!xml.includes('</ListBucketResult>')) {
+          throw new TransferError(`${name} sends something else than a list of objects`);
+        }
         objects.push(...objectsIn(xml, prefix));
-        const isTruncated = textOf(xml, 'IsTruncated') === 'true';
-        token = isTruncated ? textOf(xml, 'NextContinuationToken') : undefined;
-      } while (token !== undefined);
+        const token = textOf(xml, 'NextContinuationToken');
+        const isTruncated = textOf(xml, 'IsTruncated') === 'true' && token !== undefined;
+        next = isTruncated ? { 'continuation-token': token } : undefined;
+      }
       return objects;
     },
     close: client.close,
@@ -146,7 +136,7 @@ function objectsIn(xml: string, prefix: string): StoredObject[] {
     const path = key.slice(prefix.length);
     // Some programs make empty objects that stand for folders.
     if (!isObjectPath(path)) return [];
-    const modifiedAt = new Date(textOf(entry, 'LastModified') ?? '');
+    const modifiedAt = Date.parse(textOf(entry, 'LastModified') ?? '');
     return [{ path, size: Number(textOf(entry, 'Size')), modifiedAt }];
   });
 }

@@ -4,17 +4,9 @@
  * agree with the database.
  */
 import { hash, type KeyObject } from 'node:crypto';
-import {
-  encodeRelease,
-  KEYS_PREFIX,
-  makeRelease,
-  parseRelease,
-  RELEASES,
-  storedKeys,
-} from '../format/release.ts';
+import { KEYS_PREFIX, RELEASES, storedKeys } from '../format/release.ts';
 import type { WritableDepot } from './depot.ts';
-import { readRelease } from './release.ts';
-import { isSignedBy, publicKeyOf, signRelease } from './signing.ts';
+import { readReplaced, writeRelease } from './release.ts';
 
 /** How often keys that have not changed are confirmed. */
 const CONFIRM_MS = 10_000;
@@ -31,21 +23,7 @@ export function makeKeysSender(
   signingKey: KeyObject | undefined,
   now: () => number,
 ): (content: string, readAt: number) => Promise<boolean> {
-  let sequence: number | undefined;
-  let sent: { readonly sha256: string; readonly at: number } | undefined;
-
-  /** The sequence in the depot; 0 if there is none, or it cannot be trusted. */
-  async function readSequence(): Promise<number> {
-    const stored = await readRelease(depot, 'keys');
-    try {
-      const release = parseRelease(stored?.bytes ?? '', 'keys');
-      // Somebody who can write to the depot, but not sign, must not affect the sequence.
-      const isTrusted = !signingKey || isSignedBy(release, [publicKeyOf(signingKey)]);
-      return isTrusted ? release.sequence : 0;
-    } catch {
-      return 0;
-    }
-  }
+  let sent: { readonly sha256: string; readonly at: number; readonly sequence: number } | undefined;
 
   return async (content, readAt) => {
     const sha256 = hash('sha256', content);
@@ -53,18 +31,16 @@ export function makeKeysSender(
     // The clock may have been set back since.
     if (!isNew && Math.abs(readAt - (sent?.at ?? 0)) < CONFIRM_MS) return false;
     if (isNew) await depot.put(storedKeys(sha256), Buffer.from(content));
+    const before = sent ?? (await readReplaced(depot, 'keys', signingKey));
     // Grows also if the clock was set back.
-    const next = Math.max(now(), (sequence ?? (await readSequence())) + 1);
+    const sequence = Math.max(now(), (before?.sequence ?? 0) + 1);
     const released_at = new Date(readAt).toISOString();
-    const release = makeRelease('keys', { sequence: next, sha256, released_at });
-    const signed = signingKey === undefined ? release : signRelease(release, signingKey);
-    await depot.put(RELEASES.keys, Buffer.from(encodeRelease(signed)));
-    sequence = next;
-    sent = { sha256, at: readAt };
+    await writeRelease(depot, 'keys', { sequence, sha256, released_at }, signingKey);
+    sent = { sha256, at: readAt, sequence };
     if (!isNew) return false;
     for (const { path, modifiedAt } of await depot.list(KEYS_PREFIX)) {
       if (path === RELEASES.keys || path === storedKeys(sha256)) continue;
-      if (now() - modifiedAt.getTime() > KEPT_MS) await depot.remove(path);
+      if (now() - modifiedAt > KEPT_MS) await depot.remove(path);
     }
     return true;
   };

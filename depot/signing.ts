@@ -19,7 +19,7 @@ export const PUSH_CHECKS: Checks<(typeof PUSH_VARIABLES)[number]> = {
 
 /** In bytes. */
 const LARGEST_KEY_FILE = 16 * 1024;
-const PEM = /-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----/g;
+const BEGIN = '-----BEGIN';
 
 /**
  * @param text of SNAPSHOT_SIGNING_KEY: a file, or its content
@@ -28,44 +28,35 @@ const PEM = /-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----/g;
  */
 export function readSigningKey(text: string): KeyObject | undefined {
   if (text === '') return undefined;
-  const [key, ...more] = keysIn(text).map((pem) => parse(createPrivateKey, pem));
-  if (key !== undefined && more.length === 0) return key;
-  throw new Error(
-    'must name a file with one private key. Make it with "openssl genpkey -algorithm ed25519 -out FILE".',
-  );
+  return parse(createPrivateKey, readPem(text), 'openssl genpkey -algorithm ed25519 -out FILE');
 }
 
 /**
- * @param text of SNAPSHOT_PUBLIC_KEYS: files separated by commas, or their content
+ * @param text of SNAPSHOT_PUBLIC_KEYS: files with one key each, or their contents, separated by commas
  * @throws Error that says what is wrong
  */
 export function readPublicKeys(text: string): KeyObject[] {
-  return text
-    .split(',')
-    .filter((entry) => entry.trim() !== '')
-    .flatMap((entry) => {
-      const keys = keysIn(entry.trim());
-      if (keys.some((pem) => pem.includes('PRIVATE'))) {
-        throw new Error(
-          'holds a private key, which must stay on the machine that signs. Set the public key, and make a new pair if others have seen this one.',
-        );
+  const entries = text.split(',').map((entry) => entry.trim());
+  return entries
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const pem = readPem(entry);
+      if (!pem.includes('PRIVATE')) {
+        return parse(createPublicKey, pem, 'openssl pkey -in PRIVATE_KEY -pubout -out FILE');
       }
-      if (keys.length > 0) return keys.map((pem) => parse(createPublicKey, pem));
       throw new Error(
-        'must name files with public keys. Write one with "openssl pkey -in PRIVATE_KEY -pubout -out FILE".',
+        'holds a private key, which must stay on the machine that signs. Set the public key, and make a new pair if others have seen this one.',
       );
     });
 }
 
-export function publicKeyOf(key: KeyObject): KeyObject {
-  return createPublicKey(key);
-}
-
-export function signRelease(release: Release, key: KeyObject): Release {
+export function signRelease(release: Release, key: KeyObject | undefined): Release {
+  if (key === undefined) return release;
   const signature = sign(null, Buffer.from(signedText(release)), key).toString('base64');
   return { ...release, signature };
 }
 
+/** Whether a release has a signature that one of the keys confirms; a private key stands for its public one. */
 export function isSignedBy(release: Release, keys: readonly KeyObject[]): boolean {
   const { signature } = release;
   if (signature === null) return false;
@@ -73,13 +64,10 @@ export function isSignedBy(release: Release, keys: readonly KeyObject[]): boolea
   return keys.some((key) => verify(null, text, key, Buffer.from(signature, 'base64')));
 }
 
-function keysIn(entry: string): string[] {
-  return (entry.startsWith('-----BEGIN') ? entry : readKeyFile(entry)).match(PEM) ?? [];
-}
-
-function readKeyFile(file: string): string {
+function readPem(entry: string): string {
+  if (entry.startsWith(BEGIN)) return entry;
   try {
-    return readBoundedFileSync(file, LARGEST_KEY_FILE).toString('utf8');
+    return readBoundedFileSync(entry, LARGEST_KEY_FILE).toString('utf8');
   } catch (cause) {
     // The entry may be a damaged private key, which no message may quote.
     const { code = 'it is not a regular, small file' } = cause as NodeJS.ErrnoException;
@@ -87,13 +75,14 @@ function readKeyFile(file: string): string {
   }
 }
 
-function parse(create: (pem: string) => KeyObject, pem: string): KeyObject {
-  let key: KeyObject | undefined;
+function parse(create: (pem: string) => KeyObject, pem: string, command: string): KeyObject {
   try {
-    key = create(pem);
+    const key = create(pem);
+    // OpenSSL reads only the first of several keys.
+    const isOne = pem.split(BEGIN).length === 2;
+    if (isOne && key.asymmetricKeyType === 'ed25519') return key;
   } catch {
     // Damaged, or a key of the other kind.
   }
-  if (key?.asymmetricKeyType === 'ed25519') return key;
-  throw new Error('holds something else than an Ed25519 key in PEM.');
+  throw new Error(`must name a file with one Ed25519 key in PEM. Make it with "${command}".`);
 }

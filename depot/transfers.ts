@@ -1,5 +1,6 @@
 /** Transfers: repeated after a failure, a few at a time, and decompressed within a bound. */
 import type { Transform } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib';
@@ -16,6 +17,21 @@ export interface Clock {
 
 export const systemClock: Clock = { now: Date.now, pause: setTimeout };
 
+/** Is told how a pull or a push advances. */
+export interface TransferReport {
+  /** @param size of all files that are transferred, in bytes and not compressed; `done` of them are */
+  advance(done: number, size: number): void;
+  step(text: string): void;
+  warn(text: string): void;
+}
+
+/** Bytes as megabytes with one decimal. */
+export function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+/** How many files are transferred at the same time. */
+const PARALLEL = 4;
 /** How many tries may fail; the second if the other side asks to try again later. */
 const MOST_FAILURES = 5;
 const MOST_WAITS = 20;
@@ -47,28 +63,33 @@ export async function tryAgain<T>(
 }
 
 /**
- * Runs work for each item, a few at a time. After the first error, no further work is started.
- * @param onError called with the first error; may end the work that is under way, which is waited for
+ * Transfers files, a few at a time. The largest come first, so that none is left alone at the end. After an
+ * error, no other is begun, and those that are under way end: the next pull or push finds them.
+ * @throws the first error
  */
-export async function inParallel<T>(
-  items: readonly T[],
-  most: number,
-  work: (item: T) => Promise<void>,
-  onError: (error: unknown) => void = () => {},
+export async function transferAll<T extends { readonly size: number }>(
+  files: readonly T[],
+  transfer: (file: T) => Promise<unknown>,
+  report: Pick<TransferReport, 'advance'>,
+  parallel = PARALLEL,
 ): Promise<void> {
-  const queue = items.values();
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  const queue = files.toSorted((a, b) => b.size - a.size).values();
   const errors: unknown[] = [];
-  async function runNext(): Promise<void> {
-    for (const item of queue) {
+  let done = 0;
+  async function transferNext(): Promise<void> {
+    for (const file of queue) {
       if (errors.length > 0) return;
       try {
-        await work(item);
+        await transfer(file);
+        done += file.size;
+        report.advance(done, size);
       } catch (error) {
-        if (errors.push(error) === 1) onError(error);
+        errors.push(error);
       }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, runNext));
+  await Promise.all(Array.from({ length: parallel }, transferNext));
   if (errors.length > 0) throw errors[0];
 }
 
@@ -99,23 +120,31 @@ export async function* contentOf(
   most: number,
   what: string,
 ): AsyncGenerator<Buffer> {
+  const decoder = coding && DECODERS[coding]();
+  // If the transfer fails, the decoder fails with the same error, which the loop then throws.
+  const feeding = decoder && pipeline(bytes, decoder).catch(() => {});
   let size = 0;
-  for await (const piece of coding === undefined
-    ? bytes
-    : decode(bytes, DECODERS[coding](), what)) {
-    size += piece.length;
-    if (size > most) {
-      throw new RefusedReleaseError(`${what} has more than the expected ${most} bytes.`);
+  try {
+    for await (const piece of decoder ?? bytes) {
+      size += piece.length;
+      if (size > most) {
+        throw new RefusedReleaseError(`${what} has more than the expected ${most} bytes.`);
+      }
+      yield piece;
     }
-    yield piece;
+  } catch (cause) {
+    // The codes of zlib: Z_DATA_ERROR, ZSTD_error_prefix_unknown …
+    if (!(cause as NodeJS.ErrnoException).code?.startsWith('Z')) throw cause;
+    throw new RefusedReleaseError(`${what} is damaged: ${messageOf(cause)}.`, { cause });
+  } finally {
+    decoder?.destroy();
+    await feeding;
   }
 }
 
 /** The whole content of a small object. @throws as {@link contentOf} */
-export async function readWhole(found: Found, most: number, what: string): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for await (const piece of contentOf(found, most, what)) pieces.push(piece);
-  return Buffer.concat(pieces);
+export function readWhole(found: Found, most: number, what: string): Promise<Buffer> {
+  return buffer(contentOf(found, most, what));
 }
 
 /**
@@ -135,23 +164,4 @@ export function readObject(
     return typeof reply === 'string' ? undefined : readWhole(reply, most, what);
   };
   return tryAgain(`read ${what}`, read, clock);
-}
-
-async function* decode(
-  bytes: AsyncIterable<Buffer>,
-  decoder: Transform,
-  what: string,
-): AsyncGenerator<Buffer> {
-  // If the transfer fails, the decoder fails with the same error, which the loop then throws.
-  const feeding = pipeline(bytes, decoder).catch(() => {});
-  try {
-    for await (const piece of decoder) yield piece;
-  } catch (cause) {
-    // The codes of zlib: Z_DATA_ERROR, ZSTD_error_prefix_unknown …
-    if (!(cause as NodeJS.ErrnoException).code?.startsWith('Z')) throw cause;
-    throw new RefusedReleaseError(`${what} is damaged: ${messageOf(cause)}.`, { cause });
-  } finally {
-    decoder.destroy();
-    await feeding;
-  }
 }

@@ -60,12 +60,18 @@ export function openForWriting(
   return descriptor;
 }
 
-/** Writes and syncs a file that does not exist. @param mode as for {@link openForWriting} */
-export function writeNewFile(file: string, content: string | Buffer, mode?: number): void {
+/** Writes a file that does not exist, and syncs it. @param options.mode as for {@link openForWriting} */
+export function writeNewFile(
+  file: string,
+  content: string | Buffer,
+  {
+    mode,
+    isSynced = true,
+  }: { readonly mode?: number | undefined; readonly isSynced?: boolean } = {},
+): void {
   const descriptor = openForWriting(file, 'wx', mode);
   try {
-    writeFileSync(descriptor, content);
-    fsyncSync(descriptor);
+    writeFileSync(descriptor, content, { flush: isSynced });
   } finally {
     closeSync(descriptor);
   }

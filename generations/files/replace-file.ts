@@ -6,17 +6,22 @@ import { writeNewFile } from './file-modes.ts';
 
 /**
  * Replaces a small file. Once this returns, the new content survives a crash or a power cut.
- * @param mode the permissions of the new file; by default those of new files in its folder
+ * @param options.mode the permissions of the new file; by default those of new files in its folder
+ * @param options.isSynced false for a file that is written all the time and may be lost by a power cut
  */
-export function replaceFile(file: string, content: string, mode?: number): void {
+export function replaceFile(
+  file: string,
+  content: string,
+  { mode, isSynced = true }: { readonly mode?: number; readonly isSynced?: boolean } = {},
+): void {
   const [dir, base] = [path.dirname(file), path.basename(file)];
   const next = path.join(dir, `${UNFINISHED_PREFIX}${process.pid}-${base}`);
   try {
     // An earlier process with the same id may have left this file.
     rmSync(next, { force: true });
-    writeNewFile(next, content, mode);
+    writeNewFile(next, content, { mode, isSynced });
     renameSync(next, file);
-    syncFolder(dir);
+    if (isSynced) syncFolder(dir);
   } catch (cause) {
     rmSync(next, { force: true });
     throw new Error(`write ${base}: ${(cause as Error).message}`, { cause });

@@ -143,7 +143,7 @@ export function saveRun(
     findings: [...rows.findings],
   };
   const text = JSON.stringify(stored);
-  replaceFile(path.join(snapshotsDir, EARLIER_RUN), `${hashOf(text)}\n${text}\n`, 0o600);
+  replaceFile(path.join(snapshotsDir, EARLIER_RUN), `${hashOf(text)}\n${text}\n`, { mode: 0o600 });
 }
 
 function readStored(file: string): Stored | undefined {

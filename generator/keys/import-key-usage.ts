@@ -64,7 +64,7 @@ export function makeRemoteUsageImport(depot: WritableDepot) {
   return makeReportsImport(async function* () {
     for (const { path: name, modifiedAt } of await depot.list(USAGE_PREFIX)) {
       if (!isStoredUsage(name)) continue;
-      yield { name, writtenAt: () => modifiedAt.getTime(), read: () => read(name) };
+      yield { name, writtenAt: () => modifiedAt, read: () => read(name) };
     }
   });
 }

@@ -272,7 +272,7 @@ export function saveReport(
 ): boolean {
   try {
     // Only the owner may read the report: a row that was left out may hold values that are not public.
-    replaceFile(path.join(snapshotsDir, REPORT), encodeReport(content, end), 0o600);
+    replaceFile(path.join(snapshotsDir, REPORT), encodeReport(content, end), { mode: 0o600 });
     return true;
   } catch (cause) {
     progress.warn(`The report of this run could not be written: ${(cause as Error).message}`);

@@ -1,5 +1,6 @@
 /** The API of another installation as a depot: `cover-catalogue replica --from …/api/v1/snapshot`. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readReplicaState } from '../../depot/replica-files.ts';
 import { currentId, idsOnDisk } from '../../generations/generations.ts';
 import { runSnapshots } from '../support/product.ts';
 import {
@@ -10,12 +11,7 @@ import {
   pullFromApi,
   startApi,
 } from '../support/replicas.ts';
-import {
-  expectCurrentVerifies,
-  expectNoDebris,
-  newSnapshots,
-  statusOf,
-} from '../support/wholeness.ts';
+import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '../support/wholeness.ts';
 
 let api: ApiOrigin;
 beforeAll(async () => {
@@ -101,7 +97,7 @@ test.each([
   const { code, stderr } = await pullFromApi(api, to);
   expect([code, currentId(to)]).toEqual([expected, undefined]);
   expect(stderr).toMatch(text);
-  expect(statusOf(to).outcome).toBe('failed');
+  expect(readReplicaState(to)?.snapshot.error).toMatch(text);
 });
 
 test('an API whose sequence begins again is refused until an operator decides', async () => {

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { createGzip, gzipSync, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDepot, openWritableDepot } from '../../depot/open.ts';
+import { readReplicaState } from '../../depot/replica-files.ts';
 import { LARGEST_MANIFEST, type Manifest, makeManifest } from '../../format/manifest.ts';
 import {
   encodeRelease,
@@ -26,7 +27,6 @@ import {
   readDepot,
   startReplica,
 } from '../support/replicas.ts';
-import { statusOf } from '../support/wholeness.ts';
 
 let origin: Origin;
 let manifest: Manifest;
@@ -47,7 +47,8 @@ async function expectRefused(depot: ReturnType<typeof openDepot>): Promise<strin
   expect(error.message.length).toBeLessThan(LONGEST_ERROR);
   expect(error.message).toMatch(/^[ -~…]+$/);
   expect(currentId(snapshotsDir)).toBeUndefined();
-  expect(statusOf(snapshotsDir).error).toBe(error.message);
+  const { error: failed, refused } = readReplicaState(snapshotsDir)?.snapshot ?? {};
+  expect(failed ?? refused?.error).toBe(error.message);
   const staging = path.join(snapshotsDir, 'pull');
   expect(existsSync(staging) ? readdirSync(staging) : []).toEqual([]);
   return error.message;

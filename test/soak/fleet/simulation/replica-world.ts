@@ -16,8 +16,8 @@ import {
   TransferError,
   type WritableDepot,
 } from '../../../../depot/depot.ts';
+import { readAccepted } from '../../../../depot/release.ts';
 import { makeReplica, type Replica } from '../../../../depot/replica.ts';
-import { readAccepted } from '../../../../depot/replica-files.ts';
 import { makeKeysSender } from '../../../../depot/send-keys.ts';
 import type { Clock } from '../../../../depot/transfers.ts';
 import { encodeKeys, parseKeys } from '../../../../format/keys-file.ts';
@@ -287,19 +287,19 @@ const PIECE = 4096;
 
 function makeMemoryDepot(name: string): MemoryDepot {
   const objects = new Map<string, Buffer>();
-  const times = new Map<string, Date>();
+  const times = new Map<string, number>();
   return {
     name,
     objects,
     get: async (path, options) => replyWith(path, objects.get(path), options),
     async put(path, bytes) {
       objects.set(path, bytes);
-      times.set(path, new Date());
+      times.set(path, Date.now());
     },
     async list(prefix) {
       return [...objects]
         .filter(([path]) => path.startsWith(prefix))
-        .map(([path, { length: size }]) => ({ path, size, modifiedAt: times.get(path) as Date }));
+        .map(([path, { length: size }]) => ({ path, size, modifiedAt: times.get(path) ?? 0 }));
     },
     async remove(path) {
       objects.delete(path);

@@ -1,22 +1,47 @@
-/**
- * The `/snapshot` of another installation's API as a depot that can only be read, with an API key. Its
- * release is made of the manifest, and is not signed: the address and the key stand for the origin. A
- * replica so asks for the same objects as anywhere; files travel compressed with gzip.
- */
+/** Depots behind HTTP that can only be read: a static web server, and the API of another installation. */
 import { hash } from 'node:crypto';
 import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../format/manifest.ts';
 import {
   encodeRelease,
   makeRelease,
   RELEASES,
-  shaOfStoredFile,
+  storedFile,
   storedManifest,
 } from '../format/release.ts';
-import { type Depot, type GetOptions, RefusedReleaseError, type Reply } from './depot.ts';
-import { errorOf, foundIn, makeHttpClient } from './http.ts';
+import {
+  checkObjectPath,
+  codingOf,
+  type Depot,
+  type Found,
+  type GetOptions,
+  RefusedReleaseError,
+  type Reply,
+} from './depot.ts';
+import { errorOf, foundIn, headersFor, makeHttpClient } from './http.ts';
 import { readWhole } from './transfers.ts';
 
 /**
+ * A static web server, such as nginx. Nothing is expected of it but GET; it may support ETags.
+ * @param address without a slash at its end
+ */
+export function openWebDepot(address: string, stallMs?: number): Depot {
+  const client = makeHttpClient(address, stallMs);
+  return {
+    name: address,
+    async get(path, { etag, signal } = {}) {
+      checkObjectPath(path);
+      const url = `${address}/${path}`;
+      // Objects are compressed already, and wanted as they are stored.
+      const reply = await client.send(url, { headers: headersFor('identity', etag), signal });
+      return foundIn(url, reply, codingOf(path));
+    },
+    close: client.close,
+  };
+}
+
+/**
+ * The `/snapshot` of another installation's API. Its release is made of the manifest, and is not signed: the
+ * address and the key stand for the origin. A replica so asks for the same objects as anywhere.
  * @param address of the API, which ends with /snapshot
  * @param key the API key; no message contains it
  */
@@ -27,13 +52,13 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
 
   async function request(
     target: string,
-    headers: Readonly<Record<string, string>>,
-    signal: AbortSignal | undefined,
+    { etag, signal }: GetOptions,
+    headers: Readonly<Record<string, string>> = {},
   ): Promise<Reply> {
     const url = `${address}${target}`;
     const authorization = `Bearer ${key}`;
     const reply = await client.send(url, {
-      headers: { authorization, 'accept-encoding': 'gzip', ...headers },
+      headers: { ...headersFor('gzip', etag), ...headers, authorization },
       signal,
     });
     // The API has published another generation since: 412, because of X-Snapshot.
@@ -48,9 +73,8 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
     throw new RefusedReleaseError(`${url} sends another Content-Encoding than it was asked for.`);
   }
 
-  async function readRelease({ etag, signal }: GetOptions): Promise<Reply> {
-    const condition = etag === undefined ? {} : { 'if-none-match': etag };
-    const reply = await request('', condition, signal);
+  async function readRelease(options: GetOptions): Promise<Reply> {
+    const reply = await request('', options);
     if (typeof reply === 'string') return reply;
     const encoded = await readWhole(reply, LARGEST_MANIFEST, `The manifest of ${address}`);
     try {
@@ -61,7 +85,7 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
     const { id, sequence } = newest.manifest;
     const sha256 = hash('sha256', encoded);
     const release = makeRelease('snapshot', { id, sequence, sha256, released_at: null });
-    return found(Buffer.from(encodeRelease(release)), reply.etag);
+    return { ...found(Buffer.from(encodeRelease(release))), etag: reply.etag };
   }
 
   return {
@@ -70,19 +94,18 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
       if (path === RELEASES.snapshot) return readRelease(options);
       if (newest === undefined) return 'missing';
       const { manifest, encoded } = newest;
-      if (path === storedManifest(manifest.id)) return found(encoded, undefined);
-      const sha256 = shaOfStoredFile(path);
-      const file = manifest.files.find((each) => each.sha256 === sha256);
+      if (path === storedManifest(manifest.id)) return found(encoded);
+      const file = manifest.files.find(({ sha256 }) => storedFile(sha256) === path);
       if (file === undefined) return 'missing';
-      return request(`/files/${file.path}`, { 'x-snapshot': manifest.id }, options.signal);
+      return request(`/files/${file.path}`, options, { 'x-snapshot': manifest.id });
     },
     close: client.close,
   };
 }
 
-function found(bytes: Buffer, etag: string | undefined): Reply {
-  const content = async function* () {
-    yield bytes;
+function found(content: Buffer): Found {
+  const bytes = async function* () {
+    yield content;
   };
-  return { etag, coding: undefined, bytes: content() };
+  return { bytes: bytes() };
 }
