@@ -3,7 +3,7 @@
  * definer and to users with the right SHOW VIEW. {@link Database.identity} does not change
  * when such a view is redefined.
  */
-import type { Database } from './database.ts';
+import type { Database, Row } from './database.ts';
 
 export interface HiddenViews {
   /** What is wrong, as a clause: "'covers'@'%' may not see how the views covers, games are defined". */
@@ -19,12 +19,6 @@ interface User {
   readonly schema: string;
 }
 
-interface View {
-  readonly name: string;
-  /** Names are in backquotes. Empty if the user may not see it. */
-  readonly definition: string;
-}
-
 /**
  * @param tables names of tables and views, in lower case
  * @returns those of the views that are hidden, and of the views of the same database that they read;
@@ -36,14 +30,22 @@ export async function findHiddenViews(
 ): Promise<HiddenViews | undefined> {
   // SQLite has no rights, and shows every definition.
   if (database.kind === 'sqlite') return undefined;
-  const hidden = [...usedViews(await viewsOf(database), tables)]
-    .filter(({ definition }) => definition === '')
-    .map(({ name }) => name)
-    .sort();
+  const views = await database.rows(
+    `SELECT LOWER(table_name), table_name, COALESCE(LOWER(view_definition), '')
+      FROM information_schema.views WHERE table_schema = DATABASE()`,
+  );
+  const used = new Set(views.filter(([key]) => tables.includes(String(key))));
+  // The loop also visits the views that it adds: those that one of the views names, in backquotes.
+  for (const [, , definition] of used) {
+    const isNamed = ([key]: Row) =>
+      String(definition).includes(`\`${String(key).replaceAll('`', '``')}\``);
+    for (const view of views.filter(isNamed)) used.add(view);
+  }
+  const hidden = [...used].filter(([, , text]) => text === '').map(([, name]) => String(name));
   if (hidden.length === 0) return undefined;
   const { user, schema } = await readUser(database);
   const which =
-    hidden.length > 1 ? `the views ${hidden.join(', ')} are` : `the view ${hidden[0]} is`;
+    hidden.length > 1 ? `the views ${hidden.sort().join(', ')} are` : `the view ${hidden[0]} is`;
   return {
     fault: `${user} may not see how ${which} defined`,
     grant: `GRANT SHOW VIEW ON ${schema}.* TO ${user}`,
@@ -55,30 +57,4 @@ export async function readUser(database: Database): Promise<User> {
   const [[name, schema] = []] = await database.rows('SELECT CURRENT_USER(), DATABASE()');
   const user = String(name).replace(/^(.*)@([^@]*)$/, "'$1'@'$2'");
   return { user, schema: String(schema) };
-}
-
-async function viewsOf(database: Database): Promise<View[]> {
-  const rows = await database.rows(
-    `SELECT table_name, view_definition FROM information_schema.views
-      WHERE table_schema = DATABASE()`,
-  );
-  return rows.map(([name, definition]) => ({
-    name: String(name),
-    definition: definition === null ? '' : String(definition),
-  }));
-}
-
-/** The views among the tables, and each view that one of them names. Letter case does not matter. */
-function usedViews(views: readonly View[], tables: readonly string[]): ReadonlySet<View> {
-  const used = new Set(views.filter(({ name }) => tables.includes(name.toLowerCase())));
-  // The loop also visits the views that it adds.
-  for (const { definition } of used) {
-    const text = definition.toLowerCase();
-    for (const view of views) if (text.includes(quoted(view.name.toLowerCase()))) used.add(view);
-  }
-  return used;
-}
-
-function quoted(name: string): string {
-  return `\`${name.replaceAll('`', '``')}\``;
 }

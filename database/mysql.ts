@@ -4,28 +4,21 @@
 import type { PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import type { Database, LastCommit, Reader, Row, Value, Writer } from './database.ts';
-import type { MysqlAddress } from './mysql-address.ts';
-import { type Connections, makeConnections, type Patience } from './mysql-pool.ts';
-import { discard, execute, isBroken, type Outcome } from './mysql-query.ts';
+import { type Connections, makeConnections } from './mysql-connections.ts';
+import { discard, execute, isBroken } from './mysql-statement.ts';
+import type { MysqlAddress } from './open.ts';
 import { viewHint } from './unreadable-tables.ts';
 
 const ER_LOCK_DEADLOCK = 1213;
 const MOST_TRIES = 5;
 
-/** Runs one statement. */
-type Run = (
-  sql: string,
-  parameters: readonly Value[],
-  onRow: (row: Row) => void,
-) => Promise<Outcome>;
-
 /** Calls `use` with a connection and releases it afterwards. The Writer works only during the call. */
 type Lend = <T>(use: (writer: Writer, connection: PoolConnection) => Promise<T>) => Promise<T>;
 
 /** @throws Error of one line that names the wrong value and the fix */
-export async function openMysql(address: MysqlAddress, patience: Patience): Promise<Database> {
-  const connections = makeConnections(address, patience);
-  const lend = makeLend(connections, address.name, patience.stallSeconds);
+export async function openMysql(address: MysqlAddress): Promise<Database> {
+  const connections = makeConnections(address);
+  const lend = makeLend(connections, address);
   const database: Database = {
     kind: 'mysql',
     rows: (sql, parameters) => lend((writer) => writer.rows(sql, parameters)),
@@ -61,53 +54,40 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
   return database;
 }
 
-function makeLend(connections: Connections, name: string, stallSeconds: number): Lend {
+function makeLend(connections: Connections, { name, stallSeconds }: MysqlAddress): Lend {
+  const explain = (cause: Error) =>
+    new Error(`query of ${name} on ${connections.server}: ${messageOf(cause)}${viewHint(cause)}`, {
+      cause,
+    });
   return async (use) => {
     const connection = await connections.acquire();
     let isOver = false;
-    const run: Run = async (sql, parameters, onRow) => {
+    const run = async (
+      sql: string,
+      parameters: readonly Value[] = [],
+      onRow: (row: Row) => void = () => {},
+    ) => {
       if (isOver) throw new Error('This transaction or snapshot is over.');
-      let thrown: { error: unknown } | undefined;
-      // Keeps an error that onRow throws, so that it can be told from the server's.
-      const guardedOnRow = (row: Row) => {
-        try {
-          onRow(row);
-        } catch (error) {
-          thrown = { error };
-          throw error;
-        }
-      };
-      try {
-        return await execute(connection, sql, parameters, guardedOnRow, stallSeconds);
-      } catch (cause) {
-        if (thrown) throw thrown.error;
-        throw new Error(
-          `query of ${name} on ${connections.server}: ${messageOf(cause)}${viewHint(cause)}`,
-          { cause },
-        );
-      }
+      return execute(connection, sql, parameters, onRow, stallSeconds, explain);
+    };
+    const writer: Writer = {
+      async rows(sql, parameters) {
+        const rows: Row[] = [];
+        await run(sql, parameters, (row) => rows.push(row));
+        return rows;
+      },
+      each: async (sql, onRow) => (await run(sql, [], onRow)).rows,
+      async run(sql, parameters) {
+        const { changes, insertId } = await run(sql, parameters);
+        return { changes, insertId };
+      },
     };
     try {
-      return await use(writerOf(run), connection);
+      return await use(writer, connection);
     } finally {
       isOver = true;
       connections.release(connection);
     }
-  };
-}
-
-function writerOf(run: Run): Writer {
-  return {
-    async rows(sql, parameters = []) {
-      const rows: Row[] = [];
-      await run(sql, parameters, (row) => rows.push(row));
-      return rows;
-    },
-    each: async (sql, onRow) => (await run(sql, [], onRow)).rows,
-    async run(sql, parameters = []) {
-      const { changes, insertId } = await run(sql, parameters, () => {});
-      return { changes, insertId };
-    },
   };
 }
 

@@ -4,7 +4,6 @@
  */
 import { ConfigurationError } from '../program/environment/environment.ts';
 import type { Database } from './database.ts';
-import { EXPECTED, parseMysqlUrl } from './mysql-address.ts';
 
 export interface OpenOptions {
   /** Create a missing SQLite file, and its folders. By default, a missing file is an error. */
@@ -14,6 +13,24 @@ export interface OpenOptions {
   /** How long the server may take to accept a connection; by default 10. */
   readonly connectSeconds?: number;
 }
+
+/** The address of a MySQL or MariaDB server, and how long it may take. */
+export interface MysqlAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Used instead of host and port. */
+  readonly socketPath: string | undefined;
+  readonly user: string;
+  readonly password: string;
+  readonly name: string;
+  readonly tls: boolean;
+  readonly stallSeconds: number;
+  readonly connectSeconds: number;
+}
+
+const EXPECTED =
+  'Expected mysql://user:password@host:3306/name or sqlite:path/to/catalogue.db (DATABASE_URL).';
+const PARAMETERS = ['ssl', 'socketPath', 'timeout'];
 
 /**
  * @param url `sqlite:path/to/catalogue.db` or `mysql://user:password@host:3306/name` (also `mariadb://`).
@@ -27,18 +44,61 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     const { openSqlite } = await import('./sqlite.ts');
     return openSqlite(url.slice('sqlite:'.length), options.create ?? false);
   }
-  if (!/^(?:mysql|mariadb):/.test(url)) {
-    throw new ConfigurationError(`The database address has ${schemeOf(url)}. ${EXPECTED}`);
-  }
-  const address = parseMysqlUrl(url);
+  const address = parseMysqlUrl(url, options);
   const { openMysql } = await import('./mysql.ts');
-  return openMysql(address, {
-    stallSeconds: options.stallSeconds ?? address.stallSeconds ?? 60,
-    connectSeconds: options.connectSeconds ?? 10,
-  });
+  return openMysql(address);
 }
 
-function schemeOf(url: string): string {
+function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0];
-  return scheme === undefined ? 'no scheme' : `the scheme "${scheme}:", which is not known`;
+  if (scheme !== 'mysql' && scheme !== 'mariadb') {
+    const found =
+      scheme === undefined ? 'no scheme' : `the scheme "${scheme}:", which is not known`;
+    throw new ConfigurationError(`The database address has ${found}. ${EXPECTED}`);
+  }
+  const wrong = (what: string) => new ConfigurationError(`The mysql address ${what}`);
+  if (!URL.canParse(url)) {
+    throw wrong(
+      `cannot be read; special characters in user and password must be percent-encoded. ${EXPECTED}`,
+    );
+  }
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const decoded = (part: string, text: string) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      throw new ConfigurationError(
+        `The ${part} of the mysql address is not percent-encoded: write "%" as "%25".`,
+      );
+    }
+  };
+  const name = decoded('database name', pathname.slice(1));
+  if (hostname === '') throw wrong(`has no host. ${EXPECTED}`);
+  if (name === '' || name.includes('/')) {
+    throw wrong(`has no database name after the host. ${EXPECTED}`);
+  }
+  const unknown = [...searchParams.keys()].find((parameter) => !PARAMETERS.includes(parameter));
+  if (unknown !== undefined) {
+    throw wrong(`has a parameter "${unknown}"; known are ${PARAMETERS.join(', ')}.`);
+  }
+  const { ssl = 'false', timeout = '60', socketPath } = Object.fromEntries(searchParams);
+  if (ssl !== 'true' && ssl !== 'false') {
+    throw new ConfigurationError(`"ssl" of the mysql address must be true or false, not "${ssl}".`);
+  }
+  if (!/^[1-9]\d{0,4}$/.test(timeout)) {
+    throw new ConfigurationError(
+      `"timeout" of the mysql address must be whole seconds, not "${timeout}".`,
+    );
+  }
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? 3306 : Number(port),
+    socketPath,
+    user: decoded('user', username),
+    password: decoded('password', password),
+    name,
+    tls: ssl === 'true',
+    stallSeconds: options.stallSeconds ?? Number(timeout),
+    connectSeconds: options.connectSeconds ?? 10,
+  };
 }

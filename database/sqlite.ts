@@ -19,7 +19,7 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../program/failure.ts';
-import type { Database, LastCommit, Reader, SnapshotReader, Value, Writer } from './database.ts';
+import type { Database, LastCommit, SnapshotReader, Value, Writer } from './database.ts';
 
 const LOCK_SECONDS = 10;
 const ROWS_PER_TURN = 4096;
@@ -90,13 +90,17 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       }
     },
     async columns() {
-      const writer = mainWriter();
-      const tables = await writer.rows(
+      const tables = await mainWriter().rows(
         "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
       );
       const columns = new Map<string, Set<string>>();
       for (const [table] of tables) {
-        columns.set(String(table).toLowerCase(), await columnsOf(writer, String(table)));
+        // The columns of a view whose tables were dropped cannot be read. A program that needs the view
+        // reports it as broken.
+        const names = await mainWriter()
+          .rows('SELECT LOWER(name) FROM pragma_table_xinfo(?)', [table])
+          .catch(() => []);
+        columns.set(String(table).toLowerCase(), new Set(names.map(([name]) => String(name))));
       }
       return columns;
     },
@@ -131,7 +135,7 @@ function checkFile(path: string, create: boolean): Stats | undefined {
   try {
     stats = statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    throw new Error(`${path} cannot be opened: ${messageOf(cause)}${rightsHint(path)}`, { cause });
+    throw cannotOpen(path, cause);
   }
   if (stats === undefined && !create) {
     throw new Error(
@@ -139,14 +143,16 @@ function checkFile(path: string, create: boolean): Stats | undefined {
     );
   }
   if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is not a file.`);
-  if (stats === undefined) makeFile(path);
+  if (stats === undefined) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    // SQLite creates further files with the same data beside this one, and gives them the same mode.
+    closeSync(openSync(path, 'a', 0o600));
+  }
   return stats;
 }
 
-// SQLite creates further files with the same data beside this one, and gives them the same mode.
-function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, 'a', 0o600));
+function cannotOpen(path: string, cause: unknown): Error {
+  return new Error(`${path} cannot be opened: ${messageOf(cause)}${rightsHint(path)}`, { cause });
 }
 
 function connect(path: string): DatabaseSync {
@@ -160,7 +166,7 @@ function connect(path: string): DatabaseSync {
     );
     return connection;
   } catch (cause) {
-    throw new Error(`${path} cannot be opened: ${messageOf(cause)}${rightsHint(path)}`, { cause });
+    throw cannotOpen(path, cause);
   }
 }
 
@@ -205,17 +211,16 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
         sql,
         (statement) => statement.iterate() as unknown as IterableIterator<SQLOutputValue[]>,
       );
-      let count = 0;
-      const stepError = (cause: unknown) =>
-        new Error(`query of ${path}: ${messageOf(cause)}`, { cause });
+      const nextRow = () => {
+        try {
+          return rows.next();
+        } catch (cause) {
+          throw new Error(`query of ${path}: ${messageOf(cause)}`, { cause });
+        }
+      };
       try {
-        for (;;) {
-          let next: IteratorResult<SQLOutputValue[]>;
-          try {
-            next = rows.next();
-          } catch (cause) {
-            throw stepError(cause);
-          }
+        for (let count = 0; ; ) {
+          const next = nextRow();
           if (next.done) return count;
           onRow(next.value.map(toValue));
           if (++count % ROWS_PER_TURN === 0) await nextTurn();
@@ -255,16 +260,5 @@ async function retryWhileLocked<T>(path: string, action: () => T): Promise<T> {
       }
       await sleep(pause);
     }
-  }
-}
-
-async function columnsOf(reader: Reader, table: string): Promise<Set<string>> {
-  try {
-    const names = await reader.rows('SELECT name FROM pragma_table_xinfo(?)', [table]);
-    return new Set(names.map(([name]) => String(name).toLowerCase()));
-  } catch {
-    // The columns of a view whose tables were dropped cannot be read. A program that needs the view
-    // reports it as broken.
-    return new Set();
   }
 }

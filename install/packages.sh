@@ -1,9 +1,10 @@
 # Functions for the scripts that install packages. Source it with the repository root as the working
 # directory. The functions report what they do on stderr, and print nothing if nothing is missing.
 
-# install_npm_packages all|production: makes node_modules agree with package-lock.json.
-# "production" keeps development packages that are already installed.
+# install_npm_packages all|production [FOLDER]: makes FOLDER/node_modules, by default that of the root,
+# agree with the lock file of that folder. "production" keeps development packages that are installed.
 install_npm_packages() {
+  folder=${2-.}
   command -v npm >/dev/null || {
     echo "npm is needed: install Node.js 20 or newer with npm." >&2
     return 1
@@ -13,19 +14,20 @@ install_npm_packages() {
     exec 9<package-lock.json
     flock 9
   fi
-  if ! node install/up-to-date.js "$1"; then
-    kinds=--include=dev
-    if [ "$1" = production ] && [ ! -d node_modules/typescript ]; then kinds=--omit=dev; fi
-    echo "Installing npm packages …" >&2
-    # Not `npm ci`: it empties node_modules while programs may be running from it.
-    set -- install --no-save $kinds --include=optional --ignore-scripts --no-audit --no-fund \
-      --loglevel=error
-    # The remains of an interrupted installation can make the next one fail.
-    npm "$@" >&2 || { rm -rf node_modules && npm "$@" >&2; } || {
-      echo "npm could not install the packages of package-lock.json; see its message above." >&2
-      return 1
-    }
-  fi
+  # Packages depend on the machine. The file is written last, so an interrupted installation is repeated.
+  state="$(uname -sm) $(cksum <"$folder/package-lock.json")"
+  case $(cat "$folder/node_modules/.installed" 2>/dev/null) in
+    "all $state" | "$1 $state") ;;
+    *)
+      echo "Installing the npm packages of $folder/package-lock.json …" >&2
+      # The remains of an interrupted installation can make the next one fail.
+      npm_install "$1" || { rm -rf "$folder/node_modules" && npm_install "$1"; } || {
+        echo "npm could not install the packages of $folder/package-lock.json; see its message above." >&2
+        return 1
+      }
+      echo "$1 $state" >"$folder/node_modules/.installed"
+      ;;
+  esac
   if command -v flock >/dev/null; then exec 9<&-; fi
   # npm set the PATH of this shell before the folder existed, so it is added here.
   PATH="$PWD/node_modules/.bin:$PATH" node program/environment/node-version.ts 2>/dev/null || {
@@ -34,19 +36,12 @@ install_npm_packages() {
   }
 }
 
-# install_npm_packages_in FOLDER: makes FOLDER/node_modules agree with the lock file of that folder.
-# The lock file is copied last, so an interrupted installation is repeated.
-install_npm_packages_in() {
-  cmp -s "$1/package-lock.json" "$1/node_modules/installed.json" && return 0
-  echo "Installing npm packages for $1 …" >&2
-  (
-    cd "$1"
-    npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >&2 &&
-      cp package-lock.json node_modules/installed.json
-  ) || {
-    echo "npm could not install the packages of $1/package-lock.json; see its message above." >&2
-    return 1
-  }
+# Not `npm ci`: it empties node_modules while programs may be running from it.
+npm_install() {
+  kinds=--include=dev
+  if [ "$1" = production ] && [ ! -d node_modules/typescript ]; then kinds=--omit=dev; fi
+  (cd "$folder" && exec npm install --no-save $kinds --include=optional --ignore-scripts --no-audit \
+    --no-fund --loglevel=error >&2)
 }
 
 # install_debian_packages COMMAND:PACKAGE…: installs the packages of missing commands.

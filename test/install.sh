@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . install/packages.sh
 install_npm_packages all
-install_npm_packages_in client
+install_npm_packages all client
 [ "${1-}" = quick ] && exit
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client redis-server:redis-server nginx:nginx \

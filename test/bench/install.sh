@@ -7,4 +7,4 @@ cd "$(dirname "$0")/../.."
 install_npm_packages all
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx wrk:wrk taskset:util-linux
-install_npm_packages_in test/bench
+install_npm_packages all test/bench

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { PoolConnection } from 'mysql2';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { changeMarkOf } from '../../database/mysql.ts';
-import { execute } from '../../database/mysql-query.ts';
+import { execute } from '../../database/mysql-statement.ts';
 
 test('the mark of a commit changes once more when it is two seconds old', async () => {
   const markAfter = (secondsAgo: number) =>
@@ -23,7 +23,14 @@ describe('a statement whose server sends nothing', () => {
     const query = new EventEmitter();
     const destroy = vi.fn();
     const connection = Object.assign(new EventEmitter(), { stream, destroy, query: () => query });
-    const fault = execute(connection as unknown as PoolConnection, 'SELECT 1', [], () => {}, 10)
+    const fault = execute(
+      connection as unknown as PoolConnection,
+      'SELECT 1',
+      [],
+      () => {},
+      10,
+      (e) => e,
+    )
       .then(() => undefined)
       .catch((error: Error) => error.message);
     vi.advanceTimersByTime(9_000);

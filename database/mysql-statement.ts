@@ -5,7 +5,6 @@
 import type { Socket } from 'node:net';
 import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2';
 import type { Row, Value } from './database.ts';
-import { fixerOf } from './mysql-fields.ts';
 
 export interface Outcome {
   readonly rows: number;
@@ -16,12 +15,18 @@ export interface Outcome {
 /** After this many timer ticks without a byte from the server, the statement has stalled. */
 const STALL_TICKS = 10;
 
+// Codes of column types, which mysql2's types do not declare.
+const DECIMALS = new Set([0x00, 0xf6]);
+const TIMES = new Set([0x07, 0x0c]);
+const TEXTS_AND_BLOBS = new Set([0x0f, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe]);
+const BINARY_CHARSET = 63;
+
 /**
  * @param onRow called for each row as it arrives; an error that it throws ends the statement and is
  * thrown unchanged
  * @param stallSeconds how long the server may send nothing before the promise rejects
- * @throws the error of the server or the connection. After it, do not use the connection again if
- * {@link isBroken} returns true.
+ * @param explain makes the error that is thrown of one of the server or of the connection. After it, do
+ * not use the connection again if {@link isBroken} returns true.
  */
 export function execute(
   connection: PoolConnection,
@@ -29,6 +34,7 @@ export function execute(
   parameters: readonly Value[],
   onRow: (row: Row) => void,
   stallSeconds: number,
+  explain: (cause: Error) => Error,
 ): Promise<Outcome> {
   const socket = socketOf(connection);
   return new Promise((resolve, reject) => {
@@ -45,10 +51,9 @@ export function execute(
       socket.removeListener('close', onClose);
       settle();
     };
-    const fail = (cause: Error) => end(() => reject(cause));
-    const abort = (cause: unknown) => {
-      discard(connection);
-      end(() => reject(cause));
+    const fail = (cause: Error & { readonly fatal?: boolean }) => {
+      if (cause.fatal) discard(connection);
+      end(() => reject(explain(cause)));
     };
     const onClose = () => fail(new Error('the connection was closed'));
 
@@ -61,21 +66,23 @@ export function execute(
         idleTicks = socket.bytesRead === lastBytes ? idleTicks + 1 : 0;
         lastBytes = socket.bytesRead;
         if (idleTicks < STALL_TICKS) return;
-        abort(new Error(`the server has sent nothing for ${stallSeconds} s`));
+        discard(connection);
+        fail(new Error(`the server has sent nothing for ${stallSeconds} s`));
       },
       (stallSeconds * 1000) / STALL_TICKS,
     );
 
-    let fix: ((row: Value[]) => void) | undefined;
+    let convert: ((row: Value[]) => void) | undefined;
     const take = (row: Value[]) => {
       // After the statement was aborted, mysql2 still delivers the rows that it had already received.
       if (isOver) return;
       try {
         rows++;
-        fix?.(row);
+        convert?.(row);
         onRow(row);
       } catch (error) {
-        abort(error);
+        discard(connection);
+        end(() => reject(error));
       }
     };
 
@@ -85,7 +92,7 @@ export function execute(
     query
       .on('error', fail)
       .on('fields', (fields: FieldPacket[] | undefined) => {
-        if (fields) fix = fixerOf(fields);
+        if (fields) convert = converterOf(fields);
       })
       .on('result', (result: Value[] | ResultSetHeader | null) => {
         if (Array.isArray(result)) return take(result);
@@ -98,8 +105,7 @@ export function execute(
 
 /** Whether a connection has died or was discarded, so that no further statement may use it. */
 export function isBroken(connection: PoolConnection): boolean {
-  const { _closing, _fatalError } = connection as unknown as Record<string, unknown>;
-  return Boolean(_closing || _fatalError || socketOf(connection).destroyed);
+  return socketOf(connection).destroyed;
 }
 
 /** Closes a connection at once; mysql2 alone would wait for the server to close its end. */
@@ -111,7 +117,47 @@ export function discard(connection: PoolConnection): void {
   socket.destroy();
 }
 
-/** The socket of a connection; with TLS, the TLSSocket. */
+/** The socket of a connection, which mysql2's types do not declare; with TLS, the TLSSocket. */
 export function socketOf(connection: PoolConnection): Socket {
   return (connection as unknown as { stream: Socket }).stream;
+}
+
+/**
+ * @returns a function that converts in place the values of a row that mysql2 returns in another form than
+ * `Value` specifies; undefined if no column needs it
+ */
+function converterOf(fields: readonly FieldPacket[]): ((row: Value[]) => void) | undefined {
+  const columns = fields.flatMap((field, column) => {
+    const convert = conversionOf(field);
+    return convert === undefined ? [] : [{ column, convert }];
+  });
+  if (columns.length === 0) return undefined;
+  return (row) => {
+    for (const { column, convert } of columns) row[column] = convert(row[column]);
+  };
+}
+
+/** mysql2's types do not declare `characterSet`, either. */
+type Field = FieldPacket & { readonly characterSet?: number };
+
+function conversionOf({ columnType = Number.NaN, characterSet, decimals }: Field) {
+  // DECIMAL is the type of sums in views.
+  if (DECIMALS.has(columnType)) return toNumber;
+  if (TIMES.has(columnType) && decimals) return toSeconds;
+  if (TEXTS_AND_BLOBS.has(columnType) && characterSet === BINARY_CHARSET) return toText;
+  return undefined;
+}
+
+function toNumber(text: Value): Value {
+  if (typeof text !== 'string') return text;
+  const number = Number(text);
+  return text.includes('.') || Number.isSafeInteger(number) ? number : text;
+}
+
+function toSeconds(time: Value): Value {
+  return typeof time === 'string' ? time.slice(0, 'YYYY-MM-DD HH:MM:SS'.length) : time;
+}
+
+function toText(bytes: Value | Buffer): Value {
+  return Buffer.isBuffer(bytes) ? bytes.toString('utf8') : bytes;
 }

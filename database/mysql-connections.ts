@@ -5,8 +5,8 @@
 import { createPool, type PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import { MOST_CONNECTIONS } from './database.ts';
-import type { MysqlAddress } from './mysql-address.ts';
-import { discard, execute, isBroken } from './mysql-query.ts';
+import { discard, execute, isBroken } from './mysql-statement.ts';
+import type { MysqlAddress } from './open.ts';
 
 const CLOSE_SECONDS = 2;
 
@@ -24,13 +24,6 @@ const SESSION = [
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
 
-export interface Patience {
-  /** How long the server may send nothing during a statement. */
-  readonly stallSeconds: number;
-  /** How long the server may take to accept a connection. */
-  readonly connectSeconds: number;
-}
-
 export interface Connections {
   /** The host and port, or the socket, of the server; used in messages. */
   readonly server: string;
@@ -43,8 +36,8 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-export function makeConnections(address: MysqlAddress, patience: Patience): Connections {
-  const { host, port, user, password, name, tls, socketPath } = address;
+export function makeConnections(address: MysqlAddress): Connections {
+  const { host, port, user, password, name, tls, socketPath, stallSeconds } = address;
   const server = socketPath ?? `${host}:${port}`;
   const pool = createPool({
     ...(socketPath === undefined ? { host, port } : { socketPath }),
@@ -57,7 +50,7 @@ export function makeConnections(address: MysqlAddress, patience: Patience): Conn
     supportBigNumbers: true,
     dateStrings: true,
     jsonStrings: true,
-    connectTimeout: patience.connectSeconds * 1000,
+    connectTimeout: address.connectSeconds * 1000,
     connectionLimit: MOST_CONNECTIONS,
     enableKeepAlive: true,
     keepAliveInitialDelay: 10_000,
@@ -75,13 +68,15 @@ export function makeConnections(address: MysqlAddress, patience: Patience): Conn
         throw new Error(explain(cause, server, user, name), { cause });
       });
       if (ready.has(connection)) return connection;
+      const explainSession = (cause: Error) =>
+        new Error(`prepare a session on ${server}: ${messageOf(cause)}`, { cause });
       try {
         for (const sql of SESSION) {
-          await execute(connection, sql, [], () => {}, patience.stallSeconds);
+          await execute(connection, sql, [], () => {}, stallSeconds, explainSession);
         }
-      } catch (cause) {
+      } catch (error) {
         discard(connection);
-        throw new Error(`prepare a session on ${server}: ${messageOf(cause)}`, { cause });
+        throw error;
       }
       ready.add(connection);
       return connection;
