@@ -171,19 +171,15 @@ export function requestTimesText({ times }: RequestTotals): string {
 export function addLimitMetrics(registry: Registry, threads: readonly Float64Array[]): void {
   const sum = (name: keyof typeof LIMIT_COUNTS) =>
     threads.reduce((total, counts) => total + counts[LIMIT_COUNTS[name]], 0);
-  const counter = (name: string, help: string, read: () => number) =>
-    addCounter(registry, `limits_store_${name}`, help, read);
   addGauge(registry, 'limits_store_up', '1 while every thread can ask the limits store', () =>
     Number(sum('isReady') === threads.length),
   );
-  counter('calls_total', 'Answered calls of the store', () => sum('calls'));
-  counter('failures_total', 'Calls that the store did not answer', () => sum('failures'));
-  counter(
-    'wait_seconds_total',
+  addCounter(
+    registry,
+    'limits_store_wait_seconds_total',
     'Time that requests have waited for the store',
     () => sum('waitedMs') / 1000,
   );
-  counter('slow_total', 'Requests that have waited for more than 10 ms', () => sum('slow'));
   addCounters(
     registry,
     'limits_decisions_total',

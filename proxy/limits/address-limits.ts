@@ -1,14 +1,12 @@
 /**
  * Limits requests without a valid key, per client address. This makes guessing keys slow.
  *
- * The windows are in one table of fixed size that all serving threads share. The table consists of sets
- * of eight windows. The hash of an address selects its set. In a full set, a new address replaces the
- * window that has not been used for the longest time.
+ * The windows are in one table of fixed size that all serving threads share. The hash of an address selects
+ * a set of eight windows. In a full set, a new address replaces the one that was admitted least recently.
  */
-import { randomInt } from 'node:crypto';
-import type { LimitWindow } from './limiter.ts';
-import { admitIn, peekIn, type Quota, RING_HEAD, type Ring, recordIn } from './rolling-window.ts';
-import { lock, unlock } from './shared-lock.ts';
+import { randomBytes } from 'node:crypto';
+import { type LimitWindow, makeRing, NEWEST, type Quota, RING_HEAD } from './rolling-window.ts';
+import { withLock } from './shared-lock.ts';
 
 export interface AddressLimits {
   /** Pass this to {@link makeAddressLimits} in another thread to share the same limits. */
@@ -25,52 +23,50 @@ const WINDOWS_PER_SET = 8;
 const MOST_SETS = 8_192;
 /** Memory pages of the table that were never written to take no physical memory. */
 const MOST_BYTES = 128 * 1024 * 1024;
-
-/** The layout of a window: the tag of its address, the time when it was last used, then its ring. */
-const TAG = 0;
-const LAST_USED = 1;
-const WINDOW_HEAD = 2;
+const SEED_BYTES = 8;
 
 /** @param limit how many requests one address may make in any 60 seconds */
 export function makeAddressLimits(limit: number, memory = newMemory(limit)): AddressLimits {
   const { sets, cellsPerWindow } = layoutOf(limit);
-  // The seed is random, so that nobody can find addresses that share a set.
   const seed = new Uint32Array(memory, 0, 2);
-  const locks = new Int32Array(memory, 8, sets);
-  const cells = new Float64Array(memory, 8 + sets * 4);
-  const { find, replace } = makeWindowTable(cells, cellsPerWindow);
-  /** The ring of the window that starts at an index of `cells`. */
-  const ringOf = (at: number): Ring => ({ cells, base: at + WINDOW_HEAD, capacity: limit });
+  const locks = new Int32Array(memory, SEED_BYTES, sets);
+  const cells = new Float64Array(memory, SEED_BYTES + sets * 4);
 
-  /** The ring of an address, under the caller's lock. */
-  function ringFor(set: number, tag: number, now: number): Ring {
-    const found = find(set, tag);
-    const at = found < 0 ? replace(set, tag) : found;
-    cells[at + LAST_USED] = now;
-    return ringOf(at);
+  /** The index in `cells` of the window with a tag or, without one, of the window to replace. */
+  function find(set: number, tag: number): number {
+    const start = set * WINDOWS_PER_SET * cellsPerWindow;
+    const newestIn = (at: number) => cells[at + 1 + NEWEST];
+    let oldest = start;
+    for (let i = 0; i < WINDOWS_PER_SET; i++) {
+      const at = start + i * cellsPerWindow;
+      if (cells[at] === tag) return at;
+      if (newestIn(at) < newestIn(oldest)) oldest = at;
+    }
+    return oldest;
   }
 
   function windowOf(address: string): LimitWindow {
     const { set, tag } = hashOf(address, seed, sets);
 
-    function withLock<T>(work: () => T): T {
-      lock(locks, set);
-      try {
-        return work();
-      } finally {
-        unlock(locks, set);
-      }
+    /** Uses the ring of the address, which is a new one if it has none. */
+    function withRing<T>(use: (ring: LimitWindow) => T): T {
+      return withLock(locks, set, () => {
+        const at = find(set, tag);
+        const ring = cells.subarray(at + 1, at + cellsPerWindow);
+        if (cells[at] !== tag) ring.fill(0, 0, RING_HEAD);
+        cells[at] = tag;
+        return use(makeRing(ring));
+      });
     }
 
     return {
-      admit: (most, now) => withLock(() => admitIn(ringFor(set, tag, now), most, now)),
-      record: (now) => withLock(() => recordIn(ringFor(set, tag, now), now)),
-      peek: (most, now) =>
-        withLock(() => {
-          const at = find(set, tag);
-          if (at < 0) return { admitted: true, limit: most, remaining: most, resetSeconds: 0 };
-          return peekIn(ringOf(at), most, now);
-        }),
+      admit: (most, now) => withRing((ring) => ring.admit(most, now)),
+      record: (now) => withRing((ring) => ring.record(now)),
+      peek(most, now) {
+        const isKnown = withLock(locks, set, () => cells[find(set, tag)] === tag);
+        if (isKnown) return withRing((ring) => ring.peek(most, now));
+        return { admitted: true, limit: most, remaining: most, resetSeconds: 0 };
+      },
     };
   }
 
@@ -97,50 +93,18 @@ function hashOf(address: string, seed: Uint32Array, sets: number): { set: number
   return { set: (a >>> 0) % sets, tag: (b >>> 0) * 2 ** 20 + (a >>> 12) + 1 };
 }
 
-/** Finds and replaces windows in their sets. The caller holds the lock of the set. */
-function makeWindowTable(cells: Float64Array, cellsPerWindow: number) {
-  /** Whether a window was last used before another one. A free window counts as the oldest. */
-  function isOlder(at: number, other: number): boolean {
-    if (cells[other + TAG] === 0) return false;
-    return cells[at + LAST_USED] < cells[other + LAST_USED];
-  }
-
-  return {
-    /** The index in `cells` at which the window of a tag starts; -1 if there is none. */
-    find(set: number, tag: number): number {
-      for (let i = 0; i < WINDOWS_PER_SET; i++) {
-        const at = (set * WINDOWS_PER_SET + i) * cellsPerWindow;
-        if (cells[at + TAG] === tag) return at;
-      }
-      return -1;
-    },
-    /** Gives a tag a free window of its set or, if there is none, the least recently used one. */
-    replace(set: number, tag: number): number {
-      let oldest = set * WINDOWS_PER_SET * cellsPerWindow;
-      for (let i = 1; i < WINDOWS_PER_SET; i++) {
-        const at = (set * WINDOWS_PER_SET + i) * cellsPerWindow;
-        if (cells[at + TAG] === 0 || isOlder(at, oldest)) oldest = at;
-      }
-      cells.fill(0, oldest, oldest + WINDOW_HEAD + RING_HEAD);
-      cells[oldest + TAG] = tag;
-      return oldest;
-    },
-  };
-}
-
+/** A window is a tag of its address and a ring. */
 function layoutOf(limit: number) {
-  const cellsPerWindow = WINDOW_HEAD + RING_HEAD + limit;
+  const cellsPerWindow = 1 + RING_HEAD + limit;
   const bytesPerSet = WINDOWS_PER_SET * cellsPerWindow * 8;
   // Even, so that the numbers after the locks start at a multiple of 8 bytes.
   const sets = Math.max(2, Math.floor(Math.min(MOST_SETS, MOST_BYTES / bytesPerSet) / 2) * 2);
-  return { sets, cellsPerWindow, bytesPerSet };
+  return { sets, cellsPerWindow, bytes: SEED_BYTES + sets * (4 + bytesPerSet) };
 }
 
 function newMemory(limit: number): SharedArrayBuffer {
-  const { sets, bytesPerSet } = layoutOf(limit);
-  const memory = new SharedArrayBuffer(8 + sets * 4 + sets * bytesPerSet);
-  const seed = new Uint32Array(memory, 0, 2);
-  seed[0] = randomInt(2 ** 32);
-  seed[1] = randomInt(2 ** 32);
+  const memory = new SharedArrayBuffer(layoutOf(limit).bytes);
+  // So that nobody can find addresses that share a set.
+  new Uint8Array(memory).set(randomBytes(SEED_BYTES));
   return memory;
 }

@@ -3,15 +3,13 @@
  * the memory of this process, which decide at once, and Redis (`redis-limiter.ts`), whose windows all
  * proxies share.
  */
-import type { Quota, RollingWindow } from './rolling-window.ts';
-
-/** The window of one key or address in this process. */
-export type LimitWindow = Pick<RollingWindow, 'admit' | 'peek' | 'record'>;
+import type { LimitWindow, Quota } from './rolling-window.ts';
 
 /** What a request needs from one window: that fewer requests than the limit count. */
 export interface Claim {
   /** Names the window in Redis: "k" and the id of a key, or "a" and an address. */
   readonly name: string;
+  /** That of the key or address in this process. */
   readonly window: LimitWindow;
   readonly limit: number;
   /** Whether the request then counts, too. */

@@ -74,7 +74,6 @@ export type RedisConnection = ReturnType<typeof connectToRedis>;
 export function connectToRedis(address: LimitsAddress, timeoutMs: number, onChange = () => {}) {
   const redis = new Redis({ ...optionsFor(address), commandTimeout: timeoutMs }) as WithScript;
   let fault: string | undefined = 'not connected yet';
-  let warning: string | undefined;
 
   function fail(reason: string): void {
     fault = reason;
@@ -84,13 +83,6 @@ export function connectToRedis(address: LimitsAddress, timeoutMs: number, onChan
   redis.on('ready', () => {
     fault = undefined;
     onChange();
-    redis.info('memory').then(
-      (info) => {
-        warning = dangerIn(info);
-        onChange();
-      },
-      redis.emit.bind(redis, 'error'),
-    );
   });
   redis.on('close', () => fail(fault ?? 'the connection was closed'));
   // Without a listener, ioredis writes errors to stderr.
@@ -101,8 +93,8 @@ export function connectToRedis(address: LimitsAddress, timeoutMs: number, onChan
   return {
     /** Whether the server can be asked. */
     isReady: () => redis.status === 'ready' && fault === undefined,
-    /** Why it cannot, or which of its settings makes the limits unsafe; undefined if all is well. */
-    fault: () => fault ?? warning,
+    /** Why it cannot; undefined if it can. */
+    fault: () => fault,
     /**
      * Runs the script.
      * @param args three for each name
@@ -138,14 +130,6 @@ function optionsFor(address: LimitsAddress): Omit<RedisOptions, 'replyMapping'> 
     retryStrategy: pause,
     sentinelRetryStrategy: pause,
   };
-}
-
-/** Why the server may forget windows without anybody noticing; undefined if it does not. */
-function dangerIn(info: string): string | undefined {
-  const field = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1];
-  const policy = field('maxmemory_policy') ?? 'noeviction';
-  if ((field('maxmemory') ?? '0') === '0' || policy === 'noeviction') return undefined;
-  return `maxmemory-policy is ${policy}: the server may remove limits that still count; set it to noeviction`;
 }
 
 function messageOf(error: Error): string {

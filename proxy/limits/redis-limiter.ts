@@ -20,8 +20,6 @@ const REDIS_TIMEOUT_MS = 200;
 const REST_MS = 1_000;
 /** How long a proxy that starts waits for the server. */
 const START_MS = 4_000;
-/** A request that waits longer is counted as slow. */
-const SLOW_MS = 10;
 const NUMBERS_PER_CLAIM = 3;
 
 /** What happens to requests while the server cannot be asked. */
@@ -29,14 +27,11 @@ export type Failure = 'local' | 'refuse';
 
 /** The positions of the counts of one thread, in memory that the first thread reads. */
 export const LIMIT_COUNTS = {
-  calls: 0,
-  failures: 1,
-  asked: 2,
-  local: 3,
-  refused: 4,
-  waitedMs: 5,
-  slow: 6,
-  isReady: 7,
+  asked: 0,
+  local: 1,
+  refused: 2,
+  waitedMs: 3,
+  isReady: 4,
 } as const;
 
 export function newLimitCounts(): Float64Array {
@@ -75,7 +70,7 @@ export async function makeRedisLimiter(parts: RedisLimiterParts): Promise<RedisL
   const { connectToRedis } = await import('./redis-connection.ts');
   let waiting: Waiting[] = [];
   let askAgainAt = Number.NEGATIVE_INFINITY;
-  let logged: string | boolean | undefined;
+  let wasReady: boolean | undefined;
   let isStopped = false;
   const ready = Promise.withResolvers<void>();
   const redis = connectToRedis(address, timeoutMs, noteState);
@@ -85,14 +80,11 @@ export async function makeRedisLimiter(parts: RedisLimiterParts): Promise<RedisL
     const isReady = redis.isReady();
     if (isReady) ready.resolve();
     counts[LIMIT_COUNTS.isReady] = Number(isReady);
-    const fault = redis.fault();
     // Each state is logged once, however often its reason changes.
-    const state = isReady && fault !== undefined ? fault : isReady;
-    if (state === logged) return;
-    logged = state;
-    if (typeof state === 'string') log.warn(`The limits store: ${state}`);
-    else if (state) log.info('the limits are shared');
-    else log.warn(`cannot ask the limits store: ${fault}; ${CONSEQUENCES[failure]}`);
+    if (isReady === wasReady) return;
+    wasReady = isReady;
+    if (isReady) log.info('the limits are shared');
+    else log.warn(`cannot ask the limits store: ${redis.fault()}; ${CONSEQUENCES[failure]}`);
   }
 
   /** Sends all claims of this turn of the event loop in one call. */
@@ -110,17 +102,14 @@ export async function makeRedisLimiter(parts: RedisLimiterParts): Promise<RedisL
       const names = claims.map(({ name }) => name);
       const reply = await redis.take(names, args);
       const received = now();
-      counts[LIMIT_COUNTS.calls]++;
       let at = 0;
       for (const { claims, since, resolve } of asked) {
         counts[LIMIT_COUNTS.asked]++;
         counts[LIMIT_COUNTS.waitedMs] += received - since;
-        if (received - since > SLOW_MS) counts[LIMIT_COUNTS.slow]++;
         resolve(readDecision(claims, reply, at, received));
         at += claims.length * NUMBERS_PER_CLAIM;
       }
     } catch (error) {
-      counts[LIMIT_COUNTS.failures]++;
       askAgainAt = now() + REST_MS;
       // A server that refuses may have been replaced: a new connection finds the new one.
       if (!isStopped) redis.reset((error as Error).message);

@@ -6,7 +6,7 @@
  * A request is refused only if `limit` requests were admitted in the 60 seconds before it. A limit per
  * fixed minute would admit nearly twice as many in some 60 seconds.
  */
-import { lock, unlock } from './shared-lock.ts';
+import { withLock } from './shared-lock.ts';
 
 /** What a caller has left. The three X-RateLimit headers report it. */
 export interface Quota {
@@ -21,20 +21,23 @@ export interface Quota {
 }
 
 /** One caller's window. Times are milliseconds of one monotonic clock, never of the wall clock. */
-export interface RollingWindow {
+export interface LimitWindow {
+  /** Counts the request if the limit allows it. @param limit at most the capacity of the window */
+  admit(limit: number, now: number): Quota;
+  /**
+   * Counts a request that was admitted elsewhere, whatever the limit. In a full window it replaces the
+   * oldest, which then no longer counts where the request was admitted.
+   */
+  record(now: number): void;
+  /** Returns what is left, without counting anything. `admitted` says whether a request would be. */
+  peek(limit: number, now: number): Quota;
+}
+
+export interface RollingWindow extends LimitWindow {
   /** Pass this to {@link openRollingWindow} in another thread to share the window. */
   readonly memory: SharedArrayBuffer;
   /** How many times the ring can hold: the largest limit that the window can enforce. */
   readonly capacity: number;
-  /**
-   * Counts the request if the limit allows it.
-   * @param limit at most the capacity
-   */
-  admit(limit: number, now: number): Quota;
-  /** Counts a request that was admitted elsewhere, whatever the limit. */
-  record(now: number): void;
-  /** Returns what is left, without counting anything. */
-  peek(limit: number, now: number): Quota;
   /** When a request was last admitted; -Infinity if none ever was. */
   lastAdmitted(): number;
   /** The times at which the requests that still count were admitted, the oldest first. */
@@ -42,31 +45,18 @@ export interface RollingWindow {
 }
 
 /** How long an admitted request counts. */
-export const WINDOW_MS = 60_000;
+const WINDOW_MS = 60_000;
 
 /**
- * A ring buffer with the times of admitted requests, within an array of numbers. Whoever uses it holds
- * the lock of the window.
- */
-export interface Ring {
-  readonly cells: Float64Array;
-  /** The index at which the ring starts in `cells`. */
-  readonly base: number;
-  /** How many times it can hold. */
-  readonly capacity: number;
-}
-
-/**
- * The layout of a ring, as numbers: the position of the oldest time, the count of times, the newest
- * time ever, then the times.
+ * The layout of a ring, as numbers: the position of the oldest time, the count of times, the newest time
+ * ever, then the times.
  */
 const HEAD = 0;
 const COUNT = 1;
-const NEWEST = 2;
+export const NEWEST = 2;
 export const RING_HEAD = 3;
 
-/** The layout of a window's memory: its lock, in as many bytes as a number, then its ring. */
-const LOCK = 0;
+/** The lock of a window takes as many bytes as a number. Its ring follows. */
 const LOCK_BYTES = 8;
 
 /**
@@ -75,33 +65,23 @@ const LOCK_BYTES = 8;
  */
 export function makeRollingWindow(capacity: number, times: readonly number[] = []): RollingWindow {
   const memory = new SharedArrayBuffer(LOCK_BYTES + 8 * (RING_HEAD + capacity));
-  fillIn({ cells: new Float64Array(memory, LOCK_BYTES), base: 0, capacity }, times);
-  return openRollingWindow(memory);
+  const window = openRollingWindow(memory);
+  for (const time of times) window.record(time);
+  return window;
 }
 
 /** Opens a window whose memory was created before, possibly by another thread. */
 export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
-  const state = new Int32Array(memory, 0, 1);
+  const locks = new Int32Array(memory, 0, 1);
   const cells = new Float64Array(memory, LOCK_BYTES);
-  const capacity = cells.length - RING_HEAD;
-  const ring: Ring = { cells, base: 0, capacity };
-
-  function withLock<T>(work: () => T): T {
-    lock(state, LOCK);
-    try {
-      return work();
-    } finally {
-      unlock(state, LOCK);
-    }
-  }
-
+  const ring = makeRing(cells);
   return {
     memory,
-    capacity,
-    admit: (limit, now) => withLock(() => admitIn(ring, limit, now)),
-    record: (now) => withLock(() => recordIn(ring, now)),
-    peek: (limit, now) => withLock(() => peekIn(ring, limit, now)),
-    times: (now) => withLock(() => timesIn(ring, now)),
+    capacity: cells.length - RING_HEAD,
+    admit: (limit, now) => withLock(locks, 0, () => ring.admit(limit, now)),
+    record: (now) => withLock(locks, 0, () => ring.record(now)),
+    peek: (limit, now) => withLock(locks, 0, () => ring.peek(limit, now)),
+    times: (now) => withLock(locks, 0, () => ring.times(now)),
     lastAdmitted() {
       const isUsed = cells[COUNT] !== 0 || cells[NEWEST] !== 0;
       return isUsed ? cells[NEWEST] : Number.NEGATIVE_INFINITY;
@@ -109,94 +89,70 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
   };
 }
 
-/** Counts a request if the limit, at most the capacity of the ring, allows it. */
-export function admitIn(ring: Ring, limit: number, now: number): Quota {
-  // The clocks of threads differ by microseconds. A time before the newest would unsort the ring.
-  const time = inOrder(ring, now);
-  expire(ring, time);
-  const admitted = countIn(ring) < limit;
-  if (admitted) append(ring, time);
-  return quotaOf(ring, limit, admitted, time);
-}
-
 /**
- * Counts a request in a ring that was admitted elsewhere. In a full ring it replaces the oldest time,
- * which then no longer counts where the request was admitted.
+ * A window in an array of numbers, which are 0 at first. Whoever uses it holds the lock of the window.
+ * @param cells {@link RING_HEAD} and as many as the window has capacity
  */
-export function recordIn(ring: Ring, now: number): void {
-  const { cells, base, capacity } = ring;
-  const time = inOrder(ring, now);
-  expire(ring, time);
-  if (countIn(ring) === capacity) {
-    cells[base + HEAD] = (cells[base + HEAD] + 1) % capacity;
-    cells[base + COUNT]--;
+export function makeRing(cells: Float64Array): LimitWindow & Pick<RollingWindow, 'times'> {
+  const capacity = cells.length - RING_HEAD;
+
+  const timeAt = (position: number) => cells[RING_HEAD + ((cells[HEAD] + position) % capacity)];
+
+  /**
+   * Removes the times that no longer count.
+   * @returns the present time, but not before the newest in the ring: the clocks of threads differ by
+   * microseconds, and an earlier time would unsort the ring
+   */
+  function expire(now: number): number {
+    const time = cells[COUNT] === 0 ? now : Math.max(now, cells[NEWEST]);
+    while (cells[COUNT] > 0 && time - timeAt(0) >= WINDOW_MS) dropOldest();
+    return time;
   }
-  append(ring, time);
-}
 
-/** Returns what is left in a ring, without counting a request. `admitted` says whether one would be. */
-export function peekIn(ring: Ring, limit: number, now: number): Quota {
-  const time = inOrder(ring, now);
-  expire(ring, time);
-  return quotaOf(ring, limit, countIn(ring) < limit, time);
-}
-
-/** The times at which the requests of a ring that still count were admitted, the oldest first. */
-function timesIn(ring: Ring, now: number): number[] {
-  const times = Array.from({ length: countIn(ring) }, (_, position) => timeAt(ring, position));
-  return times.filter((time) => now - time < WINDOW_MS);
-}
-
-/** Puts times, the oldest first, into an empty ring that has room for them. */
-function fillIn({ cells, base }: Ring, times: readonly number[]): void {
-  cells.set(times, base + RING_HEAD);
-  cells[base + COUNT] = times.length;
-  cells[base + NEWEST] = times.at(-1) ?? 0;
-}
-
-function countIn({ cells, base }: Ring): number {
-  return cells[base + COUNT];
-}
-
-function append({ cells, base, capacity }: Ring, time: number): void {
-  const position = (cells[base + HEAD] + cells[base + COUNT]) % capacity;
-  cells[base + RING_HEAD + position] = time;
-  cells[base + NEWEST] = time;
-  cells[base + COUNT]++;
-}
-
-/** The present time, but not before the newest time in the ring. */
-function inOrder({ cells, base }: Ring, now: number): number {
-  return cells[base + COUNT] === 0 ? now : Math.max(now, cells[base + NEWEST]);
-}
-
-function timeAt({ cells, base, capacity }: Ring, position: number): number {
-  const at = (cells[base + HEAD] + position) % capacity;
-  return cells[base + RING_HEAD + at];
-}
-
-/** Removes the times that no longer count. */
-function expire({ cells, base, capacity }: Ring, now: number): void {
-  let head = cells[base + HEAD];
-  let count = cells[base + COUNT];
-  while (count > 0 && now - cells[base + RING_HEAD + head] >= WINDOW_MS) {
-    head = head + 1 === capacity ? 0 : head + 1;
-    count--;
+  function dropOldest(): void {
+    cells[HEAD] = (cells[HEAD] + 1) % capacity;
+    cells[COUNT]--;
   }
-  cells[base + HEAD] = head;
-  cells[base + COUNT] = count;
-}
 
-function quotaOf(ring: Ring, limit: number, admitted: boolean, now: number): Quota {
-  const count = countIn(ring);
-  // Not `time + WINDOW_MS - now`: rounding errors make that slightly over a minute, which gives 61 s.
-  const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
+  function append(time: number): void {
+    cells[RING_HEAD + ((cells[HEAD] + cells[COUNT]) % capacity)] = time;
+    cells[NEWEST] = time;
+    cells[COUNT]++;
+  }
+
+  function quotaOf(limit: number, admitted: boolean, now: number): Quota {
+    const count = cells[COUNT];
+    // Not `time + WINDOW_MS - now`: rounding errors make that slightly over a minute, which gives 61 s.
+    const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
+    return {
+      admitted,
+      limit,
+      // After the limit was lowered, the count can exceed it. The requests count until they expire, since
+      // the limit may be raised again.
+      remaining: Math.max(0, limit - count),
+      resetSeconds: count === 0 ? 0 : untilFree(timeAt(Math.max(0, count - limit))),
+    };
+  }
+
   return {
-    admitted,
-    limit,
-    // After the limit was lowered, the count can exceed it. The requests count until they expire, since
-    // the limit may be raised again.
-    remaining: Math.max(0, limit - count),
-    resetSeconds: count === 0 ? 0 : untilFree(timeAt(ring, Math.max(0, count - limit))),
+    admit(limit, now) {
+      const time = expire(now);
+      const admitted = cells[COUNT] < limit;
+      if (admitted) append(time);
+      return quotaOf(limit, admitted, time);
+    },
+    record(now) {
+      const time = expire(now);
+      if (cells[COUNT] === capacity) dropOldest();
+      append(time);
+    },
+    peek(limit, now) {
+      const time = expire(now);
+      return quotaOf(limit, cells[COUNT] < limit, time);
+    },
+    times(now) {
+      const times = Array.from({ length: cells[COUNT] }, (_, position) => timeAt(position));
+      return times.filter((time) => now - time < WINDOW_MS);
+    },
   };
 }

@@ -9,12 +9,14 @@ const HELD = 1;
 /** Held; another thread may be waiting. */
 const AWAITED = 2;
 
-/** Takes the lock. Waits while another thread holds it. */
-export function lock(locks: Int32Array, index: number): void {
-  if (Atomics.compareExchange(locks, index, FREE, HELD) === FREE) return;
-  while (Atomics.exchange(locks, index, AWAITED) !== FREE) Atomics.wait(locks, index, AWAITED);
-}
-
-export function unlock(locks: Int32Array, index: number): void {
-  if (Atomics.exchange(locks, index, FREE) === AWAITED) Atomics.notify(locks, index, 1);
+/** Does some work under the lock. Waits while another thread holds it. */
+export function withLock<T>(locks: Int32Array, index: number, work: () => T): T {
+  if (Atomics.compareExchange(locks, index, FREE, HELD) !== FREE) {
+    while (Atomics.exchange(locks, index, AWAITED) !== FREE) Atomics.wait(locks, index, AWAITED);
+  }
+  try {
+    return work();
+  } finally {
+    if (Atomics.exchange(locks, index, FREE) === AWAITED) Atomics.notify(locks, index, 1);
+  }
 }

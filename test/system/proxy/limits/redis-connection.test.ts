@@ -76,11 +76,10 @@ test('commands under way fail when the server dies, and are never sent again', a
   await redis.stop();
 });
 
-test('a policy that evicts windows is reported, and a server that is now a replica is left', async () => {
-  const redis = await startRedis(['--maxmemory', '10mb', '--maxmemory-policy', 'allkeys-lru']);
+test('a server that is now a replica is left', async () => {
+  const redis = await startRedis();
   const connection = connect(redis.url);
   await connection.when(isConnected(connection));
-  await connection.when(() => connection.fault()?.includes('is allkeys-lru') === true);
   await redis.client.replicaof('127.0.0.1', '1');
   await expect(connection.take(['k1'], [1, 1, 1])).rejects.toThrow('READONLY');
   connection.reset('READONLY');

@@ -112,7 +112,6 @@ test('a changed limit applies to what was counted before, and the metrics say wh
   const value = (name: string) =>
     Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (.*)$`, 'm').exec(metrics)?.[1]);
   expect(value('limits_store_up')).toBe(1);
-  expect(value('limits_store_calls_total')).toBeGreaterThanOrEqual(1);
   expect(value('limits_store_wait_seconds_total')).toBeGreaterThan(0);
   expect(value('limits_decisions_total{by="store"}')).toBe(10);
   expect(value('limits_decisions_total{by="proxy"}')).toBe(0);
@@ -191,7 +190,6 @@ describe('when the store is gone', () => {
       await proxy.logged('Command timed out');
       expect(countOf(await sendMany([proxy], key.key, 20), 200)).toBe(20);
       expect(await proxy.metrics()).toMatch(/^limits_decisions_total\{by="proxy"\} 21$/m);
-      expect(await proxy.metrics()).toMatch(/^limits_store_failures_total 1$/m);
     } finally {
       redis.thaw();
     }
