@@ -79,6 +79,15 @@ describe.each(DOCUMENTS)('%s', (document) => {
     expect(used.filter((command) => !commands.includes(command))).toEqual([]);
   });
 
+  test('names files that exist', () => {
+    const folders = fastGlob.sync('*', { cwd: ROOT, onlyDirectories: true });
+    const named = [...text.matchAll(/`([\w-]+)(\/[\w./@-]*(?:\/|\.(?:md|py|sh|ts|ya?ml)))`/g)]
+      .filter(([, folder = '']) => folders.includes(folder) && folder !== 'snapshots')
+      .map(([, folder, rest]) => `${folder}${rest}`);
+    const missing = named.filter((file) => !existsSync(path.join(ROOT, file)));
+    expect(missing).toEqual([]);
+  });
+
   test('links to files and headings that exist', () => {
     const links = [...text.matchAll(/\]\(([^)]+)\)/g)]
       .map(([, target]) => target as string)
