@@ -4,7 +4,7 @@
  */
 
 /** The version of the format that this code writes, and the only one that it reads. */
-export const FORMAT_VERSION = 3;
+export const FORMAT_VERSION = 4;
 
 // Inside `SNAPSHOTS_DIR`:
 export const CURRENT = 'current';
@@ -80,6 +80,7 @@ export const GAME_INDEX = 'index/games.bin';
 /** Apart from {@link GAME_INDEX}: it stays the same file as long as no title, path or game changes. */
 export const PATH_INDEX = 'index/paths.bin';
 export const COVER_INDEX = 'index/covers.bin';
+export const TITLE_INDEX = 'index/titles.bin';
 /** Apart from {@link FILTER_INDEX}: it stays the same file as long as no title or path changes. */
 export const WORD_INDEX = 'index/words.bin';
 export const FILTER_INDEX = 'index/filters.bin';
@@ -94,6 +95,7 @@ export const FIXED_FILES: readonly string[] = [
   GAME_INDEX,
   PATH_INDEX,
   COVER_INDEX,
+  TITLE_INDEX,
   WORD_INDEX,
   FILTER_INDEX,
 ];

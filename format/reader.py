@@ -9,7 +9,7 @@ import hashlib, json, re, struct, sys
 from bisect import bisect_right
 from pathlib import Path
 
-VERSION = 3
+VERSION = 4
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f64": "d"}
 PATH = re.compile(r"(?:(?:games|covers|index)/)?[\w~-][\w.~-]*\.(?:json|bin)", re.ASCII)
 

@@ -13,6 +13,7 @@ import {
   type RecordIndex,
 } from '../format/index/record-index.ts';
 import { openSearchIndex } from '../format/index/search-index.ts';
+import { openTitles } from '../format/index/titles.ts';
 import { coversPack, gamesPack, isPack, MANIFEST, PLATFORMS } from '../format/layout.ts';
 import type { Manifest, ManifestFile } from '../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
@@ -88,6 +89,7 @@ export async function verifyAndOpen(
     const search = openSearchIndex(read);
     checkFilters(search, manifest.counts.games);
     checkWords(search);
+    openTitles(read, manifest.counts.games);
     checkLookups(dir, index);
   }
   return { manifest, index };

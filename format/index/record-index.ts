@@ -66,23 +66,19 @@ export interface GamePaths extends IdColumns {
 export interface GameColumns extends GamePositions, GamePaths {}
 
 export interface CoverColumns extends RecordColumns, IdColumns {
-  /** The index of the cover's region in the regions of the search index, or {@link NO_REGION}. */
+  /** The index of the cover's region in the regions of the search index, or {@link NO_VALUE}. */
   readonly region: Uint16Array;
-  /**
-   * The order in which `include=cover` prefers the covers of a game, ascending: the index of the cover
-   * among those of its game in the order of their ids, plus {@link NOT_FRONT} unless it is a front cover.
-   */
-  readonly preference: Uint16Array;
+  /** The index of the cover's type in the types of the search index, or {@link NO_VALUE}. */
+  readonly type: Uint16Array;
+  /** The index of the cover among those of its game in the order of their ids, at most 65,535. */
+  readonly orderOfId: Uint16Array;
 }
 
 /**
- * For a cover whose region is unknown. It also stands for the regions from this index on; no catalogue
- * has nearly as many.
+ * For a cover whose region or type is unknown. It also stands for the values from this index on; no
+ * catalogue has nearly as many.
  */
-export const NO_REGION = 0xffff;
-
-/** Added to `preference` for covers that are not front covers. All covers from this index on share it. */
-export const NOT_FRONT = 0x8000;
+export const NO_VALUE = 0xffff;
 
 export interface RecordIndex {
   readonly platforms: readonly PlatformEntry[];
@@ -132,7 +128,8 @@ export function openRecordIndex(contentOf: (name: string) => Uint8Array): Record
       idLow: ofCovers('idLow', Uint32Array),
       numberOfId: ofCovers('numberOfId', Uint32Array),
       region: ofCovers('region', Uint16Array),
-      preference: ofCovers('preference', Uint16Array),
+      type: ofCovers('type', Uint16Array),
+      orderOfId: ofCovers('orderOfId', Uint16Array),
     },
   };
   checkLengths(index);
@@ -278,7 +275,8 @@ function checkLengths({ platforms, games, covers }: RecordIndex): void {
       covers.byteLength.length === coverCount &&
       covers.hash.length === coverCount * 2 &&
       covers.region.length === coverCount &&
-      covers.preference.length === coverCount &&
+      covers.type.length === coverCount &&
+      covers.orderOfId.length === coverCount &&
       haveIds(covers, coverCount),
     [PLATFORM_INDEX]:
       (last?.first_game ?? 0) + (last?.games ?? 0) === gameCount &&

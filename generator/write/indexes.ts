@@ -1,11 +1,12 @@
 /**
- * Writes the indexes that find the records: `index/games.bin`, `index/paths.bin`, `index/covers.bin`, and
- * `index/filters.bin` with the ranks of the games for each value by which a search can be filtered.
+ * Writes the indexes that find the records: `index/games.bin`, `index/paths.bin`, `index/covers.bin`;
+ * `index/titles.bin` with alternative titles; and `index/filters.bin` with the ranks of the games for each
+ * value by which a search can be filtered.
  */
 
 import { type Column, encodeColumns } from '../../format/index/columns.ts';
-import type { IdColumns } from '../../format/index/ids.ts';
-import { makeSlots, NO_REGION, NOT_FRONT } from '../../format/index/record-index.ts';
+import { type IdColumns, textOfId } from '../../format/index/ids.ts';
+import { makeSlots, NO_VALUE } from '../../format/index/record-index.ts';
 import {
   entriesAt,
   type FilterIndex,
@@ -14,8 +15,15 @@ import {
   textAt,
   textCount,
 } from '../../format/index/search-index.ts';
+import type { TitleColumns } from '../../format/index/titles.ts';
 import { foldCase } from '../../format/index/words.ts';
-import { COVER_INDEX, FILTER_INDEX, GAME_INDEX, PATH_INDEX } from '../../format/layout.ts';
+import {
+  COVER_INDEX,
+  FILTER_INDEX,
+  GAME_INDEX,
+  PATH_INDEX,
+  TITLE_INDEX,
+} from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
@@ -23,9 +31,6 @@ import { publishedRows, startsOf } from '../order/numbering.ts';
 import { type Ids, LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';
 import { namedAsInFile, type WriteSource } from './packs.ts';
-
-/** The type of front covers, in lower case. */
-const FRONT = 'front';
 
 /** The packs of games must be complete. */
 export function writeGameIndex(source: WriteSource): Promise<ManifestFile> {
@@ -70,6 +75,28 @@ export function writePathIndex(source: WriteSource): Promise<ManifestFile> {
   return writeWhole(dir, PATH_INDEX, encodeColumns(columns));
 }
 
+/** Links the file if no title, path or alternative title has changed. */
+export function writeTitles(source: WriteSource): Promise<ManifestFile> {
+  const { dir, games, numbering, titles, earlier } = source;
+  const linked = numbering.isSame && titles.areSame ? earlier?.link(dir, TITLE_INDEX) : undefined;
+  if (linked !== undefined) return Promise.resolve(linked);
+  const { id } = makeGameItems(games, earlier);
+  const game: number[] = [];
+  const json: Buffer[] = [];
+  for (let number = 0; titles.of.size > 0 && number < numbering.itemOfGame.length; number++) {
+    const found = titles.of.get(textOfId(id(numbering.itemOfGame[number])));
+    if (found === undefined) continue;
+    game.push(number);
+    json.push(Buffer.from(JSON.stringify(found.map((title) => title.toWellFormed()))));
+  }
+  const columns: Record<keyof TitleColumns, Column> = {
+    game: Uint32Array.from(game),
+    start: startsOfLists(json),
+    json: Buffer.concat(json),
+  };
+  return writeWhole(dir, TITLE_INDEX, encodeColumns(columns));
+}
+
 /** The packs of covers must be complete. @returns the file, and the ids of the covers */
 export async function writeCoverIndex(source: WriteSource) {
   const { dir, covers, numbering, positions, earlier } = source;
@@ -78,8 +105,9 @@ export async function writeCoverIndex(source: WriteSource) {
   const columns: Record<string, Column> = {
     ...namedAsInFile(positions.covers),
     ...ids,
-    region: regionColumn(source),
-    preference: preferenceColumn(source),
+    region: valueColumn(source, 'region'),
+    type: valueColumn(source, 'type'),
+    orderOfId: orderOfIdColumn(source),
   };
   return { file: await writeWhole(dir, COVER_INDEX, encodeColumns(columns)), ids };
 }
@@ -129,54 +157,54 @@ function idColumns(
   };
 }
 
-/** The index of each cover's region in the regions of the search index, by which `include=cover` chooses. */
-function regionColumn({ covers, numbering, earlier }: WriteSource): Uint16Array {
+/** The index of each cover's region, or type, in those of the search index. */
+function valueColumn(
+  { covers, numbering, earlier }: WriteSource,
+  name: 'region' | 'type',
+): Uint16Array {
+  const list = name === 'region' ? 'regions' : 'types';
   const { itemOfCover, earlierCovers } = numbering;
-  const texts = covers.regions.map((value) => value && foldCase(value));
-  const earlierRegion = earlier?.index.covers.region;
-  const earlierTexts = earlier === undefined ? [] : textsOf(earlier.filters().regions);
+  const texts = covers[list].map((value) => value && foldCase(value));
+  const earlierValue = earlier?.index.covers[name];
+  const earlierTexts = earlier === undefined ? [] : textsOf(earlier.filters()[list]);
   const published = new Set<string>();
   const textOf = (item: number): string | null | undefined =>
-    earlierRegion !== undefined && item < earlierCovers
-      ? earlierTexts[earlierRegion[item]]
-      : texts[covers.region[item - earlierCovers]];
+    earlierValue !== undefined && item < earlierCovers
+      ? earlierTexts[earlierValue[item]]
+      : texts[covers[name][item - earlierCovers]];
   for (const item of itemOfCover) {
     const text = textOf(item);
     if (text !== null && text !== undefined) published.add(text);
   }
   const indexOf = new Map(
-    [...published].sort().map((text, index) => [text, Math.min(index, NO_REGION)]),
+    [...published].sort().map((text, index) => [text, Math.min(index, NO_VALUE)]),
   );
-  return Uint16Array.from(itemOfCover, (item) => indexOf.get(textOf(item) ?? '') ?? NO_REGION);
+  return Uint16Array.from(itemOfCover, (item) => indexOf.get(textOf(item) ?? '') ?? NO_VALUE);
 }
 
 function textsOf(postings: Postings): string[] {
   return Array.from({ length: textCount(postings) }, (_, index) => textAt(postings, index));
 }
 
-/** The order in which `include=cover` prefers the covers of a game. */
-function preferenceColumn({ covers, numbering, earlier }: WriteSource): Uint16Array {
-  const { itemOfCover, itemOfGame, firstCover, earlierGames, earlierCovers } = numbering;
-  const isFront = covers.types.map((type) => type !== null && foldCase(type) === FRONT);
-  const preference = new Uint16Array(itemOfCover.length);
+/** For each cover, its index among those of its game in the order of their ids. */
+function orderOfIdColumn({ numbering, earlier }: WriteSource): Uint16Array {
+  const { itemOfCover, itemOfGame, firstCover, earlierGames } = numbering;
+  const orderOfId = new Uint16Array(itemOfCover.length);
   itemOfGame.forEach((game, number) => {
     const [from, to] = [firstCover[number], firstCover[number + 1]];
     if (earlier !== undefined && game < earlierGames) {
       const first = itemOfCover[from];
-      preference.set(earlier.index.covers.preference.subarray(first, first + to - from), from);
-    } else if (to - from === 1) {
-      preference[from] = isFront[covers.type[itemOfCover[from] - earlierCovers]] ? 0 : NOT_FRONT;
-    } else {
+      orderOfId.set(earlier.index.covers.orderOfId.subarray(first, first + to - from), from);
+    } else if (to - from > 1) {
       // Items are in the order of ids.
       const numbers = Array.from({ length: to - from }, (_, at) => from + at);
       numbers.sort((a, b) => itemOfCover[a] - itemOfCover[b]);
       numbers.forEach((cover, at) => {
-        const isFrontCover = isFront[covers.type[itemOfCover[cover] - earlierCovers]];
-        preference[cover] = Math.min(at, NOT_FRONT - 1) + (isFrontCover ? 0 : NOT_FRONT);
+        orderOfId[cover] = Math.min(at, 0xffff);
       });
     }
   });
-  return preference;
+  return orderOfId;
 }
 
 export function writeFilters({

@@ -9,7 +9,13 @@ import { type GameOrder, numberRecords, orderGames } from '../order/numbering.ts
 import type { Covers, Files, Games } from '../read/catalogue.ts';
 import type { RunWorker } from '../worker.ts';
 import { allSynced } from './file-writer.ts';
-import { writeCoverIndex, writeFilters, writeGameIndex, writePathIndex } from './indexes.ts';
+import {
+  writeCoverIndex,
+  writeFilters,
+  writeGameIndex,
+  writePathIndex,
+  writeTitles,
+} from './indexes.ts';
 import { type RecentCover, writePlatforms, writeRecentCovers, writeStats } from './lists.ts';
 import {
   type CoverSource,
@@ -101,6 +107,7 @@ export async function writeGames(source: WriteSource): Promise<ManifestFile[]> {
   for (const platform of source.platforms.keys())
     files.push(await writePack(source, 'games', platform, addRecord));
   files.push(await writeGameIndex(source), await writePathIndex(source));
+  files.push(await writeTitles(source));
   files.push(await writeFilters(source), ...(await writeWords(source)));
   return files;
 }

@@ -11,6 +11,7 @@ export const SHOWN_PARAMETERS: ReadonlySet<string> = new Set([
   'per_page',
   'include',
   'prefer',
+  'cover_type',
   'ids',
   'slugs',
   'q',
@@ -18,6 +19,9 @@ export const SHOWN_PARAMETERS: ReadonlySet<string> = new Set([
   'region',
   'type',
   'genre',
+  'year',
+  'has_cover',
+  'facets',
   'sort',
   'since',
 ]);

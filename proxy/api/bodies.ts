@@ -3,10 +3,11 @@
  * nothing is parsed or serialised.
  */
 import { combineHashes, hashBytes } from '../../format/content-hash.ts';
-import { NOT_FRONT } from '../../format/index/record-index.ts';
+import { titlesOf } from '../../format/index/titles.ts';
 import { arrayHead, arrayTail, listHead, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
 import type { Body, Generation } from '../snapshot/generation.ts';
 import type { Records } from '../snapshot/records.ts';
+import type { ResolvedInclude } from './include.ts';
 
 /** Writes one body, from its beginning to its end. */
 export interface BodyWriter {
@@ -14,6 +15,8 @@ export interface BodyWriter {
   addText(text: string): void;
   /** Adds the records from `from` (inclusive) to `to` (exclusive), all of one platform. */
   addRun(records: Records, from: number, to: number): void;
+  /** Adds JSON that is not a record. */
+  addJson(bytes: Uint8Array): void;
   /** Adds one record without its closing brace, so that members can be added to it. */
   addOpen(records: Records, number: number): void;
   /**
@@ -24,6 +27,7 @@ export interface BodyWriter {
 
 /** In bytes; the next body gets a new buffer after a larger one, so that memory does not stay large. */
 const USUAL_BYTES = 256 * 1024;
+const NO_TITLES = Buffer.from('[]');
 let buffer = Buffer.allocUnsafeSlow(USUAL_BYTES);
 /** The content hashes of the records so far, two entries each. */
 let hashes = new Uint32Array(4 * 1024);
@@ -50,12 +54,15 @@ function startBody(): BodyWriter {
     at += length;
     const { hash } = records.columns;
     const end = to * 2;
-    if (hashCount + end - from * 2 > hashes.length) {
-      const larger = new Uint32Array((hashCount + end - from * 2) * 2);
-      larger.set(hashes.subarray(0, hashCount));
-      hashes = larger;
-    }
+    reserveHashes(end - from * 2);
     for (let i = from * 2; i < end; i++) hashes[hashCount++] = hash[i];
+  }
+
+  function reserveHashes(count: number): void {
+    if (hashCount + count <= hashes.length) return;
+    const larger = new Uint32Array((hashCount + count) * 2);
+    larger.set(hashes.subarray(0, hashCount));
+    hashes = larger;
   }
 
   return {
@@ -65,6 +72,13 @@ function startBody(): BodyWriter {
     },
     addRun(records, from, to) {
       addBytes(records, from, to, records.sizeOf(from, to));
+    },
+    addJson(bytes) {
+      reserve(bytes.length);
+      buffer.set(bytes, at);
+      at += bytes.length;
+      reserveHashes(2);
+      for (const half of hashBytes(bytes)) hashes[hashCount++] = half;
     },
     addOpen(records, number) {
       addBytes(records, number, number + 1, records.sizeOf(number, number + 1) - 1);
@@ -113,9 +127,12 @@ export interface Page {
   readonly total: number;
 }
 
-export function pageBody(content: ListContent, { page, perPage, total }: Page): Body {
+/** @param further members after those of the page, each with a comma before it: ASCII */
+export function pageBody(content: ListContent, { page, perPage, total }: Page, further = ''): Body {
   const tail = pageTail(content.count, page, perPage, total);
-  return listBody(content, tail, [page, perPage, total]);
+  const hashed = [page, perPage, total];
+  if (further === '') return listBody(content, tail, hashed);
+  return listBody(content, `${tail.slice(0, -1)}${further}}`, [...hashed, ...hashBytes(further)]);
 }
 
 /**
@@ -140,9 +157,9 @@ function listBody(
   return body.finish([...hashedInTail, ...hashed]);
 }
 
-/** A text as JSON with only ASCII characters. */
-function asciiJson(text: string): string {
-  return JSON.stringify(text).replaceAll(
+/** A value as JSON with only ASCII characters. */
+export function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
     /[^ -~]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
@@ -150,34 +167,31 @@ function asciiJson(text: string): string {
 
 // Games.
 
-/** The member that each game gets in addition to its own. */
-export type Include =
-  | { readonly member: 'covers' }
-  | {
-      readonly member: 'cover';
-      /** The preferred regions, the best first, as the client wrote them. */
-      readonly prefer: readonly string[];
-    };
+/** What distinguishes, in content hashes, bodies with the same records and different members. */
+const hashedOf = ({ cover, covers, titles }: ResolvedInclude) => [
+  (covers ? 1 : 0) + (cover === undefined ? 0 : 2) + (titles ? 4 : 0),
+];
 
-/** Distinguish, in content hashes, bodies with the same records and different members. */
-const HASHED = { covers: [1], cover: [2] } as const;
-
-export function gameBody(generation: Generation, game: number, include: Include | undefined): Body {
+export function gameBody(
+  generation: Generation,
+  game: number,
+  include: ResolvedInclude | undefined,
+): Body {
   if (include === undefined) return recordBody(generation.games, game);
   const body = startBody();
   makeGameWriter(generation, include, body)(game);
-  return body.finish(HASHED[include.member]);
+  return body.finish(hashedOf(include));
 }
 
 /** The given games, in their order. */
 export function gatherGames(
   generation: Generation,
   games: readonly number[],
-  include: Include | undefined,
+  include: ResolvedInclude | undefined,
 ): ListContent {
   return {
     count: games.length,
-    hashed: include === undefined ? [] : HASHED[include.member],
+    hashed: include === undefined ? [] : hashedOf(include),
     addTo: (body) => addEach(games, body, makeGameWriter(generation, include, body)),
   };
 }
@@ -187,7 +201,7 @@ export function consecutiveGames(
   generation: Generation,
   from: number,
   to: number,
-  include: Include | undefined,
+  include: ResolvedInclude | undefined,
 ): ListContent {
   if (include !== undefined) {
     const games = Array.from({ length: to - from }, (_, i) => from + i);
@@ -201,29 +215,35 @@ export function consecutiveGames(
   };
 }
 
-/** @returns a function that adds a game to the body, with the included member */
-function makeGameWriter(
+/**
+ * @param regions those read from the name of a file, which come before those that the client prefers
+ * @returns a function that adds a game to the body, with the included members
+ */
+export function makeGameWriter(
   generation: Generation,
-  include: Include | undefined,
+  include: ResolvedInclude | undefined,
   body: BodyWriter,
-): (game: number) => void {
+): (game: number, regions?: readonly string[]) => void {
   const { games, covers } = generation;
   if (include === undefined) return (game) => body.addRun(games, game, game + 1);
-  if (include.member === 'covers') {
-    return (game) => {
-      body.addOpen(games, game);
+  return (game, regions = []) => {
+    body.addOpen(games, game);
+    if (include.cover !== undefined) {
+      const { types, prefer } = include.cover;
+      const wanted = [...regions.flatMap(generation.regionsOf), ...prefer];
+      const cover = bestCover(generation, game, types, wanted);
+      body.addText(',"cover":');
+      if (cover === undefined) body.addText('null');
+      else body.addRun(covers, cover, cover + 1);
+    }
+    if (include.covers) {
       body.addText(',"covers":');
       addCoverArray(generation, game, body);
-      body.addText('}');
-    };
-  }
-  const prefer = include.prefer.flatMap((region) => generation.regionOf(region) ?? []);
-  return (game) => {
-    body.addOpen(games, game);
-    const cover = bestCover(generation, game, prefer);
-    if (cover === undefined) return body.addText(',"cover":null}');
-    body.addText(',"cover":');
-    body.addRun(covers, cover, cover + 1);
+    }
+    if (include.titles) {
+      body.addText(',"titles":');
+      body.addJson(titlesOf(generation.titles, game) ?? NO_TITLES);
+    }
     body.addText('}');
   };
 }
@@ -268,24 +288,27 @@ export function gatherCovers({ covers }: Generation, numbers: readonly number[])
 }
 
 /**
- * Chooses a cover of a game: a front cover if there is one, then by region, then by id.
+ * Chooses a cover of a game: by type, then by region, then by id.
+ * @param types the numbers of the types that it may have, the best first
  * @param prefer the numbers of the preferred regions, the best first
- * @returns the number of the cover; undefined if the game has none
+ * @returns the number of the cover; undefined if the game has none of these types
  */
 function bestCover(
   { index }: Generation,
   game: number,
+  types: readonly number[],
   prefer: readonly number[],
 ): number | undefined {
-  const { region, preference } = index.covers;
+  const { region, type, orderOfId } = index.covers;
   const { firstCover } = index.games;
   let best: number | undefined;
   let bestScore = Number.POSITIVE_INFINITY;
   for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {
+    const ofType = types.indexOf(type[cover]);
+    if (ofType < 0) continue;
     const wish = prefer.indexOf(region[cover]);
-    const front = preference[cover] < NOT_FRONT ? 0 : 1;
-    const rank = front * (prefer.length + 1) + (wish < 0 ? prefer.length : wish);
-    const score = rank * 2 * NOT_FRONT + preference[cover];
+    const rank = ofType * (prefer.length + 1) + (wish < 0 ? prefer.length : wish);
+    const score = rank * 0x1_0000 + orderOfId[cover];
     if (score < bestScore) {
       best = cover;
       bestScore = score;

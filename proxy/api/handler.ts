@@ -127,17 +127,17 @@ export function makeApi(parts: ApiParts): ApiHandler {
     const route = matchRoute(path) ?? (parts.hasDownloads ? matchDownload(path) : undefined);
     if (route === undefined) return send(reply, 'none', ERRORS.notFound);
     const { name } = route;
-    let find: Finder | DownloadFinder;
+    let found: ReturnType<Finder | DownloadFinder>;
     try {
-      find = route.prepare(queryString);
+      const find = route.prepare(queryString);
       checkSnapshotId(head.snapshot);
+      if (current === undefined) return send(reply, name, ERRORS.noSnapshot);
+      if (!isCurrent) return send(reply, name, ERRORS.snapshotChanged);
+      found = find(current);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
       return send(reply, name, badRequest(error.message));
     }
-    if (current === undefined) return send(reply, name, ERRORS.noSnapshot);
-    if (!isCurrent) return send(reply, name, ERRORS.snapshotChanged);
-    const found = find(current);
     if (found === undefined) return send(reply, name, ERRORS.notFound);
     if (found instanceof Promise) return void sendLater(reply, name, found);
     if ('stored' in found) return void sendDownload(reply, name, found);

@@ -6,8 +6,7 @@ import { KEY_PREFIX } from '../../format/api-key.ts';
 import { type Id, splitId } from '../../format/index/ids.ts';
 import { readingsOf } from '../../format/index/readings.ts';
 import { LONGEST_QUERY, MOST_WORDS } from '../../format/index/words.ts';
-import { type Query, SORTS, type Sort } from '../search/query.ts';
-import type { Include } from './bodies.ts';
+import { FACETS, type FacetName, type Query, SORTS, type Years } from '../search/query.ts';
 
 /** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
 export class ParameterError extends Error {
@@ -17,7 +16,7 @@ export class ParameterError extends Error {
 /** The parameters of a request by name. An empty value counts as absent. */
 export type Parameters = ReadonlyMap<string, string>;
 
-/** In characters; the error for an unknown parameter repeats no more of its name. */
+/** In characters; an error repeats no more of a name or a value. */
 const LONGEST_NAME = 40;
 const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
 
@@ -57,15 +56,19 @@ function decode(text: string): string | undefined {
 }
 
 function unknownParameter(name: string, allowed: readonly string[]): ParameterError {
-  // A client may have put its key there by mistake. No response contains a key.
-  const isKey = name.includes(KEY_PREFIX);
-  const shown = isKey ? 'an API key' : cut(name);
   const choice = allowed.length === 0 ? 'none' : allowed.join(', ');
-  return new ParameterError(`Unknown parameter: ${shown}. Allowed: ${choice}`);
+  return new ParameterError(`Unknown parameter: ${cut(name)}. Allowed: ${choice}`);
 }
 
-function cut(name: string): string {
-  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+/** A value of a parameter, for an error. */
+export function shown(value: string): string {
+  return value.includes(KEY_PREFIX) ? cut(value) : `"${cut(value)}"`;
+}
+
+function cut(text: string): string {
+  // A client may have put its key there by mistake. No response contains a key.
+  if (text.includes(KEY_PREFIX)) return 'an API key';
+  return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text;
 }
 
 function malformedValue(name: string, rawValue: string): ParameterError {
@@ -148,40 +151,43 @@ export function slugsOf(parameters: Parameters): Batch | undefined {
   throw new ParameterError(`slugs must be 1 to ${MOST_ENTRIES} ${form}`);
 }
 
-// Covers of games.
-
-export const INCLUDE_NAMES = ['include', 'prefer'] as const;
-const MOST_REGIONS = 8;
+// Lists.
 
 /**
- * @returns undefined if the request does not include covers
+ * The values of a parameter, which commas separate.
+ * @param noun names the values in the error
+ * @returns undefined if the request does not have the parameter
  * @throws ParameterError
  */
-export function includeOf(parameters: Parameters): Include | undefined {
-  const member = parameters.get('include');
-  const prefer = parameters.get('prefer');
-  if (member !== undefined && member !== 'covers' && member !== 'cover') {
-    throw new ParameterError('include must be covers or cover');
+export function listOf(
+  parameters: Parameters,
+  name: string,
+  most: number,
+  noun: string,
+): string[] | undefined {
+  const values = parameters
+    .get(name)
+    ?.split(',')
+    .map((value) => value.trim());
+  if (values !== undefined && (values.length > most || values.includes(''))) {
+    throw new ParameterError(`${name} must be 1 to ${most} ${noun}, separated by commas`);
   }
-  if (prefer !== undefined && member !== 'cover') {
-    throw new ParameterError('prefer is only allowed with include=cover');
-  }
-  if (member !== 'cover') return member && { member };
-  const regions = prefer?.split(',').map((region) => region.trim()) ?? [];
-  if (regions.length > MOST_REGIONS || regions.includes('')) {
-    throw new ParameterError(`prefer must be 1 to ${MOST_REGIONS} regions, separated by commas`);
-  }
-  return { member, prefer: regions };
+  return values;
 }
 
 // Searches.
 
-export const SEARCH_NAMES = ['q', 'platform', 'region', 'type', 'genre', 'sort'] as const;
+export const FILTER_NAMES = ['year', 'has_cover'] as const;
+export const SEARCH_NAMES = [
+  ...['q', 'platform', 'region', 'type', 'genre', ...FILTER_NAMES, 'sort', 'facets'],
+];
+const MOST_PLATFORMS = 8;
+const YEARS = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 
 /** @throws ParameterError */
 export function searchOf(parameters: Parameters): Query {
   const sort = parameters.get('sort') ?? 'title_asc';
-  if (!isSort(sort)) throw new ParameterError(`sort must be one of ${SORTS.join(', ')}`);
+  if (!isOneOf(SORTS, sort)) throw new ParameterError(`sort must be one of ${SORTS.join(', ')}`);
   const q = parameters.get('q')?.trim() ?? '';
   // The limit is in code points, at most two code units each: a longer text need not be counted.
   if (q.length > LONGEST_QUERY * 2 || [...q].length > LONGEST_QUERY) {
@@ -189,14 +195,53 @@ export function searchOf(parameters: Parameters): Query {
   }
   return {
     readings: q === '' ? undefined : readingsOf(q, MOST_WORDS),
-    platform: parameters.get('platform'),
+    platform: platformsOf(parameters),
     region: parameters.get('region'),
     type: parameters.get('type'),
     genre: parameters.get('genre'),
+    ...filtersOf(parameters),
     sort,
   };
 }
 
-function isSort(text: string): text is Sort {
-  return (SORTS as readonly string[]).includes(text);
+/** The slugs in `platform`. @throws ParameterError */
+export function platformsOf(parameters: Parameters): readonly string[] | undefined {
+  return listOf(parameters, 'platform', MOST_PLATFORMS, 'slugs of platforms');
+}
+
+/** The filters that lists of games have, too. @throws ParameterError */
+export function filtersOf(parameters: Parameters): Pick<Query, 'year' | 'has_cover'> {
+  return { year: yearsOf(parameters), has_cover: flagOf(parameters, 'has_cover') };
+}
+
+function yearsOf(parameters: Parameters): Years | undefined {
+  const text = parameters.get('year');
+  if (text === undefined) return undefined;
+  const [, from, to = from] = YEARS.exec(text) ?? [];
+  if (from !== undefined && Number(from) <= Number(to)) return [Number(from), Number(to)];
+  throw new ParameterError(
+    `year must be a year or a range of years, such as 1995 or 1990-1999, not ${shown(text)}`,
+  );
+}
+
+function flagOf(parameters: Parameters, name: string): boolean | undefined {
+  const text = parameters.get(name);
+  if (text === undefined) return undefined;
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new ParameterError(`${name} must be true or false, not ${shown(text)}`);
+}
+
+/** @throws ParameterError */
+export function facetsOf(parameters: Parameters): readonly FacetName[] {
+  const names = listOf(parameters, 'facets', FACETS.length, 'names') ?? [];
+  for (const name of names) {
+    if (!isOneOf(FACETS, name)) {
+      throw new ParameterError(`facets has ${shown(name)}. Allowed: ${FACETS.join(', ')}`);
+    }
+  }
+  return FACETS.filter((name) => names.includes(name));
+}
+
+function isOneOf<T extends string>(all: readonly T[], text: string): text is T {
+  return (all as readonly string[]).includes(text);
 }

@@ -4,7 +4,6 @@
  */
 import type { Call } from '../../pages/call-samples.ts';
 import { decodePart } from '../api/routes/match-route.ts';
-import type { FilterName } from '../search/query.ts';
 
 export const EXPLORE = '/explore';
 const GAMES_PER_PAGE = 24;
@@ -19,6 +18,8 @@ export const SORT_NAMES = {
 const DEFAULT_SORT = 'relevance';
 /** The parameters of a search page, in the order of its links. The platform is part of the path. */
 const PARAMETERS = ['q', 'region', 'type', 'genre', 'sort', 'page'] as const;
+/** The filters that a page offers. */
+export type FilterName = 'platform' | 'region' | 'type' | 'genre';
 /** A platform, a game and a cover. */
 const MOST_PARTS = 3;
 

@@ -7,9 +7,8 @@ import type { Game } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { shownNumber } from '../../pages/shown-values.ts';
 import { searchOf } from '../api/parameters.ts';
-import { FILTERS, type FilterName } from '../search/query.ts';
 import type { Generation } from '../snapshot/generation.ts';
-import { type SearchView, searchPath } from './address.ts';
+import { type FilterName, type SearchView, searchPath } from './address.ts';
 
 interface FilterValue {
   readonly value: string;
@@ -23,8 +22,7 @@ export interface Filter {
   readonly values: readonly FilterValue[];
 }
 
-/** The values of a filter with their labels. */
-type Labels = ReadonlyMap<string, string>;
+const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
 
 /** @param games those on the page, whose genres are offered */
 export function countFilters(
@@ -32,52 +30,36 @@ export function countFilters(
   view: SearchView,
   games: readonly Game[],
 ): Filter[] {
-  const labels = { ...labelsOf(generation), genre: genresOf(games) };
+  const genres = genresOf(games);
   const entries = Object.entries(view).flatMap(([name, value]): [string, string][] =>
     value === undefined || name === 'page' ? [] : [[name, value]],
   );
-  const values = Object.fromEntries(FILTERS.map((name) => [name, [...labels[name].keys()]]));
-  const counts = generation.search.countValues(searchOf(new Map(entries)), values);
+  const counts = generation.search.countFacets(searchOf(new Map(entries)), FILTERS);
   return FILTERS.map((name) => ({
     name,
-    values: [...labels[name]]
-      .map(([value, label], index) => ({ value, label, games: counts[name][index] }))
-      .filter(({ games }) => games > 0)
+    values: (counts[name] ?? [])
+      .flatMap((count) => {
+        const value = name === 'genre' ? genres.get(count.value) : count.value;
+        if (value === undefined) return [];
+        const spelled = generation.spellingOf(name, value);
+        return [{ value: spelled, label: labelOf(name, spelled, generation), games: count.games }];
+      })
       .sort((a, b) => b.games - a.games),
   }));
 }
 
-/** The platforms, regions and types of a generation. */
-function labelsOf(generation: Generation) {
-  const stats: Stats = JSON.parse(generation.stats.bytes.toString());
-  return {
-    platform: new Map(generation.index.platforms.map(({ slug, name }) => [slug, name])),
-    region: namesIn(stats.covers_by_region.map(({ region }) => region)),
-    type: namesIn(stats.covers_by_type.map(({ type }) => type)),
-  };
+function labelOf(name: FilterName, value: string, { index }: Generation): string {
+  if (name !== 'platform') return capitalise(value);
+  return index.platforms[index.platformBySlug.get(value) ?? -1]?.name ?? value;
 }
 
-/** The part of `/stats` that is read here. */
-interface Stats {
-  readonly covers_by_region: readonly { readonly region: string | null }[];
-  readonly covers_by_type: readonly { readonly type: string | null }[];
-}
-
-/** The search ignores the case of these values, so each is offered once. */
-function namesIn(names: readonly (string | null)[]): Labels {
-  const found = new Map<string, [value: string, label: string]>();
-  for (const name of names) {
-    const folded = name?.toLowerCase() ?? '';
-    if (name && !found.has(folded)) found.set(folded, [name, capitalise(name)]);
-  }
-  return new Map(found.values());
-}
-
-/** The genres of the games on a page: the text `genres` of a game has several, separated by commas. */
-function genresOf(games: readonly Game[]): Labels {
-  return namesIn(
-    games.flatMap(({ genres }) => genres?.split(',').map((name) => name.trim()) ?? []),
-  );
+/**
+ * The genres of the games on a page by their names in lower case: the text `genres` of a game has several,
+ * separated by commas.
+ */
+function genresOf(games: readonly Game[]): Map<string, string> {
+  const names = games.flatMap(({ genres }) => genres?.split(',').map((name) => name.trim()) ?? []);
+  return new Map(names.reverse().map((name) => [name.toLowerCase(), name]));
 }
 
 export function capitalise(text: string): string {
@@ -104,15 +86,10 @@ export function activeFilters(
     return value === undefined ? [] : [{ name, value }];
   });
   if (used.length === 0) return undefined;
-  const { platforms, platformBySlug } = generation.index;
-  const labelOf = (name: FilterName, value: string) =>
-    name === 'platform'
-      ? (platforms[platformBySlug.get(value) ?? -1]?.name ?? value)
-      : capitalise(value);
   return html`<ul class="active-filters" aria-label="Filters in use">
   ${used.map(
     ({ name, value }) =>
-      html`<li><a class="button quiet small" href="${withValue(view, name, undefined)}" rel="nofollow"><span class="unseen">Remove the filter </span>${labelOf(name, value)}<span aria-hidden="true"> ×</span></a></li>`,
+      html`<li><a class="button quiet small" href="${withValue(view, name, undefined)}" rel="nofollow"><span class="unseen">Remove the filter </span>${labelOf(name, value, generation)}<span aria-hidden="true"> ×</span></a></li>`,
   )}
 </ul>`;
 }

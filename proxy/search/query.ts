@@ -3,9 +3,12 @@
 export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** The filters of a query. A game passes one if any of its values matches. */
-export const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
-export type FilterName = (typeof FILTERS)[number];
+/** The filters whose values can be counted. A game passes one if any of its values matches. */
+export const FACETS = ['platform', 'region', 'type', 'genre', 'year'] as const;
+export type FacetName = (typeof FACETS)[number];
+
+/** The first and the last year of a range. */
+export type Years = readonly [from: number, to: number];
 
 /** The steps that compare the text of a query with titles. The first that finds a game applies. */
 export type Step = 'exact' | 'near' | 'platform' | 'partial';
@@ -16,9 +19,13 @@ export interface Query {
    * text: every title matches. A text without a word has no reading: no title matches.
    */
   readonly readings: readonly (readonly string[])[] | undefined;
-  readonly platform: string | undefined;
+  /** Slugs. */
+  readonly platform: readonly string[] | undefined;
   readonly region: string | undefined;
   readonly type: string | undefined;
   readonly genre: string | undefined;
+  readonly year: Years | undefined;
+  /** Whether a game must have an approved front, or none. */
+  readonly has_cover: boolean | undefined;
   readonly sort: Sort;
 }

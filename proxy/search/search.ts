@@ -7,6 +7,7 @@
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
  * tenths of a second with this many titles. Only the way it splits texts into words is used.
  */
+import { firstIndex } from '../../format/index/first-index.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import {
   findText,
@@ -17,9 +18,11 @@ import {
   textCount,
 } from '../../format/index/search-index.ts';
 import { foldCase } from '../../format/index/words.ts';
+import { namesOfRegion } from '../../format/regions.ts';
+import { makeFacetCounter, type ValueCount } from './facets.ts';
 import type { Tiers } from './patterns/match-pattern.ts';
 import type { PreparedSearch } from './prepare-search.ts';
-import { FILTERS, type FilterName, type Query, type Sort, type Step } from './query.ts';
+import type { FacetName, Query, Sort, Step, Years } from './query.ts';
 import { startQuery } from './sets/bits.ts';
 import { intersect, subtract, union, unite } from './sets/combine.ts';
 import { compact, EMPTY, type NumberSet, sizeOf, slice, wholeRun } from './sets/number-set.ts';
@@ -35,20 +38,17 @@ export interface Hits {
   readonly ranks: readonly number[];
 }
 
-/** For some filters, values that they can have. */
-export type FilterValues = Partial<Readonly<Record<FilterName, readonly string[]>>>;
-
-/** For each value of each filter, a number of games. */
-export type ValueCounts = Readonly<Record<FilterName, readonly number[]>>;
+/** For each facet that was asked for, the values of the hits. */
+export type Facets = Partial<Readonly<Record<FacetName, readonly ValueCount[]>>>;
 
 export interface Search {
   /** Finds at most `count` hits, after skipping the first `start`. */
   find(query: Query, start: number, count: number): Hits;
   /**
-   * Counts the hits that the query would have with each value, instead of its own, in that filter. A
+   * For each value, counts the hits that the query would have with it instead of its own filter. A
    * platform counts 0 if only a later step would find games on it than on others.
    */
-  countValues(query: Query, values: FilterValues): ValueCounts;
+  countFacets(query: Query, names: readonly FacetName[]): Facets;
 }
 
 /** @param prepared the result of `prepareSearch` for the index */
@@ -62,8 +62,10 @@ export function makeSearch(
   const sets = makePostingSets(games);
   const matchTitles = makeTitleMatcher(index, prepared, records, onPlatforms);
   const platformsBySlug = groupPlatforms(records);
-  // Made by the first query with a genre.
+  const countFacet = makeFacetCounter(index, records, sets);
+  // Made by the first query with a genre, or without a front.
   let genres: readonly string[] | undefined;
+  let withoutFront: Uint32Array | undefined;
 
   function onPlatforms(numbers: readonly number[]): NumberSet {
     // A platform's games are numbered in title order, so their ranks ascend.
@@ -74,9 +76,35 @@ export function makeSearch(
     return lists.length === 1 ? { list: lists[0] } : union(lists.map(wholeRun), games);
   }
 
-  function withValue(postings: Postings, value: string): NumberSet {
-    const found = findText(postings, foldCase(value));
-    return found < 0 ? EMPTY : sets.ofText(postings, found);
+  function withType(value: string): NumberSet {
+    const found = findText(index.types, foldCase(value));
+    return found < 0 ? EMPTY : sets.ofText(index.types, found);
+  }
+
+  function withRegion(value: string): NumberSet {
+    const found = findRegions(index.regions, value).map((at) => sets.ofText(index.regions, at));
+    return unite(found, games);
+  }
+
+  function withYear([from, to]: Years): NumberSet {
+    const { years, yearStart, ranksByYear: entries } = index;
+    const first = firstIndex(0, years.length, (at) => years[at] >= from);
+    const end = firstIndex(first, years.length, (at) => years[at] > to);
+    const runs = [{ entries, from: yearStart[first], to: yearStart[end] }];
+    if (end - first === 1) return { list: entries.subarray(runs[0].from, runs[0].to) };
+    return sets.ofRuns(`year ${from} ${to}`, () => runs);
+  }
+
+  function withFront(isWanted: boolean): NumberSet {
+    const fronts = withType('front');
+    if (isWanted) return fronts;
+    return sets.ofRuns('no front', () => {
+      if (withoutFront === undefined) {
+        const all = Uint32Array.from({ length: games }, (_, rank) => rank);
+        withoutFront = subtract({ list: all }, fronts).list ?? all;
+      }
+      return [wholeRun(withoutFront)];
+    });
   }
 
   function withGenre(part: string): NumberSet {
@@ -91,20 +119,19 @@ export function makeSearch(
     });
   }
 
-  const passing: Readonly<Record<FilterName, (value: string) => NumberSet>> = {
-    platform: (slug) => onPlatforms(platformsBySlug.get(foldCase(slug)) ?? []),
-    region: (value) => withValue(index.regions, value),
-    type: (value) => withValue(index.types, value),
-    genre: withGenre,
-  };
+  const withPlatforms = (slugs: readonly string[]) =>
+    onPlatforms(slugs.flatMap((slug) => platformsBySlug.get(foldCase(slug)) ?? []));
 
   /** The games that pass the filters, as one set for each. @param except a filter to ignore */
-  function filtersOf(query: Query, except?: FilterName): NumberSet[] {
+  function filtersOf(query: Query, except?: FacetName): NumberSet[] {
+    const { platform, region, type, genre, year, has_cover: hasCover } = query;
     const found: NumberSet[] = [];
-    for (const name of FILTERS) {
-      const value = query[name];
-      if (value !== undefined && name !== except) found.push(passing[name](value));
-    }
+    if (platform !== undefined && except !== 'platform') found.push(withPlatforms(platform));
+    if (region !== undefined && except !== 'region') found.push(withRegion(region));
+    if (type !== undefined && except !== 'type') found.push(withType(type));
+    if (genre !== undefined && except !== 'genre') found.push(withGenre(genre));
+    if (year !== undefined && except !== 'year') found.push(withYear(year));
+    if (hasCover !== undefined) found.push(withFront(hasCover));
     return found;
   }
 
@@ -114,7 +141,7 @@ export function makeSearch(
    */
   function matchOf({ readings, platform }: Query): TitleMatch | undefined {
     if (readings === undefined) return undefined;
-    return matchTitles(readings, platform === undefined ? undefined : passing.platform(platform));
+    return matchTitles(readings, platform === undefined ? undefined : withPlatforms(platform));
   }
 
   /** @param found undefined for all games */
@@ -179,32 +206,33 @@ export function makeSearch(
       if (tiers !== undefined) return { ...hits, ranks: pageOfTiers(tiers, filters, start, most) };
       return { ...hits, ranks: pageOf(found, total, sort, start, most) };
     },
-    countValues(query, values) {
+    countFacets(query, names) {
       startQuery();
-      const ofQuery = matchOf(query);
-      const ofAnyPlatform =
-        query.platform === undefined ? ofQuery : matchOf({ ...query, platform: undefined });
-      const count = (name: FilterName): number[] => {
-        const match = name === 'platform' ? ofAnyPlatform : ofQuery;
-        if (query.readings !== undefined && match === undefined) {
-          return (values[name] ?? []).map(() => 0);
-        }
+      const match = matchOf(query);
+      const counted = names.map((name) => {
+        const isAny = name === 'platform' && query.platform !== undefined;
+        const ofName = isAny ? matchOf({ ...query, platform: undefined }) : match;
+        if (query.readings !== undefined && ofName === undefined) return [name, []] as const;
         const required = filtersOf(query, name);
-        if (match !== undefined) required.push(match.ranks);
-        // Intersected once, and then with each value.
-        const others = required.length === 0 ? [] : [compact(intersect(required))];
-        return (values[name] ?? []).map((value) =>
-          sizeOf(intersect([...others, passing[name](value)])),
-        );
-      };
-      return {
-        platform: count('platform'),
-        region: count('region'),
-        type: count('type'),
-        genre: count('genre'),
-      };
+        if (ofName !== undefined) required.push(ofName.ranks);
+        const ranks = required.length === 0 ? undefined : compact(intersect(required));
+        return [name, countFacet(name, ranks)] as const;
+      });
+      return Object.fromEntries(counted);
     },
   };
+}
+
+/**
+ * The indexes of the regions that a text names: of the one with this name, otherwise of all that the
+ * catalogue writes in other ways.
+ */
+export function findRegions(regions: Postings, text: string): number[] {
+  const found = findText(regions, foldCase(text));
+  if (found >= 0) return [found];
+  return namesOfRegion(text)
+    .map((name) => findText(regions, name))
+    .filter((at) => at >= 0);
 }
 
 /** For each case-folded slug, the numbers of the platforms that have it. */

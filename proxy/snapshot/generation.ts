@@ -5,11 +5,13 @@
 import type { ContentHash } from '../../format/content-hash.ts';
 import { openRecordIndex, platformOf, type RecordIndex } from '../../format/index/record-index.ts';
 import { findText, openSearchIndex, type SearchIndex } from '../../format/index/search-index.ts';
+import { openTitles, type TitleColumns } from '../../format/index/titles.ts';
 import { foldCase } from '../../format/index/words.ts';
 import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
+import { namesOfRegion } from '../../format/regions.ts';
 import type { PreparedSearch } from '../search/prepare-search.ts';
-import { makeSearch, type Search } from '../search/search.ts';
+import { findRegions, makeSearch, type Search } from '../search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import { makeRecords, type Records } from './records.ts';
 import type { StoredFile } from './stored-file.ts';
@@ -31,8 +33,15 @@ export interface Generation {
   readonly games: Records;
   readonly covers: Records;
   platform(number: number): Body;
-  /** The index of a region in the regions of the search index, in any case; undefined if unknown. */
-  regionOf(text: string): number | undefined;
+  readonly titles: TitleColumns;
+  /** The indexes, in the regions of the search index, of the regions that a text names. */
+  regionsOf(text: string): readonly number[];
+  /** Whether a text names a region, which no cover of the catalogue needs to have. */
+  isRegion(text: string): boolean;
+  /** The index of a type in the types of the search index, in any case; undefined if unknown. */
+  typeOf(text: string): number | undefined;
+  /** How the catalogue writes a region or a type that is in lower case; other values stay as they are. */
+  spellingOf(facet: string, value: string): string;
   /** A file of the generation by its path in the manifest, or the manifest; undefined if there is none. */
   file(path: string): StoredFile | undefined;
 }
@@ -50,13 +59,16 @@ export interface CurrentGeneration {
 export interface GenerationIndex {
   readonly records: RecordIndex;
   readonly search: SearchIndex;
+  readonly titles: TitleColumns;
   readonly prepared: PreparedSearch;
 }
 
 /** Makes the indexes as views of the files in memory, without copying them. */
 export function viewIndex({ contents, prepared }: OpenedFiles): GenerationIndex {
   const content = (name: string) => contentOf(contents, name);
-  return { records: openRecordIndex(content), search: openSearchIndex(content), prepared };
+  const search = openSearchIndex(content);
+  const titles = openTitles(content, search.games);
+  return { records: openRecordIndex(content), search, titles, prepared };
 }
 
 /** @param files already checked by `openFiles`, which refuses a generation that cannot be served */
@@ -80,6 +92,9 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     hash: hashOfHex(filesByPath.get(name)?.sha256 ?? ''),
   });
   const platformsBody = wholeFile(PLATFORMS);
+  const stats = wholeFile(STATS);
+  let spellings: ReadonlyMap<string, string> | undefined;
+  const regionsOf = (text: string) => findRegions(index.search.regions, text);
 
   return {
     id: manifest.id,
@@ -87,7 +102,7 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     index: records,
     search: makeSearch(index.search, index.prepared, records),
     platforms: platformsBody,
-    stats: wholeFile(STATS),
+    stats,
     recentCovers: wholeFile(COVERS_RECENT),
     games: makeRecords(games, (game) => gamePacks[platformOf(platforms, 'first_game', game)]),
     covers: makeRecords(covers, (cover) => coverPacks[platformOf(platforms, 'first_cover', cover)]),
@@ -95,9 +110,16 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
       const { offset, length, hash } = platforms[number];
       return { bytes: platformsBody.bytes.subarray(offset, offset + length), hash };
     },
-    regionOf(text) {
-      const found = findText(index.search.regions, foldCase(text));
+    titles: index.titles,
+    regionsOf,
+    isRegion: (text) => namesOfRegion(text).length > 0 || regionsOf(text).length > 0,
+    typeOf(text) {
+      const found = findText(index.search.types, foldCase(text));
       return found < 0 ? undefined : found;
+    },
+    spellingOf(facet, value) {
+      spellings ??= spellingsIn(stats);
+      return spellings.get(`${facet} ${value}`) ?? value;
     },
     file(name) {
       const file = filesByPath.get(name);
@@ -110,4 +132,17 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
 
 function hashOfHex(sha256: string): ContentHash {
   return [Number.parseInt(sha256.slice(0, 8), 16), Number.parseInt(sha256.slice(8, 16), 16)];
+}
+
+/** The most frequent spelling of each region and type. */
+function spellingsIn({ bytes }: Body): Map<string, string> {
+  const { covers_by_region, covers_by_type }: Record<string, Record<string, string | null>[]> =
+    JSON.parse(bytes.toString());
+  const found = new Map<string, string>();
+  for (const { region, type } of [...covers_by_region, ...covers_by_type]) {
+    const [name, text] = region === undefined ? ['type', type] : ['region', region];
+    const key = `${name} ${foldCase(text ?? '')}`;
+    if (text !== null && text !== undefined && !found.has(key)) found.set(key, text);
+  }
+  return found;
 }

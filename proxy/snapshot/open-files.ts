@@ -6,6 +6,7 @@
 import { type BigIntStats, closeSync, fstatSync } from 'node:fs';
 import { checkFilters } from '../../format/index/check-search-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
+import { openTitles } from '../../format/index/titles.ts';
 import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { checkOpenFile, openSized, readOpenFile } from '../../generations/files/checked-files.ts';
@@ -117,6 +118,7 @@ function checkIndex(
   const records = openIndex(manifest, content);
   const search = openSearchIndex(content);
   checkFilters(search, records.games.byteLength.length);
+  openTitles(content, search.games);
   const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
   return prepareSearch(search, records, isSame ? current.prepared : undefined);
 }

@@ -5,7 +5,7 @@ import fastGlob from 'fast-glob';
 import { expect, test } from 'vitest';
 import { ROOT } from '../support/product.ts';
 
-const GENERATION = path.join(ROOT, 'test/fixtures/version-3/current');
+const GENERATION = path.join(ROOT, 'test/fixtures/version-4/current');
 const readme = readFileSync(path.join(ROOT, 'format/README.md'), 'utf8');
 const files = fastGlob.sync('**/*', { cwd: GENERATION }).toSorted();
 

@@ -17,7 +17,7 @@ async function read(folder: string, ...paths: string[]): Promise<string> {
 }
 
 test('it prints the bodies that the product prints', async () => {
-  const folder = path.join(FIXTURES, 'version-3');
+  const folder = path.join(FIXTURES, 'version-4');
   const show = async (target: string) =>
     (await runCommand(runSnapshot, ['show', target], { SNAPSHOTS_DIR: folder })).stdout;
   const platforms = JSON.parse(await show('/platforms')).data as { slug: string }[];
@@ -43,7 +43,7 @@ test('it prints the bodies that the product prints', async () => {
 
 test('it refuses another version and a damaged file', async () => {
   await expect(read(path.join(FIXTURES, 'future-version'))).rejects.toThrow(
-    'manifest.json has version 4, not 3',
+    'manifest.json has version 5, not 4',
   );
   const folder = makeFolder();
   await makeFixture(folder);

@@ -19,7 +19,7 @@ export type ResponseHeaders =
 export interface ContractChecker {
   /**
    * @param method as sent
-   * @param path raw, with the base; of a query, only `include` matters
+   * @param path raw, with the base; of a query, only `include` and `facets` matter
    * @param bodyText the decoded body; undefined if there is none or it is not to be checked
    * @throws Error that names the request, the status and the faults
    */
@@ -127,7 +127,7 @@ function compileContract(contract: JsonObject): ContractChecker {
     check(method, path, status, headers, bodyText) {
       const faults: string[] = [];
       const [target = '', query] = path.split('?', 2);
-      const included = new URLSearchParams(query).get('include') ?? undefined;
+      const included = optionalIn(new URLSearchParams(query));
       if (target !== base && !target.startsWith(`${base}/`)) {
         faults.push(`the path is not under ${base}`);
       } else {
@@ -231,7 +231,7 @@ function bodyFaults(
   method: string,
   headers: ResponseHeaders,
   text: string | undefined,
-  included: string | undefined,
+  included: readonly string[],
 ): string[] {
   if (isFile && method !== 'HEAD') return [];
   if (body === undefined || method === 'HEAD') return text ? ['there is a body'] : [];
@@ -250,16 +250,22 @@ function bodyFaults(
   return memberFaults(contract, body.schema, value, '', included);
 }
 
+/** The optional members that a request asks for. */
+function optionalIn(query: URLSearchParams): string[] {
+  const of = (name: string) => query.get(name)?.split(',') ?? [];
+  return [...of('include'), ...of('facets'), ...(query.get('facets') ? ['facets'] : [])];
+}
+
 /**
  * Checks that objects have the members of their schema, in its order.
- * @param included the only optional member that they have
+ * @param included the optional members that they have
  */
 function memberFaults(
   contract: JsonObject,
   reference: JsonObject,
   value: Json,
   at: string,
-  included: string | undefined,
+  included: readonly string[],
 ): string[] {
   if (value === null || typeof value !== 'object') return [];
   const found = resolve(contract, reference);
@@ -274,7 +280,7 @@ function memberFaults(
   const required = schema.required as string[];
   const isOpen = schema.additionalProperties !== false;
   const expected = Object.keys(properties).filter(
-    (name) => required.includes(name) || name === included || (isOpen && name in value),
+    (name) => required.includes(name) || included.includes(name) || (isOpen && name in value),
   );
   const members = Object.keys(value).filter((name) => !isOpen || name in properties);
   if (members.join() !== expected.join()) {

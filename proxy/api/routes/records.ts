@@ -1,6 +1,7 @@
 /** The routes of games and covers: one of them, those of a platform or game, and batches. */
 import { findById, type IdColumns, splitId } from '../../../format/index/ids.ts';
 import { findGame, type PlatformEntry } from '../../../format/index/record-index.ts';
+import type { Query } from '../../search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import {
   batchBody,
@@ -13,16 +14,18 @@ import {
   pageBody,
   recordBody,
 } from '../bodies.ts';
+import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
 import {
   type Batch,
-  INCLUDE_NAMES,
+  FILTER_NAMES,
+  filtersOf,
   idsOf,
-  includeOf,
   PAGING_NAMES,
   type Paging,
   ParameterError,
   pagingOf,
   readParameters,
+  searchOf,
   slugsOf,
 } from '../parameters.ts';
 import { makeResource } from '../resource.ts';
@@ -35,9 +38,10 @@ export function gameRoute(platform: string, slug: string): Route {
     prepare(queryString) {
       const include = includeOf(readParameters(queryString, INCLUDE_NAMES));
       return (generation) => {
+        const members = resolveInclude(generation, include);
         const game = findByPath(generation, platform, slug);
         if (game === undefined) return undefined;
-        return makeResource(gameBody(generation, game, include), generation.id);
+        return makeResource(gameBody(generation, game, members), generation.id);
       };
     },
   };
@@ -54,16 +58,26 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
   return {
     name: 'platform_games',
     prepare(queryString) {
-      const parameters = readParameters(queryString, [...PAGING_NAMES, ...INCLUDE_NAMES]);
+      const names = [...PAGING_NAMES, ...FILTER_NAMES, ...INCLUDE_NAMES];
+      const parameters = readParameters(queryString, names);
       const paging = pagingOf(parameters);
       const include = includeOf(parameters);
+      const filters = filtersOf(parameters);
       return (generation) => {
+        const members = resolveInclude(generation, include);
         const platform = findPlatform(generation, slug);
         if (platform === undefined) return undefined;
-        const page = { ...paging, total: platform.games };
         const [from, to] = rangeOfPage(platform.first_game, platform.games, paging);
-        const games = consecutiveGames(generation, from, to, include);
-        const body = pageBody(games, page);
+        const passing =
+          filters.year === undefined && filters.has_cover === undefined
+            ? undefined
+            : findPassing(generation, { ...NO_FILTERS, ...filters, platform: [slug] }, paging);
+        const content =
+          passing === undefined
+            ? consecutiveGames(generation, from, to, members)
+            : gatherGames(generation, passing.games, members);
+        const page = { ...paging, total: passing?.total ?? platform.games };
+        const body = pageBody(content, page);
         const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
         return makeResource(body, generation.id, link);
       };
@@ -84,8 +98,9 @@ export const gameBatchRoute: Route = {
       throw new ParameterError('ids or slugs is missing. To list all games, use /search');
     }
     return (generation) => {
+      const members = resolveInclude(generation, include);
       const { numbers, missing } = findBatch(generation, generation.index.games, batch);
-      const games = gatherGames(generation, numbers, include);
+      const games = gatherGames(generation, numbers, members);
       return makeResource(batchBody(games, missing), generation.id);
     };
   },
@@ -137,6 +152,18 @@ export const coverBatchRoute: Route = {
 };
 
 // Finding the records.
+
+const NO_FILTERS = searchOf(new Map());
+
+/** The games of a page of those that pass the filters of a query. */
+function findPassing(
+  { search, index }: Generation,
+  query: Query,
+  { page, perPage }: Paging,
+): { readonly total: number; readonly games: readonly number[] } {
+  const { total, ranks } = search.find(query, (page - 1) * perPage, perPage);
+  return { total, games: ranks.map((rank) => index.games.gameOfRank[rank]) };
+}
 
 /** @returns undefined if there is no platform with the slug */
 function findPlatform({ index }: Generation, slug: string): PlatformEntry | undefined {

@@ -1,9 +1,11 @@
 /** The route of searches. */
 
-import { gatherGames, pageBody } from '../bodies.ts';
+import type { FacetName, Query } from '../../search/query.ts';
+import type { Generation } from '../../snapshot/generation.ts';
+import { asciiJson, gatherGames, pageBody } from '../bodies.ts';
+import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
 import {
-  INCLUDE_NAMES,
-  includeOf,
+  facetsOf,
   PAGING_NAMES,
   pagingOf,
   readParameters,
@@ -24,20 +26,39 @@ export function searchRoute(pageLinks: PageLinks): Route {
       const { page, perPage } = pagingOf(parameters);
       const query = searchOf(parameters);
       const include = includeOf(parameters);
+      const facets = facetsOf(parameters);
       return (generation) => {
+        const members = resolveInclude(generation, include);
         const found = generation.search.find(query, (page - 1) * perPage, perPage);
         const { total, ranks, step } = found;
         const { gameOfRank } = generation.index.games;
         const games = gatherGames(
           generation,
           ranks.map((rank) => gameOfRank[rank]),
-          include,
+          members,
         );
         const numbers = { page, perPage, total };
-        const body = pageBody(games, numbers);
+        const body = pageBody(games, numbers, facetsJson(generation, query, facets));
         const link = pageLinks('/search', parameters, numbers);
         return makeResource(body, generation.id, link, step);
       };
     },
   };
+}
+
+const MOST_VALUES = 50;
+
+/** The member `facets`, with the comma before it; '' if no facet was asked for. */
+function facetsJson(generation: Generation, query: Query, names: readonly FacetName[]): string {
+  if (names.length === 0) return '';
+  const found = Object.entries(generation.search.countFacets(query, names)).map(
+    ([name, counts]) => [
+      name,
+      counts
+        .map(({ value, games }) => ({ value: generation.spellingOf(name, value), games }))
+        .sort((a, b) => b.games - a.games || (a.value < b.value ? -1 : 1))
+        .slice(0, MOST_VALUES),
+    ],
+  );
+  return `,"facets":${asciiJson(Object.fromEntries(found))}`;
 }

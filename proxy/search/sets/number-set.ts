@@ -100,3 +100,16 @@ export function slice(set: NumberSet, start: number, count: number): number[] {
 export function addToBits({ entries, from, to }: Run, bits: Uint32Array): void {
   for (let i = from; i < to; i++) setBit(bits, entries[i]);
 }
+
+/** Counts the numbers of a set by their entries in a column: adds 1 to the count of each entry. */
+export function tally(set: NumberSet, column: Uint16Array, counts: Uint32Array): void {
+  if (set.list !== undefined) {
+    for (let i = 0; i < set.list.length; i++) counts[column[set.list[i]]]++;
+    return;
+  }
+  for (let block = 0; block < set.bits.length; block++) {
+    for (let rest = set.bits[block]; rest !== 0; rest &= rest - 1) {
+      counts[column[block * 32 + lowestBit(rest)]]++;
+    }
+  }
+}

@@ -67,7 +67,8 @@ describe('the index of records', () => {
     idLow: Uint32Array.from(order, (cover) => Number(at(cover) & 0xffff_ffffn)),
     numberOfId: Uint32Array.from(order),
     region: new Uint16Array(count),
-    preference: new Uint16Array(count),
+    type: new Uint16Array(count),
+    orderOfId: new Uint16Array(count),
   };
   const open = (
     list: unknown = platforms,

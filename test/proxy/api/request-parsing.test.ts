@@ -1,6 +1,7 @@
 /** How the proxy parses queries, Accept-Encoding and If-None-Match. */
 import { describe, expect, test } from 'vitest';
 import {
+  facetsOf,
   ParameterError,
   pagingOf,
   readParameters,
@@ -103,7 +104,7 @@ describe('a query', () => {
     [`${'n'.repeat(50)}=1`, `${'n'.repeat(40)}…`],
   ])('is refused if it has an unknown parameter, as %s has', (query, name) => {
     expect(faultOf(() => readSearch(query))).toBe(
-      `Unknown parameter: ${name}. Allowed: q, platform, region, type, genre, sort, page, per_page, include, prefer`,
+      `Unknown parameter: ${name}. Allowed: q, platform, region, type, genre, year, has_cover, sort, facets, page, per_page, include, prefer, cover_type`,
     );
   });
 
@@ -118,7 +119,7 @@ describe('a query', () => {
     const readings = [['pokemon', '2']];
     expect(found.query).toEqual({ readings, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
     expect(readSearch('type=Front&platform=game-boy').query).toEqual({
-      platform: 'game-boy',
+      platform: ['game-boy'],
       type: 'Front',
       sort: 'title_asc',
     });
@@ -131,6 +132,34 @@ describe('a query', () => {
     for (const sort of ['title', 'TITLE_ASC', 'toString']) {
       expect(faultOf(() => readSearch(`sort=${sort}`))).toBe(sorts);
     }
+  });
+
+  test('of filters names a value that is not allowed, and what is', () => {
+    const filters = 'platform=nes,%20famicom&year=1990-1999&has_cover=false';
+    expect(readSearch(filters).query).toMatchObject({
+      platform: ['nes', 'famicom'],
+      year: [1990, 1999],
+      has_cover: false,
+    });
+    expect(readSearch('year=1995').query.year).toEqual([1995, 1995]);
+    const years = 'year must be a year or a range of years, such as 1995 or 1990-1999, not';
+    const platforms = 'platform must be 1 to 8 slugs of platforms, separated by commas';
+    for (const [query, fault] of [
+      ['year=1999-1990', `${years} "1999-1990"`],
+      ['year=199x', `${years} "199x"`],
+      ['year=1990-', `${years} "1990-"`],
+      ['year=cck_0123456789', `${years} an API key`],
+      ['has_cover=yes', 'has_cover must be true or false, not "yes"'],
+      ['platform=nes,', platforms],
+      ['platform=1,2,3,4,5,6,7,8,9', platforms],
+    ]) {
+      expect(faultOf(() => readSearch(String(query)))).toBe(fault);
+    }
+    const facets = (text: string) => facetsOf(readParameters(text, SEARCH_PARAMETERS));
+    expect(facets('facets=year,platform,year')).toEqual(['platform', 'year']);
+    expect(faultOf(() => facets('facets=year,title'))).toBe(
+      'facets has "title". Allowed: platform, region, type, genre, year',
+    );
   });
 
   test.each(['a', 'é', '剣', '𠮷', '🎮'])(

@@ -137,14 +137,13 @@ describe('include=covers', () => {
 });
 
 describe('include=cover', () => {
-  test.each(CHECK_LISTS)('adds to %s the best cover of each game, or null', async (list) => {
+  test.each(CHECK_LISTS)('adds to %s the best front of each game, or null', async (list) => {
     const expected = await assemble(list, async (game) => {
       const { data } = JSON.parse(await textOf(`${pathOf(game)}/covers`));
       const isFront = (cover: { type: string | null }) => cover.type?.toLowerCase() === 'front';
-      const fronts = data.filter(isFront);
-      const [best] = (fronts.length > 0 ? fronts : data).toSorted(
-        (a: { id: number }, b: { id: number }) => a.id - b.id,
-      );
+      const [best] = data
+        .filter(isFront)
+        .toSorted((a: { id: number }, b: { id: number }) => a.id - b.id);
       return `"cover":${best === undefined ? 'null' : await textOf(`/covers/${best.id}`)}`;
     });
     expect((await get(`${list}&include=cover`)).text).toBe(expected);
@@ -158,14 +157,33 @@ describe('include=cover', () => {
     ['&prefer=US,JP', 900_007],
     ['&prefer=AU,US', 900_007],
     ['&prefer=AU', 900_005],
-    ['&prefer=Mars', 900_005],
-    ['&prefer=Mars,US,JP', 900_007],
+    ['&prefer=ntsc-u', 900_007],
+    ['&prefer=PAL', 900_005],
+    ['&prefer=Korea,U,J', 900_007],
     ['&prefer=%20US%20,%20JP', 900_007],
-    ['&prefer=1,2,3,4,5,6,7,JP', 900_008],
-  ])('chooses front covers first, then by region and id (%s)', async (prefer, id) => {
-    const { data } = JSON.parse(await textOf(`/games?ids=900000&include=cover${prefer}`));
-    expect(data[0].cover.id).toBe(id);
-  });
+    ['&prefer=K,B,F,G,S,I,C,JPN', 900_008],
+    ['&cover_type=back,front', 900_001],
+    ['&cover_type=DISC,front&prefer=JP', 900_000],
+    ['&cover_type=spine,front&prefer=JP', 900_008],
+    ['&cover_type=spine', undefined],
+  ])(
+    'chooses a front, or a type that is asked for, then by region and id (%s)',
+    async (prefer, id) => {
+      const { data } = JSON.parse(await textOf(`/games?ids=900000&include=cover${prefer}`));
+      expect(data[0].cover?.id).toBe(id);
+    },
+  );
+});
+
+test('several members come in one order; alternative titles are those of the catalogue', async () => {
+  const game = '/games/snes/chrono-trigger?include=';
+  const { cover, covers, titles, ...rest } = JSON.parse(await textOf(`${game}titles,cover,covers`));
+  expect(titles).toEqual(['クロノ・トリガー']);
+  expect(Object.keys(rest).at(-1)).toBe('url');
+  expect(JSON.parse(await textOf(`${game}cover`)).cover).toEqual(cover);
+  expect(JSON.parse(await textOf(`${game}covers`)).covers).toEqual(covers);
+  const { data } = JSON.parse(await textOf('/games?ids=900000&include=titles'));
+  expect(data[0].titles).toEqual([]);
 });
 
 describe('a batch', () => {
@@ -251,19 +269,77 @@ test('the covers of a platform are those of its games, in the order of the games
   expect((await get('/platforms/none/covers')).status).toBe(404);
 });
 
-test('wrong values of include and prefer are refused', async () => {
+test('wrong values of include, prefer and cover_type are refused, even where nothing is found', async () => {
   const regions = 'prefer must be 1 to 8 regions, separated by commas';
+  const members =
+    'include has "files". Allowed: cover, covers, titles, or several of them, separated by commas';
   for (const [query, text] of [
-    ['include=files', 'include must be covers or cover'],
-    ['include=cover,covers', 'include must be covers or cover'],
+    ['include=files', members],
+    ['include=cover,files', members],
     ['prefer=EU', 'prefer is only allowed with include=cover'],
-    ['include=covers&prefer=EU', 'prefer is only allowed with include=cover'],
+    ['include=covers&cover_type=disc', 'cover_type is only allowed with include=cover'],
     ['include=cover&prefer=EU,', regions],
     ['include=cover&prefer=1,2,3,4,5,6,7,8,9', regions],
+    [
+      'include=cover&prefer=EU,Mars',
+      'prefer has "Mars", which is not a region. Regions are those that /stats lists, and tags such as U, EUR or JPN',
+    ],
+    [
+      'include=cover&cover_type=fornt',
+      'cover_type has "fornt", which no cover has. Types are front, back, spine, disc, cart and others that /stats lists',
+    ],
   ] as const) {
-    for (const path of ['/games/snes/chrono-trigger', '/platforms/snes/games', '/search']) {
+    for (const path of ['/games/snes/none', '/platforms/snes/games', '/search']) {
       expect(await errorOf(`${path}?${query}`)).toBe(text);
     }
   }
   expect(await errorOf('/covers/recent?include=cover')).toMatch(/^Unknown parameter: include\./);
+});
+
+test('the games of a platform can be filtered like a search', async () => {
+  const all: (GameRecord & { release_year: number | null; cover: unknown })[] = JSON.parse(
+    await textOf('/platforms/snes/games?per_page=100&include=cover'),
+  ).data;
+  for (const [query, passes] of [
+    ['has_cover=true', ({ cover }) => cover !== null],
+    ['has_cover=false', ({ cover }) => cover === null],
+    ['year=1994-1995', ({ release_year: year }) => year === 1994 || year === 1995],
+    ['year=1995&has_cover=true', (game) => game.release_year === 1995 && game.cover !== null],
+    ['year=1', () => false],
+  ] as [string, (game: (typeof all)[number]) => boolean][]) {
+    const expected = all.filter(passes).map(pathOf);
+    const page = JSON.parse(await textOf(`/platforms/snes/games?per_page=100&${query}`));
+    expect([page.total, page.data.map(pathOf)], query).toEqual([expected.length, expected]);
+    const found = JSON.parse(await textOf(`/search?platform=SNES&per_page=100&${query}`));
+    expect(found, query).toEqual(page);
+    const { data } = JSON.parse(await textOf(`/platforms/snes/games?per_page=2&page=2&${query}`));
+    expect(data, query).toEqual(page.data.slice(2, 4));
+  }
+});
+
+test('facets count what the search finds with each value in place of its own', async () => {
+  const names = 'platform,region,type,genre,year';
+  for (const query of [
+    '',
+    'q=the&',
+    'q=mario&platform=snes,nes&',
+    'region=U&genre=rpg&year=1990-2001&has_cover=true&',
+    'q=zzzzz&',
+  ]) {
+    const { facets, ...page } = JSON.parse(await textOf(`/search?${query}facets=${names}`));
+    expect(page).toEqual(JSON.parse(await textOf(`/search?${query}`)));
+    expect(Object.keys(facets).join()).toBe(names);
+    for (const name of names.split(',')) {
+      const values: { value: string; games: number }[] = facets[name];
+      const inOrder = values.toSorted((a, b) => b.games - a.games || (a.value < b.value ? -1 : 1));
+      expect(values).toEqual(inOrder);
+      expect(values.length).toBeLessThanOrEqual(50);
+      for (const { value, games } of [...values.slice(0, 4), ...values.slice(-2)]) {
+        const others = new URLSearchParams(query);
+        others.set(name, value);
+        const { total } = JSON.parse(await textOf(`/search?${others}`));
+        expect([query, name, value, total]).toEqual([query, name, value, games]);
+      }
+    }
+  }
 });

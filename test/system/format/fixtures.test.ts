@@ -35,7 +35,7 @@ import {
 import { makeFolder, ROOT, runCommand, send, startProxy } from '../../support/product.ts';
 
 const FIXTURES = path.join(ROOT, 'test/fixtures');
-const PRESENT = path.join(FIXTURES, 'version-3');
+const PRESENT = path.join(FIXTURES, 'version-4');
 const FUTURE = path.join(FIXTURES, 'future-version');
 const KEYS_REFUSAL = 'keys.json has version 2; this program reads version 1.';
 
@@ -85,10 +85,10 @@ function expectSame(found: string, golden: string): void {
   expect(changed, 'test/fixtures/README.md says what to do').toEqual([]);
 }
 
-describe('version 3', () => {
+describe('version 4', () => {
   test('is the version that this code writes', () => {
-    expect(FORMAT_VERSION).toBe(3);
-    expect(JSON.parse(read(PRESENT, 'manifest.json').toString()).format_version).toBe(3);
+    expect(FORMAT_VERSION).toBe(4);
+    expect(JSON.parse(read(PRESENT, 'manifest.json').toString()).format_version).toBe(4);
     expect(isWellFormedKey(FIXTURE_KEY)).toBe(true);
   });
 
@@ -164,7 +164,7 @@ describe('version 3', () => {
 });
 
 describe('the fixture of a future version', () => {
-  test('differs from version 3 only in its version, its sequence number and its keys file', () => {
+  test('differs from version 4 only in its version, its sequence number and its keys file', () => {
     const dir = path.join(makeFolder(), 'future');
     makeFutureFixture(PRESENT, dir);
     expectSame(dir, FUTURE);
@@ -262,7 +262,7 @@ describe('a generation of an unknown version', () => {
     await proxy.stop();
   });
 
-  test('stays as it is when this generator publishes version 3 next to it', async () => {
+  test('stays as it is when this generator publishes version 4 next to it', async () => {
     const dir = copyOf(FUTURE);
     const other = idOf(FUTURE);
     await makeFixture(dir);

@@ -1,0 +1,53 @@
+/**
+ * The alternative titles of the games, for `include=titles`: for each game that has some, the JSON array
+ * that the API sends. Opening the file checks all of its values.
+ */
+import { TITLE_INDEX } from '../layout.ts';
+import { type Column, column, openColumns } from './columns.ts';
+import { checkStarts, damaged } from './damaged.ts';
+import { firstIndex } from './first-index.ts';
+
+/** The columns of `index/titles.bin`. */
+export interface TitleColumns {
+  /** The numbers of the games that have alternative titles, ascending. */
+  readonly game: Uint32Array;
+  /** Where the array of each of them starts in `json`, and at the end the length of `json`. */
+  readonly start: Uint32Array;
+  /** The arrays in UTF-8, one after another. */
+  readonly json: Uint8Array;
+}
+
+/**
+ * @param contentOf returns the content of a file of the index by its name
+ * @param games how many games there are
+ * @throws Error that names what is damaged
+ */
+export function openTitles(contentOf: (name: string) => Uint8Array, games: number): TitleColumns {
+  const columns = openColumns(contentOf(TITLE_INDEX), TITLE_INDEX);
+  const of = <T extends Column>(name: string, Type: new (length: number) => T) =>
+    column(columns, name, Type, TITLE_INDEX);
+  const titles = {
+    game: of('game', Uint32Array),
+    start: of('start', Uint32Array),
+    json: of('json', Uint8Array),
+  };
+  const { game, start, json } = titles;
+  if (start.length !== game.length + 1) {
+    throw damaged(TITLE_INDEX, 'its columns have inconsistent lengths');
+  }
+  checkStarts(start, json.length, TITLE_INDEX, 'start');
+  game.forEach((number, at) => {
+    if (number < games && (at === 0 || number > game[at - 1])) return;
+    throw damaged(TITLE_INDEX, `its games do not ascend below ${games}`);
+  });
+  return titles;
+}
+
+/** The JSON array of the alternative titles of a game; undefined if it has none. */
+export function titlesOf(
+  { game, start, json }: TitleColumns,
+  number: number,
+): Uint8Array | undefined {
+  const at = firstIndex(0, game.length, (index) => game[index] >= number);
+  return game[at] === number ? json.subarray(start[at], start[at + 1]) : undefined;
+}

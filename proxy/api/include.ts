@@ -1,0 +1,84 @@
+/**
+ * The parameters that add members to games: `include`, and `prefer` and `cover_type`, which choose the
+ * cover. They are read before the generation is known, and resolved to its regions and types.
+ */
+import type { Generation } from '../snapshot/generation.ts';
+import { listOf, ParameterError, type Parameters, shown } from './parameters.ts';
+
+export const INCLUDE_NAMES = ['include', 'prefer', 'cover_type'] as const;
+
+/** The members that each game gets in addition to its own. */
+interface Members<Value> {
+  /** Which cover it is; undefined without the member `cover`. */
+  readonly cover: CoverChoice<Value> | undefined;
+  readonly covers: boolean;
+  readonly titles: boolean;
+}
+
+/** The types that the cover may have, and the preferred regions; the best first. */
+interface CoverChoice<Value> {
+  readonly types: readonly Value[];
+  readonly prefer: readonly Value[];
+}
+
+/** With types and regions as the client wrote them. */
+export type Include = Members<string>;
+/** With the numbers of types and regions in a generation. */
+export type ResolvedInclude = Members<number>;
+
+const MEMBERS = ['cover', 'covers', 'titles'];
+const MOST_REGIONS = 8;
+const MOST_TYPES = 8;
+/** Types that a cover may have, even if this catalogue has none of them. */
+const USUAL_TYPES = ['front', 'back', 'spine', 'disc', 'cart'];
+
+/**
+ * @returns undefined if the request includes nothing
+ * @throws ParameterError
+ */
+export function includeOf(parameters: Parameters): Include | undefined {
+  const members = parameters.get('include')?.split(',') ?? [];
+  const wrong = members.find((member) => !MEMBERS.includes(member));
+  if (wrong !== undefined) {
+    throw new ParameterError(
+      `include has ${shown(wrong)}. Allowed: ${MEMBERS.join(', ')}, or several of them, separated by commas`,
+    );
+  }
+  const prefer = listOf(parameters, 'prefer', MOST_REGIONS, 'regions');
+  const types = listOf(parameters, 'cover_type', MOST_TYPES, 'types of covers');
+  const hasCover = members.includes('cover');
+  for (const [name, list] of Object.entries({ prefer, cover_type: types })) {
+    if (list !== undefined && !hasCover) {
+      throw new ParameterError(`${name} is only allowed with include=cover`);
+    }
+  }
+  if (members.length === 0) return undefined;
+  return {
+    cover: hasCover ? { types: types ?? ['front'], prefer: prefer ?? [] } : undefined,
+    covers: members.includes('covers'),
+    titles: members.includes('titles'),
+  };
+}
+
+/** @throws ParameterError if a region or a type means nothing */
+export function resolveInclude(
+  generation: Generation,
+  include: Include | undefined,
+): ResolvedInclude | undefined {
+  if (include === undefined) return undefined;
+  if (include.cover === undefined) return { ...include, cover: undefined };
+  const types = include.cover.types.flatMap((type) => {
+    const number = generation.typeOf(type);
+    if (number !== undefined || USUAL_TYPES.includes(type.toLowerCase())) return number ?? [];
+    throw new ParameterError(
+      `cover_type has ${shown(type)}, which no cover has. Types are ${USUAL_TYPES.join(', ')} and others that /stats lists`,
+    );
+  });
+  const prefer = include.cover.prefer.flatMap((region) => {
+    if (generation.isRegion(region)) return generation.regionsOf(region);
+    throw new ParameterError(
+      `prefer has ${shown(region)}, which is not a region. Regions are those that /stats lists, and tags such as U, EUR or JPN`,
+    );
+  });
+  return { ...include, cover: { types, prefer } };
+}

@@ -1,0 +1,126 @@
+/**
+ * Counts, for a set of games, how many have each value of a facet. A game has one platform, year and text
+ * of genres, so these are counted in one pass over the set; regions and types are intersected with it.
+ */
+import type { RecordIndex } from '../../format/index/record-index.ts';
+import {
+  entriesAt,
+  type Postings,
+  type SearchIndex,
+  textAt,
+  textCount,
+} from '../../format/index/search-index.ts';
+import type { FacetName } from './query.ts';
+import { intersect } from './sets/combine.ts';
+import { type NumberSet, sizeOf, tally } from './sets/number-set.ts';
+import type { PostingSets } from './sets/posting-sets.ts';
+
+export interface ValueCount {
+  /** A slug, a year, or a text in lower case. */
+  readonly value: string;
+  /** At least 1. */
+  readonly games: number;
+}
+
+/** @param ranks undefined for all games */
+export type CountFacet = (name: FacetName, ranks: NumberSet | undefined) => ValueCount[];
+
+export function makeFacetCounter(
+  index: SearchIndex,
+  { platforms, games: { rank } }: RecordIndex,
+  sets: PostingSets,
+): CountFacet {
+  const { games, years, yearOfRank } = index;
+  // Made when they are first needed, for each rank: its platform, and its text of genres.
+  let platformOfRank: Uint16Array | undefined;
+  let genresOfRank: Uint16Array | undefined;
+  let textsOfGenre: ReadonlyMap<string, readonly number[]> | undefined;
+
+  function count(ofRank: Uint16Array, values: number, ranks: NumberSet | undefined): Uint32Array {
+    // One more, for games without a value.
+    const counts = new Uint32Array(values + 1);
+    if (ranks !== undefined) tally(ranks, ofRank, counts);
+    else for (let at = 0; at < games; at++) counts[ofRank[at]]++;
+    return counts;
+  }
+
+  const perText = (postings: Postings, ranks: NumberSet | undefined) =>
+    Array.from({ length: textCount(postings) }, (_, at) => {
+      const set = sets.ofText(postings, at);
+      const found = ranks === undefined ? set : intersect([ranks, set]);
+      return { value: textAt(postings, at), games: sizeOf(found) };
+    });
+
+  const counters: Readonly<Record<FacetName, (ranks: NumberSet | undefined) => ValueCount[]>> = {
+    platform(ranks) {
+      platformOfRank ??= columnOf(games, (set) =>
+        platforms.forEach(({ first_game, games: ofPlatform }, platform) => {
+          for (let game = first_game; game < first_game + ofPlatform; game++)
+            set(rank[game], platform);
+        }),
+      );
+      const counts = count(platformOfRank, platforms.length, ranks);
+      return platforms.map(({ slug }, platform) => ({ value: slug, games: counts[platform] }));
+    },
+    region: (ranks) => perText(index.regions, ranks),
+    type: (ranks) => perText(index.types, ranks),
+    genre(ranks) {
+      const texts = textCount(index.genres);
+      textsOfGenre ??= groupByGenre(index.genres);
+      genresOfRank ??= columnOf(
+        games,
+        (set) => {
+          for (let at = 0; at < texts; at++)
+            for (const found of entriesAt(index.genres, at)) set(found, at);
+        },
+        texts,
+      );
+      const counts = count(genresOfRank, texts, ranks);
+      return Array.from(textsOfGenre, ([value, list]) => ({
+        value,
+        games: list.reduce((sum, at) => sum + counts[at], 0),
+      }));
+    },
+    year(ranks) {
+      const counts = count(yearOfRank, years.length, ranks);
+      return Array.from(years, (year, at) => ({ value: String(year), games: counts[at] }));
+    },
+  };
+  return (name, ranks) => counters[name](ranks).filter(({ games: found }) => found > 0);
+}
+
+function columnOf(
+  games: number,
+  fill: (set: (rank: number, value: number) => void) => void,
+  initial = 0,
+): Uint16Array {
+  const column = new Uint16Array(games).fill(initial);
+  fill((rank, value) => {
+    column[rank] = value;
+  });
+  return column;
+}
+
+/** For each single genre, the texts of genres that contain it: as the filter `genre` finds them. */
+function groupByGenre(genres: Postings): Map<string, number[]> {
+  const exact = new Map<string, number[]>();
+  for (let at = 0; at < textCount(genres); at++) {
+    for (const genre of new Set(
+      textAt(genres, at)
+        .split(',')
+        .map((part) => part.trim()),
+    )) {
+      const texts = exact.get(genre) ?? [];
+      exact.set(genre, texts);
+      texts.push(at);
+    }
+  }
+  exact.delete('');
+  const all = [...exact];
+  return new Map(
+    all.map(([genre]) => {
+      const containing = all.filter(([other]) => other.includes(genre));
+      return [genre, [...new Set(containing.flatMap(([, texts]) => texts))]];
+    }),
+  );
+}
