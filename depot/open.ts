@@ -4,7 +4,7 @@
  */
 import { isWellFormedKey } from '../format/api-key.ts';
 import { ConfigurationError } from '../program/environment/environment.ts';
-import { isAddress, parseWebAddress, shownAddress } from '../program/environment/values.ts';
+import { isAddress, parseWebAddress, shownAddress } from '../program/environment/variables.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import type { Depot, WritableDepot } from './depot.ts';
 import { openFolderDepot } from './folder.ts';

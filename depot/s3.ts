@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
-import { shownAddress } from '../program/environment/values.ts';
+import { shownAddress } from '../program/environment/variables.ts';
 import {
   checkObjectPath,
   codingOf,

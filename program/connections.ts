@@ -2,9 +2,6 @@
  * Keeps the open connections of one serving thread within its limit. When a new connection arrives at the
  * limit, the least recently used idle one is closed, so that a client that holds idle connections does not
  * keep others out. If every connection is busy, the new one is refused.
- *
- * A client uses a connection when it opens it and when it sends a request. How long a client may take for a
- * request, and to read a response, are matters of the server.
  */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -56,46 +53,41 @@ export function newConnectionCells(most = Number.POSITIVE_INFINITY): Float64Arra
   return cells;
 }
 
-export interface ConnectionCounts {
-  readonly open: number;
-  /** Idle connections that were closed to make room, since the start of the process. */
-  readonly closed: number;
-  /** New connections that were refused, since the start of the process. */
-  readonly refused: number;
-  readonly limit: number;
-}
-
-/** Adds up the counts of all threads. */
-export function countConnections(threads: readonly Float64Array[]): ConnectionCounts {
+/**
+ * Adds up the counts of all threads: connections that are open, idle ones that were closed to make room, new
+ * ones that were refused, and the limit.
+ */
+export function countConnections(threads: readonly Float64Array[]) {
   const sum = (index: number) => threads.reduce((total, cells) => total + cells[index], 0);
   return { open: sum(OPEN), closed: sum(CLOSED), refused: sum(REFUSED), limit: sum(MOST) };
 }
 
+/**
+ * Whether the response of a connection's last request is under way. While a client still sends the
+ * request, the connection counts as idle.
+ */
+export function isAnswering(response: ServerResponse | undefined): boolean {
+  return response?.req.complete === true && !response.writableFinished;
+}
+
 export interface Connections {
-  /**
-   * Adds a new connection.
-   * @returns a function that marks it as used; undefined if it was refused and closed
-   */
-  take(socket: Socket): (() => void) | undefined;
-  /**
-   * Marks a connection as used. Call it when a request arrives on it.
-   * @param response once the request is complete, the connection is busy until this response is written
-   */
-  noteUse(socket: Socket, response?: ServerResponse): void;
+  /** Adds a new connection. @returns false if it was refused and closed */
+  take(socket: Socket): boolean;
+  /** Call it when a request arrives on a connection: a client also uses a connection when it opens it. */
+  noteUse(socket: Socket): void;
 }
 
 /**
- * @param isAnswering whether a response that `noteUse` was not told of is under way on a connection
+ * @param cells from {@link newConnectionCells}
+ * @param isBusy whether the connection is in use now
  */
 export function makeConnections(
   cells: Float64Array,
   log: Logger,
-  isAnswering: (socket: Socket) => boolean = () => false,
+  isBusy: (socket: Socket) => boolean,
 ): Connections {
   /** The least recently used one comes first. */
   const open = new Set<Socket>();
-  /** The last response of a connection that is not written yet. */
-  const answering = new Map<Socket, ServerResponse>();
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   function noteUse(socket: Socket): void {
@@ -104,7 +96,6 @@ export function makeConnections(
 
   function forget(socket: Socket): void {
     open.delete(socket);
-    answering.delete(socket);
     cells[OPEN] = open.size;
   }
 
@@ -118,8 +109,8 @@ export function makeConnections(
     for (const socket of open) {
       if (compared++ === MOST_COMPARED) break;
       if (socket.writableLength > 0) unread ??= socket;
-      else if (!answering.get(socket)?.req.complete && !isAnswering(socket)) return socket;
-      // It is in use at present. At the end of the set, it is compared again only after all others.
+      else if (!isBusy(socket)) return socket;
+      // At the end of the set, it is compared again only after all others.
       else noteUse(socket);
     }
     return unread;
@@ -134,33 +125,24 @@ export function makeConnections(
       );
     }
     const idle = findIdle();
-    if (idle === undefined) return false;
     // `destroy` frees the descriptor at once. The event "close", which also calls `forget`, comes later.
-    idle.destroy();
-    forget(idle);
-    cells[CLOSED]++;
-    return true;
+    idle?.destroy();
+    if (idle !== undefined) forget(idle);
+    cells[idle === undefined ? REFUSED : CLOSED]++;
+    return idle !== undefined;
   }
 
   return {
     take(socket) {
       if (open.size >= cells[MOST] && !makeRoom()) {
-        cells[REFUSED]++;
         socket.destroy();
-        return undefined;
+        return false;
       }
       open.add(socket);
       cells[OPEN] = open.size;
       socket.once('close', () => forget(socket));
-      return () => noteUse(socket);
+      return true;
     },
-    noteUse(socket, response) {
-      noteUse(socket);
-      if (response === undefined) return;
-      answering.set(socket, response);
-      response.once('close', () => {
-        if (answering.get(socket) === response) answering.delete(socket);
-      });
-    },
+    noteUse,
   };
 }

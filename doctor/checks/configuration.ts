@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import { PUSH_CHECKS } from '../../depot/signing.ts';
 import { checkCron } from '../../generator/cli/cron.ts';
+import { SITE_KEY_CHECKS } from '../../keys/account/visitors/site-keys.ts';
 import { MAIL_CHECKS } from '../../keys/mail/mailer.ts';
 import { inspectEnvironment } from '../../program/environment/environment.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
@@ -36,6 +37,7 @@ export function readConfiguration(
   return inspectEnvironment(names, variables, {
     ...PUSH_CHECKS,
     ...MAIL_CHECKS,
+    ...SITE_KEY_CHECKS,
     ...(writes ? {} : { SNAPSHOTS_DIR: checkReadableFolder }),
     GENERATE_CRON: checkCron,
   });

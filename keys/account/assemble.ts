@@ -13,6 +13,7 @@ import type { ProgramAdmin } from '../../program/admin/program-admin.ts';
 import { mostConnections, newConnectionCells } from '../../program/connections.ts';
 import type { Environment } from '../../program/environment/environment.ts';
 import { addressOf, closeServer, listenAll } from '../../program/listen.ts';
+import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { type MailWorker, startMailWorker } from '../mail/start-mail-worker.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
@@ -20,6 +21,7 @@ import { makeApp } from './app.ts';
 import { makeAccountServer } from './server.ts';
 import { makeAssertionCheck } from './visitors/assertion.ts';
 import { makeLinkLimits } from './visitors/link-limits.ts';
+import { readPublicKeys, SITE_KEY_CHECKS } from './visitors/site-keys.ts';
 import { makeSessionCookie } from './visitors/visitors.ts';
 
 export const VARIABLES = [
@@ -39,6 +41,8 @@ export const VARIABLES = [
   'DEFAULT_RATE_LIMIT',
   'LOG_LEVEL',
 ] as const;
+
+export const CHECKS = { ...MAIL_CHECKS, ...SITE_KEY_CHECKS };
 
 export type AccountEnvironment = Environment<(typeof VARIABLES)[number]>;
 
@@ -70,7 +74,7 @@ export async function assemble(
 ): Promise<AccountParts> {
   const { DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl } = environment;
   const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks } = environment;
-  const siteKeys = secret === '' ? jwks : { secret };
+  const siteKeys = secret === '' ? readPublicKeys(jwks) : { secret };
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
   const database = await (surroundings.openDatabase ?? openDatabase)(databaseUrl);
   await createKeysTables(database);

@@ -10,8 +10,7 @@ import { loadEnvironmentFile, readEnvironment } from '../../program/environment/
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
 import { reportReady, stopWith } from '../../program/service.ts';
-import { MAIL_CHECKS } from '../mail/mailer.ts';
-import { assemble, listen, stop, VARIABLES } from './assemble.ts';
+import { assemble, CHECKS, listen, stop, VARIABLES } from './assemble.ts';
 
 const USAGE = `cover-catalogue account
 
@@ -27,7 +26,7 @@ const STOP_DEADLINE_MS = 10_000;
 async function main(): Promise<void> {
   readArguments(USAGE, {});
   loadEnvironmentFile();
-  const environment = readEnvironment(VARIABLES, process.env, MAIL_CHECKS);
+  const environment = readEnvironment(VARIABLES, process.env, CHECKS);
   const log = makeLog(environment.LOG_LEVEL);
   const pages = await assemble(environment, log);
   let isStopping = false;

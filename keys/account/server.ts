@@ -2,10 +2,11 @@
  * The HTTP server of the pages: it limits connections and enforces time limits for clients. `app.ts`
  * answers the requests; Node answers invalid HTTP.
  */
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Logger } from 'pino';
-import { makeConnections } from '../../program/connections.ts';
+import { isAnswering, makeConnections } from '../../program/connections.ts';
 import type { App } from './routes/replies.ts';
 
 /** The request line and the header fields together, in bytes. */
@@ -23,10 +24,13 @@ export function makeAccountServer(app: App, cells: Float64Array, log: Logger): S
     keepAliveTimeout: 65_000,
   });
   server.setTimeout(LONGEST_SILENCE_MS);
-  // Connections that are idle, or whose request is unfinished, are closed to make room for new ones.
-  const connections = makeConnections(cells, log);
+  const responses = new WeakMap<Socket, ServerResponse>();
+  const connections = makeConnections(cells, log, (socket) => isAnswering(responses.get(socket)));
   server.on('connection', connections.take);
-  server.on('request', (request, response) => connections.noteUse(request.socket, response));
+  server.on('request', ({ socket }, response) => {
+    responses.set(socket, response);
+    connections.noteUse(socket);
+  });
   // The host name for requests without a Host field, which HTTP/1.0 allows.
   server.on('request', getRequestListener(app.fetch, { hostname: 'localhost' }));
   return server;

@@ -15,6 +15,9 @@ export function addProcessMetrics(registry: Registry): void {
   for (const name of WRONG_NAMES) registry.removeSingleMetric(name);
 }
 
+/** A value for each value of one label. */
+type Labelled = Iterable<readonly [label: string, value: number]>;
+
 /** @param read the value; undefined if it is not known, and then the gauge has none */
 export function addGauge(
   registry: Registry,
@@ -34,27 +37,10 @@ export function addGauge(
   });
 }
 
-/** As {@link addGauge}, with a value for each value of one label. */
-export function addGauges<Label extends string>(
-  registry: Registry,
-  name: string,
-  help: string,
-  label: Label,
-  read: () => Iterable<readonly [value: string, reading: number]>,
-): void {
-  new Gauge<string>({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [value, reading] of read()) this.set({ [label]: value }, reading);
-    },
-  });
-}
+/** As {@link addGauge}, with a value for each value of a label. */
+export const addGauges = withLabel(Gauge<string>);
 
-/** A counter without labels; `read` never returns less than before. */
+/** @param read never returns less than before */
 export function addCounter(
   registry: Registry,
   name: string,
@@ -72,24 +58,22 @@ export function addCounter(
   });
 }
 
-/** As {@link addCounter}, with a value for each value of one label. */
-export function addCounters<Label extends string>(
-  registry: Registry,
-  name: string,
-  help: string,
-  label: Label,
-  read: () => Iterable<readonly [value: string, reading: number]>,
-): void {
-  new Counter<string>({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [value, reading] of read()) this.inc({ [label]: value }, reading);
-    },
-  });
+/** As {@link addCounter}, with a value for each value of a label. */
+export const addCounters = withLabel(Counter<string>);
+
+function withLabel(Metric: typeof Gauge<string> | typeof Counter<string>) {
+  return (registry: Registry, name: string, help: string, label: string, read: () => Labelled) => {
+    const metric = new Metric({
+      name,
+      help,
+      labelNames: [label],
+      registers: [registry],
+      collect() {
+        metric.reset();
+        for (const [value, reading] of read()) metric.inc({ [label]: value }, reading);
+      },
+    });
+  };
 }
 
 /**
@@ -105,16 +89,11 @@ export function addConnectionMetrics(
   const [name, limit] = [`${prefix}_connections`, `${prefix}_connections_limit`];
   addGauge(registry, name, 'Connections open', () => count().open);
   addGauge(registry, limit, 'Connections that may be open', () => count().limit);
-  new Counter({
-    name: `${prefix}_connections_dropped_total`,
-    help: 'Connections over the limit: unused ones that were closed, new ones that were refused',
-    labelNames: ['which'] as const,
-    registers: [registry],
-    collect() {
-      const { closed, refused } = count();
-      this.reset();
-      this.inc({ which: 'unused' }, closed);
-      this.inc({ which: 'new' }, refused);
-    },
+  const dropped = `${prefix}_connections_dropped_total`;
+  const help =
+    'Connections over the limit: unused ones that were closed, new ones that were refused';
+  addCounters(registry, dropped, help, 'which', () => {
+    const { closed, refused } = count();
+    return Object.entries({ unused: closed, new: refused });
   });
 }

@@ -11,18 +11,13 @@ export interface Tasks {
     work: (...args: Arguments) => Promise<Result>,
   ): (...args: Arguments) => Promise<Result>;
   /** For each task: when it last succeeded, as RFC 3339 in UTC, and why its last run failed; or null. */
-  states(): Record<string, TaskState>;
-}
-
-export interface TaskState {
-  readonly last_success: string | null;
-  readonly error: string | null;
+  states(): Record<string, { readonly last_success: string | null; readonly error: string | null }>;
 }
 
 export function makeTasks(registry: Registry): Tasks {
-  const states: Record<string, TaskState> = {};
+  const states: ReturnType<Tasks['states']> = {};
   /** Undefined before the first task: a program without tasks has no metrics of them. */
-  let metrics: TaskMetrics | undefined;
+  let metrics: ReturnType<typeof addTaskMetrics> | undefined;
 
   return {
     observe(task, work) {
@@ -33,22 +28,19 @@ export function makeTasks(registry: Registry): Tasks {
       failing.set({ task }, 0);
       return async (...args) => {
         const started = performance.now();
-        const end = (outcome: 'done' | 'failed') => {
-          runs.inc({ task, outcome });
-          seconds.inc({ task }, (performance.now() - started) / 1000);
-          failing.set({ task }, Number(outcome === 'failed'));
-        };
         try {
           const result = await work(...args);
-          end('done');
-          lastSuccess.set({ task }, Date.now() / 1000);
           states[task] = { last_success: new Date().toISOString(), error: null };
+          lastSuccess.set({ task }, Date.now() / 1000);
           return result;
         } catch (error) {
-          end('failed');
-          const { last_success = null } = states[task] ?? {};
-          states[task] = { last_success, error: (error as Error).message };
+          states[task] = { ...states[task], error: (error as Error).message };
           throw error;
+        } finally {
+          const isFailed = states[task].error !== null;
+          runs.inc({ task, outcome: isFailed ? 'failed' : 'done' });
+          seconds.inc({ task }, (performance.now() - started) / 1000);
+          failing.set({ task }, Number(isFailed));
         }
       };
     },
@@ -56,35 +48,20 @@ export function makeTasks(registry: Registry): Tasks {
   };
 }
 
-type TaskMetrics = ReturnType<typeof addTaskMetrics>;
-
 function addTaskMetrics(registry: Registry) {
-  const labelNames = ['task'] as const;
-  const registers = [registry];
-  return {
-    runs: new Counter({
-      name: 'task_runs_total',
-      help: 'Ended runs of a repeated task, by outcome: done or failed',
-      labelNames: ['task', 'outcome'] as const,
-      registers,
-    }),
-    seconds: new Counter({
-      name: 'task_seconds_total',
-      help: 'How long all runs of a repeated task took together',
-      labelNames,
-      registers,
-    }),
-    lastSuccess: new Gauge({
-      name: 'task_last_success_timestamp_seconds',
-      help: 'When a repeated task last succeeded, since the start of the program',
-      labelNames,
-      registers,
-    }),
-    failing: new Gauge({
-      name: 'task_failing',
-      help: '1 while the last run of a repeated task has failed',
-      labelNames,
-      registers,
-    }),
+  const configure = (name: string, help: string) => {
+    return { name, help, labelNames: ['task', 'outcome'], registers: [registry] };
   };
+  const [runs, seconds] = [
+    ['task_runs_total', 'Ended runs of a repeated task, by outcome: done or failed'],
+    ['task_seconds_total', 'How long all runs of a repeated task took together'],
+  ].map(([name, help]) => new Counter(configure(name, help)));
+  const [lastSuccess, failing] = [
+    [
+      'task_last_success_timestamp_seconds',
+      'When a repeated task last succeeded, since the start of the program',
+    ],
+    ['task_failing', '1 while the last run of a repeated task has failed'],
+  ].map(([name, help]) => new Gauge(configure(name, help)));
+  return { runs, seconds, lastSuccess, failing };
 }

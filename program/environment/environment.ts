@@ -7,7 +7,7 @@ import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
 import { EXCLUSIVE, VARIABLES, type Variable, type VariableName } from './variables.ts';
 
 export type Environment<Name extends VariableName> = {
-  readonly [N in Name]: ReturnType<(typeof VARIABLES)[N]['parse']>;
+  readonly [N in Name]: ReturnType<(typeof VARIABLES)[N][1]>;
 };
 
 /** The environment or the arguments are wrong. The program prints the message and exits with 2. */
@@ -83,7 +83,7 @@ export function inspectEnvironment<Name extends VariableName>(
     }
   }
   for (const name of names) {
-    const { default: fallback, parse } = VARIABLES[name] as Variable<unknown>;
+    const [fallback, parse]: Variable<unknown> = VARIABLES[name];
     const text = environment[name]?.trim() || fallback;
     try {
       if (text === undefined) throw new Error('is not set. See .env.example.');

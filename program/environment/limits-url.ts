@@ -7,23 +7,10 @@
  *
  * With rediss instead of redis, the connections use TLS.
  */
-import { decoded } from './values.ts';
+import type { RedisOptions } from 'ioredis';
 
-/** The members are options of ioredis. */
-export interface LimitsAddress {
-  readonly username?: string;
-  readonly password?: string;
-  readonly db: number;
-  readonly tls?: { readonly servername?: string };
-  readonly host?: string;
-  readonly port?: number;
-  /** With Sentinel: its addresses, and the name of the server that they watch. */
-  readonly sentinels?: { readonly host: string; readonly port: number }[];
-  readonly name?: string;
-  readonly sentinelPassword?: string;
-  readonly enableTLSForSentinelMode?: boolean;
-  readonly sentinelTLS?: object;
-}
+/** With Sentinel: its addresses, and the name of the server that they watch. Otherwise a host and a port. */
+export type LimitsAddress = RedisOptions;
 
 const USER = /(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?/.source;
 const SINGLE = new RegExp(`^redis(?<tls>s)?://${USER}(?<hosts>[^@/?#,]+)(?:/(?<db>\\d{0,5}))?$`);
@@ -46,13 +33,19 @@ export function parseLimitsUrl(text: string): LimitsAddress | undefined {
 }
 
 function readAddress(text: string): LimitsAddress | undefined {
-  const { tls, user, password, hosts, db, name, other } =
-    (SINGLE.exec(text) ?? SENTINEL.exec(text))?.groups ?? {};
-  const usualPort = name === undefined ? 6379 : 26_379;
-  const nodes = hosts?.split(',').map((host) => readNode(host, usualPort)) ?? [undefined];
+  const {
+    tls,
+    user,
+    password,
+    hosts = '',
+    db,
+    name,
+    other,
+  } = (SINGLE.exec(text) ?? SENTINEL.exec(text))?.groups ?? {};
+  const nodes = hosts.split(',').map((host) => readNode(host, name === undefined ? 6379 : 26_379));
   const secrets = [user, password, other].map((secret = '') => decoded(secret));
-  if (nodes.includes(undefined) || secrets.includes(undefined)) return undefined;
-  const [node, ...others] = nodes as { host: string; port: number }[];
+  const known = nodes.filter((node) => node !== undefined);
+  if (known.length < nodes.length || secrets.includes(undefined)) return undefined;
   const [username, plain, sentinelPassword] = secrets;
   const common = {
     ...(username && { username }),
@@ -60,11 +53,11 @@ function readAddress(text: string): LimitsAddress | undefined {
     db: Number(db ?? 0),
   };
   if (name === undefined) {
-    return { ...common, ...node, ...(tls && { tls: { servername: node.host } }) };
+    return { ...common, ...known[0], ...(tls && { tls: { servername: known[0].host } }) };
   }
   return {
     ...common,
-    sentinels: [node, ...others],
+    sentinels: known,
     name,
     ...(sentinelPassword && { sentinelPassword }),
     ...(tls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
@@ -75,4 +68,13 @@ function readNode(text: string, usualPort: number): { host: string; port: number
   const { host, port = usualPort } = HOST.exec(text)?.groups ?? {};
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+}
+
+/** @returns undefined if the text is not percent-encoded correctly */
+export function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

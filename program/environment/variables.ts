@@ -1,36 +1,14 @@
 /**
  * The table of all environment variables: the default of each, and the function that turns its text into a
- * value. `.env.example` describes them, and a test compares both.
+ * value. `.env.example` describes them, and a test compares both. A parser throws an error that says what is
+ * allowed and continues a sentence that begins with the name of the variable: "must be a port …". No error
+ * shows a password or a key.
  */
-import { parseLimitsUrl } from './limits-url.ts';
-import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
-import {
-  oneOf,
-  parseAccessLog,
-  parseAddresses,
-  parseApiKey,
-  parseDatabaseUrl,
-  parseHost,
-  parseKeysDepot,
-  parseOptionalWebAddress,
-  parseSmtpUrl,
-  parseSwitch,
-  parseText,
-  parseWebAddress,
-  textOf,
-  wholeNumber,
-} from './values.ts';
+import { BlockList, isIP } from 'node:net';
+import { decoded, parseLimitsUrl } from './limits-url.ts';
 
-export interface Variable<T> {
-  /** The text to use if the variable is unset or empty. A variable without a default must be set. */
-  readonly default: string | undefined;
-  /** @throws Error that says what is allowed and continues a sentence that begins with the name */
-  readonly parse: (text: string) => T;
-}
-
-function variable<T>(fallback: string | undefined, parse: (text: string) => T): Variable<T> {
-  return { default: fallback, parse };
-}
+/** The text to use if the variable is unset or empty (without one, it must be set), and its parser. */
+export type Variable<T> = readonly [fallback: string | undefined, parse: (text: string) => T];
 
 const parsePort = wholeNumber(0, 65_535, 'a port');
 const parseRate = wholeNumber(1, 1_000_000);
@@ -38,49 +16,49 @@ const parseRegion = textOf(/^[A-Za-z0-9-]{1,63}$/, 'a region such as eu-central-
 const parseLanguage = textOf(/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/, 'a language tag such as en');
 
 export const VARIABLES = {
-  DATABASE_URL: variable(undefined, parseDatabaseUrl),
-  SNAPSHOTS_DIR: variable('./snapshots', parseText),
-  SITE_URL: variable('http://localhost:8080', parseWebAddress),
-  SITE_LANGUAGE: variable('en', parseLanguage),
-  FILES_URL: variable('http://localhost:8080/files', parseWebAddress),
-  PUBLIC_URL: variable('http://localhost:8080', parseWebAddress),
-  LOG_LEVEL: variable('info', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'silent')),
-  ADMIN_HOST: variable('127.0.0.1', parseHost),
+  DATABASE_URL: [undefined, parseDatabaseUrl],
+  SNAPSHOTS_DIR: ['./snapshots', parseText],
+  SITE_URL: ['http://localhost:8080', parseWebAddress],
+  SITE_LANGUAGE: ['en', parseLanguage],
+  FILES_URL: ['http://localhost:8080/files', parseWebAddress],
+  PUBLIC_URL: ['http://localhost:8080', parseWebAddress],
+  LOG_LEVEL: ['info', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'silent')],
+  ADMIN_HOST: ['127.0.0.1', parseHost],
   // The ports of the other programs follow it.
-  ADMIN_PORT: variable('9090', wholeNumber(0, 65_528, 'a port')),
-  GENERATE_CRON: variable('*/15 * * * *', parseText),
-  CHANGE_POLL_SECONDS: variable('2', wholeNumber(0, 86_400, 'a whole number of seconds')),
-  HOST: variable('127.0.0.1', parseHost),
-  PORT: variable('8080', parsePort),
-  PROXY_THREADS: variable('1', wholeNumber(1, 64)),
-  TRUSTED_PROXIES: variable('', parseAddresses),
-  ACCESS_LOG: variable('off', parseAccessLog),
-  ACCESS_LOG_FILE: variable('', parseText),
-  DEFAULT_RATE_LIMIT: variable('120', parseRate),
-  ADDRESS_RATE_LIMIT: variable('60', parseRate),
-  LIMITS_URL: variable('', parseLimitsUrl),
-  LIMITS_FAILURE: variable('local', oneOf('local', 'refuse')),
-  SNAPSHOT_DOWNLOADS: variable('on', parseSwitch),
-  EXPLORER_KEY: variable('', parseApiKey),
-  ACCOUNT_URL: variable('', parseOptionalWebAddress),
-  ACCOUNT_HOST: variable('127.0.0.1', parseHost),
-  ACCOUNT_PORT: variable('8081', parsePort),
-  SITE_JWT_SECRET: variable('', parseJwtSecret),
-  SITE_JWKS: variable('', parseSiteKeySource),
-  SMTP_URL: variable('', parseSmtpUrl),
-  MAIL_FROM: variable('Cover Catalogue <no-reply@localhost>', parseText),
-  MAIL_FOLDER: variable('./mail', parseText),
-  SNAPSHOT_PUSH: variable('', parseText),
-  SNAPSHOT_SIGNING_KEY: variable('', parseText),
-  SNAPSHOT_PUBLIC_KEYS: variable('', parseText),
-  KEYS_DEPOT: variable('', parseKeysDepot),
-  REPLICA_FROM: variable('', parseText),
-  AWS_ACCESS_KEY_ID: variable('', parseText),
-  AWS_SECRET_ACCESS_KEY: variable('', parseText),
-  AWS_SESSION_TOKEN: variable('', parseText),
-  AWS_REGION: variable('us-east-1', parseRegion),
-  AWS_ENDPOINT_URL_S3: variable('', parseOptionalWebAddress),
-} as const;
+  ADMIN_PORT: ['9090', wholeNumber(0, 65_528, 'a port')],
+  GENERATE_CRON: ['*/15 * * * *', parseText],
+  CHANGE_POLL_SECONDS: ['2', wholeNumber(0, 86_400, 'a whole number of seconds')],
+  HOST: ['127.0.0.1', parseHost],
+  PORT: ['8080', parsePort],
+  PROXY_THREADS: ['1', wholeNumber(1, 64)],
+  TRUSTED_PROXIES: ['', parseAddresses],
+  ACCESS_LOG: ['off', parseAccessLog],
+  ACCESS_LOG_FILE: ['', parseText],
+  DEFAULT_RATE_LIMIT: ['120', parseRate],
+  ADDRESS_RATE_LIMIT: ['60', parseRate],
+  LIMITS_URL: ['', parseLimitsUrl],
+  LIMITS_FAILURE: ['local', oneOf('local', 'refuse')],
+  SNAPSHOT_DOWNLOADS: ['on', parseSwitch],
+  EXPLORER_KEY: ['', parseApiKey],
+  ACCOUNT_URL: ['', parseOptionalWebAddress],
+  ACCOUNT_HOST: ['127.0.0.1', parseHost],
+  ACCOUNT_PORT: ['8081', parsePort],
+  SITE_JWT_SECRET: ['', parseText],
+  SITE_JWKS: ['', parseText],
+  SMTP_URL: ['', parseSmtpUrl],
+  MAIL_FROM: ['Cover Catalogue <no-reply@localhost>', parseText],
+  MAIL_FOLDER: ['./mail', parseText],
+  SNAPSHOT_PUSH: ['', parseText],
+  SNAPSHOT_SIGNING_KEY: ['', parseText],
+  SNAPSHOT_PUBLIC_KEYS: ['', parseText],
+  KEYS_DEPOT: ['', parseKeysDepot],
+  REPLICA_FROM: ['', parseText],
+  AWS_ACCESS_KEY_ID: ['', parseText],
+  AWS_SECRET_ACCESS_KEY: ['', parseText],
+  AWS_SESSION_TOKEN: ['', parseText],
+  AWS_REGION: ['us-east-1', parseRegion],
+  AWS_ENDPOINT_URL_S3: ['', parseOptionalWebAddress],
+} as const satisfies Record<string, Variable<unknown>>;
 
 export type VariableName = keyof typeof VARIABLES;
 
@@ -88,3 +66,155 @@ export type VariableName = keyof typeof VARIABLES;
 export const EXCLUSIVE: readonly (readonly [VariableName, VariableName])[] = [
   ['SITE_JWT_SECRET', 'SITE_JWKS'],
 ];
+
+/**
+ * An address as an error may show it: without a password, the values of a query and a fragment, even if
+ * it is not well-formed.
+ * @returns the text in quotes
+ */
+export function shownAddress(text: string): string {
+  const hasNoPassword = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^:@/]*(?:@[^@]*)?$/.test(text);
+  const withoutUser = hasNoPassword
+    ? text
+    : text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?.*@/s, '$1//…@');
+  return JSON.stringify(withoutUser.replace(/#.+$/s, '#…').replace(/=[^&#]+/g, '=…'));
+}
+
+/**
+ * Whether a text is an address and not the path of a file or folder: it begins with a scheme, which is
+ * longer than the letter of a drive, or with a user and a password.
+ */
+export function isAddress(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9+.-]+:|^[^/]*:.*@/.test(text);
+}
+
+function fault(allowed: string, shown: string): Error {
+  return new Error(`must be ${allowed}, not ${shown}.`);
+}
+
+function parseText(text: string): string {
+  return text;
+}
+
+/** @param what such as "a port" */
+function wholeNumber(least: number, most: number, what = 'a whole number') {
+  return (text: string): number => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw fault(`${what} from ${least} to ${most}`, JSON.stringify(text));
+  };
+}
+
+function oneOf<const Word extends string>(...words: Word[]) {
+  return (text: string): Word => {
+    const word = words.find((one) => one === text);
+    if (word !== undefined) return word;
+    throw fault(`one of ${words.join(', ')}`, JSON.stringify(text));
+  };
+}
+
+/** @param allowed describes the texts that have the form */
+function textOf(form: RegExp, allowed: string) {
+  return (text: string): string => {
+    if (form.test(text)) return text;
+    throw fault(allowed, JSON.stringify(text));
+  };
+}
+
+function parseSwitch(text: string): boolean {
+  return oneOf('on', 'off')(text) === 'on';
+}
+
+function parseHost(text: string): string {
+  if (isIP(text) !== 0) return text;
+  return textOf(/^[A-Za-z0-9.-]{1,253}$/, 'an address or a host name')(text);
+}
+
+function parseDatabaseUrl(text: string): string {
+  if (/^sqlite:.+/.test(text)) return text;
+  if (/^(?:mysql|mariadb):\/\//.test(text) && URL.canParse(text)) {
+    const { hostname, pathname, search, hash } = new URL(text);
+    // An "@" behind the host is usually the end of a password that was not percent-encoded. Its
+    // beginning would then be the name of a database, which errors show.
+    const isWhole = !(pathname + search + hash).includes('@');
+    if (hostname !== '' && pathname.length > 1 && isWhole) return text;
+  }
+  throw new Error(
+    'must be mysql://user:password@host:3306/name (special characters percent-encoded) or sqlite:path/to/catalogue.db.',
+  );
+}
+
+/** @returns the text; an empty text means that there is no mail server */
+function parseSmtpUrl(text: string): string {
+  if (text === '' || isSmtpUrl(text)) return text;
+  throw new Error(
+    'must be smtp://user:password@host:587 or smtps://user:password@host:465 (special characters percent-encoded).',
+  );
+}
+
+function isSmtpUrl(text: string): boolean {
+  if (!/^smtps?:/.test(text) || !URL.canParse(text)) return false;
+  const { username, password, hostname, pathname, hash } = new URL(text);
+  // A path or a fragment is usually the rest of a password that was not percent-encoded.
+  const hasPathOrFragment = !['', '/'].includes(pathname) || hash !== '';
+  return hostname !== '' && !hasPathOrFragment && decoded(username + password) !== undefined;
+}
+
+function parseApiKey(text: string): string {
+  if (text === '' || /^cck_[0-9A-Za-z]{38}$/.test(text)) return text;
+  throw new Error('must be an API key, such as cck_…, exactly as it was issued.');
+}
+
+/** @returns the share of requests that are logged, 0 to 1, or that only those with an error are */
+function parseAccessLog(text: string): number | 'errors' {
+  if (text === 'off') return 0;
+  if (text === 'errors') return text;
+  if (text === 'all') return 1;
+  const [, share] = /^1\/([1-9]\d{0,8})$/.exec(text) ?? [];
+  if (share !== undefined) return 1 / Number(share);
+  throw fault('off, errors, all, or a share of all requests such as 1/100', JSON.stringify(text));
+}
+
+export function parseWebAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // `URL` reports no query for "https://example.org?", so the text is searched.
+  const isPlain = !/[?#]/.test(text) && url?.username === '' && url.password === '';
+  if (url !== undefined && isPlain && /^https?:$/.test(url.protocol)) {
+    return url.href.replace(/\/+$/, '');
+  }
+  throw fault(
+    'an http or https address without query or user, such as https://example.org',
+    shownAddress(text),
+  );
+}
+
+function parseOptionalWebAddress(text: string): string {
+  return text === '' ? '' : parseWebAddress(text);
+}
+
+/** Keys must not be within reach of a web server, which could be public by accident. */
+function parseKeysDepot(text: string): string {
+  if (!/^https?:/i.test(text)) return text;
+  throw fault(
+    'a folder or s3://bucket/prefix, never a web server, which could be public',
+    shownAddress(text),
+  );
+}
+
+function parseAddresses(text: string): BlockList {
+  const list = new BlockList();
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    if (entry === '') continue;
+    const [address = '', bits, ...rest] = entry.split('/');
+    const version = isIP(address);
+    const longest = version === 6 ? 128 : 32;
+    const length = bits === undefined ? longest : /^\d{1,3}$/.test(bits) ? Number(bits) : Infinity;
+    if (version === 0 || rest.length > 0 || length > longest) {
+      throw new Error(
+        `must list addresses or CIDR ranges such as 10.0.0.0/8, not ${JSON.stringify(entry)}.`,
+      );
+    }
+    list.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}

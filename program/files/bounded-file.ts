@@ -3,9 +3,17 @@
  * only up to a given size: a named pipe would make the reader wait for a writer, and a device may
  * never end.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { open } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFile,
+  readFileSync,
+  type Stats,
+} from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 
 // Without O_NONBLOCK, even opening a named pipe would wait for a writer.
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -31,16 +39,9 @@ export class UnfitFileError extends Error {
  * @throws UnfitFileError, or the system's error if the file cannot be opened or read
  */
 export function readBoundedFileSync(file: string, largest: number, flags = 0): Buffer {
-  const descriptor = openRegularFile(file, flags);
+  const descriptor = openBounded(file, largest, flags);
   try {
-    const bytes = makeRoom(file, fstatSync(descriptor), largest);
-    let end = 0;
-    while (end < bytes.length) {
-      const read = readSync(descriptor, bytes, end, bytes.length - end, end);
-      if (read === 0) break;
-      end += read;
-    }
-    return bytes.subarray(0, end);
+    return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
@@ -48,20 +49,11 @@ export function readBoundedFileSync(file: string, largest: number, flags = 0): B
 
 /** As {@link readBoundedFileSync}, without blocking the thread: for large files, read by a server. */
 export async function readBoundedFile(file: string, largest: number): Promise<Buffer> {
-  const handle = await open(file, READ).catch((error) => {
-    throw explain(file, error);
-  });
+  const descriptor = openBounded(file, largest);
   try {
-    const bytes = makeRoom(file, checkRegular(file, await handle.stat()), largest);
-    let end = 0;
-    while (end < bytes.length) {
-      const { bytesRead } = await handle.read(bytes, end, bytes.length - end, end);
-      if (bytesRead === 0) break;
-      end += bytesRead;
-    }
-    return bytes.subarray(0, end);
+    return await promisify(readFile)(descriptor);
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
 
@@ -72,40 +64,28 @@ export async function readBoundedFile(file: string, largest: number): Promise<Bu
  * @throws UnfitFileError, or the system's error if the file cannot be opened
  */
 export function openRegularFile(file: string, flags = 0): number {
+  return openBounded(file, Number.POSITIVE_INFINITY, flags);
+}
+
+function openBounded(file: string, largest: number, flags = 0): number {
   let descriptor: number;
   try {
     descriptor = openSync(file, READ | flags);
   } catch (error) {
-    throw explain(file, error);
+    if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+    throw new UnfitFileError(file, 'is a socket or a device, not a regular file');
   }
-  try {
-    checkRegular(file, fstatSync(descriptor));
-    return descriptor;
-  } catch (error) {
-    closeSync(descriptor);
-    throw error;
-  }
-}
-
-/** Replaces ENXIO, the error of opening a socket or some devices, by one that names the cause. */
-function explain(file: string, error: unknown): unknown {
-  if ((error as NodeJS.ErrnoException).code !== 'ENXIO') return error;
-  return new UnfitFileError(file, 'is a socket or a device, not a regular file');
-}
-
-function checkRegular(file: string, stats: Stats): Stats {
-  if (stats.isFile()) return stats;
-  throw new UnfitFileError(file, `is ${kindOf(stats)}, not a regular file`);
+  const stats = fstatSync(descriptor);
+  if (stats.isFile() && stats.size <= largest) return descriptor;
+  closeSync(descriptor);
+  throw new UnfitFileError(
+    file,
+    stats.isFile() ? `is larger than ${largest} bytes` : `is ${kindOf(stats)}, not a regular file`,
+  );
 }
 
 function kindOf(stats: Stats): string {
   if (stats.isDirectory()) return 'a directory';
   if (stats.isFIFO()) return 'a named pipe';
   return 'a device';
-}
-
-// The buffer has the present size of the file, so a file that grows is not read past the limit.
-function makeRoom(file: string, { size }: Stats, largest: number): Buffer {
-  if (size > largest) throw new UnfitFileError(file, `is larger than ${largest} bytes`);
-  return Buffer.alloc(size);
 }

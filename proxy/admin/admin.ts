@@ -1,7 +1,7 @@
 /** The admin server of the proxy: what `/readyz` and the metrics say about its snapshot, keys and limits. */
 import type { Server } from 'node:http';
 import { readReplicaState } from '../../depot/replica-files.ts';
-import { makeAdminServer } from '../../program/admin/admin-server.ts';
+import { makeAdminServer } from '../../program/admin/program-admin.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { type Failure, LIMIT_COUNTS } from '../limits/redis-limiter.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';

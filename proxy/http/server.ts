@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createNetServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { makeConnections, newConnectionCells } from '../../program/connections.ts';
+import { isAnswering, makeConnections, newConnectionCells } from '../../program/connections.ts';
 import { answerFailure, dispatch, type SiteHandler } from './dispatch.ts';
 import { makeFastPath } from './fast-path.ts';
 import type { ApiHandler } from './message/responder.ts';
@@ -80,18 +80,19 @@ export function makeServer(
     keepAliveMs: times.keepAlive,
     longestDrainMs: LONGEST_DRAIN_MS,
   });
-  const connections = makeConnections(cells, log, fastPath.isAnswering);
+  const isBusy = (socket: Socket) =>
+    isAnswering(responses.get(socket)) || fastPath.isAnswering(socket);
+  const connections = makeConnections(cells, log, isBusy);
   // As Node's HTTP server opens its own connections.
   const server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const noteUse = connections.take(socket);
-    if (noteUse !== undefined) fastPath.take(socket, noteUse);
+    if (connections.take(socket)) fastPath.take(socket, () => connections.noteUse(socket));
   });
   // From then on, Node looks for requests that take too long.
   server.on('listening', () => node.emit('listening'));
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     responses.set(request.socket, response);
-    connections.noteUse(request.socket, response);
+    connections.noteUse(request.socket);
     // A connection that is kept alive would delay the stop. After an Upgrade request, whatever forwards
     // the connection may take the rest of it for another protocol, so it carries no further request.
     if (isEnding || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;

@@ -1,11 +1,11 @@
 /** Which connection is closed to make room for a new one. */
-import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import {
   countConnections,
+  isAnswering,
   makeConnections,
   mostConnections,
   newConnectionCells,
@@ -24,41 +24,40 @@ function openTwo(first = makeSocket(), second = makeSocket()) {
   const busy = new Set<Socket>();
   const log = pino({ level: 'silent' });
   const connections = makeConnections(cells, log, (socket) => busy.has(socket));
-  const uses = [first, second].map((socket) => connections.take(socket));
+  for (const socket of [first, second]) connections.take(socket);
   /** Opens a third connection. @returns which of the three are closed */
   const takeOneMore = () => {
     const third = makeSocket();
     connections.take(third);
     return [first, second, third].map(({ isClosed }) => isClosed);
   };
-  return { first, second, cells, busy, connections, uses, takeOneMore };
+  return { first, second, cells, busy, connections, takeOneMore };
 }
 
 test('the less recently used one is closed', () => {
   expect(openTwo().takeOneMore()).toEqual([true, false, false]);
-  const { uses, takeOneMore, cells } = openTwo();
-  uses[0]?.();
+  const { first, connections, takeOneMore, cells } = openTwo();
+  connections.noteUse(first);
   expect(takeOneMore()).toEqual([false, true, false]);
   expect(countConnections([cells, cells])).toEqual({ open: 4, closed: 2, refused: 0, limit: 4 });
 });
 
-test('one with a request under way stays; if both have one, the new connection is refused', () => {
-  const { first, second, busy, connections, cells, takeOneMore } = openTwo();
-  busy.add(first);
-  const response = Object.assign(new EventEmitter(), { req: { complete: false } });
-  connections.noteUse(second, response as unknown as ServerResponse);
-  response.req.complete = true;
+test('a busy one stays; if both are busy, the new connection is refused', () => {
+  const { first, second, busy, cells, takeOneMore } = openTwo();
+  busy.add(first).add(second);
   expect(takeOneMore()).toEqual([false, false, true]);
   expect(countConnections([cells])).toEqual({ open: 2, closed: 0, refused: 1, limit: 2 });
-  response.emit('close');
+  busy.delete(second);
   expect(takeOneMore()).toEqual([false, true, false]);
 });
 
-test('one whose request is not complete counts as idle', () => {
-  const { first, connections, takeOneMore } = openTwo();
-  const response = Object.assign(new EventEmitter(), { req: { complete: false } });
-  connections.noteUse(first, response as unknown as ServerResponse);
-  expect(takeOneMore()).toEqual([false, true, false]);
+test('one is busy from the end of its request to the end of its response', () => {
+  const isBusyWith = (complete: boolean, writableFinished: boolean) =>
+    isAnswering({ req: { complete }, writableFinished } as ServerResponse);
+  expect(isAnswering(undefined)).toBe(false);
+  expect([isBusyWith(false, false), isBusyWith(true, false), isBusyWith(true, true)]).toEqual([
+    ...[false, true, false],
+  ]);
 });
 
 test('one whose client does not read its response is closed only if none is idle', () => {

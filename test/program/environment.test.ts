@@ -5,8 +5,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDepot, openKeysDepot } from '../../depot/open.ts';
 import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
-import { shownAddress } from '../../program/environment/values.ts';
-import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
+import { shownAddress, VARIABLES, type VariableName } from '../../program/environment/variables.ts';
 import { makeFolder } from '../support/product.ts';
 
 const NAMES = Object.keys(VARIABLES) as VariableName[];
@@ -135,7 +134,7 @@ describe('an error about an address does not show its password', () => {
     `https://host.example?password=${PASSWORD}`,
     `https://host.example#${PASSWORD}`,
   ];
-  const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|_JWKS$|^KEYS_DEPOT$/.test(name));
+  const NAMES = Object.keys(VARIABLES).filter((name) => /_URL|^KEYS_DEPOT$/.test(name));
 
   test.each(NAMES as VariableName[])('%s', (name) => {
     const messages = ADDRESSES.flatMap((value) => {

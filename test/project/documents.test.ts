@@ -33,7 +33,7 @@ test('.env.example has every variable once, and a line that is commented out sho
     isCommented ? [[name, value]] : [],
   );
   expect(defaults).toEqual(
-    defaults.map(([name]) => [name, VARIABLES[name as VariableName].default]),
+    defaults.map(([name]) => [name, VARIABLES[name as VariableName][0]]),
   );
 });
 

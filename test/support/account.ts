@@ -9,13 +9,14 @@ import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
 import {
   assemble,
+  CHECKS,
   listen,
   type Surroundings,
   stop,
   VARIABLES,
 } from '../../keys/account/assemble.ts';
 import { type MailLoops, startMailLoops } from '../../keys/mail/mail-loops.ts';
-import { MAIL_CHECKS, makeMailer } from '../../keys/mail/mailer.ts';
+import { makeMailer } from '../../keys/mail/mailer.ts';
 import type { MailProgress } from '../../keys/mail/start-mail-worker.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
@@ -88,7 +89,7 @@ export async function openPages(
   const settings = readEnvironment(
     VARIABLES,
     { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ADMIN_PORT: '0', ...environment },
-    MAIL_CHECKS,
+    CHECKS,
   );
   const log = makeLog();
   const logger = pino({ level: settings.LOG_LEVEL }, log);

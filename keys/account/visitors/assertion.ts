@@ -12,8 +12,8 @@ import {
   jwtVerify,
 } from 'jose';
 import type { Logger } from 'pino';
-import type { SiteKeySource } from '../../../program/environment/site-keys.ts';
 import { messageOf } from '../../../program/failure.ts';
+import type { PublicKeys } from './site-keys.ts';
 
 const AUDIENCE = 'cover-catalogue-api';
 /** In seconds: how much the clocks of the site and of this machine may differ. */
@@ -37,7 +37,7 @@ export class SiteKeysUnreachable extends Error {
 export type AssertionCheck = (assertion: string, at: Date) => Promise<number | undefined>;
 
 /** The keys that verify assertions: a secret for HS256, or public keys. */
-export type AssertionKeys = { readonly secret: string } | SiteKeySource;
+export type AssertionKeys = { readonly secret: string } | PublicKeys;
 
 export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionCheck {
   const verify = makeVerify(keys, log);

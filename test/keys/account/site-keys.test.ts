@@ -3,14 +3,15 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../../keys/account/assemble.ts';
+import { CHECKS, VARIABLES } from '../../../keys/account/assemble.ts';
+import { readPublicKeys } from '../../../keys/account/visitors/site-keys.ts';
 import {
   ConfigurationError,
   inspectEnvironment,
   readEnvironment,
-} from '../../program/environment/environment.ts';
-import type { VariableName } from '../../program/environment/variables.ts';
-import { makeFolder } from '../support/product.ts';
+} from '../../../program/environment/environment.ts';
+import type { VariableName } from '../../../program/environment/variables.ts';
+import { makeFolder } from '../../support/product.ts';
 
 const NAMES = ['SITE_JWT_SECRET', 'SITE_JWKS'] as const satisfies VariableName[];
 const SECRET = 'a secret of thirty-two bytes ...';
@@ -18,7 +19,7 @@ const folder = makeFolder();
 
 function faultOf(environment: Record<string, string>, names: VariableName[] = [...NAMES]): string {
   try {
-    readEnvironment(names, environment);
+    readEnvironment(names, environment, CHECKS);
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigurationError);
     return (error as Error).message;
@@ -39,7 +40,7 @@ function fileWith(content: unknown): string {
 
 describe('SITE_JWT_SECRET', () => {
   const read = (SITE_JWT_SECRET: string) =>
-    readEnvironment(['SITE_JWT_SECRET'], { SITE_JWT_SECRET }).SITE_JWT_SECRET;
+    readEnvironment(['SITE_JWT_SECRET'], { SITE_JWT_SECRET }, CHECKS).SITE_JWT_SECRET;
 
   test.each([
     SECRET,
@@ -53,10 +54,11 @@ describe('SITE_JWT_SECRET', () => {
   });
 
   test('is optional', () => {
-    expect(readEnvironment(NAMES, { SITE_JWT_SECRET: ' ' })).toEqual({
+    expect(readEnvironment(NAMES, { SITE_JWT_SECRET: ' ' }, CHECKS)).toEqual({
       SITE_JWT_SECRET: '',
-      SITE_JWKS: undefined,
+      SITE_JWKS: '',
     });
+    expect(readPublicKeys('')).toBe(undefined);
   });
 
   const existing = path.join(folder, 'site-keys-of-the-catalogue-without-an-ending');
@@ -84,8 +86,6 @@ describe('SITE_JWT_SECRET', () => {
 });
 
 describe('SITE_JWKS', () => {
-  const read = (SITE_JWKS: string) => readEnvironment(['SITE_JWKS'], { SITE_JWKS }).SITE_JWKS;
-
   test('is a file, and only its public keys are used', () => {
     const usable = [
       { ...publicJwk('ec'), kid: 'one', use: 'sig', key_ops: ['verify'] },
@@ -93,12 +93,12 @@ describe('SITE_JWKS', () => {
       publicJwk('rsa', { modulusLength: 2048 }),
     ];
     const others = [{ kty: 'oct', k: 'AAAA' }, { kty: 'unheard of' }, null, 7];
-    expect(read(fileWith({ keys: [...others, ...usable] }))).toEqual({ keys: usable });
+    expect(readPublicKeys(fileWith({ keys: [...others, ...usable] }))).toEqual({ keys: usable });
   });
 
   test('is an https address', () => {
     const address = 'https://covers.example:8443/jwks.json?of=catalogue';
-    expect(read(address)).toEqual({ url: new URL(address) });
+    expect(readPublicKeys(address)).toEqual({ url: new URL(address) });
   });
 
   const folderOfKeys = path.join(folder, 'keys');
@@ -139,12 +139,16 @@ describe('SITE_JWKS', () => {
 });
 
 test('the account pages list all faults of their configuration at once', () => {
-  const { faults } = inspectEnvironment(VARIABLES, {
-    DATABASE_URL: 'sqlite:absent.db',
-    ACCOUNT_PORT: 'http',
-    SITE_JWT_SECRET: '/run/secrets/hunter2',
-    SITE_JWKS: '/nowhere/jwks.json',
-  });
+  const { faults } = inspectEnvironment(
+    VARIABLES,
+    {
+      DATABASE_URL: 'sqlite:absent.db',
+      ACCOUNT_PORT: 'http',
+      SITE_JWT_SECRET: '/run/secrets/hunter2',
+      SITE_JWKS: '/nowhere/jwks.json',
+    },
+    CHECKS,
+  );
   expect(faults).toEqual([
     'SITE_JWT_SECRET and SITE_JWKS are both set. Keep one of them.',
     expect.stringMatching(/^ACCOUNT_PORT must be/),
