@@ -22,8 +22,9 @@ import { addStateToErrors, holdCurrent, removeHold, whyHeld } from '../generatio
 import { KEPT_GENERATIONS, prune } from '../generations/prune.ts';
 import { rollbackTo } from '../generations/rollback.ts';
 import { verifyAndOpen } from '../generations/verify.ts';
-import { readVerb, type VerbArguments, type VerbSyntax } from '../program/arguments.ts';
+import { readValue, readVerb, type VerbArguments, type VerbSyntax } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
+import { wholeNumber } from '../program/environment/variables.ts';
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import type { Invocation } from '../program/invocation.ts';
@@ -32,93 +33,67 @@ import type { Printable } from '../program/progress.ts';
 interface Verb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
   readonly writes?: true;
-  readonly run: (
-    call: Call,
-    args: readonly string[],
-    options: VerbArguments['options'],
-  ) => Promise<void>;
+  run(call: Call, args: VerbArguments): Promise<void> | void;
 }
 
-/** A verb is called with the folder, the variables and the streams to print on. */
+/** A verb is called with the folder and the streams to print on. */
 interface Call extends Pick<Invocation, 'stdout' | 'stderr'> {
   readonly dir: string;
-  readonly variables: NodeJS.ProcessEnv;
 }
 
-const JSON_OPTION = { json: { type: 'boolean' } } as const;
-const REASON_OPTION = { reason: { type: 'string' } } as const;
-
-const VERBS: Readonly<Record<string, Verb>> = {
-  list: {
+const VERBS: readonly Verb[] = [
+  {
     usage: 'list [--json]',
     help: 'lists the generations, oldest first; "*" marks the current generation, "held" that publishing is held at it',
-    options: JSON_OPTION,
-    positionals: [],
-    run: async (call, _args, { json }) => list(call, json === true),
+    run: list,
   },
-  show: {
+  {
     usage: 'show PATH [ID]',
     help: 'prints the exact body that the API sends for a path such as /games/snes/chrono-trigger or "/search?q=chrono"',
-    options: {},
-    positionals: ['PATH'],
-    optional: ['ID'],
-    run: async ({ dir, stdout }, [target = '', id]) => {
+    async run({ dir, stdout }, { positionals: [target, id] }) {
       const picked = pickId(dir, id);
       // Only this verb needs the proxy, and importing it takes longer than a small push.
       const { showBody } = await import('./show.ts');
       stdout.write(await showBody(dir, picked, target));
     },
   },
-  verify: {
+  {
     usage: 'verify [ID]',
     help: 'reads a generation back, checks it against its manifest and index, and loads search.json with MiniSearch; also checks all differences',
-    options: {},
-    positionals: [],
-    optional: ['ID'],
-    run: async (call, [id]) => verify(call, pickId(call.dir, id)),
+    run: verify,
   },
-  diff: {
+  {
     usage: 'diff ID [ID] [--json]',
     help: 'lists the games and covers that were added, changed or removed between two generations; the second is the current one by default',
-    options: JSON_OPTION,
-    positionals: ['ID'],
-    optional: ['ID'],
-    run: async (call, [from, to], { json }) => diff(call, [from, to], json === true),
+    run: diff,
   },
-  rollback: {
+  {
     usage: 'rollback ID [--with-taken-down] [--reason TEXT] [--no-hold]',
     help: 'verifies a generation, publishes its content as a new one and holds that; refuses if it has covers that are not public now, except with --with-taken-down; with --no-hold, the next run publishes the database again',
-    options: {
-      ...REASON_OPTION,
-      'no-hold': { type: 'boolean' },
-      'with-taken-down': { type: 'boolean' },
-    },
-    positionals: ['ID'],
     writes: true,
-    run: async ({ dir, stdout, stderr }, [id = ''], options) => {
-      const reason = reasonOf(options);
+    async run({ dir, stdout, stderr }, { positionals: [id], texts, switches }) {
+      const reason = readReason(texts.reason);
+      const isHold = !switches.has('no-hold');
       const held = whyHeld(dir);
-      if (options['no-hold'] && held !== undefined)
+      if (!isHold && held !== undefined)
         throw new Error(`--no-hold cannot be used while publishing is held. ${held}`);
       const published = await addStateToErrors(dir, () =>
         rollbackTo(dir, id, {
-          withTakenDown: options['with-taken-down'] === true,
+          withTakenDown: switches.has('with-taken-down'),
           warn: (text) => print(stderr, `Warning: ${text}`),
-          hold: options['no-hold'] ? undefined : { reason },
+          hold: isHold ? { reason } : undefined,
         }),
       );
       print(stdout, `${published.id} is current, with the content of ${id}.`);
-      if (!options['no-hold']) print(stderr, `${whyHeld(dir)}`);
+      if (isHold) print(stderr, `${whyHeld(dir)}`);
     },
   },
-  hold: {
+  {
     usage: 'hold [--reason TEXT]',
     help: 'pauses publishing, also of takedowns: no run publishes until "resume"; runs still export keys',
-    options: REASON_OPTION,
-    positionals: [],
     writes: true,
-    run: async ({ dir, stdout, stderr }, _args, options) => {
-      const reason = reasonOf(options);
+    async run({ dir, stdout, stderr }, { texts }) {
+      const reason = readReason(texts.reason);
       const onWait = () =>
         print(stderr, 'Publishing is paused. Waiting for the run that is under way to end …');
       const { id } = await addStateToErrors(dir, () => holdCurrent(dir, reason, onWait));
@@ -126,46 +101,33 @@ const VERBS: Readonly<Record<string, Verb>> = {
       print(stderr, `${whyHeld(dir)}`);
     },
   },
-  resume: {
+  {
     usage: 'resume',
     help: 'ends a hold: the next run publishes the database again',
-    options: {},
-    positionals: [],
     writes: true,
-    run: async ({ dir, stderr }) => {
+    run({ dir, stderr }) {
       const resumed = 'Publishing is resumed: the next run publishes the database again.';
       print(stderr, removeHold(dir) ? resumed : 'Publishing was not held.');
     },
   },
-  prune: {
+  {
     usage: `prune [--keep N]`,
     help: `removes old generations and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), of which the current one is the last`,
-    options: { keep: { type: 'string' } },
-    positionals: [],
     writes: true,
-    run: async ({ dir, stdout, stderr }, _args, { keep }) => {
-      const removed = await prune(dir, readKeep(keep));
+    async run({ dir, stdout, stderr }, { texts: { keep = String(KEPT_GENERATIONS) } }) {
+      const removed = await prune(dir, readValue('--keep', keep, wholeNumber(1, 1_000)));
       for (const id of removed) print(stdout, id);
       print(stderr, `${removed.length} generations removed.`);
     },
   },
-};
-
-/** @throws ConfigurationError */
-function readKeep(text: string | boolean | undefined): number {
-  const number = Number(text ?? KEPT_GENERATIONS);
-  if (Number.isSafeInteger(number) && number >= 1) return number;
-  throw new ConfigurationError(
-    `--keep must be a whole number, at least 1, not ${JSON.stringify(text)}.`,
-  );
-}
+];
 
 /** @returns the exit code */
 export async function runSnapshot({
   words,
   stdout,
   stderr,
-  variables: readVariables,
+  variables,
 }: Invocation): Promise<number> {
   try {
     const program = { name: 'cover-catalogue snapshot', summary: 'generations in SNAPSHOTS_DIR.' };
@@ -175,21 +137,18 @@ export async function runSnapshot({
       return 0;
     }
     const { verb, args } = command;
-    const variables = readVariables();
-    const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables, {
+    const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables(), {
       SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
     });
-    await verb.run({ dir, variables, stdout, stderr }, args.positionals, args.options);
+    await verb.run({ dir, stdout, stderr }, args);
     return 0;
   } catch (error) {
     return reportFailure(error as Error, '', stderr);
   }
 }
 
-function reasonOf({ reason }: VerbArguments['options']): string | undefined {
-  if (reason === undefined) return undefined;
-  const text = String(reason);
-  if (isReason(text)) return text.trim();
+function readReason(text: string | undefined): string | undefined {
+  if (text === undefined || isReason(text)) return text?.trim();
   throw new ConfigurationError(
     `--reason must be one line of 1 to ${LONGEST_REASON} characters, not ${JSON.stringify(text)}.`,
   );
@@ -203,7 +162,7 @@ function pickId(snapshotsDir: string, id: string | undefined): string {
   return picked;
 }
 
-function list({ dir, stdout, stderr }: Call, isJson: boolean): void {
+function list({ dir, stdout, stderr }: Call, { switches }: VerbArguments): void {
   const why = whyHeld(dir);
   const generations = listGenerations(dir).map(
     ({ id, isCurrent, publishedAt, manifest, fault = null }) => ({
@@ -216,7 +175,7 @@ function list({ dir, stdout, stderr }: Call, isJson: boolean): void {
       held: isCurrent && why !== undefined,
     }),
   );
-  if (isJson) {
+  if (switches.has('json')) {
     print(stdout, JSON.stringify(generations));
     return;
   }
@@ -229,7 +188,11 @@ function list({ dir, stdout, stderr }: Call, isJson: boolean): void {
   if (why !== undefined) print(stderr, why);
 }
 
-async function verify({ dir, stdout, stderr }: Call, id: string): Promise<void> {
+async function verify(
+  { dir, stdout, stderr }: Call,
+  { positionals }: VerbArguments,
+): Promise<void> {
+  const id = pickId(dir, positionals[0]);
   const generation = generationDir(dir, id);
   const { manifest } = await verifyAndOpen(generation);
   const { counts } = manifest;
@@ -254,10 +217,9 @@ async function verify({ dir, stdout, stderr }: Call, id: string): Promise<void> 
 
 function diff(
   { dir, stdout }: Call,
-  ids: readonly [string | undefined, string | undefined],
-  isJson: boolean,
+  { positionals: [first, second], switches }: VerbArguments,
 ): void {
-  const [from, to] = ids.map((id) => openIndexOf(generationDir(dir, pickId(dir, id))));
+  const [from, to] = [first, second].map((id) => openIndexOf(generationDir(dir, pickId(dir, id))));
   const changes = [...compareGenerations(from, to)];
   const group = (kind: Change['kind']) => {
     const pathsOf = (isOf: (change: Change) => boolean) =>
@@ -269,7 +231,7 @@ function diff(
     };
   };
   const groups = { games: group('game'), covers: group('cover') };
-  if (isJson) {
+  if (switches.has('json')) {
     print(stdout, JSON.stringify(groups));
     return;
   }

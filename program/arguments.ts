@@ -1,6 +1,6 @@
 /**
  * Reads the command line of a program: its options or, for a program with verbs such as
- * `cover-catalogue keys`, a verb with its options and arguments. `--help` and `--version` work
+ * `cover-catalogue keys`, a verb with its arguments and options. `--help` and `--version` work
  * everywhere. Anything else is an error, before the program reads its environment or opens a file.
  */
 import { readFileSync } from 'node:fs';
@@ -8,20 +8,21 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { ConfigurationError } from './environment/environment.ts';
 
 export interface VerbSyntax {
-  /** The verb with its arguments and options, such as "approve ID [--limit N]". */
+  /**
+   * The verb with its arguments and options, such as "approve ID [--limit N]". It is also the grammar: an
+   * argument in brackets may be missing, and an option without a value is a switch.
+   */
   readonly usage: string;
   /** What it does, in one line. */
   readonly help: string;
-  readonly options: ParseArgsOptionsConfig;
-  /** The names of the required arguments, as in `usage`. */
-  readonly positionals: readonly string[];
-  /** The names of the optional arguments, which follow the required ones. */
-  readonly optional?: readonly string[];
 }
 
 export interface VerbArguments {
-  readonly options: Readonly<Record<string, string | boolean | undefined>>;
   readonly positionals: readonly string[];
+  /** The values of the options that have one, by name. */
+  readonly texts: Readonly<Record<string, string | undefined>>;
+  /** The switches that are on. */
+  readonly switches: ReadonlySet<string>;
 }
 
 /** A text to print, or a verb to run. */
@@ -34,8 +35,7 @@ export interface VerbProgram<V extends VerbSyntax> {
   readonly name: string;
   /** What the program does, in one line, for `--help`. */
   readonly summary: string;
-  /** By verb: one word, or two of which the first is shared by a group, such as "account add". */
-  readonly verbs: Readonly<Record<string, V>>;
+  readonly verbs: readonly V[];
 }
 
 /**
@@ -62,46 +62,72 @@ export function readArguments<const O extends ParseArgsOptionsConfig>(
  * @throws ConfigurationError that names the wrong word and shows the usage
  */
 export function readVerb<V extends VerbSyntax>(
-  program: VerbProgram<V>,
-  [name, ...rest]: readonly string[],
+  { name, summary, verbs }: VerbProgram<V>,
+  words: readonly string[],
 ): Command<V> {
-  const overview = overviewOf(program);
-  if (name === undefined) throw new ConfigurationError(overview);
-  if (['--help', '-h', 'help', '--version'].includes(name)) {
-    refuseMore(rest, overview);
-    return { text: name === '--version' ? versionText() : overview };
-  }
-  const group = groupOf(program, name);
-  if (group !== undefined) return readVerb(group, rest);
-  const verb = Object.hasOwn(program.verbs, name) ? program.verbs[name] : undefined;
+  const verb = verbs.find((each) => wordsOf(each).every((word, index) => word === words[index]));
+  // Those of a group, such as "account add", or else all.
+  const group = verbs.filter((each) => wordsOf(each)[0] === words[0]);
   if (verb === undefined) {
-    throw new ConfigurationError(`There is no verb ${JSON.stringify(name)}.\n${overview}`);
+    const listed = (group.length > 0 ? group : verbs).map(
+      ({ usage, help }) => `  ${usage}\n      ${help}\n`,
+    );
+    const overview = `${name} VERB …: ${summary}\n\n${listed.join('')}`;
+    const [word, ...rest] = group.length > 0 ? words.slice(1) : words;
+    if (word === undefined) throw new ConfigurationError(overview);
+    if (['--help', '-h', 'help', '--version'].includes(word)) {
+      refuseMore(rest, overview);
+      return { text: word === '--version' ? versionText() : overview };
+    }
+    throw new ConfigurationError(`There is no verb ${JSON.stringify(word)}.\n${overview}`);
   }
-  const usage = `Usage: ${program.name} ${verb.usage}`;
-  const { values, positionals } = parse(verb.options, rest, usage, true);
-  const options = values as VerbArguments['options'];
-  if (options.help) return { text: `${program.name} ${verb.usage}\n\n${verb.help}\n` };
-  const { positionals: required, optional = [] } = verb;
+  const usage = `Usage: ${name} ${verb.usage}`;
+  const { options, required, most } = grammarOf(verb);
+  const { values, positionals } = parse(options, words.slice(wordsOf(verb).length), usage, true);
+  if (values.help) return { text: `${name} ${verb.usage}\n\n${verb.help}\n` };
   const missing = required[positionals.length];
   if (missing !== undefined) throw new ConfigurationError(`${missing} is missing.\n${usage}`);
-  refuseMore(positionals.slice(required.length + optional.length), usage);
-  return { verb, args: { options, positionals } };
+  refuseMore(positionals.slice(most), usage);
+  const entries = Object.entries(values);
+  const isText = (entry: [string, unknown]): entry is [string, string] =>
+    typeof entry[1] === 'string';
+  return {
+    verb,
+    args: {
+      positionals,
+      texts: Object.fromEntries(entries.filter(isText)),
+      switches: new Set(entries.filter(([, value]) => value === true).map(([option]) => option)),
+    },
+  };
 }
 
-/** The verbs of two words that begin with this one, as a program of their own. */
-function groupOf<V extends VerbSyntax>(
-  { name, summary, verbs }: VerbProgram<V>,
-  word: string,
-): VerbProgram<V> | undefined {
-  const start = `${word} `;
-  const group = Object.entries(verbs)
-    .filter(([verb]) => verb.startsWith(start))
-    .map(([verb, syntax]) => {
-      const usage = syntax.usage.slice(start.length);
-      return [verb.slice(start.length), { ...syntax, usage }] as const;
-    });
-  if (group.length === 0) return undefined;
-  return { name: `${name} ${word}`, summary, verbs: Object.fromEntries(group) };
+/**
+ * Reads the value of an argument or option.
+ * @param parse as in the table of variables
+ * @throws ConfigurationError that begins with the name
+ */
+export function readValue<T>(name: string, text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new ConfigurationError(`${name} ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** One word, or two of which the first is shared by a group: "approve", "account add". */
+function wordsOf({ usage }: VerbSyntax): readonly string[] {
+  return (/^[a-z ]*[a-z](?= |$)/.exec(usage)?.[0] ?? '').split(' ');
+}
+
+/** What a usage allows: options, the names of required arguments, and how many arguments at most. */
+function grammarOf({ usage }: VerbSyntax) {
+  const options: ParseArgsOptionsConfig = {};
+  const rest = usage.replaceAll(/--([a-z-]+)( [A-Z]+)?/g, (_, name, value) => {
+    options[name] = { type: value === undefined ? 'boolean' : 'string' };
+    return '';
+  });
+  const names = rest.match(/\[?\b[A-Z]+\b/g) ?? [];
+  return { options, required: names.filter((name) => !name.startsWith('[')), most: names.length };
 }
 
 function parse<O extends ParseArgsOptionsConfig>(
@@ -126,9 +152,4 @@ function refuseMore([extra]: readonly string[], usage: string): void {
 function versionText(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return `cover-catalogue ${JSON.parse(text).version}\n`;
-}
-
-function overviewOf({ name, summary, verbs }: VerbProgram<VerbSyntax>): string {
-  const lines = Object.values(verbs).map(({ usage, help }) => `  ${usage}\n      ${help}\n`);
-  return `${name} VERB …: ${summary}\n\n${lines.join('')}`;
 }

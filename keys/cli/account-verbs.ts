@@ -1,8 +1,10 @@
 /** The verbs for the accounts of an installation without a site. */
+import { readValue } from '../../program/arguments.ts';
+import { oneOf } from '../../program/environment/variables.ts';
 import { addAccount, ROLES, removeAccount } from '../lifecycle/accounts.ts';
 import { type Account, listAccounts } from '../tables/accounts.ts';
-import { makeVerb, parseChoice, parseId, requireText, type Verb } from './arguments.ts';
-import { asJson, asTable, type Column } from './text-tables.ts';
+import { asText, type Column } from './text-tables.ts';
+import { parseId, requireText, type Verb } from './verb.ts';
 
 const COLUMNS: readonly Column<Account>[] = [
   ['ID', ({ id }) => id],
@@ -11,43 +13,35 @@ const COLUMNS: readonly Column<Account>[] = [
   ['NAME', ({ name }) => name],
 ];
 
-export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
-  'account list': makeVerb({
+export const ACCOUNT_VERBS: readonly Verb[] = [
+  {
     usage: 'account list [--json]',
     help: 'Lists the accounts.',
-    options: { json: { type: 'boolean' } },
-    positionals: [],
     prepare:
-      ({ options: { json } }) =>
-      async (database) => {
-        const accounts = await listAccounts(database);
-        return { data: json ? asJson(accounts) : asTable(COLUMNS, accounts) };
-      },
-  }),
-  'account add': makeVerb({
+      ({ switches }) =>
+      async (database) => ({ data: asText(switches, COLUMNS, await listAccounts(database)) }),
+  },
+  {
     usage: 'account add EMAIL --name NAME [--role ROLE]',
     help: `Adds an account and prints its id. If the address has an account already, changes its name and, with --role, its role. ROLE is ${ROLES.join(' or ')}; moderators review requests. Only for an installation without a site: if "accounts" is a view of your site's accounts, this and "account remove" are refused.`,
-    options: { name: { type: 'string' }, role: { type: 'string' } },
-    positionals: ['EMAIL'],
-    prepare({ positionals: [email], options }) {
+    prepare({ positionals: [email], texts }) {
       const why = 'e-mails and pages address the account by its name';
-      const name = requireText('--name', options.name, why);
+      const name = requireText('--name', texts.name, why);
       const given =
-        options.role === undefined ? undefined : parseChoice('--role', options.role, ROLES);
+        texts.role === undefined ? texts.role : readValue('--role', texts.role, oneOf(...ROLES));
       return async (database) => {
-        const { id, role, isNew } = await addAccount(database, { email, name, role: given });
+        const account = { email, name, role: given };
+        const { id, role, isNew } = await addAccount(database, account);
         return {
           message: `Account ${id} is ${isNew ? 'added' : 'changed'}, with the role ${role}.`,
           data: `${id}\n`,
         };
       };
     },
-  }),
-  'account remove': makeVerb({
+  },
+  {
     usage: 'account remove ID',
     help: 'Removes an account without pending requests and without approved keys. Its old keys and their history stay.',
-    options: {},
-    positionals: ['ID'],
     prepare({ positionals: [text] }) {
       const id = parseId(text, 'The id of an account is a number, as "account list" shows it');
       return async (database) => {
@@ -55,5 +49,5 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
         return { message: `Account ${id} is removed.` };
       };
     },
-  }),
-};
+  },
+];

@@ -3,6 +3,8 @@ import type { Database } from '../../database/database.ts';
 import { KEY_STATES } from '../../format/api-key.ts';
 import { KEPT_USAGE_DAYS } from '../../format/key-usage.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
+import { readValue, type VerbArguments } from '../../program/arguments.ts';
+import { oneOf, wholeNumber } from '../../program/environment/variables.ts';
 import { findKey, type KeyRow, listKeys } from '../lifecycle/key-lists.ts';
 import {
   type DayOfUse,
@@ -24,20 +26,10 @@ import {
 } from '../lifecycle/reviews.ts';
 import { type Mailer, makeMailer } from '../mail/mailer.ts';
 import { listMails, type QueuedMail, retryAll, sendDueMails } from '../mail/outbox.ts';
-import {
-  makeVerb,
-  parseChoice,
-  parseCount,
-  parseId,
-  requireText,
-  type Settings,
-  type Verb,
-} from './arguments.ts';
-import { asJson, asTable, type Column } from './text-tables.ts';
+import { asText, type Column } from './text-tables.ts';
+import { parseId, requireText, type Settings, type Verb } from './verb.ts';
 
-const LIMIT = { limit: { type: 'string' } } as const;
-const JSON_OPTION = { json: { type: 'boolean' } } as const;
-const DEFAULT_DAYS = 30;
+const DEFAULT_DAYS = '30';
 
 const utc = (time: string) => `${time}Z`;
 
@@ -82,13 +74,15 @@ function stateOf({ sent_at, next_attempt_at }: QueuedMail): string {
 }
 
 /** Parses the first argument, the id of a key. */
-function idOf([text = '']: readonly string[]): number {
+function idOf({ positionals: [text] }: VerbArguments): number {
   return parseId(text, 'The id of a key is a number, as "list" shows it');
 }
 
+const parseLimit = wholeNumber(1, LARGEST_LIMIT);
+
 /** The value of `--limit`, or else of DEFAULT_RATE_LIMIT. */
-function limitOf({ limit }: { limit?: string }, { defaultLimit }: Settings): number {
-  return limit === undefined ? defaultLimit : parseCount('--limit', limit, LARGEST_LIMIT);
+function limitOf({ texts: { limit } }: VerbArguments, { defaultLimit }: Settings): number {
+  return limit === undefined ? defaultLimit : readValue('--limit', limit, parseLimit);
 }
 
 /** The part of a review that is the same for every verb: an operator acts, now. */
@@ -103,31 +97,28 @@ function makeVerbWithReason(
   done: string,
   end: (database: Database, id: number, review: ReviewWithReason) => Promise<void>,
 ): Verb {
-  return makeVerb({
+  return {
     usage: `${name} ID --reason TEXT`,
     help: `${help} Its owner gets the reason by e-mail.`,
-    options: { reason: { type: 'string' } },
-    positionals: ['ID'],
-    prepare({ positionals, options: { reason: text }, ...settings }) {
-      const id = idOf(positionals);
-      const reason = requireText('--reason', text, 'the owner of the key gets it by e-mail');
+    prepare(args, settings) {
+      const id = idOf(args);
+      const why = 'the owner of the key gets it by e-mail';
+      const reason = requireText('--reason', args.texts.reason, why);
       return async (database) => {
         await end(database, id, { reason, ...operator(settings) });
         return { message: `Key ${id} is ${done}.` };
       };
     },
-  });
+  };
 }
 
-export const KEY_VERBS: Readonly<Record<string, Verb>> = {
-  issue: makeVerb({
+export const KEY_VERBS: readonly Verb[] = [
+  {
     usage: 'issue [--limit N] [--note TEXT]',
     help: 'Creates an approved key without an account and prints it once. The limit is in requests per minute (default: DEFAULT_RATE_LIMIT).',
-    options: { ...LIMIT, note: { type: 'string' } },
-    positionals: [],
-    prepare({ options, ...settings }) {
-      const limit = limitOf(options, settings);
-      const purpose = options.note ?? '';
+    prepare(args, settings) {
+      const limit = limitOf(args, settings);
+      const purpose = args.texts.note ?? '';
       return async (database) => {
         const { id, key } = await issueKey(database, { limit, purpose, at: new Date() });
         return {
@@ -136,15 +127,13 @@ export const KEY_VERBS: Readonly<Record<string, Verb>> = {
         };
       };
     },
-  }),
-  approve: makeVerb({
+  },
+  {
     usage: 'approve ID [--limit N]',
     help: 'Approves a pending request. For the limit, see "issue".',
-    options: LIMIT,
-    positionals: ['ID'],
-    prepare({ positionals, options, ...settings }) {
-      const id = idOf(positionals);
-      const limit = limitOf(options, settings);
+    prepare(args, settings) {
+      const id = idOf(args);
+      const limit = limitOf(args, settings);
       return async (database) => {
         await approveRequest(database, id, { limit, ...operator(settings) });
         return {
@@ -152,35 +141,26 @@ export const KEY_VERBS: Readonly<Record<string, Verb>> = {
         };
       };
     },
-  }),
-  reject: makeVerbWithReason('reject', 'Rejects a pending request.', 'rejected', rejectRequest),
-  revoke: makeVerbWithReason(
-    'revoke',
-    'Revokes an approved key permanently.',
-    'revoked',
-    revokeKey,
-  ),
-  limit: makeVerb({
+  },
+  makeVerbWithReason('reject', 'Rejects a pending request.', 'rejected', rejectRequest),
+  makeVerbWithReason('revoke', 'Revokes an approved key permanently.', 'revoked', revokeKey),
+  {
     usage: 'limit ID N',
     help: 'Changes the limit of an approved key, in requests per minute.',
-    options: {},
-    positionals: ['ID', 'N'],
-    prepare({ positionals, ...settings }) {
-      const id = idOf(positionals);
-      const limit = parseCount('N', positionals[1], LARGEST_LIMIT);
+    prepare(args, settings) {
+      const id = idOf(args);
+      const limit = readValue('N', args.positionals[1], parseLimit);
       return async (database) => {
         await changeLimit(database, id, { limit, ...operator(settings) });
         return { message: `Key ${id} has ${limit} requests a minute now.` };
       };
     },
-  }),
-  rotate: makeVerb({
+  },
+  {
     usage: 'rotate ID',
     help: 'Replaces a revealed key with a new one and prints it once. The old key stops working. Its owner gets an e-mail.',
-    options: {},
-    positionals: ['ID'],
-    prepare({ positionals, publicUrl }) {
-      const id = idOf(positionals);
+    prepare(args, { publicUrl }) {
+      const id = idOf(args);
       return async (database) => {
         const own = { id, accountId: null, at: new Date(), publicUrl };
         const { key } = await rotateKey(database, own);
@@ -190,60 +170,58 @@ export const KEY_VERBS: Readonly<Record<string, Verb>> = {
         };
       };
     },
-  }),
-  list: makeVerb({
+  },
+  {
     usage: 'list [--state STATE] [--text TEXT] [--json]',
     help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is searched for in name, purpose, website, prefix and account.`,
-    options: { state: { type: 'string' }, text: { type: 'string' }, ...JSON_OPTION },
-    positionals: [],
-    prepare({ options: { state: name, text, json } }) {
-      const state = name === undefined ? undefined : parseChoice('--state', name, KEY_STATES);
+    prepare(args) {
+      const { state: name, text } = args.texts;
+      const state = name === undefined ? name : readValue('--state', name, oneOf(...KEY_STATES));
       return async (database) => {
-        const keys = await listKeys(database, { state, text });
-        return { data: json ? asJson(keys) : asTable(KEY_COLUMNS, keys) };
+        return {
+          data: asText(args.switches, KEY_COLUMNS, await listKeys(database, { state, text })),
+        };
       };
     },
-  }),
-  usage: makeVerb({
+  },
+  {
     usage: 'usage [ID] [--days N] [--json]',
     help: `Shows what a key has used on each of the last N days in UTC, today included (default: ${DEFAULT_DAYS}); without ID, what each key has used, the most used first.`,
-    options: { days: { type: 'string' }, ...JSON_OPTION },
-    positionals: [],
-    optional: ['ID'],
-    prepare({ positionals, options: { days: text = String(DEFAULT_DAYS), json } }) {
-      const days = parseCount('--days', text, KEPT_USAGE_DAYS);
-      const id = positionals.length === 0 ? undefined : idOf(positionals);
+    prepare(args) {
+      const { days: text = DEFAULT_DAYS } = args.texts;
+      const days = readValue('--days', text, wholeNumber(1, KEPT_USAGE_DAYS));
+      const id = args.positionals.length === 0 ? undefined : idOf(args);
       return async (database) => {
         const period = { days, now: new Date() };
         if (id === undefined) {
-          const uses = await mostUsedKeys(database, period);
-          return { data: json ? asJson(uses) : asTable(KEY_USE_COLUMNS, uses) };
+          return {
+            data: asText(args.switches, KEY_USE_COLUMNS, await mostUsedKeys(database, period)),
+          };
         }
         if ((await findKey(database, id)) === undefined) throw noSuchKey(id);
         const used = (await usageOf(database, [id], period)).get(id) ?? [];
         const total = { day: 'total', ...totalOf(used) };
-        return { data: json ? asJson(used) : asTable(DAY_COLUMNS, [...used, total]) };
+        const isTable = !args.switches.has('json');
+        return { data: asText(args.switches, DAY_COLUMNS, isTable ? [...used, total] : used) };
       };
     },
-  }),
-  outbox: makeVerb({
+  },
+  {
     usage: 'outbox [--all] [--send] [--json]',
     help: 'Lists the e-mails that were not sent; with --all, also those that were. --send first tries to send all unsent e-mails, including those that were given up.',
-    options: { all: { type: 'boolean' }, send: { type: 'boolean' }, ...JSON_OPTION },
-    positionals: [],
-    prepare({ options: { all, send, json }, mail }) {
-      const mailer = send ? makeMailer(mail) : undefined;
+    prepare(args, { mail }) {
+      const mailer = args.switches.has('send') ? makeMailer(mail) : undefined;
       return async (database) => {
         const sent = mailer && (await sendAll(database, mailer));
-        const mails = await listMails(database, all === true);
+        const mails = await listMails(database, args.switches.has('all'));
         return {
           ...(sent === undefined ? {} : { message: `${sent} sent.` }),
-          data: json ? asJson(mails) : asTable(MAIL_COLUMNS, mails),
+          data: asText(args.switches, MAIL_COLUMNS, mails),
         };
       };
     },
-  }),
-};
+  },
+];
 
 /**
  * Tries to send every mail that was not sent.

@@ -12,13 +12,9 @@ import { reportFailure } from '../../program/failure.ts';
 import type { Invocation } from '../../program/invocation.ts';
 import { createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { ACCOUNT_VERBS } from './account-verbs.ts';
-import type { Run, Settings, Verb } from './arguments.ts';
 import { KEY_VERBS } from './key-verbs.ts';
 
-export const VERBS: Readonly<Record<string, Verb>> = { ...KEY_VERBS, ...ACCOUNT_VERBS };
-
-/** A text to print, or a verb to prepare and run. */
-export type Command = { readonly text: string } | { prepare(settings: Settings): Run };
+export const VERBS = [...KEY_VERBS, ...ACCOUNT_VERBS];
 
 /** @returns the exit code */
 export async function runKeys(invocation: Invocation): Promise<number> {
@@ -30,18 +26,10 @@ export async function runKeys(invocation: Invocation): Promise<number> {
   }
 }
 
-/** @throws ConfigurationError that names the wrong word and shows the usage of the verb */
-export function readCommand(words: readonly string[]): Command {
+async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<void> {
   const summary = 'API keys and accounts in the database of DATABASE_URL.';
   const command = readVerb({ name: 'cover-catalogue keys', summary, verbs: VERBS }, words);
-  if (command.text !== undefined) return command;
-  const { verb, args } = command;
-  return { prepare: (settings) => verb.prepare({ ...settings, ...args }) };
-}
-
-async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<void> {
-  const command = readCommand(words);
-  if ('text' in command) {
+  if (command.text !== undefined) {
     stdout.write(command.text);
     return;
   }
@@ -49,7 +37,7 @@ async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<
     ['DATABASE_URL', 'DEFAULT_RATE_LIMIT', 'PUBLIC_URL', 'SMTP_URL', 'MAIL_FROM', 'MAIL_FOLDER'],
     rest.variables(),
   );
-  const run = command.prepare({
+  const run = command.verb.prepare(command.args, {
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
     publicUrl: environment.PUBLIC_URL,
     mail: {

@@ -10,8 +10,17 @@ const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 /** A heading, and the cell of a row. */
 export type Column<T> = readonly [string, (row: T) => string | number | null];
 
+/** Rows in the form that the switches of a verb ask for: "json", or else a table. */
+export function asText<T extends object>(
+  switches: ReadonlySet<string>,
+  columns: readonly Column<T>[],
+  rows: readonly T[],
+): string {
+  return switches.has('json') ? asJson(rows) : asTable(columns, rows);
+}
+
 /** A line of headings, then one line for each row. */
-export function asTable<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
+function asTable<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
   const cells = rows.map((row) => columns.map(([, cellOf]) => toCell(String(cellOf(row) ?? ''))));
   const table = [columns.map(([heading]) => heading), ...cells];
   const widths = columns.map((_, column) =>
@@ -24,7 +33,7 @@ export function asTable<T>(columns: readonly Column<T>[], rows: readonly T[]): s
 }
 
 /** A JSON array with one row on each line. */
-export function asJson(rows: readonly object[]): string {
+function asJson(rows: readonly object[]): string {
   if (rows.length === 0) return '[]\n';
   return `[\n${rows.map((row) => JSON.stringify(row).replace(STEERING, toEscape)).join(',\n')}\n]\n`;
 }

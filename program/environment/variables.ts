@@ -97,7 +97,7 @@ function parseText(text: string): string {
 }
 
 /** @param what such as "a port" */
-function wholeNumber(least: number, most: number, what = 'a whole number') {
+export function wholeNumber(least: number, most: number, what = 'a whole number') {
   return (text: string): number => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
     if (number >= least && number <= most) return number;
@@ -105,7 +105,7 @@ function wholeNumber(least: number, most: number, what = 'a whole number') {
   };
 }
 
-function oneOf<const Word extends string>(...words: Word[]) {
+export function oneOf<const Word extends string>(...words: Word[]) {
   return (text: string): Word => {
     const word = words.find((one) => one === text);
     if (word !== undefined) return word;

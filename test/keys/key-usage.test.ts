@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dayOf } from '../../format/key-usage.ts';
 import { KINDS } from '../support/databases.ts';
-import { openKeyTables, runKeys } from './keys-command.ts';
+import { runKeys } from '../support/product.ts';
+import { openKeyTables } from './keys-database.ts';
 
 // The day must not end meanwhile.
 const NOW = Date.parse('2026-03-04T05:06:07Z');
@@ -15,7 +16,7 @@ afterAll(() => {
 
 describe.each(KINDS)('keys usage on a %s database', (kind) => {
   let database: Awaited<ReturnType<typeof openKeyTables>>;
-  const keys = (...words: string[]) => runKeys(database, words);
+  const keys = (...words: string[]) => runKeys(database.url, words);
   const [longAgo, yesterday, today] = [-40, -1, 0].map((days) => dayOf(NOW, days));
 
   beforeEach(async () => {

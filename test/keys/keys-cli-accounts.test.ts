@@ -7,13 +7,14 @@ import { requestKey, revealKey } from '../../keys/lifecycle/own-keys.ts';
 import { createSession, findSession } from '../../keys/lifecycle/sign-in.ts';
 import { lockAccount } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
+import { runKeys } from '../support/product.ts';
 import { startMailServer } from '../support/servers/mail-server.ts';
-import { type Mailing, openKeyTables, runKeys } from './keys-command.ts';
+import { openKeyTables } from './keys-database.ts';
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {
-  let database: Database;
-  const keys = (words: readonly string[], mail: Partial<Mailing> = {}) =>
-    runKeys(database, words, mail);
+  let database: Awaited<ReturnType<typeof openKeyTables>>;
+  const keys = (words: readonly string[], variables: Record<string, string> = {}) =>
+    runKeys(database.url, words, variables);
   /** Runs a verb that must succeed. @returns what it printed */
   const done = async (...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await keys(args);
@@ -192,18 +193,18 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await done('approve', '1');
     const server = await startMailServer();
     await server.stop();
-    const failed = await keys(['outbox', '--send'], { smtpUrl: server.url });
+    const failed = await keys(['outbox', '--send'], { SMTP_URL: server.url });
     expect([failed.code, failed.stderr]).toEqual([0, '0 sent.\n']);
     expect(failed.stdout).toMatch(
       /due \S+ \S+Z +1 +ola@covers\.example .*is approved: your API key is ready +.*ECONNREFUSED/,
     );
     await server.start();
-    const sent = await keys(['outbox', '--send'], { smtpUrl: server.url });
+    const sent = await keys(['outbox', '--send'], { SMTP_URL: server.url });
     expect([sent.code, sent.stderr]).toEqual([0, '1 sent.\n']);
     expect(sent.stdout.trimEnd().split('\n')).toHaveLength(1);
     expect(server.mails.map(({ to }) => to)).toEqual([['ola@covers.example']]);
     expect(await done('outbox', '--all')).toMatch(/ sent \S+ \S+Z +2 +ola@covers\.example /);
-    const none = await keys(['outbox', '--send'], { from: 'nobody' });
+    const none = await keys(['outbox', '--send'], { MAIL_FROM: 'nobody' });
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('MAIL_FROM must be')]);
     await server.stop();
   });

@@ -1,22 +1,18 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
-import { runKeys as runKeysCommand, VERBS } from '../../keys/cli/run-keys.ts';
+import { VERBS } from '../../keys/cli/run-keys.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
-import { type Finished, ROOT, runCommand } from '../support/product.ts';
-import { openKeyTables, runKeys } from './keys-command.ts';
+import { ROOT, runKeys } from '../support/product.ts';
+import { openKeyTables } from './keys-database.ts';
 
 const STATES = ['pending', 'approved', 'rejected', 'revoked'];
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {
   let database: Awaited<ReturnType<typeof openKeyTables>>;
-  /** Runs a verb in this process; `program` starts a process. */
-  const keys = (...words: string[]) => runKeys(database, words);
-  const program = (...words: string[]): Promise<Finished> =>
-    runCommand(runKeysCommand, words, { DATABASE_URL: database.url });
+  const keys = (...words: string[]) => runKeys(database.url, words);
   const rowOf = async (id: number) => {
     const names = 'state, reason, limit_per_minute, key_hash, key_prefix, reviewed_at, revoked_at';
     const [row] = await database.rows(`SELECT ${names} FROM api_keys WHERE id = ?`, [id]);
@@ -37,9 +33,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
 
   it('issues different keys to simultaneous programs, on a database without the table', async () => {
     const url = await makeDatabase(kind);
-    const all = await Promise.all(
-      [1, 2, 3, 4].map(() => runCommand(runKeysCommand, ['issue'], { DATABASE_URL: url })),
-    );
+    const all = await Promise.all([1, 2, 3, 4].map(() => runKeys(url, ['issue'])));
     expect(all.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(['', '', '', '']);
     expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(4);
     const made = await openDatabase(url);
@@ -88,7 +82,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   if (kind === 'mysql') return;
 
   it('issues a key: prints only the key on stdout, and stores only its hash and first characters', async () => {
-    const { code, stdout, stderr } = await program('issue', '--limit', '600', '--note', 'a mirror');
+    const { code, stdout, stderr } = await keys('issue', '--limit', '600', '--note', 'a mirror');
     expect(code).toBe(0);
     const key = stdout.trimEnd();
     expect(stdout).toBe(`${key}\n`);
@@ -108,8 +102,8 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   });
 
   it('issues with the default limit of the environment', async () => {
-    const environment = { DATABASE_URL: database.url, DEFAULT_RATE_LIMIT: '77' };
-    expect((await runCommand(runKeysCommand, ['issue'], environment)).code).toBe(0);
+    const environment = { DEFAULT_RATE_LIMIT: '77' };
+    expect((await runKeys(database.url, ['issue'], environment)).code).toBe(0);
     expect(await rowOf(1)).toMatchObject({ limit_per_minute: 77 });
   });
 
@@ -177,7 +171,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
 });
 
 describe('the keys command', () => {
-  const SOMEWHERE = { DATABASE_URL: 'sqlite:/nowhere/catalogue.db' };
+  const NOWHERE = 'sqlite:/nowhere/catalogue.db';
 
   it.each([
     [[], 'cover-catalogue keys'],
@@ -211,40 +205,40 @@ describe('the keys command', () => {
       '--role must be one of user, moderator, not "king"',
     ],
     [['account', 'remove', 'a@b.example'], 'as "account list" shows it, not "a@b.example"'],
-    [['account'], 'cover-catalogue keys account VERB'],
+    [['account'], 'account add EMAIL'],
     [['account', 'frob'], 'There is no verb "frob"'],
   ])('refuses %j before it opens a database', async (words, message) => {
-    const noDatabase = {} as Database;
-    const { code, stdout, stderr } = await runKeys(noDatabase, words);
+    const { code, stdout, stderr } = await runKeys(NOWHERE, words);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
   });
 
   it('exits with 2 without a DATABASE_URL', async () => {
-    const { code, stderr } = await runCommand(runKeysCommand, ['list'], {});
+    const { code, stderr } = await runKeys('', ['list']);
     expect(code).toBe(2);
     expect(stderr).toContain('DATABASE_URL is not set');
   });
 
   it('exits with 1 if the database cannot be opened, and does not create one', async () => {
-    const { code, stderr } = await runCommand(runKeysCommand, ['issue'], SOMEWHERE);
+    const { code, stderr } = await runKeys(NOWHERE, ['issue']);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^There is no database file \/nowhere\/catalogue\.db: .*\n$/);
   });
 
   it('shows help for itself and each verb without a database', async () => {
-    const overview = await runCommand(runKeysCommand, ['--help'], {});
+    const overview = await runKeys('', ['--help']);
     expect(overview.code).toBe(0);
-    for (const [verb, { usage, help }] of Object.entries(VERBS)) {
-      expect(`${usage} `.startsWith(`${verb} `)).toBe(true);
+    for (const { usage, help } of VERBS) {
       expect(overview.stdout).toContain(`\n  ${usage}\n      ${help}\n`);
     }
-    const group = await runCommand(runKeysCommand, ['account', '--help'], {});
+    const group = await runKeys('', ['account', '--help']);
     expect([group.code, group.stdout]).toEqual([
       0,
-      expect.stringMatching(/^cover-catalogue keys account VERB …: [\s\S]*\n {2}remove ID\n/),
+      expect.stringMatching(
+        /^cover-catalogue keys VERB …: .*\n\n {2}account list [\s\S]*\n {2}account remove ID\n/,
+      ),
     ]);
-    const one = await runCommand(runKeysCommand, ['approve', '--help'], {});
+    const one = await runKeys('', ['approve', '--help']);
     expect([one.code, one.stdout]).toEqual([
       0,
       expect.stringContaining('cover-catalogue keys approve ID [--limit N]'),
@@ -257,10 +251,6 @@ describe('the keys command', () => {
       '\n## ',
     );
     const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, usage]) => usage);
-    expect(told.toSorted()).toEqual(
-      Object.values(VERBS)
-        .map(({ usage }) => usage)
-        .toSorted(),
-    );
+    expect(told.toSorted()).toEqual(VERBS.map(({ usage }) => usage).toSorted());
   });
 });

@@ -38,10 +38,16 @@ export interface KeysDatabase extends Database {
   ): Promise<Record<string, Value>[]>;
 }
 
-export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
+/** Creates an empty database with the tables of keys. */
+export async function openKeyTables(kind: Kind): Promise<Database & { readonly url: string }> {
   const url = await makeDatabase(kind);
   const database = await openDatabase(url);
   await createKeysTables(database);
+  return { ...database, url };
+}
+
+export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
+  const database = await openKeyTables(kind);
   await createTables(database, ACCOUNTS_TABLE);
   let lastId = 0;
 
@@ -83,7 +89,6 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
 
   return {
     ...database,
-    url,
     addOwner,
     keyIn,
     async objects(columns, rest, parameters = []) {

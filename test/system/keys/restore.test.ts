@@ -14,9 +14,8 @@ import { eventsOf } from '../../../keys/lifecycle/history.ts';
 import { requestKey, revealKey } from '../../../keys/lifecycle/own-keys.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { runKeys } from '../../keys/keys-command.ts';
 import { makeDatabase, sharedMariaDb } from '../../support/databases.ts';
-import { makeFolder, NEVER, ROOT, startProxy } from '../../support/product.ts';
+import { makeFolder, NEVER, ROOT, runKeys, startProxy } from '../../support/product.ts';
 
 const run = promisify(execFile);
 
@@ -32,7 +31,7 @@ async function openSite() {
   const url = await makeDatabase('mysql');
   const database = await openDatabase(url);
   const keys = async (...words: string[]) => {
-    const done = await runKeys(database, words);
+    const done = await runKeys(url, words);
     if (done.code !== 0) throw new Error(done.stderr);
     return done.stdout.trim();
   };

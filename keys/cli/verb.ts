@@ -1,0 +1,48 @@
+/** What a verb of `cover-catalogue keys` is, and the arguments that several verbs have. */
+import type { Database } from '../../database/database.ts';
+import type { VerbArguments, VerbSyntax } from '../../program/arguments.ts';
+import { ConfigurationError } from '../../program/environment/environment.ts';
+import type { MailSettings } from '../mail/mailer.ts';
+
+/** The settings from the environment. */
+export interface Settings {
+  /** In requests per minute, used without `--limit`. */
+  readonly defaultLimit: number;
+  /** The address of the pages, for links in mails. */
+  readonly publicUrl: string;
+  readonly mail: MailSettings;
+}
+
+/** The output of a verb. */
+export interface Outcome {
+  /** For stdout, so that programs can read it. */
+  readonly data?: string;
+  /** For stderr: a sentence for the operator. */
+  readonly message?: string;
+}
+
+export interface Verb extends VerbSyntax {
+  /**
+   * Checks the arguments, before the database is opened.
+   * @throws ConfigurationError if they are wrong
+   */
+  prepare(args: VerbArguments, settings: Settings): (database: Database) => Promise<Outcome>;
+}
+
+/**
+ * Parses an id.
+ * @param rule the beginning of the error: which id, and where the operator finds it
+ */
+export function parseId(text: string, rule: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new ConfigurationError(`${rule}, not ${JSON.stringify(text)}.`);
+}
+
+/**
+ * Checks that a required option is there and not empty.
+ * @param why the reason why it is required, to end the sentence of the error
+ */
+export function requireText(name: string, text: string | undefined, why: string): string {
+  if (text !== undefined && text.trim() !== '') return text;
+  throw new ConfigurationError(`${name} is missing: ${why}.`);
+}
