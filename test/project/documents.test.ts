@@ -32,9 +32,7 @@ test('.env.example has every variable once, and a line that is commented out sho
   const defaults = lines.flatMap(([, isCommented, name, value]) =>
     isCommented ? [[name, value]] : [],
   );
-  expect(defaults).toEqual(
-    defaults.map(([name]) => [name, VARIABLES[name as VariableName][0]]),
-  );
+  expect(defaults).toEqual(defaults.map(([name]) => [name, VARIABLES[name as VariableName][0]]));
 });
 
 test('OPERATIONS.md lists every reason of a refusal, and no others', () => {
