@@ -65,11 +65,6 @@ export class CannotRun extends Error {
   }
 }
 
-/** Whether a variable has a value other than its default. */
-export function isSet({ variables }: Scene, name: VariableName): boolean {
-  return (variables[name]?.trim() ?? '') !== '';
-}
-
 /** @throws CannotRun if the value of the variable is not valid */
 export function requireValue<Name extends VariableName>(
   { values }: Scene,
@@ -77,14 +72,13 @@ export function requireValue<Name extends VariableName>(
 ): Environment<VariableName>[Name] {
   const value = values[name];
   if (value !== undefined) return value;
-  throw new CannotRun(`${name} is not valid.`, `Correct ${name}, as "configuration" says.`);
+  const fix = `Correct ${name}, as "configuration" says.`;
+  throw new CannotRun(`${name} is not valid.`, fix);
 }
 
 /** @throws CannotRun if the database is not open */
 export function requireDatabase({ database }: Scene): Database {
   if (database !== undefined) return database;
-  throw new CannotRun(
-    'The database is not open.',
-    'Correct what the check "database" reports, and run the doctor again.',
-  );
+  const fix = 'Correct what the check "database" reports, and run the doctor again.';
+  throw new CannotRun('The database is not open.', fix);
 }

@@ -1,7 +1,8 @@
 /** `cover-catalogue doctor`: checks an installation and says how to fix what is wrong. It changes nothing. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { printableJson } from '../generator/report/shown-value.ts';
-import { readArguments } from '../program/arguments.ts';
-import { ConfigurationError } from '../program/environment/environment.ts';
+import { readArguments, readValue } from '../program/arguments.ts';
+import { oneOf } from '../program/environment/variables.ts';
 import { reportFailure } from '../program/failure.ts';
 import type { Invocation } from '../program/invocation.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { configuration, readConfiguration } from './checks/configuration.ts';
 import { database, keys, sample } from './checks/database.ts';
 import { grants } from './checks/grants.ts';
-import { certificate, depots, mail } from './checks/network.ts';
+import { certificate, mail } from './checks/network.ts';
 import { account, proxy, replica, schedule } from './checks/running.ts';
 import { publishing, snapshots, space } from './checks/snapshots.ts';
 
@@ -26,8 +27,8 @@ const USAGE = `cover-catalogue doctor [--for PROGRAM]… [--proxy-user USER]
 
 Checks the installation and says how to fix what is wrong. It checks the
 configuration, database, rights, snapshots folder, disk space, mail server,
-certificate, depots and running programs, and shows sample records as the API
-would serve them. It changes nothing, sends no e-mail, and prints no secret.
+certificate and running programs, and shows sample records as the API would
+serve them. It changes nothing, sends no e-mail, and prints no secret.
 
   --for PROGRAM      check only what this program needs: schedule, proxy, account
                      or replica. Run it as the user of the program, in its
@@ -45,21 +46,8 @@ Exit codes: 0 no errors, 1 at least one error, 2 wrong usage.
 const LIMIT_MS = 10_000;
 const DEFAULT_PROGRAMS: readonly Program[] = ['schedule', 'proxy', 'account'];
 const CHECKS: readonly Check[] = [
-  configuration,
-  database,
-  grants,
-  sample,
-  keys,
-  snapshots,
-  publishing,
-  space,
-  mail,
-  certificate,
-  depots,
-  schedule,
-  proxy,
-  account,
-  replica,
+  ...[configuration, database, grants, sample, keys, snapshots, publishing, space],
+  ...[mail, certificate, schedule, proxy, account, replica],
 ];
 const INDENT = ' '.repeat(11);
 
@@ -83,6 +71,7 @@ async function examine({ words, variables: read, stdout }: Invocation): Promise<
     },
     words,
   );
+  const readProgram = (name: string) => readValue('--for', name, oneOf(...PROGRAMS));
   const programs = options.for?.map(readProgram) ?? DEFAULT_PROGRAMS;
   const variables = read();
   const scene: Scene = {
@@ -110,14 +99,6 @@ async function examine({ words, variables: read, stdout }: Invocation): Promise<
   return worst === 'error' || (worst === 'warning' && options.strict) ? 1 : 0;
 }
 
-function readProgram(name: string): Program {
-  const program = PROGRAMS.find((known) => known === name);
-  if (program !== undefined) return program;
-  throw new ConfigurationError(
-    `--for must be ${PROGRAMS.join(' or ')}, not ${JSON.stringify(name)}.\n\n${USAGE}`,
-  );
-}
-
 /** Runs a check. One that fails or does not end becomes a finding, so that the others still run. */
 export async function runCheck(check: Check, scene: Scene, limitMs: number): Promise<Finding[]> {
   const found: Finding[] = [];
@@ -127,23 +108,21 @@ export async function runCheck(check: Check, scene: Scene, limitMs: number): Pro
     error: (text, fix) => found.push({ level: 'error', text, fix }),
     skip: (text, fix) => found.push({ level: 'skipped', text, fix }),
   };
-  let timer: NodeJS.Timeout | undefined;
-  const outOfTime = new Promise<void>((resolve) => {
-    timer = setTimeout(() => {
+  const end = new AbortController();
+  const late = pause(limitMs, 'late', { signal: end.signal });
+  try {
+    if ((await Promise.race([check.run(scene, findings), late])) === 'late') {
       findings.error(
         `This check did not end within ${limitMs / 1000} seconds.`,
         'Find out what is slow: a busy database, a network that drops packets, or a disk that does not respond.',
       );
-      resolve();
-    }, limitMs);
-  });
-  try {
-    await Promise.race([check.run(scene, findings), outOfTime]);
+    }
   } catch (error) {
     if (error instanceof CannotRun) findings.skip(error.message, error.fix);
     else findings.error((error as Error).message, 'Correct what the message names.');
   } finally {
-    clearTimeout(timer);
+    late.catch(() => {});
+    end.abort();
   }
   // Copied: a check that did not end in time may still be running.
   return [...found];

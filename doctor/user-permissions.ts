@@ -1,23 +1,18 @@
 /**
- * Whether a user may read a file, by the permissions of the file and of every folder above it. It is
+ * Whether a user may use a file, by the permissions of the file and of every folder above it. It is
  * computed, not tried, because this program usually runs as another user. Access control lists are not
  * considered.
  */
 import { execFile } from 'node:child_process';
-import { type Stats, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const READ = 4;
-const WRITE = 2;
+/** The bit of a folder that lets a user reach what is in it. */
 const SEARCH = 1;
-const RIGHTS = {
-  read: READ,
-  write: WRITE,
-  'write into': WRITE | SEARCH,
-  enter: READ | SEARCH,
-} as const;
+/** The bits of each right, as in the mode of a file. */
+const RIGHTS = { read: 4, 'write into': 2 | SEARCH, enter: 4 | SEARCH };
 
 export interface SystemUser {
   readonly name: string;
@@ -44,29 +39,15 @@ export function findDenial(
   user: SystemUser,
   file: string,
   right: keyof typeof RIGHTS,
+  bits = RIGHTS[right],
 ): string | undefined {
-  const target = path.resolve(file);
-  for (const folder of foldersAbove(target)) {
-    if (!has(user, statSync(folder), SEARCH)) return describe(folder, 'enter');
-  }
-  return has(user, statSync(target), RIGHTS[right]) ? undefined : describe(target, right);
-}
-
-/** From the root on. */
-function foldersAbove(file: string): string[] {
   const above = path.dirname(file);
-  return above === file ? [] : [...foldersAbove(above), above];
-}
-
-function has({ uid, gids }: SystemUser, { mode, uid: owner, gid }: Stats, bits: number): boolean {
-  if (uid === 0) return true;
-  // The first class that fits decides, even if a later one has more rights.
-  const shift = uid === owner ? 6 : gids.includes(gid) ? 3 : 0;
-  return ((mode >> shift) & bits) === bits;
-}
-
-function describe(file: string, action: string): string {
+  const denial = above === file ? undefined : findDenial(user, above, 'enter', SEARCH);
+  if (denial !== undefined || user.uid === 0) return denial;
   const { mode, uid, gid } = statSync(file);
-  const bits = (mode & 0o7777).toString(8).padStart(4, '0');
-  return `may not ${action} ${file}, which has mode ${bits} and belongs to uid ${uid} and gid ${gid}`;
+  // The first class that fits decides, even if a later one has more rights.
+  const shift = uid === user.uid ? 6 : user.gids.includes(gid) ? 3 : 0;
+  if (((mode >> shift) & bits) === bits) return undefined;
+  const shown = (mode & 0o7777).toString(8).padStart(4, '0');
+  return `may not ${right} ${file}, which has mode ${shown} and belongs to uid ${uid} and gid ${gid}`;
 }

@@ -10,7 +10,7 @@ import { MAIL_CHECKS } from '../../keys/mail/mailer.ts';
 import { inspectEnvironment } from '../../program/environment/environment.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
 import { checkReadableFolder } from '../../program/folders.ts';
-import { type Check, type Findings, isSet, type Program, type Scene } from '../check.ts';
+import type { Check, Program, Scene } from '../check.ts';
 
 /** Host names that RFC 2606 reserves for documentation, as in .env.example. */
 const PLACEHOLDER = /(?:\/\/|@)((?:[a-z0-9-]+\.)*example\.(?:com|net|org))(?=[:/>?#]|$)/i;
@@ -46,66 +46,51 @@ export function readConfiguration(
 export const configuration: Check = {
   name: 'configuration',
   programs: ['schedule', 'proxy', 'account', 'replica'],
-  async run(scene, findings) {
-    for (const fault of scene.faults) {
-      findings.error(fault, 'See "Configuration" in OPERATIONS.md.');
-    }
-    if (scene.faults.length === 0) findings.ok('All variables are valid.');
+  async run({ values, faults, variables, programs }, { ok, warn, error }) {
+    for (const fault of faults) error(fault, 'See "Configuration" in OPERATIONS.md.');
+    if (faults.length === 0) ok('All variables are valid.');
     // The file holds passwords.
     const mode = statSync('.env', { throwIfNoEntry: false })?.mode ?? 0;
     if ((mode & 0o004) !== 0) {
-      findings.warn('.env can be read by every user of this machine.', 'Run: chmod 600 .env');
+      warn('.env can be read by every user of this machine.', 'Run: chmod 600 .env');
     }
-    checkAddresses(scene, findings);
-    checkTrust(scene, findings);
+    const isSet = (name: VariableName) => (variables[name]?.trim() ?? '') !== '';
+    const { SITE_URL, FILES_URL, PUBLIC_URL = '', TRUSTED_PROXIES } = values;
+    const ofRecords = programs.includes('schedule') ? { SITE_URL, FILES_URL } : {};
+    for (const [name, address = ''] of Object.entries({ ...ofRecords, PUBLIC_URL })) {
+      if (!LOCAL.test(address)) continue;
+      const text = `${name} is ${address}, which only this machine can reach.`;
+      warn(text, 'Set it to the public address.');
+    }
+    for (const name of Object.keys(values)) {
+      const [, host] = PLACEHOLDER.exec(variables[name] ?? '') ?? [];
+      if (host === undefined) continue;
+      const text = `${name} contains ${host}, a name that is reserved for examples.`;
+      warn(text, 'Set it to an address of yours.');
+    }
+    if (PUBLIC_URL.startsWith('http:') && !LOCAL.test(PUBLIC_URL)) {
+      warn(
+        'PUBLIC_URL begins with http://: API keys and sign-in cookies travel without encryption.',
+        'Put nginx with TLS in front, and set PUBLIC_URL to the https address.',
+      );
+    }
+    if (PUBLIC_URL.startsWith('https:') && TRUSTED_PROXIES && !isSet('TRUSTED_PROXIES')) {
+      warn(
+        'PUBLIC_URL is an https address, and TRUSTED_PROXIES is not set: all clients of nginx share the limit of one address.',
+        'Set TRUSTED_PROXIES to the address of nginx, such as 127.0.0.1.',
+      );
+    }
+    if (isSet('SNAPSHOT_PUSH') && !isSet('SNAPSHOT_SIGNING_KEY')) {
+      warn(
+        'SNAPSHOT_PUSH is set, and SNAPSHOT_SIGNING_KEY is not: replicas cannot tell who wrote what they pull.',
+        'Make a key, as "Replicas" in OPERATIONS.md says.',
+      );
+    }
+    if (isSet('REPLICA_FROM') && !isSet('SNAPSHOT_PUBLIC_KEYS')) {
+      warn(
+        'SNAPSHOT_PUBLIC_KEYS is not set: whoever can write to the depot decides what this replica serves.',
+        'Set it to the public key of the origin.',
+      );
+    }
   },
 };
-
-function checkAddresses(scene: Scene, { warn }: Findings): void {
-  const { SITE_URL, FILES_URL, PUBLIC_URL } = scene.values;
-  const ofRecords = scene.programs.includes('schedule') ? { SITE_URL, FILES_URL } : {};
-  for (const [name, address] of Object.entries({ ...ofRecords, PUBLIC_URL })) {
-    if (address === undefined || !LOCAL.test(address)) continue;
-    warn(
-      `${name} is ${address}, which only this machine can reach.`,
-      'Set it to the public address.',
-    );
-  }
-  for (const name of Object.keys(scene.values)) {
-    const [, host] = PLACEHOLDER.exec(scene.variables[name] ?? '') ?? [];
-    if (host === undefined) continue;
-    warn(
-      `${name} contains ${host}, a name that is reserved for examples.`,
-      'Set it to an address of yours.',
-    );
-  }
-  if (PUBLIC_URL?.startsWith('http:') && !LOCAL.test(PUBLIC_URL)) {
-    warn(
-      'PUBLIC_URL begins with http://: API keys and sign-in cookies travel without encryption.',
-      'Put nginx with TLS in front, and set PUBLIC_URL to the https address.',
-    );
-  }
-}
-
-function checkTrust(scene: Scene, { warn }: Findings): void {
-  const { values } = scene;
-  const isBehindNginx = values.PUBLIC_URL?.startsWith('https:') ?? false;
-  if (isBehindNginx && values.TRUSTED_PROXIES !== undefined && !isSet(scene, 'TRUSTED_PROXIES')) {
-    warn(
-      'PUBLIC_URL is an https address, and TRUSTED_PROXIES is not set: all clients of nginx share the limit of one address.',
-      'Set TRUSTED_PROXIES to the address of nginx, such as 127.0.0.1.',
-    );
-  }
-  if (isSet(scene, 'SNAPSHOT_PUSH') && !isSet(scene, 'SNAPSHOT_SIGNING_KEY')) {
-    warn(
-      'SNAPSHOT_PUSH is set, and SNAPSHOT_SIGNING_KEY is not: replicas cannot tell who wrote what they pull.',
-      'Make a key, as "Replicas" in OPERATIONS.md says.',
-    );
-  }
-  if (isSet(scene, 'REPLICA_FROM') && !isSet(scene, 'SNAPSHOT_PUBLIC_KEYS')) {
-    warn(
-      'SNAPSHOT_PUBLIC_KEYS is not set: whoever can write to the depot decides what this replica serves.',
-      'Set it to the public key of the origin.',
-    );
-  }
-}

@@ -137,21 +137,20 @@ export const keys: Check = {
   programs: ['schedule', 'account'],
   async run(scene, { ok, warn, error, skip }) {
     const source = requireDatabase(scene);
-    if (!(await source.columns()).has('api_keys')) {
-      const file = path.join(requireValue(scene, 'SNAPSHOTS_DIR'), KEYS_FILE);
-      if (existsSync(file)) {
-        error(
-          `The tables of API keys are gone, or the user may not see them. The keys in ${file} still work.`,
-          'Grant the rights on them, or restore the backup: see operations/runbooks/restore.md.',
-        );
-      } else {
-        skip(
-          'There are no tables of API keys yet: the API would answer 503 "No API keys yet".',
-          'Run "cover-catalogue keys list", which creates them, and then "cover-catalogue keys issue".',
-        );
-      }
-      return;
+    const file = path.join(requireValue(scene, 'SNAPSHOTS_DIR'), KEYS_FILE);
+    const hasKeys = (await source.columns()).has('api_keys');
+    if (!hasKeys && existsSync(file)) {
+      error(
+        `The tables of API keys are gone, or the user may not see them. The keys in ${file} still work.`,
+        'Grant the rights on them, or restore the backup: see operations/runbooks/restore.md.',
+      );
+    } else if (!hasKeys) {
+      skip(
+        'There are no tables of API keys yet: the API would answer 503 "No API keys yet".',
+        'Run "cover-catalogue keys list", which creates them, and then "cover-catalogue keys issue".',
+      );
     }
+    if (!hasKeys) return;
     await checkTables(source, KEYS_TABLES);
     ok('The tables of API keys exist, with all columns.');
     if (!scene.programs.includes('account')) return;
@@ -168,7 +167,7 @@ export const keys: Check = {
     else {
       warn(
         'No account is a moderator: nobody can review requests on the pages.',
-        'Run "cover-catalogue keys account role ID moderator", or set the role in your view.',
+        'Run "cover-catalogue keys account add" with --role moderator, or set the role in your view.',
       );
     }
   },

@@ -1,15 +1,10 @@
-/** What the installation uses over the network: the mail server, its certificate, and depots. */
+/** What the installation uses over the network: the mail server, and the certificate of its address. */
 import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
-import { isApiAddress, openDepot } from '../../depot/open.ts';
-import { readRelease } from '../../depot/release.ts';
-import { parseRelease } from '../../format/release.ts';
-import { currentId } from '../../generations/generations.ts';
 import { checkMailServer } from '../../keys/mail/mailer.ts';
 import { messageOf } from '../../program/failure.ts';
-import { type Check, isSet, requireValue, type Scene } from '../check.ts';
+import { type Check, requireValue } from '../check.ts';
 
-const STALL_MS = 5_000;
 const DAY_MS = 86_400_000;
 /** Let's Encrypt renews certificates 30 days before they expire. */
 const SOON_DAYS = 14;
@@ -34,7 +29,7 @@ export const mail: Check = {
     } catch (cause) {
       error(
         `The mail server ${host} cannot be used: ${messageOf(cause)}.`,
-        'Correct SMTP_URL: the user and the password (special characters percent-encoded), the host, and the port, which is 465 with smtps:// and 587 with smtp://.',
+        'Correct SMTP_URL: user and password (special characters percent-encoded), host, and port, which is 465 with smtps:// and 587 with smtp://.',
       );
     }
   },
@@ -89,46 +84,4 @@ function openTls({ hostname, port }: URL): Promise<TLSSocket> {
     socket.once('secureConnect', () => resolve(socket));
     socket.once('error', reject);
   });
-}
-
-export const depots: Check = {
-  name: 'depots',
-  programs: ['schedule', 'replica'],
-  async run(scene, { ok, warn, error }) {
-    const names = ['SNAPSHOT_PUSH', 'REPLICA_FROM'] as const;
-    for (const name of names.filter((each) => isSet(scene, each))) {
-      const address = requireValue(scene, name);
-      if (isApiAddress(address)) {
-        ok(`The depot of ${name} is the API of another installation; its key is not known here.`);
-        continue;
-      }
-      try {
-        const released = await releasedId(address, scene);
-        const current = currentId(requireValue(scene, 'SNAPSHOTS_DIR')) ?? 'no generation';
-        if (released === current) ok(`The depot of ${name} has the current generation.`);
-        else {
-          warn(
-            `The depot of ${name} has ${released ?? 'no generation'}, and this machine has ${current}.`,
-            'If this stays so, look at the log of the program that pushes or pulls.',
-          );
-        }
-      } catch (cause) {
-        error(
-          `The depot of ${name} cannot be read: ${messageOf(cause)}`,
-          `Correct ${name}, its credentials, or the network.`,
-        );
-      }
-    }
-  },
-};
-
-/** The id of the generation that a depot offers; undefined if it offers none. */
-async function releasedId(address: string, { variables }: Scene): Promise<string | undefined> {
-  const depot = openDepot(address, { stallMs: STALL_MS, environment: variables });
-  try {
-    const found = await readRelease(depot, 'snapshot');
-    return found && parseRelease(found.bytes, 'snapshot').id;
-  } finally {
-    depot.close();
-  }
 }

@@ -6,6 +6,7 @@ import { type Check, type Findings, requireValue, type Scene } from '../check.ts
 
 /** `schedule` confirms the keys every two seconds, and a replica every second. */
 const OLD_KEYS_SECONDS = 60;
+const FIX = 'Correct what the message names. The program tries again by itself.';
 
 /** The members of the proxy's `/readyz` that the check reads. */
 interface ProxyState {
@@ -31,15 +32,42 @@ export const proxy: Check = {
   name: 'running proxy',
   programs: ['proxy'],
   async run(scene, findings) {
+    const { ok, warn, error } = findings;
     const port = requireValue(scene, 'ADMIN_PORT');
-    const found = await askState(scene, 'proxy', port, 'faults', findings);
-    if (found === undefined) return;
-    const state = found as ProxyState;
-    reportProxy(state, findings);
+    const state = await askState<ProxyState>(scene, 'proxy', port, 'faults', findings);
+    if (state === undefined) return;
+    const { snapshot, refused, keys } = state;
+    if (state.ready) ok(`The proxy serves ${snapshot} and knows ${keys} keys.`);
+    else error('The proxy runs, but is not ready.', 'See its log.');
+    if (refused !== null) {
+      error(
+        `The proxy refuses the generation ${refused.id}: ${refused.error}`,
+        'Run "cover-catalogue snapshot verify", then generate again or roll back.',
+      );
+    }
+    if (state.keys_error !== null) {
+      error(
+        `The proxy ${keys === null ? 'has no keys' : 'keeps old keys'}: ${state.keys_error}`,
+        'Start "cover-catalogue schedule", which exports the keys, and check the permissions of keys.json.',
+      );
+    } else if (keys === 0) {
+      warn(
+        'The proxy knows no keys: it refuses every key that a client sends.',
+        'If keys were issued before, see operations/runbooks/restore.md. Otherwise run "cover-catalogue keys issue".',
+      );
+    } else if ((state.keys_age_seconds ?? 0) > OLD_KEYS_SECONDS) {
+      warn(
+        `The keys last agreed with the database ${state.keys_age_seconds} seconds ago: a revoked key still works.`,
+        'Start "cover-catalogue schedule" (or, on a replica, "cover-catalogue replica"), and look at its log.',
+      );
+    }
+    for (const fault of [...state.faults, state.replica?.error, state.limits?.error]) {
+      if (fault) error(`The proxy reports: ${fault}`, FIX);
+    }
     const current = currentId(requireValue(scene, 'SNAPSHOTS_DIR'));
-    if (state.snapshot === null || state.snapshot === current) return;
-    findings.warn(
-      `The proxy serves ${state.snapshot}, but ${current ?? 'nothing'} is current in SNAPSHOTS_DIR.`,
+    if (snapshot === null || snapshot === current) return;
+    warn(
+      `The proxy serves ${snapshot}, but ${current ?? 'nothing'} is current in SNAPSHOTS_DIR.`,
       'If this stays so for more than a few seconds, the proxy reads another folder or refuses the generation: see its log.',
     );
   },
@@ -54,9 +82,22 @@ function taskCheck(name: string, program: AdminProgram): Check {
     name,
     programs: [program],
     async run(scene, findings) {
+      const { ok, warn, error } = findings;
       const port = adminPortOf(program, requireValue(scene, 'ADMIN_PORT'));
-      const state = await askState(scene, program, port, 'tasks', findings);
-      if (state !== undefined) reportTasks(program, state as TaskStates, findings);
+      const state = await askState<TaskStates>(scene, program, port, 'tasks', findings);
+      if (state === undefined) return;
+      const what = `"cover-catalogue ${program}"`;
+      const faults = Object.entries(state.tasks).filter(([, task]) => task.error !== null);
+      for (const [task, { error: reason }] of faults) {
+        error(`${what} fails at ${JSON.stringify(task)}: ${reason}`, FIX);
+      }
+      if (state.database === false) {
+        error(
+          `${what} cannot read the database.`,
+          'Correct what the checks of the database report. If it is lost, see operations/runbooks/restore.md.',
+        );
+      } else if (state.ready) ok(`${what} runs, and nothing fails.`);
+      else if (faults.length === 0) warn(`${what} is not ready.`, 'Wait for its start.');
     },
   };
 }
@@ -65,92 +106,33 @@ function taskCheck(name: string, program: AdminProgram): Check {
  * Asks a program for its `/readyz`, and reports if it does not answer.
  * @param member that the answer has if it is from this program
  */
-async function askState(
+async function askState<State>(
   scene: Scene,
   program: string,
   port: number,
   member: string,
   { warn, error }: Findings,
-): Promise<object | undefined> {
-  const url = `${addressOf(requireValue(scene, 'ADMIN_HOST'), port)}/readyz`;
-  let state: unknown;
+): Promise<State | undefined> {
+  const host = requireValue(scene, 'ADMIN_HOST');
+  // A server may listen on all addresses; a client connects to one.
+  const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const url = `http://${target.includes(':') ? `[${target}]` : target}:${port}/readyz`;
+  let text: string;
   try {
-    const text = await (await fetch(url, { redirect: 'manual' })).text();
-    state = text.startsWith('{') ? JSON.parse(text) : undefined;
+    text = await (await fetch(url, { redirect: 'manual' })).text();
   } catch (cause) {
-    const reason = messageOf((cause as Error).cause ?? cause);
     // Without the schedule, revoked keys keep working and the data grows old. Others may run elsewhere.
     const report = program === 'schedule' ? error : warn;
     report(
-      `"cover-catalogue ${program}" does not answer at ${url}: ${reason}.`,
+      `"cover-catalogue ${program}" does not answer at ${url}: ${messageOf((cause as Error).cause ?? cause)}.`,
       'Start it, if it should run on this machine. If it runs, look at its log.',
     );
     return undefined;
   }
-  if (typeof state === 'object' && state !== null && member in state) return state;
+  if (text.startsWith('{') && text.includes(`"${member}":`)) return JSON.parse(text);
   error(
     `What answers at ${url} is not "cover-catalogue ${program}".`,
     'Set another port, or stop the other program.',
   );
   return undefined;
-}
-
-/** Turns an address on which a server listens into one to connect to. */
-function addressOf(host: string, port: number): string {
-  const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
-}
-
-function reportTasks(
-  program: string,
-  { ready, tasks, database }: TaskStates,
-  { ok, warn, error }: Findings,
-): void {
-  const failing = Object.entries(tasks).filter(([, task]) => task.error !== null);
-  for (const [task, { error: reason }] of failing) {
-    error(
-      `"cover-catalogue ${program}" fails at ${JSON.stringify(task)}: ${reason}`,
-      'Correct what the message names. The program tries again by itself.',
-    );
-  }
-  if (database === false) {
-    error(
-      `"cover-catalogue ${program}" cannot read the database.`,
-      'Correct what the checks of the database report. If it is lost, see operations/runbooks/restore.md.',
-    );
-  } else if (ready) ok(`"cover-catalogue ${program}" runs, and nothing fails.`);
-  else if (failing.length === 0) {
-    warn(`"cover-catalogue ${program}" is not ready.`, 'Wait for its start.');
-  }
-}
-
-function reportProxy(state: ProxyState, { ok, warn, error }: Findings): void {
-  if (state.ready) ok(`The proxy serves ${state.snapshot} and knows ${state.keys} keys.`);
-  else error('The proxy runs, but is not ready.', 'See its log.');
-  if (state.refused !== null) {
-    error(
-      `The proxy refuses the generation ${state.refused.id}: ${state.refused.error}`,
-      'Run "cover-catalogue snapshot verify", then generate again or roll back.',
-    );
-  }
-  if (state.keys === null || state.keys_error !== null) {
-    error(
-      `The proxy ${state.keys === null ? 'has no keys' : 'keeps old keys'}: ${state.keys_error ?? 'keys.json was not read yet.'}`,
-      'Start "cover-catalogue schedule", which exports the keys, and check the permissions of keys.json.',
-    );
-  } else if (state.keys === 0) {
-    warn(
-      'The proxy knows no keys: it refuses every key that a client sends.',
-      'If keys were issued before, see operations/runbooks/restore.md. Otherwise run "cover-catalogue keys issue".',
-    );
-  } else if ((state.keys_age_seconds ?? 0) > OLD_KEYS_SECONDS) {
-    warn(
-      `The keys last agreed with the database ${state.keys_age_seconds} seconds ago: a revoked key still works.`,
-      'Start "cover-catalogue schedule" (or, on a replica, "cover-catalogue replica"), and look at its log.',
-    );
-  }
-  const reported = [...state.faults, state.replica?.error, state.limits?.error];
-  for (const fault of reported) {
-    if (fault) error(`The proxy reports: ${fault}`, 'Correct what the message names.');
-  }
 }

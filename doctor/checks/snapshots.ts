@@ -66,15 +66,15 @@ async function checkProxyUser(
 ): Promise<void> {
   const ownFolder = path.join(snapshotsDir, PROXY_FOLDER);
   // The proxy creates this folder, or an administrator does so for the user of the proxy.
-  const owner = statSync(ownFolder, { throwIfNoEntry: false })?.uid;
-  if (proxyUser === undefined && owner === undefined) {
+  const owner = proxyUser ?? statSync(ownFolder, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined) {
     skip(
       'It is not known which user the proxy runs as, so its permissions were not checked.',
       'Name the user with --proxy-user, or run the doctor again after the first start of the proxy.',
     );
     return;
   }
-  const user = await findSystemUser(proxyUser ?? String(owner));
+  const user = await findSystemUser(String(owner));
   const id = currentId(snapshotsDir);
   const dir = id === undefined ? snapshotsDir : generationDir(snapshotsDir, id);
   const wanted = [
@@ -87,14 +87,11 @@ async function checkProxyUser(
   const denials = wanted
     .filter(([file]) => existsSync(file))
     .flatMap(([file, right]) => findDenial(user, file, right) ?? []);
+  const what = `The user of the proxy, ${user.name},`;
   for (const denial of new Set(denials)) {
-    error(
-      `The user of the proxy, ${user.name}, ${denial}.`,
-      'See "Users and file permissions" in OPERATIONS.md.',
-    );
+    error(`${what} ${denial}.`, 'See "Users and file permissions" in OPERATIONS.md.');
   }
-  if (denials.length === 0)
-    ok(`The user of the proxy, ${user.name}, has the permissions it needs.`);
+  if (denials.length === 0) ok(`${what} has the permissions it needs.`);
 }
 
 export const publishing: Check = {
@@ -114,8 +111,10 @@ export const publishing: Check = {
     const { outcome, finished_at: at } = status;
     const text = `The last run ended at ${at}: ${outcome}`;
     if (outcome === 'refused' || outcome === 'failed') {
-      const fix = 'Correct what the message names, then run "cover-catalogue generate".';
-      error(`${text}. ${status.error}`, `${fix} report.json lists rows that were left out.`);
+      error(
+        `${text}. ${status.error}`,
+        'Correct what the message names, then run "cover-catalogue generate". report.json lists rows that were left out.',
+      );
     } else ok(`${text}.`);
   },
 };
@@ -140,6 +139,7 @@ export function checkSpace(
 ): void {
   const size = sizeOfCurrent(snapshotsDir);
   const missing = MOST_GENERATIONS - Math.min(idsOnDisk(snapshotsDir).length, MOST_GENERATIONS);
+  const inMegabytes = (bytes: number) => `${Math.ceil(bytes / 1e6)} MB`;
   const text = `${inMegabytes(free)} are free on the disk of ${snapshotsDir}, and the current generation takes up to ${inMegabytes(size)}.`;
   const fix =
     'Use a larger disk, or free space: "cover-catalogue snapshot prune --keep 2" removes old generations.';
@@ -163,8 +163,4 @@ function sizeOfCurrent(snapshotsDir: string): number {
 function readCurrent(snapshotsDir: string): Manifest | undefined {
   const id = currentId(snapshotsDir);
   return id === undefined ? undefined : readManifest(generationDir(snapshotsDir, id));
-}
-
-function inMegabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1e6)} MB`;
 }

@@ -1,16 +1,14 @@
 /** The checks of the certificate, the mail server and depots, with real servers. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { createServer, getCACertificates, type Server, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { runPush } from '../../commands/run-push.ts';
-import { certificate, depots, mail } from '../../doctor/checks/network.ts';
-import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { makeFolder, runCommand } from '../support/product.ts';
+import { certificate, mail } from '../../doctor/checks/network.ts';
+import { makeFolder } from '../support/product.ts';
 import { startMailServer } from '../support/servers/mail-server.ts';
-import { examine, faultsIn } from './examine.ts';
+import { examine } from './examine.ts';
 
 const DAY_MS = 86_400_000;
 const trusted = getCACertificates();
@@ -81,17 +79,4 @@ test('the mail server is signed in to and gets no mail', async () => {
   expect(await examine(mail, variables)).toMatchObject([
     { level: 'error', text: expect.stringContaining('ECONNREFUSED') },
   ]);
-});
-
-test('the generation of a depot is compared with the current one', async () => {
-  const depot = makeFolder();
-  const variables = { SNAPSHOTS_DIR: await makeSampleSnapshots(), SNAPSHOT_PUSH: depot };
-  expect(await examine(depots, variables)).toMatchObject([
-    { level: 'warning', text: expect.stringContaining('has no generation') },
-  ]);
-  expect(readdirSync(depot)).toEqual([]);
-  await runCommand(runPush, [], variables);
-  expect(faultsIn(await examine(depots, variables))).toEqual([]);
-  const gone = { ...variables, SNAPSHOT_PUSH: path.join(depot, 'gone') };
-  expect(await examine(depots, gone)).toMatchObject([{ level: 'error' }]);
 });
