@@ -17,7 +17,7 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
   const variables = { SNAPSHOTS_DIR: snapshotsDir, ADMIN_PORT: new URL(running.adminUrl).port };
   const find = () => examine(proxy, variables, ['proxy']);
   const id = currentId(snapshotsDir) ?? '';
-  expect(await find()).toEqual([{ level: 'ok', text: `The proxy serves ${id} and knows 1 keys.` }]);
+  expect(await find()).toEqual([{ level: 'ok', text: '"cover-catalogue proxy" is ready.' }]);
   writeKeys(snapshotsDir, []);
   await running.refresh();
   expect(faultsIn(await find())).toMatchObject([
@@ -33,12 +33,12 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
     expect.arrayContaining([
       {
         level: 'error',
-        text: expect.stringMatching(new RegExp(`^The proxy refuses the generation ${DAMAGED}: `)),
-        fix: expect.stringContaining('snapshot verify'),
+        text: expect.stringMatching(/^"cover-catalogue proxy" reports "refused": .*manifest/),
+        fix: expect.any(String),
       },
       {
         level: 'error',
-        text: expect.stringMatching(/^The proxy keeps old keys: There is no keys\.json/),
+        text: expect.stringMatching(/reports "keys_error": There is no keys\.json/),
         fix: expect.any(String),
       },
       {
@@ -63,10 +63,8 @@ test('a program says which of its tasks fails, and why', async () => {
   expect(faultsIn(await examine(schedule, variables))).toEqual([]);
   await expect(fail()).rejects.toThrow();
   expect(await examine(schedule, variables)).toMatchObject([
-    {
-      level: 'error',
-      text: '"cover-catalogue schedule" fails at "export_keys": no database',
-    },
+    { level: 'error', text: '"cover-catalogue schedule" is not ready.' },
+    { level: 'error', text: '"cover-catalogue schedule" reports "export_keys": no database' },
   ]);
   // The port of another program.
   expect(await examine(proxy, { ADMIN_PORT: String(port) })).toMatchObject([
@@ -85,6 +83,7 @@ test('account pages without their database are an error', async () => {
   const port = Number((await admin.listen()).split(':').at(-1));
   const ADMIN_PORT = String(port - adminPortOf('account', 1) + 1);
   expect(await examine(account, { ADMIN_PORT })).toMatchObject([
+    { level: 'error', text: '"cover-catalogue account" is not ready.' },
     { level: 'error', text: '"cover-catalogue account" cannot read the database.' },
   ]);
   admin.close();
