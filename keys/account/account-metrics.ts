@@ -84,27 +84,21 @@ function addMetrics(
   readings: () => Readings | undefined,
   mailCounts: MailWorker['counts'],
 ): void {
-  const secondsSince = (time: Date) => Math.max(0, (Date.now() - time.getTime()) / 1000);
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     addGauge(registry, name, help, read);
-  gauge('account_database_up', '1 while the database can be read', () =>
-    Number(readings() !== undefined),
-  );
+  const isUp = () => Number(readings() !== undefined);
+  gauge('account_database_up', '1 while the database can be read', isUp);
   gauge('mail_waiting', 'E-mails that wait to be sent', () => readings()?.waiting);
   const oldestHelp = 'How long the oldest e-mail that was not sent has waited; 0 if none waits';
   gauge('mail_oldest_seconds', oldestHelp, () => {
     const known = readings();
-    return known && (known.oldest === undefined ? 0 : secondsSince(known.oldest));
+    const now = Date.now();
+    return known && Math.max(0, now - (known.oldest?.getTime() ?? now)) / 1000;
   });
   const linksHelp = 'Requests for sign-in links that are not done yet';
   gauge('account_sign_in_links_waiting', linksHelp, () => mailCounts().links);
-  addGauges(
-    registry,
-    'account_keys',
-    `API keys and requests for them, by state, up to ${MOST_COUNTED} of each`,
-    'state',
-    () => readings()?.keys ?? [],
-  );
+  const keysHelp = `API keys and requests for them, by state, up to ${MOST_COUNTED} of each`;
+  addGauges(registry, 'account_keys', keysHelp, 'state', () => readings()?.keys ?? []);
   const sentHelp = 'E-mails that a mail server has accepted';
   addCounter(registry, 'mail_sent_total', sentHelp, () => mailCounts().sent);
   const failedHelp = 'Attempts to send an e-mail that have failed';

@@ -20,7 +20,6 @@ import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-
 import { makeApp } from './app.ts';
 import { makeAccountServer } from './server.ts';
 import { makeAssertionCheck } from './visitors/assertion.ts';
-import { makeLinkLimits } from './visitors/link-limits.ts';
 import { readPublicKeys, SITE_KEY_CHECKS } from './visitors/site-keys.ts';
 import { makeSessionCookie } from './visitors/visitors.ts';
 
@@ -103,7 +102,6 @@ export async function assemble(
     checkAssertion,
     requestLink: mails.requestLink,
     trustedProxies: trustLoopback(environment.TRUSTED_PROXIES),
-    linkLimits: makeLinkLimits(),
     countSignIn: addSignInMetrics(admin.registry),
     pauseForApi: surroundings.pauseForApi ?? (() => pause(API_PAUSE_MS)),
   };

@@ -15,7 +15,7 @@ import {
   viewsOf,
 } from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
-import { noSuchAccount, Refusal } from './refusal.ts';
+import { invalid, noSuchAccount, Refusal } from './refusal.ts';
 
 /** How many keys an error names. */
 const MOST_NAMED = 20;
@@ -38,16 +38,10 @@ export async function addAccount(
   const { email } = account;
   const name = account.name.trim();
   if (!isMailAddress(email) || email.length > LONGEST_EMAIL) {
-    throw new Refusal(
-      `${JSON.stringify(email)} is not an e-mail address, such as name@example.org.`,
-      'invalid',
-    );
+    throw invalid(`${JSON.stringify(email)} is not an e-mail address, such as name@example.org.`);
   }
   if (name === '' || name.length > LONGEST_NAME || /\p{C}/u.test(name)) {
-    throw new Refusal(
-      `The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`,
-      'invalid',
-    );
+    throw invalid(`The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`);
   }
   await refuseView(database);
   if (!(await hasAccounts(database))) {

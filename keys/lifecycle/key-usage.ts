@@ -2,13 +2,11 @@
 import type { Database, Reader, Value } from '../../database/database.ts';
 import { dayOf } from '../../format/key-usage.ts';
 
-/** What was used within some time. The columns are those of `key_usage`. */
-export interface Use {
-  readonly requests: number;
-  readonly not_modified: number;
-  readonly refused: number;
-  readonly bytes: number;
-}
+const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'] as const;
+const SUMS = COLUMNS.map((column) => `SUM(u.${column})`).join(', ');
+
+/** What was used within some time. */
+export type Use = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
 /** What a key has used on one day, "YYYY-MM-DD" in UTC. */
 export interface DayOfUse extends Use {
@@ -27,10 +25,6 @@ export interface Period {
   readonly days: number;
   readonly now: Date;
 }
-
-const SUMS = ['requests', 'not_modified', 'refused', 'bytes']
-  .map((column) => `SUM(u.${column})`)
-  .join(', ');
 
 /** For the id of each key that was used, the days on which it was used, oldest first. */
 export async function usageOf(
@@ -74,13 +68,7 @@ export async function mostUsedKeys(database: Database, period: Period): Promise<
 
 /** The sums of several days. */
 export function totalOf(days: readonly Use[]): Use {
-  const sum = (column: keyof Use) => days.reduce((total, each) => total + each[column], 0);
-  return {
-    requests: sum('requests'),
-    not_modified: sum('not_modified'),
-    refused: sum('refused'),
-    bytes: sum('bytes'),
-  };
+  return toUse(COLUMNS.map((column) => days.reduce((total, each) => total + each[column], 0)));
 }
 
 /** The first and the last day of a period. */
@@ -88,11 +76,7 @@ export function boundsOf({ days, now }: Period): [first: string, last: string] {
   return [dayOf(now.getTime(), 1 - days), dayOf(now.getTime())];
 }
 
-function toUse([requests, notModified, refused, bytes]: readonly Value[]): Use {
-  return {
-    requests: Number(requests),
-    not_modified: Number(notModified),
-    refused: Number(refused),
-    bytes: Number(bytes),
-  };
+/** @param sums in the order of the columns */
+function toUse(sums: readonly Value[]): Use {
+  return Object.fromEntries(COLUMNS.map((column, index) => [column, Number(sums[index])])) as Use;
 }

@@ -8,7 +8,7 @@ import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
 import { toDatabaseTime } from '../tables/values.ts';
 import { recordEvent, refuseManyChanges } from './history.ts';
-import { noSuchAccount, Refusal } from './refusal.ts';
+import { invalid, noSuchAccount, Refusal } from './refusal.ts';
 import { applyTransition, RENAME, REVOKE, type Transition, WITHDRAW } from './transition.ts';
 import { checkLength, cleanText, parseWebsite, readKeyName } from './typed-text.ts';
 
@@ -54,7 +54,7 @@ export async function requestKey(
   { accountId, purpose: text, websiteUrl, name = '', at }: NewRequest,
 ): Promise<{ id: number }> {
   const purpose = cleanText(text);
-  if (purpose === '') throw new Refusal('Say what you are building.', 'invalid');
+  if (purpose === '') throw invalid('Say what you are building.');
   checkLength('Your text', purpose);
   const typed = [purpose, parseWebsite(websiteUrl), readKeyName(name)];
   const refuseTooMany = async (reader: Reader) => {

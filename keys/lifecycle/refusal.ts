@@ -16,6 +16,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Something that was typed is not valid. */
+export function invalid(message: string): Refusal {
+  return new Refusal(message, 'invalid');
+}
+
 export function noSuchKey(id: number): Refusal {
   return new Refusal(`There is no key ${id}.`, 'missing');
 }

@@ -1,6 +1,6 @@
 /** Checks and cleans purposes, addresses, names, reasons, notes and limits that people typed. */
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
-import { Refusal } from './refusal.ts';
+import { invalid } from './refusal.ts';
 
 /** In UTF-16 code units, which the attribute `maxlength` of a form also counts. */
 export const LONGEST_TEXT = 5000;
@@ -23,10 +23,7 @@ export function cleanText(text: string): string {
 /** @throws Refusal if the text is too long */
 export function checkLength(name: string, text: string): void {
   if (text.length <= LONGEST_TEXT) return;
-  throw new Refusal(
-    `${name} has ${text.length} characters; at most ${LONGEST_TEXT} are allowed.`,
-    'invalid',
-  );
+  throw invalid(`${name} has ${text.length} characters; at most ${LONGEST_TEXT} are allowed.`);
 }
 
 /**
@@ -40,18 +37,14 @@ export function readKeyName(text: string): string | null {
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
   if (name.length <= LONGEST_KEY_NAME) return /[^\p{C}\p{Z}]/u.test(name) ? name : null;
-  throw new Refusal(
-    `The name has ${name.length} characters; at most ${LONGEST_KEY_NAME} are allowed.`,
-    'invalid',
-  );
+  throw invalid(`The name has ${name.length} characters; at most ${LONGEST_KEY_NAME} are allowed.`);
 }
 
 /** @throws Refusal if a key may not have this limit, in requests per minute */
 export function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LARGEST_LIMIT) return;
-  throw new Refusal(
+  throw invalid(
     `The limit must be a whole number from 1 to ${LARGEST_LIMIT}${Number.isNaN(limit) ? '' : `, not ${limit}`}.`,
-    'invalid',
   );
 }
 
@@ -59,7 +52,7 @@ export function checkLimit(limit: number): void {
 export function readReason(text: string): string {
   const reason = cleanText(text);
   if (reason === '') {
-    throw new Refusal('Write a reason: the owner gets it by e-mail.', 'invalid');
+    throw invalid('Write a reason: the owner gets it by e-mail.');
   }
   checkLength('The reason', reason);
   return reason;
@@ -73,17 +66,13 @@ export function parseWebsite(text: string): string {
   const trimmed = text.trim();
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw new Refusal(
-      'The website must be an http or https address, such as https://example.org.',
-      'invalid',
-    );
+    throw invalid('The website must be an http or https address, such as https://example.org.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new Refusal('The website address must not contain a user name or a password.', 'invalid');
+    throw invalid('The website address must not contain a user name or a password.');
   }
   if (url.href.length <= LONGEST_ADDRESS) return url.href;
-  throw new Refusal(
+  throw invalid(
     `The website has ${url.href.length} characters; at most ${LONGEST_ADDRESS} are allowed.`,
-    'invalid',
   );
 }

@@ -6,7 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Transporter } from 'nodemailer';
-import { type Checks, ConfigurationError } from '../../program/environment/environment.ts';
+import { readValue } from '../../program/arguments.ts';
+import type { Checks } from '../../program/environment/environment.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 
 export interface Mail {
@@ -59,7 +60,7 @@ export interface MailSettings {
 }
 
 export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
-  const sender = senderOf(from);
+  const sender = readValue('MAIL_FROM', from, parseSender);
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
   const compose = ({ id, to, subject, text, date }: Mail) => {
     if (!isMailAddress(to)) {
@@ -129,14 +130,6 @@ export async function checkMailServer(smtpUrl: string): Promise<void> {
     await transport.verify();
   } finally {
     transport.close();
-  }
-}
-
-function senderOf(from: string): { name: string; address: string } {
-  try {
-    return parseSender(from);
-  } catch (cause) {
-    throw new ConfigurationError(`MAIL_FROM ${(cause as Error).message}`, { cause });
   }
 }
 

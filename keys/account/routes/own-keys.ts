@@ -26,7 +26,6 @@ import {
   type AccountVisit,
   type App,
   doneNotice,
-  type FormVisit,
   keyIdOf,
   pageOf,
   type RefusalStatus,
@@ -49,12 +48,16 @@ const DONE: Readonly<Record<string, string>> = {
   revoke: 'The key is revoked. It stops working within a few seconds.',
 };
 
-/** Performs an action. @returns the page that shows a new key; undefined to go back to the page of keys */
-type Act = (own: OwnKey, visit: AccountVisit & FormVisit) => Promise<NewKey | undefined>;
-interface NewKey {
-  readonly key: string;
-  readonly isRotation: boolean;
-}
+/** Performs an action. @returns the new key, if the action creates one */
+type Act = (own: OwnKey, form: URLSearchParams) => Promise<{ readonly key: string } | undefined>;
+
+/** An action that creates no key. */
+const change =
+  (act: (own: OwnKey, form: URLSearchParams) => Promise<void>): Act =>
+  async (own, form) => {
+    await act(own, form);
+    return undefined;
+  };
 
 export function addOwnKeyRoutes(app: App, site: Site): void {
   const { database, publicUrl } = site;
@@ -78,36 +81,28 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
   });
 
   const actions: Readonly<Record<OwnAction, Act>> = {
-    async reveal(own) {
-      return { ...(await revealKey(database, own)), isRotation: false };
-    },
-    async rotate(own, { form }) {
-      // The form contains the prefix of the key to replace. If a reload sends the form again, that key
-      // no longer exists, and the new key is not replaced.
-      const prefix = fieldOf(form, 'prefix');
-      return { ...(await rotateKey(database, { ...own, prefix, publicUrl })), isRotation: true };
-    },
-    async rename(own, { form }) {
-      await renameKey(database, { ...own, name: fieldOf(form, 'name') });
-      return undefined;
-    },
-    async withdraw(own) {
-      await withdrawRequest(database, own);
-      return undefined;
-    },
-    async revoke(own) {
-      await revokeOwnKey(database, { ...own, publicUrl });
-      return undefined;
-    },
+    reveal: (own) => revealKey(database, own),
+    // The form contains the prefix of the key to replace. If a reload sends the form again, that key no
+    // longer exists, and the new key is not replaced.
+    rotate: (own, form) =>
+      rotateKey(database, { ...own, prefix: fieldOf(form, 'prefix'), publicUrl }),
+    rename: change((own, form) => renameKey(database, { ...own, name: fieldOf(form, 'name') })),
+    withdraw: change((own) => withdrawRequest(database, own)),
+    revoke: change((own) => revokeOwnKey(database, { ...own, publicUrl })),
   };
   for (const [action, act] of Object.entries(actions)) {
     app.post(ownKeyPath(ANY_KEY, action as OwnAction), needsAccount, readForm, (c) => {
-      const { viewer, account, at } = c.var;
+      const { viewer, account, at, form } = c.var;
       return attempt(c, site, c.var, async () => {
-        const shown = await act({ id: keyIdOf(c), accountId: account.id, at }, c.var);
-        if (shown === undefined) return redirect(c, `${PATHS.keys}?done=${action}`);
-        const isAccepted = await waitUntilAccepted(site, shown.key);
-        return sendPage(c, 200, keyShownPage({ viewer, publicUrl, isAccepted, ...shown }));
+        const made = await act({ id: keyIdOf(c), accountId: account.id, at }, form);
+        if (made === undefined) return redirect(c, `${PATHS.keys}?done=${action}`);
+        const isAccepted = await waitUntilAccepted(site, made.key);
+        const isRotation = action === 'rotate';
+        return sendPage(
+          c,
+          200,
+          keyShownPage({ viewer, publicUrl, isAccepted, isRotation, ...made }),
+        );
       });
     });
   }

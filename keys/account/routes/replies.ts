@@ -9,7 +9,6 @@ import type { Slice } from '../../lifecycle/key-lists.ts';
 import type { Refusal } from '../../lifecycle/refusal.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { messagePage, type Notice, type Viewer } from '../pages/layout.ts';
-import type { LinkLimits } from '../visitors/link-limits.ts';
 import type { Identity } from '../visitors/visitors.ts';
 
 /** What all requests to the pages share. */
@@ -22,7 +21,6 @@ export interface Site extends Identity {
   readonly defaultLimit: number;
   /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: BlockList;
-  readonly linkLimits: LinkLimits;
   /** Resolves when the API is to be asked again whether it accepts a new key. */
   pauseForApi(): Promise<unknown>;
   /**
