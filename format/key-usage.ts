@@ -7,6 +7,7 @@
  * counts nothing twice, however often it reads a file.
  */
 import { parseFile } from './json/parse-file.ts';
+import { isCount } from './json/values.ts';
 
 const VERSION = 1;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -124,10 +125,6 @@ function readDayUsage(entry: unknown): DayUsage | undefined {
     read.set(id, { requests, notModified, refused, bytes });
   }
   return { run, day, keys: read };
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function isDay(value: unknown): value is string {

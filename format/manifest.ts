@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import { parseObject, shown } from './json/parse-file.ts';
-import { isObject, isSha256 } from './json/values.ts';
+import { isCount, isObject, isSha256 } from './json/values.ts';
 import { FIXED_FILES, FORMAT_VERSION, generationId, isGenerationId, MANIFEST } from './layout.ts';
 
 export interface ManifestFile {
@@ -48,9 +48,9 @@ export interface Manifest {
   /** `MINISEARCH_OPTIONS_HASH` of the program that wrote `search.json`. */
   readonly minisearch_options: string;
   /** The version of ICU, whose collation sorted the titles; absent in the golden files of the tests, which any Node must read. */
-  readonly icu_version?: string;
+  readonly icu_version?: string | undefined;
   /** The version of Unicode that this ICU supports; absent like the one of ICU. */
-  readonly unicode_version?: string;
+  readonly unicode_version?: string | undefined;
   /** Sorted by path. */
   readonly files: readonly ManifestFile[];
 }
@@ -103,16 +103,13 @@ export function contentHash(content: ManifestContent): string {
 
 /** The manifest of a generation with a content and a sequence number. */
 export function makeManifest(content: ManifestContent, sequence: number): Manifest {
+  const { latest_cover_at, counts, settings, minisearch_options } = content;
+  const { icu_version, unicode_version } = content;
   return {
     format_version: FORMAT_VERSION,
     id: generationId(sequence, contentHash(content)),
     sequence,
-    latest_cover_at: content.latest_cover_at,
-    counts: content.counts,
-    settings: content.settings,
-    minisearch_options: content.minisearch_options,
-    ...(content.icu_version === undefined ? {} : { icu_version: content.icu_version }),
-    ...(content.unicode_version === undefined ? {} : { unicode_version: content.unicode_version }),
+    ...{ latest_cover_at, counts, settings, minisearch_options, icu_version, unicode_version },
     files: sortedFiles(content.files),
   };
 }
@@ -188,10 +185,6 @@ function isFile(file: unknown): file is ManifestFile {
     isCount(file.size) &&
     isSha256(file.sha256)
   );
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function sortedFiles(files: readonly ManifestFile[]): ManifestFile[] {

@@ -14,7 +14,12 @@ export function isTime(value: unknown): value is string {
   return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }
 
+/** Whether a value is a whole number from 0, exact in JSON. */
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
 /** Whether a value is the sequence of a pointer. */
 export function isSequence(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+  return isCount(value) && value >= 1;
 }
