@@ -76,7 +76,7 @@ export async function assemble(
     log,
   );
   const isShared = environment.LIMITS_URL !== undefined;
-  const metrics = makeMetrics(starts, accessLog.lines, isShared);
+  const metrics = makeMetrics(starts, accessLog.dropped, isShared);
   const changes = makeChanges(snapshotsDir, makeChangeEvents(metrics, log));
   const threads = await startServingThreads(
     starts,
@@ -168,7 +168,7 @@ function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
   return {
     swapped(manifest, milliseconds) {
       const { id, counts } = manifest;
-      metrics.countSwap(milliseconds);
+      metrics.countSwap();
       log.info({ snapshot: id, ...counts, milliseconds }, 'serving a generation');
       if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
         log.warn(
@@ -189,14 +189,14 @@ function makeChangeEvents(metrics: Metrics, log: Logger): ChangeEvents {
   // A difference stays damaged, and clients may ask for it again and again.
   const logged = new Set<string>();
   return {
-    joined({ outcome, message, milliseconds }) {
-      metrics.countJoin(outcome, milliseconds);
+    joined({ outcome, message }) {
+      metrics.countJoin(outcome);
       if (message === undefined || logged.has(message)) return;
       logged.add(message);
       log.error(`${message} Clients that need it get 410 and read the catalogue again.`);
     },
     failed(error) {
-      metrics.countJoin('failed', 0);
+      metrics.countJoin('failed');
       log.error({ err: error }, 'cannot join differences');
     },
   };

@@ -30,8 +30,8 @@ export interface LogFile {
   write(text: string): void;
   /** Opens the file again, because it was renamed. Stdout stays as it is. */
   reopen(): void;
-  /** How many lines were accepted, and how many were dropped. */
-  lines(): { readonly written: number; readonly dropped: number };
+  /** How many lines were dropped. */
+  dropped(): number;
   /** Why the last lines could not be written; empty if they could. */
   faults(): readonly string[];
   /** Writes what is left, within a second, and closes the file. */
@@ -44,7 +44,6 @@ export interface LogFile {
  */
 export function openLogFile(file: string, log: Logger): LogFile {
   const name = file === '' ? 'stdout' : path.resolve(file);
-  let written = 0;
   let dropped = 0;
   let reportedAt = Number.NEGATIVE_INFINITY;
   let fault: string | undefined;
@@ -55,33 +54,26 @@ export function openLogFile(file: string, log: Logger): LogFile {
     // A flush repeats a write that has failed. Without a least length, it would do nothing.
     const opened = new sonicBoom.SonicBoom({ ...options, minLength: 1, periodicFlush: RETRY_MS });
     opened.on('drop', (text: string) => {
-      const lines = text.split('\n').length - 1;
-      dropped += lines;
-      written -= lines;
+      dropped += text.split('\n').length - 1;
       if (performance.now() - reportedAt < REPORT_MS) return;
       reportedAt = performance.now();
-      log.warn(
-        { file: name, dropped },
-        'the access log cannot be written fast enough; lines are dropped',
-      );
+      const message = 'the access log cannot be written fast enough; lines are dropped';
+      log.warn({ file: name, dropped }, message);
     });
     opened.on('error', (error: Error) => {
       if (fault === undefined) log.error({ err: error, file: name }, 'cannot write the access log');
       fault = `The access log ${name} cannot be written: ${error.message}.`;
     });
     opened.on('write', () => {
-      if (fault !== undefined)
-        log.info({ file: name, dropped }, 'the access log can be written again');
+      if (fault === undefined) return;
       fault = undefined;
+      log.info({ file: name, dropped }, 'the access log can be written again');
     });
     return opened;
   }
 
   return {
-    write(text) {
-      written += text.split('\n').length - 1;
-      output.write(text);
-    },
+    write: (text) => void output.write(text),
     reopen() {
       if (file === '') return;
       try {
@@ -91,13 +83,11 @@ export function openLogFile(file: string, log: Logger): LogFile {
         output = next;
         log.info({ file: name }, 'opened the access log again');
       } catch (error) {
-        log.error(
-          { err: error, file: name },
-          'cannot open the access log again; the old file stays open',
-        );
+        const message = 'cannot open the access log again; the old file stays open';
+        log.error({ err: error, file: name }, message);
       }
     },
-    lines: () => ({ written, dropped }),
+    dropped: () => dropped,
     faults: () => (fault === undefined ? [] : [fault]),
     async close() {
       const closed = new Promise((resolve) => output.once('close', resolve));

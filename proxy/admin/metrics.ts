@@ -3,7 +3,7 @@
  * the sums at each scrape. Incrementing a labelled prom-client counter would cost each request more time
  * than the rate limiter does.
  */
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import {
   addConnectionMetrics,
   addCounter,
@@ -12,50 +12,33 @@ import {
   addGauges,
   addProcessMetrics,
 } from '../../program/admin/metrics.ts';
-import type { LogFile } from '../access-log/log-file.ts';
 import { BUCKETS, makeRequestTotals, type RequestTotals } from '../api/request-counts.ts';
 import type { Joined } from '../changes/changes.ts';
 import { LIMIT_COUNTS } from '../limits/redis-limiter.ts';
 import type { ThreadStart } from '../workers/serving-thread.ts';
-import type { Held, ReplicaHealth } from './publishing-state.ts';
-
-/** The values that are read at each scrape. A value that is not known (yet) is undefined. */
-export interface Readings {
-  readonly snapshot:
-    | { readonly id: string; readonly games: number; readonly covers: number }
-    | undefined;
-  readonly isRefusing: boolean;
-  /** Undefined unless an operator holds publishing. */
-  readonly held: Held | undefined;
-  /** Seconds since the generation in service last agreed with the database. */
-  readonly dataAge: number | undefined;
-  /** How many keys are known. */
-  readonly keys: number | undefined;
-  /** Seconds since the keys last agreed with the database. */
-  readonly keysAge: number | undefined;
-  /** Null if there is no replica in this snapshots folder. */
-  readonly replica: ReplicaHealth | null;
-  readonly isMaintenance: boolean;
-}
+import type { ProxyState } from './state.ts';
 
 export interface Metrics {
-  countSwap(milliseconds: number): void;
+  countSwap(): void;
   /** @param outcome 'failed' if the thread that joins differences failed */
-  countJoin(outcome: Joined['outcome'] | 'failed', milliseconds: number): void;
+  countJoin(outcome: Joined['outcome'] | 'failed'): void;
   /** @returns all metrics in the exposition format, and its content type */
-  expose(read: () => Promise<Readings>): Promise<{ body: string; contentType: string }>;
+  expose(read: () => Promise<ProxyState>): Promise<{ body: string; contentType: string }>;
 }
 
-/** @param isShared whether the limits are those of several proxies */
+/**
+ * @param dropped how many lines of the access log were dropped
+ * @param isShared whether the limits are those of several proxies
+ */
 export function makeMetrics(
   threads: readonly ThreadStart[],
-  lines: LogFile['lines'],
+  dropped: () => number,
   isShared: boolean,
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const totals = makeRequestTotals(threads.map((each) => each.requestCounts));
-  let readings: Readings | undefined;
+  let state: ProxyState | undefined;
 
   addProcessMetrics(registry);
   addRequestMetrics(registry, totals);
@@ -65,26 +48,11 @@ export function makeMetrics(
     const counts = threads.map((each) => each.limitCounts);
     addLimitMetrics(registry, counts);
   }
-  addCounter(
-    registry,
-    'access_log_lines_total',
-    'Lines of the access log that were written',
-    () => lines().written,
-  );
-  addCounter(
-    registry,
-    'access_log_dropped_total',
-    'Lines of the access log that were dropped',
-    () => lines().dropped,
-  );
+  const lost = 'Lines of the access log that were dropped';
+  addCounter(registry, 'access_log_dropped_total', lost, dropped);
   const swaps = new Counter({
     name: 'snapshot_swaps_total',
     help: 'Generations that came into service',
-    registers,
-  });
-  const opening = new Gauge({
-    name: 'snapshot_open_seconds',
-    help: 'How long the last generation took to open and check',
     registers,
   });
   const joins = new Counter({
@@ -93,30 +61,56 @@ export function makeMetrics(
     labelNames: ['outcome'] as const,
     registers,
   });
-  const joining = new Gauge({
-    name: 'changes_join_seconds',
-    help: 'How long the last join of differences took',
-    registers,
-  });
-  addReadings(registry, () => readings);
-  addReplica(registry, () => readings?.replica);
+  for (const [name, help, valueIn] of STATE_GAUGES) {
+    addGauge(registry, name, help, () => state && valueIn(state));
+  }
+  addGauges(registry, 'snapshot_info', 'The generation in service', 'id', () =>
+    state?.snapshot === undefined ? [] : [[state.snapshot.id, 1]],
+  );
+  addReplicaGauges(registry, () => state?.replica);
 
   return {
-    countSwap(milliseconds) {
-      swaps.inc();
-      opening.set(milliseconds / 1000);
-    },
-    countJoin(outcome, milliseconds) {
-      joins.inc({ outcome });
-      joining.set(milliseconds / 1000);
-    },
+    countSwap: () => swaps.inc(),
+    countJoin: (outcome) => joins.inc({ outcome }),
     async expose(read) {
-      readings = await read();
+      state = await read();
       const body = `${await registry.metrics()}\n${requestTimesText(totals)}`;
       return { body, contentType: registry.contentType };
     },
   };
 }
+
+/** The gauge of a value that is not known has none. */
+const STATE_GAUGES: readonly [
+  name: string,
+  help: string,
+  valueIn: (state: ProxyState) => number | undefined,
+][] = [
+  ['snapshot_games', 'Games of the generation in service', (now) => now.snapshot?.counts.games],
+  ['snapshot_covers', 'Covers of the generation in service', (now) => now.snapshot?.counts.covers],
+  [
+    'snapshot_refused',
+    '1 while the published generation is refused and an older one stays in service',
+    ({ refused }) => Number(refused !== undefined),
+  ],
+  ['snapshot_held', '1 while an operator holds publishing', ({ held }) => Number(held !== null)],
+  [
+    'snapshot_age_seconds',
+    'Seconds since the generation in service last agreed with the database',
+    ({ dataAge }) => dataAge,
+  ],
+  [
+    'api_maintenance',
+    '1 while the API answers 503 for maintenance',
+    ({ maintenanceSeconds }) => Number(maintenanceSeconds > 0),
+  ],
+  ['api_keys', 'Keys known', ({ keys }) => keys],
+  [
+    'api_keys_age_seconds',
+    'Seconds since the keys last agreed with the database',
+    ({ keysAge }) => keysAge,
+  ],
+];
 
 function addRequestMetrics(registry: Registry, totals: RequestTotals): void {
   new Counter({
@@ -168,7 +162,7 @@ export function requestTimesText({ times }: RequestTotals): string {
 }
 
 /** Adds the metrics of limits that several proxies share. @param threads the counts of each thread */
-export function addLimitMetrics(registry: Registry, threads: readonly Float64Array[]): void {
+function addLimitMetrics(registry: Registry, threads: readonly Float64Array[]): void {
   const sum = (name: keyof typeof LIMIT_COUNTS) =>
     threads.reduce((total, counts) => total + counts[LIMIT_COUNTS[name]], 0);
   addGauge(registry, 'limits_store_up', '1 while every thread can ask the limits store', () =>
@@ -193,68 +187,28 @@ export function addLimitMetrics(registry: Registry, threads: readonly Float64Arr
   );
 }
 
-/** Adds a gauge for each reading. The gauge of a reading that is not known has no value. */
-function addReadings(registry: Registry, readings: () => Readings | undefined): void {
-  const gauge = (name: string, help: string, valueIn: (now: Readings) => number | undefined) =>
-    addGauge(registry, name, help, () => {
-      const now = readings();
-      return now && valueIn(now);
-    });
-  const inService = 'of the generation in service';
-  gauge('snapshot_games', `Games ${inService}`, ({ snapshot }) => snapshot?.games);
-  gauge('snapshot_covers', `Covers ${inService}`, ({ snapshot }) => snapshot?.covers);
-  gauge(
-    'snapshot_refused',
-    '1 while the published generation is refused and an older one stays in service',
-    ({ isRefusing }) => Number(isRefusing),
-  );
-  gauge('snapshot_held', '1 while an operator holds publishing', ({ held }) =>
-    Number(held !== undefined),
-  );
-  gauge(
-    'snapshot_age_seconds',
-    'Seconds since the generation in service last agreed with the database',
-    ({ dataAge }) => dataAge,
-  );
-  gauge('api_maintenance', '1 while the API answers 503 for maintenance', ({ isMaintenance }) =>
-    Number(isMaintenance),
-  );
-  gauge('api_keys', 'Keys known', ({ keys }) => keys);
-  gauge(
-    'api_keys_age_seconds',
-    'Seconds since the keys last agreed with the database',
-    ({ keysAge }) => keysAge,
-  );
-  addGauges(registry, 'snapshot_info', 'The generation in service', 'id', () => {
-    const id = readings()?.snapshot?.id;
-    return id === undefined ? [] : [[id, 1]];
-  });
-}
-
 /** Adds the gauges of a replica, with a label for what it keeps equal to a depot. */
-function addReplica(registry: Registry, health: () => ReplicaHealth | null | undefined): void {
-  const gauge = (
-    name: string,
-    help: string,
-    valueIn: (part: Omit<ReplicaHealth, 'keys' | 'published_at'>) => number | null,
-  ) =>
-    addGauges(registry, name, help, 'part', () => {
-      const snapshot = health();
-      const parts = [['snapshot', snapshot] as const, ['keys', snapshot?.keys] as const];
-      return parts.flatMap(([part, found]) => {
-        const value = found ? valueIn(found) : null;
-        return value === null ? [] : [[part, value] as const];
-      });
-    });
-  gauge(
+function addReplicaGauges(registry: Registry, replica: () => ProxyState['replica'] | undefined) {
+  const parts = () => {
+    const snapshot = replica();
+    return Object.entries({ snapshot, keys: snapshot?.keys });
+  };
+  addGauges(
+    registry,
     'replica_age_seconds',
     "Seconds since this replica was last found equal to its depot's",
-    ({ age_seconds }) => age_seconds,
+    'part',
+    () =>
+      parts().flatMap(([part, found]) =>
+        found?.age_seconds == null ? [] : [[part, found.age_seconds]],
+      ),
   );
-  gauge('replica_failing', '1 while a replica cannot reach or read its depot', ({ error }) =>
-    Number(error !== null),
-  );
-  gauge('replica_refused', '1 while a replica refuses what its depot offers', ({ refused }) =>
-    Number(refused !== null),
+  addGauges(
+    registry,
+    'replica_refused',
+    '1 while a replica refuses what its depot offers',
+    'part',
+    () =>
+      parts().flatMap(([part, found]) => (found ? [[part, Number(found.refused !== null)]] : [])),
   );
 }

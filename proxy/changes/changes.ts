@@ -31,7 +31,6 @@ export type ReadChanges = (order: PageOrder, answer: (reply: PageReply) => void)
 /** How the joining of a list ended. */
 export interface Joined {
   readonly outcome: 'joined' | 'gone' | 'refused';
-  readonly milliseconds: number;
   /** Which difference is damaged. */
   readonly message?: string | undefined;
 }

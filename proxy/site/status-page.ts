@@ -10,7 +10,7 @@ import { readStatus } from '../../generations/run-status.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
 import { shownNumber, timeElement } from '../../pages/shown-values.ts';
-import { readDataTime } from '../admin/publishing-state.ts';
+import { readDataTime } from '../admin/state.ts';
 import type { Generation } from '../snapshot/generation.ts';
 
 export interface StatusParts {

@@ -62,8 +62,6 @@ test('they show the ages, the errors and the refusals of a replica', async () =>
   expect(await metricsOf()).toEqual([
     'replica_age_seconds{part="snapshot"} 40',
     'replica_age_seconds{part="keys"} 7',
-    'replica_failing{part="snapshot"} 0',
-    'replica_failing{part="keys"} 1',
     'replica_refused{part="snapshot"} 1',
     'replica_refused{part="keys"} 0',
   ]);
