@@ -48,9 +48,9 @@ export interface Manifest {
   /** `MINISEARCH_OPTIONS_HASH` of the program that wrote `search.json`. */
   readonly minisearch_options: string;
   /** The version of ICU, whose collation sorted the titles; absent in the golden files of the tests, which any Node must read. */
-  readonly icu_version?: string | undefined;
+  readonly icu_version?: string;
   /** The version of Unicode that this ICU supports; absent like the one of ICU. */
-  readonly unicode_version?: string | undefined;
+  readonly unicode_version?: string;
   /** Sorted by path. */
   readonly files: readonly ManifestFile[];
 }
@@ -109,7 +109,9 @@ export function makeManifest(content: ManifestContent, sequence: number): Manife
     format_version: FORMAT_VERSION,
     id: generationId(sequence, contentHash(content)),
     sequence,
-    ...{ latest_cover_at, counts, settings, minisearch_options, icu_version, unicode_version },
+    ...{ latest_cover_at, counts, settings, minisearch_options },
+    ...(icu_version === undefined ? {} : { icu_version }),
+    ...(unicode_version === undefined ? {} : { unicode_version }),
     files: sortedFiles(content.files),
   };
 }
