@@ -28,7 +28,7 @@ export interface Sample {
   readonly text: string;
 }
 
-/** parts.css shows the block whose language is chosen, by these names. */
+/** design.css shows the block whose language is chosen, by these names. */
 const LANGUAGES = { curl: 'curl', javascript: 'JavaScript', python: 'Python' } as const;
 export type Language = keyof typeof LANGUAGES;
 

@@ -2,6 +2,7 @@
  * The layout of every HTML page: head, header with navigation, the page's own part, footer. A page has
  * no inline scripts or styles and no files of other sites: the content security policy forbids both.
  */
+import { readFileSync } from 'node:fs';
 import { type Html, html } from './html.ts';
 
 export interface Link {
@@ -60,9 +61,7 @@ export function renderPage(parts: PageParts): Html {
     <title>${title !== undefined && html`${title} · `}${SITE_NAME}</title>
     <link rel="icon" href="${filesPath}/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="${filesPath}/design.css">
-    <link rel="stylesheet" href="${filesPath}/parts.css">
     ${styles.map((file) => html`<link rel="stylesheet" href="${file}">`)}
-    <noscript><link rel="stylesheet" href="${filesPath}/no-script.css"></noscript>
     <script src="${filesPath}/copy.js" type="module"></script>
     ${scripts.map((file) => html`<script src="${file}" type="module"></script>`)}
   </head>
@@ -94,4 +93,25 @@ export function renderPage(parts: PageParts): Html {
 function navigationLink(link: Link, path: string | undefined): Html {
   if (link.path !== path) return html`<a href="${link.path}">${link.text}</a>`;
   return html`<a href="${link.path}" aria-current="page">${link.text}</a>`;
+}
+
+/**
+ * The files that every page loads. Each program serves them under a path of its own, so that pages always
+ * match their design, even if the proxy and the account pages are of different versions.
+ */
+export const SHARED_FILES: readonly SharedFile[] = [
+  { name: 'design.css', type: 'text/css; charset=utf-8' },
+  { name: 'copy.js', type: 'text/javascript; charset=utf-8' },
+  { name: 'icon.svg', type: 'image/svg+xml' },
+];
+
+interface SharedFile {
+  readonly name: 'design.css' | 'copy.js' | 'icon.svg';
+  /** The value of Content-Type. */
+  readonly type: string;
+}
+
+/** @throws Error if a file of the program is missing */
+export function readSharedFile({ name }: SharedFile): Buffer {
+  return readFileSync(new URL(`./files/${name}`, import.meta.url));
 }

@@ -8,7 +8,7 @@ import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { secureHeaders } from 'hono/secure-headers';
 import type { Logger } from 'pino';
-import { readSharedFile, SHARED_FILES } from '../../pages/shared-files.ts';
+import { readSharedFile, SHARED_FILES } from '../../pages/layout.ts';
 import { SHARED_FILES_PATH, STYLES_PATH } from '../paths.ts';
 import { addModerationRoutes } from './routes/moderation.ts';
 import { addOwnKeyRoutes } from './routes/own-keys.ts';
