@@ -1,10 +1,10 @@
 /** `cover-catalogue doctor`: checks an installation and says how to fix what is wrong. It changes nothing. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { printableJson } from '../generator/report/shown-value.ts';
 import { readArguments, readValue } from '../program/arguments.ts';
 import { oneOf } from '../program/environment/variables.ts';
 import { reportFailure } from '../program/failure.ts';
 import type { Invocation } from '../program/invocation.ts';
+import { printable, printableJson } from '../program/printable.ts';
 import {
   CannotRun,
   type Check,
@@ -129,16 +129,12 @@ export async function runCheck(check: Check, scene: Scene, limitMs: number): Pro
 }
 
 function asText(name: string, findings: readonly Finding[]): string {
+  // Messages can quote values of rows, and have several lines.
+  const onLine = (text: string) => printable(text.replaceAll(/\s*\n\s*/g, ' '));
   const lines = findings.flatMap(({ level, text, fix, data = [] }) => [
-    `  ${(fix && level !== 'skipped' ? level.toUpperCase() : level).padEnd(9)}${printable(text)}`,
-    ...(fix === undefined ? [] : [`${INDENT}Fix: ${printable(fix)}`]),
+    `  ${(fix && level !== 'skipped' ? level.toUpperCase() : level).padEnd(9)}${onLine(text)}`,
+    ...(fix === undefined ? [] : [`${INDENT}Fix: ${onLine(fix)}`]),
     ...data.map((record) => `${INDENT}${printableJson(record)}`),
   ]);
   return `${[name, ...lines].join('\n')}\n\n`;
-}
-
-/** One line without characters that a terminal interprets: messages can quote values of rows. */
-function printable(text: string): string {
-  const quoted = printableJson(text.replaceAll(/\s*\n\s*/g, ' '));
-  return quoted.slice(1, -1).replaceAll(/\\(["\\])/g, '$1');
 }

@@ -11,9 +11,9 @@ import { KEYS_FILE } from '../../format/layout.ts';
 import { generate } from '../../generator/generate.ts';
 import type { Conditions } from '../../generator/read/read-table.ts';
 import { warningText } from '../../generator/report/report.ts';
-import { printableJson } from '../../generator/report/shown-value.ts';
 import { hasAccounts } from '../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../keys/tables/schema.ts';
+import { printableJson } from '../../program/printable.ts';
 import { type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
 
 const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };

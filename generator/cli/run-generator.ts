@@ -13,11 +13,11 @@ import { readArguments } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import type { Invocation } from '../../program/invocation.ts';
+import { printableJson } from '../../program/printable.ts';
 import { makeProgress, type Progress } from '../../program/progress.ts';
 import { generate, RefusedError, type RunResult } from '../generate.ts';
 import { exportKeys, KeysLostError } from '../keys/export-keys.ts';
 import { warningText } from '../report/report.ts';
-import { printableJson } from '../report/shown-value.ts';
 
 const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]
 

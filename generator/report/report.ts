@@ -13,11 +13,12 @@ import type { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
 import { replaceFile } from '../../generations/files/replace-file.ts';
+import { printableJson } from '../../program/printable.ts';
 import type { Progress } from '../../program/progress.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import type { RowFault } from '../read/row-checks.ts';
-import { printableJson, shownValue } from './shown-value.ts';
+import { shownValue } from './shown-value.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES | keyof typeof GAME_TITLES_TABLE;
 

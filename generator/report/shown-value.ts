@@ -1,7 +1,4 @@
-/**
- * Prepares values of rows for reports and messages, since a database can hold anything. `shownValue`
- * bounds the length of a value; `printableJson` makes it safe to print to a terminal.
- */
+/** Bounds the length of values of rows in reports and messages, since a database can hold anything. */
 import type { Value } from '../../database/database.ts';
 
 /** In UTF-16 code units. */
@@ -14,18 +11,4 @@ export function shownValue(value: Value, longest = LONGEST_SHOWN): Value {
   // Copied: a V8 slice would keep the whole text in memory as long as the report exists.
   const start = Buffer.from(value.slice(0, longest).toWellFormed()).toString();
   return `${start}… (${value.length} characters)`;
-}
-
-// Characters that a terminal interprets or does not show: control and format characters, line separators.
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** The JSON of a value, with all characters escaped that a terminal interprets or does not show. */
-export function printableJson(value: unknown): string {
-  // JSON.stringify escapes lone surrogates and everything below U+0020.
-  return JSON.stringify(value).replace(UNSAFE, (character) =>
-    character
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
-  );
 }

@@ -1,12 +1,7 @@
-/**
- * Formats rows: as a table for a terminal, or as JSON for programs. Strangers typed much of this text,
- * so characters that control a terminal or change the direction of a line are escaped.
- */
+/** Formats rows: as a table for a terminal, or as JSON for programs. */
+import { printable, printableJson } from '../../program/printable.ts';
 
 const LONGEST_CELL = 60;
-/** Control and formatting characters, line and paragraph separators, and unassigned code points. */
-const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
-
 /** A heading, and the cell of a row. */
 export type Column<T> = readonly [string, (row: T) => string | number | null];
 
@@ -34,22 +29,12 @@ function asTable<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
 
 /** A JSON array with one row on each line. */
 function asJson(rows: readonly object[]): string {
-  if (rows.length === 0) return '[]\n';
-  return `[\n${rows.map((row) => JSON.stringify(row).replace(STEERING, toEscape)).join(',\n')}\n]\n`;
+  return rows.length === 0 ? '[]\n' : `[\n${rows.map(printableJson).join(',\n')}\n]\n`;
 }
 
 function toCell(text: string): string {
   if (text === '') return '-';
-  const shown = [...text.slice(0, LONGEST_CELL * 2).replace(STEERING, toEscape)];
+  const shown = [...printable(text.slice(0, LONGEST_CELL * 2))];
   if (shown.length <= LONGEST_CELL && text.length <= LONGEST_CELL * 2) return shown.join('');
   return `${shown.slice(0, LONGEST_CELL - 1).join('')}…`;
-}
-
-// In the syntax of JSON, so that programs read the same character back.
-function toEscape(character: string): string {
-  let escaped = '';
-  for (let i = 0; i < character.length; i++) {
-    escaped += `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`;
-  }
-  return escaped;
 }

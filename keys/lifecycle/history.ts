@@ -27,6 +27,8 @@ export interface KeyEvent {
   readonly at: string;
   /** The account of the user who acted; null for an operator at the command line. */
   readonly actor_id: number | null;
+  /** Null if an operator acted, or the account was removed. */
+  readonly actor_name: string | null;
   readonly action: EventAction;
   /** Why a moderator or operator rejected or revoked the key, or its new name; otherwise null. */
   readonly reason: string | null;
@@ -34,7 +36,7 @@ export interface KeyEvent {
   readonly limit_per_minute: number | null;
 }
 
-const COLUMNS = 'id, key_id, at, actor_id, action, reason, limit_per_minute';
+const COLUMNS = 'id, key_id, at, actor_id, actor_name, action, reason, limit_per_minute';
 
 const MINUTE_MS = 60_000;
 /** Of an account, on its own keys and requests: what moderators decide does not count. */
@@ -66,14 +68,16 @@ export async function recordEvent(
   );
 }
 
-/** The last events of a key, at most `most`, oldest first. */
+/** The last events of a key, at most `most`, oldest first. The database must have accounts. */
 export async function eventsOf(
   reader: Reader,
   keyId: number,
   most = Number.MAX_SAFE_INTEGER,
 ): Promise<KeyEvent[]> {
   const rows = await reader.rows(
-    `SELECT ${COLUMNS} FROM key_events WHERE key_id = ? ORDER BY id DESC LIMIT ${most}`,
+    `SELECT e.id, e.key_id, e.at, e.actor_id, a.name, e.action, e.reason, e.limit_per_minute
+     FROM key_events e LEFT JOIN accounts a ON a.id = e.actor_id
+     WHERE e.key_id = ? ORDER BY e.id DESC LIMIT ${most}`,
     [keyId],
   );
   return rows.toReversed().map((row) => toObject<KeyEvent>(COLUMNS, row));

@@ -7,7 +7,7 @@ import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
 import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
 import { toDatabaseTime } from '../tables/values.ts';
-import { recordEvent, refuseManyChanges } from './history.ts';
+import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { invalid, noSuchAccount, Refusal } from './refusal.ts';
 import { applyTransition, RENAME, REVOKE, type Transition, WITHDRAW } from './transition.ts';
 import { checkLength, cleanText, parseWebsite, readKeyName } from './typed-text.ts';
@@ -22,9 +22,10 @@ export interface OwnKey {
   readonly at: Date;
 }
 
-export interface Rotation extends Omit<OwnKey, 'accountId'> {
-  /** Null if an operator acts: the key may then belong to any account, or to none. */
-  readonly accountId: number | null;
+/** As {@link OwnKey}, or without an account if an operator acts: the key may then belong to any, or none. */
+type Acting = Omit<OwnKey, 'accountId'> & { readonly accountId: number | null };
+
+export interface Rotation extends Acting {
   /**
    * The first characters of the key to replace, if a form names it: the same form, sent twice, must
    * not replace the new key.
@@ -92,30 +93,18 @@ export async function hasMostPending(reader: Reader, accountId: number): Promise
 }
 
 /** Withdraws a request that is still under review. */
-export async function withdrawRequest(
-  database: Database,
-  { id, accountId, at }: OwnKey,
-): Promise<void> {
-  await applyTransition(database, id, {
-    ...WITHDRAW,
-    ownedBy: accountId,
-    changes: {},
-    event: { action: 'withdrawn', actorId: accountId, at },
-  });
+export async function withdrawRequest(database: Database, own: OwnKey): Promise<void> {
+  await changeOwn(database, own, 'withdrawn', { ...WITHDRAW, changes: {} });
 }
 
 /** Gives a key or a request another name, or none. */
 export async function renameKey(
   database: Database,
-  { id, accountId, at, name: text }: OwnKey & { readonly name: string },
+  { name: text, ...own }: OwnKey & { readonly name: string },
 ): Promise<void> {
   const name = readKeyName(text);
-  await applyTransition(database, id, {
-    ...RENAME,
-    ownedBy: accountId,
-    changes: { name },
-    event: { action: 'renamed', actorId: accountId, at, reason: name ?? 'No name' },
-  });
+  const reason = name ?? 'No name';
+  await changeOwn(database, own, 'renamed', { ...RENAME, changes: { name } }, reason);
 }
 
 /**
@@ -139,18 +128,17 @@ export async function rotateKey(
   database: Database,
   { prefix, publicUrl, ...own }: Rotation,
 ): Promise<{ key: string }> {
+  const revealed = {
+    sql: 'key_hash IS NOT NULL',
+    otherwise: 'was not revealed yet, so there is nothing to rotate',
+  };
+  const unchanged = {
+    sql: 'key_prefix = ?',
+    values: [prefix ?? ''],
+    otherwise: 'was rotated in the meantime; nothing was changed now',
+  };
   return storeNewKey(database, own, 'rotated', {
-    condition:
-      prefix === undefined
-        ? {
-            sql: 'key_hash IS NOT NULL',
-            otherwise: 'was not revealed yet, so there is nothing to rotate',
-          }
-        : {
-            sql: 'key_prefix = ?',
-            values: [prefix],
-            otherwise: 'was rotated in the meantime; nothing was changed now',
-          },
+    condition: prefix === undefined ? revealed : unchanged,
     mail: { publicUrl, write: rotatedMail },
   });
 }
@@ -158,35 +146,42 @@ export async function rotateKey(
 /** Lets an owner revoke an approved key permanently. */
 export async function revokeOwnKey(
   database: Database,
-  { id, accountId, at, publicUrl }: OwnKey & { readonly publicUrl: string },
+  { publicUrl, ...own }: OwnKey & { readonly publicUrl: string },
 ): Promise<void> {
-  await applyTransition(database, id, {
+  await changeOwn(database, own, 'revoked', {
     ...REVOKE,
-    ownedBy: accountId,
-    changes: { revoked_at: toDatabaseTime(at) },
-    event: { action: 'revoked', actorId: accountId, at },
+    changes: { revoked_at: toDatabaseTime(own.at) },
     mail: { publicUrl, write: (news) => revokedMail(news, undefined) },
   });
 }
 
 async function storeNewKey(
   database: Database,
-  { id, accountId, at }: Pick<Rotation, 'id' | 'accountId' | 'at'>,
+  own: Acting,
   action: 'revealed' | 'rotated',
   more: Pick<Transition, 'condition' | 'mail'>,
 ): Promise<{ key: string }> {
   const key = makeKey();
-  await applyTransition(database, id, {
+  await changeOwn(database, own, action, {
     from: ['approved'],
     rule: `only an approved key can be ${action}`,
-    ownedBy: accountId ?? undefined,
     ...more,
     changes: {
       key_hash: hashKey(key),
       key_prefix: key.slice(0, SHOWN_CHARACTERS),
-      revealed_at: toDatabaseTime(at),
+      revealed_at: toDatabaseTime(own.at),
     },
-    event: { action, actorId: accountId, at },
   });
   return { key };
+}
+
+async function changeOwn(
+  database: Database,
+  { id, accountId, at }: Acting,
+  action: EventAction,
+  transition: Omit<Transition, 'ownedBy' | 'event'>,
+  reason?: string,
+): Promise<void> {
+  const event = { action, actorId: accountId, at, reason };
+  await applyTransition(database, id, { ...transition, ownedBy: accountId ?? undefined, event });
 }

@@ -5,7 +5,8 @@ import type { Manifest, ManifestContent } from '../../format/manifest.ts';
 import { findMissingCovers, findShrinkage } from '../../generations/publish.ts';
 import { RowFault } from '../../generator/read/row-checks.ts';
 import { MOST_LISTED, makeReport, summaryOf, type Table } from '../../generator/report/report.ts';
-import { printableJson, shownValue } from '../../generator/report/shown-value.ts';
+import { shownValue } from '../../generator/report/shown-value.ts';
+import { printableJson } from '../../program/printable.ts';
 
 /** A report of a table with so many bad rows, and so many that are left out with another row. */
 function reportOf(table: Table, rows: number, bad: number, gone: number) {

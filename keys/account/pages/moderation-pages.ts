@@ -122,14 +122,11 @@ const ACTION_NAMES: Readonly<Record<EventAction, string>> = {
   limit_changed: 'Limit changed',
 };
 
-/** An event with the name of its account; null if an operator acted, or the account was removed. */
-export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
-
 export interface KeyPage {
   readonly viewer: Viewer;
   readonly key: KeyWithAccount;
   /** The last events, oldest first. */
-  readonly events: readonly NamedEvent[];
+  readonly events: readonly KeyEvent[];
   /** Whether there were events before them. */
   readonly hasEarlier: boolean;
   readonly usage: readonly DayOfUse[];
@@ -177,7 +174,7 @@ function changesOfApproved(key: KeyWithAccount): Html {
       </div>`;
 }
 
-function eventItem(event: NamedEvent): Html {
+function eventItem(event: KeyEvent): Html {
   const { action, at, reason, limit_per_minute } = event;
   return html`<li>
             <p><strong>${ACTION_NAMES[action]}</strong> by ${actorOf(event)}, ${moment(at)}</p>
@@ -186,7 +183,7 @@ function eventItem(event: NamedEvent): Html {
           </li>`;
 }
 
-function actorOf({ actor_id, actor_name }: NamedEvent): string {
+function actorOf({ actor_id, actor_name }: KeyEvent): string {
   return actor_id === null ? 'an operator' : (actor_name ?? `account ${actor_id}`);
 }
 

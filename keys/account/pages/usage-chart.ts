@@ -2,14 +2,14 @@
  * What a key has used, as a chart with a bar for each day, and as a table. The chart is SVG within the
  * page: it needs no script and no styles of its own, which the content security policy would forbid.
  */
-import { dayOf } from '../../../format/key-usage.ts';
 import { type Html, html } from '../../../pages/html.ts';
 import { shownNumber } from '../../../pages/shown-values.ts';
-import { boundsOf, type DayOfUse, type Period, totalOf } from '../../lifecycle/key-usage.ts';
+import { boundsOf, type DayOfUse, totalOf } from '../../lifecycle/key-usage.ts';
 import { day as dayElement } from './layout.ts';
 
 /** How many days the chart shows. */
 export const CHART_DAYS = 30;
+const DAY_MS = 86_400_000;
 // In the units of the chart, which is scaled to the width of the page.
 const BAR = 8;
 const STEP = 10;
@@ -27,7 +27,7 @@ export function usageChart(
   }`;
   return html`<figure class="usage">
           <figcaption id="usage-${keyId}">${heading}</figcaption>
-          ${chart(used, { keyId, period: { days: CHART_DAYS, now } })}
+          ${chart(used, keyId, now)}
           <details>
             <summary>Day by day<span class="unseen">, for key ${keyId}</span></summary>
             ${table(used)}
@@ -35,33 +35,20 @@ export function usageChart(
           </figure>`;
 }
 
-function chart(
-  used: readonly DayOfUse[],
-  { keyId, period }: { readonly keyId: number; readonly period: Period },
-): Html {
-  const byDay = new Map(used.map((each) => [each.day, each]));
+function chart(used: readonly DayOfUse[], keyId: number, now: Date): Html {
   const highest = Math.max(1, ...used.map(({ requests, refused }) => requests + refused));
-  const days = Array.from({ length: period.days }, (_, index) =>
-    dayOf(period.now.getTime(), index + 1 - period.days),
-  );
-  const bars = days.map((day, index) => {
-    const found = byDay.get(day);
-    return found && bar(found, { x: index * STEP, highest });
-  });
-  const width = period.days * STEP - (STEP - BAR);
-  const [first, last] = boundsOf(period);
+  const [first, last] = boundsOf({ days: CHART_DAYS, now });
+  const xOf = ({ day }: DayOfUse) => ((Date.parse(day) - Date.parse(first)) / DAY_MS) * STEP;
+  const width = CHART_DAYS * STEP - (STEP - BAR);
   return html`<svg viewBox="0 0 ${width} ${HEIGHT + 1}" role="img" aria-labelledby="usage-${keyId}">
-            ${bars}
+            ${used.map((each) => bar(each, xOf(each), highest))}
             <rect class="base" x="0" y="${HEIGHT}" width="${width}" height="1"></rect>
           </svg>
           <p class="axis">${dayElement(first)} <span>busiest day: ${shownNumber(highest)}</span> ${dayElement(last)}</p>`;
 }
 
 /** The requests of a day and, on top of them, those that were refused. */
-function bar(
-  { day, requests, refused }: DayOfUse,
-  { x, highest }: { readonly x: number; readonly highest: number },
-): Html {
+function bar({ day, requests, refused }: DayOfUse, x: number, highest: number): Html {
   const scaled = (count: number) => (count * HEIGHT) / highest;
   const part = (name: string, below: number, count: number) =>
     count > 0 &&

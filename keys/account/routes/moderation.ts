@@ -1,6 +1,5 @@
 /** The routes for moderators: see all requests and keys, and decide about them. */
 import type { Context } from 'hono';
-import type { Database } from '../../../database/database.ts';
 import { KEY_STATES } from '../../../format/api-key.ts';
 import { eventsOf } from '../../lifecycle/history.ts';
 import {
@@ -19,9 +18,8 @@ import {
   reviewActionPath,
   reviewPath,
 } from '../../paths.ts';
-import { findAccount } from '../../tables/accounts.ts';
 import type { Notice } from '../pages/layout.ts';
-import { keyPage, moderationPage, type NamedEvent } from '../pages/moderation-pages.ts';
+import { keyPage, moderationPage } from '../pages/moderation-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, needsModerator, readForm } from './forms.ts';
 import {
@@ -65,7 +63,7 @@ export function addModerationRoutes(app: App, site: Site): void {
   ): Promise<Response> {
     const key = await findKeyWithAccount(database, keyIdOf(c));
     if (key === undefined) return sendMessage(c, 404, 'Not found', 'There is no such key.');
-    const events = await namedEventsOf(database, key.id);
+    const events = await eventsOf(database, key.id, MOST_EVENTS + 1);
     const usage = await usageOf(database, [key.id], { days: CHART_DAYS, now });
     const used = usage.get(key.id) ?? [];
     const page = {
@@ -135,17 +133,6 @@ async function showAll(
     notice: doneNotice(c, DONE),
   });
   return sendPage(c, 200, markup);
-}
-
-/** The last events of a key, with the names of the accounts. */
-async function namedEventsOf(database: Database, keyId: number): Promise<NamedEvent[]> {
-  const events = await eventsOf(database, keyId, MOST_EVENTS + 1);
-  const names = new Map<number | null, string | null>([[null, null]]);
-  for (const { actor_id } of events) {
-    if (actor_id === null || names.has(actor_id)) continue;
-    names.set(actor_id, (await findAccount(database, actor_id))?.name ?? null);
-  }
-  return events.map((event) => ({ ...event, actor_name: names.get(event.actor_id) ?? null }));
 }
 
 /** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */

@@ -1,0 +1,20 @@
+/**
+ * Makes text safe to print to a terminal: strangers typed much of what is in a database. What a terminal
+ * interprets or does not show is escaped in the syntax of JSON, so that programs read the same character back.
+ */
+
+/** Control and format characters, separators of lines, lone surrogates, private and unassigned code points. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
+
+export function printable(text: string): string {
+  return text.replace(UNSAFE, (character) =>
+    character
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}
+
+export function printableJson(value: unknown): string {
+  return printable(JSON.stringify(value));
+}
