@@ -19,21 +19,17 @@ import { makeKeyUsage } from './keys/key-usage.ts';
 import { makeMaintenanceFile } from './maintenance.ts';
 import { INTERVALS, type Intervals, makePolling } from './polling.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
-import { makeStarts, now, SERVING_VARIABLES } from './workers/serving-thread.ts';
+import {
+  makeStarts,
+  now,
+  placesOf,
+  SERVING_VARIABLES,
+  type ServingThread,
+} from './workers/serving-thread.ts';
 import { startServingThreads } from './workers/serving-threads.ts';
 
-export const VARIABLES = [
-  'HOST',
-  'PORT',
-  'PROXY_THREADS',
-  'ADMIN_HOST',
-  'ADMIN_PORT',
-  ...SERVING_VARIABLES,
-  // The guides mention them.
-  'DEFAULT_RATE_LIMIT',
-  // After ACCESS_LOG: without a log, its file is not checked.
-  'ACCESS_LOG_FILE',
-] as const;
+// After ACCESS_LOG: without a log, its file is not checked.
+export const VARIABLES = [...SERVING_VARIABLES, 'ACCESS_LOG_FILE'] as const;
 
 export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
 
@@ -57,15 +53,13 @@ export interface Proxy {
 /** What tests replace. */
 export interface Surroundings {
   readonly intervals?: Intervals;
-  /** The variables from which the environment was read: the workers read them, too. */
-  readonly variables?: NodeJS.ProcessEnv;
   readonly redisTimeoutMs?: number;
 }
 
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { intervals = INTERVALS, variables = process.env, redisTimeoutMs }: Surroundings = {},
+  { intervals = INTERVALS, redisTimeoutMs }: Surroundings = {},
 ): Promise<Proxy> {
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: count } = environment;
   const starts = makeStarts(environment, redisTimeoutMs);
@@ -84,8 +78,6 @@ export async function assemble(
       readChanges: (order) => new Promise((resolve) => changes.read(order, resolve)),
       writeLines: accessLog.write,
     },
-    environment,
-    variables,
     log,
     (error) => {
       log.fatal({ err: error }, 'a worker thread failed');
@@ -118,7 +110,7 @@ export async function assemble(
     refresh: polling.refresh,
     async start() {
       await polling.start();
-      return listen(environment, admin, threads.listen);
+      return listen(environment, admin, threads);
     },
     async stop(pause = () => sleep(NOTICE_MS)) {
       isStopping = true;
@@ -137,31 +129,17 @@ export async function assemble(
 }
 
 /** @throws ConfigurationError with a line for each server that cannot listen */
-async function listen(
-  environment: ProxyEnvironment,
-  admin: Server,
-  listenForApi: Awaited<ReturnType<typeof startServingThreads>>['listen'],
-) {
-  const adminPlace = {
-    host: environment.ADMIN_HOST,
-    port: environment.ADMIN_PORT,
-    variables: ['ADMIN_HOST', 'ADMIN_PORT'],
-  } as const;
-  const apiPlace = {
-    host: environment.HOST,
-    port: environment.PORT,
-    variables: ['HOST', 'PORT'],
-  } as const;
-  const isShared = environment.PROXY_THREADS > 1;
-  const [ofAdmin, api] = await Promise.all([
-    listenAll([{ server: admin, ...adminPlace }], [apiPlace]).catch((error: Error) => error),
-    listenForApi({ ...apiPlace, reusePort: isShared, others: [adminPlace] }).catch(
-      (error: Error) => error,
-    ),
+async function listen(environment: ProxyEnvironment, admin: Server, threads: ServingThread) {
+  const places = placesOf(environment);
+  const [api, ofAdmin] = await Promise.allSettled([
+    threads.listen(environment.PORT),
+    listenAll([{ server: admin, ...places.admin }], [places.api]),
   ]);
-  const faults = [ofAdmin, api].flatMap((each) => (each instanceof Error ? [each.message] : []));
-  if (api instanceof Error || faults.length > 0) throw new ConfigurationError(faults.join('\n'));
-  return { api: `${api.address}:${api.port}`, admin: addressOf(admin) };
+  const failed = [ofAdmin, api].filter((each) => each.status === 'rejected');
+  if (api.status === 'rejected' || failed.length > 0) {
+    throw new ConfigurationError(failed.map(({ reason }) => reason.message).join('\n'));
+  }
+  return { api: `${api.value.address}:${api.value.port}`, admin: addressOf(admin) };
 }
 
 function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {

@@ -36,35 +36,32 @@ export function makeMaintenanceFile(
   const file = path.join(snapshotsDir, MAINTENANCE_FILE);
 
   function set(seconds: number): void {
-    const before = cell[0] ?? 0;
+    const before = cell[0];
     cell[0] = seconds;
     if ((before === 0) !== (seconds === 0)) changed(seconds);
   }
 
   return {
     async refresh() {
-      if (statSync(file, { throwIfNoEntry: false }) === undefined) {
-        set(0);
-        return;
-      }
-      let text = '';
       try {
-        text = readBoundedFileSync(file, LARGEST_FILE).toString('utf8').trim();
+        set(readSeconds(file));
       } catch (cause) {
         set(DEFAULT_SECONDS);
-        throw new Error(
-          `${MAINTENANCE_FILE} cannot be read: ${(cause as Error).message} Retry-After is ${DEFAULT_SECONDS}.`,
-          { cause },
-        );
-      }
-      const seconds = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-      const isAllowed = seconds >= 1 && seconds <= MOST_SECONDS;
-      set(isAllowed ? seconds : DEFAULT_SECONDS);
-      if (!isAllowed && text !== '') {
-        throw new Error(
-          `${MAINTENANCE_FILE} must be empty or a number of seconds from 1 to ${MOST_SECONDS}, not ${JSON.stringify(text.slice(0, 80))}. Retry-After is ${DEFAULT_SECONDS}.`,
-        );
+        const { message } = cause as Error;
+        throw new Error(`${message} Retry-After is ${DEFAULT_SECONDS}.`, { cause });
       }
     },
   };
+}
+
+/** @returns 0 without maintenance @throws Error if the content is not a number of seconds */
+function readSeconds(file: string): number {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) return 0;
+  const text = readBoundedFileSync(file, LARGEST_FILE).toString('utf8').trim();
+  if (text === '') return DEFAULT_SECONDS;
+  const seconds = /^\d+$/.test(text) ? Number(text) : 0;
+  if (seconds >= 1 && seconds <= MOST_SECONDS) return seconds;
+  throw new Error(
+    `${MAINTENANCE_FILE} must be empty or a number of seconds from 1 to ${MOST_SECONDS}, not ${JSON.stringify(text.slice(0, 80))}.`,
+  );
 }

@@ -20,19 +20,6 @@ export const INTERVALS = {
 };
 export type Intervals = typeof INTERVALS;
 
-export interface Polling {
-  /** Resolves after each file was read for the first time; then polls them. */
-  start(): Promise<void>;
-  /** Reads each file now. Resolves when the proxy serves what they say. */
-  refresh(): Promise<void>;
-  /** Stops reading files. */
-  stop(): void;
-  /** Reports key usage one last time. */
-  finish(): Promise<void>;
-  /** For each file that cannot be read or written at the moment, a message that says why. */
-  faults(): string[];
-}
-
 export interface Polled {
   readonly snapshots: Snapshots;
   readonly keys: KeyStore;
@@ -44,40 +31,49 @@ export function makePolling(
   { snapshots, keys, usage, maintenance }: Polled,
   intervals: Intervals,
   log: Logger,
-): Polling {
+) {
   const warn = (step: string, consequence: string) => (error: Error) =>
     log.warn({ err: error }, `cannot ${step}; ${consequence}`);
   const keepServing = 'the proxy keeps serving as before';
-  const onSnapshotFault = warn('follow the snapshot', keepServing);
-  const onKeysFault = (error: Error): void => {
-    const { code } = Object(error.cause);
+
+  function onKeysFault(error: Error): void {
     const isFirst = keys.size() === undefined;
     // A state, not a fault: `schedule` has not exported any keys yet.
-    if (isFirst && code === 'ENOENT') log.info(`${error.message} Requests with a key get 503.`);
-    else {
+    if (isFirst && Object(error.cause).code === 'ENOENT') {
+      log.info(`${error.message} Requests with a key get 503.`);
+    } else {
       const next = isFirst ? 'requests with a key get 503' : 'the last known keys stay valid';
       log.warn({ err: error }, `cannot read the keys; ${next}`);
     }
-  };
-  const onMaintenanceFault = warn('use the content of the file', 'maintenance is on');
+  }
+
   const polls = [
-    poll(snapshots.refresh, intervals.snapshot, onSnapshotFault),
+    poll(snapshots.refresh, intervals.snapshot, warn('follow the snapshot', keepServing)),
     poll(keys.refresh, intervals.keys, onKeysFault),
-    poll(maintenance.refresh, intervals.maintenance, onMaintenanceFault),
+    poll(
+      maintenance.refresh,
+      intervals.maintenance,
+      warn('use the content of the file', 'maintenance is on'),
+    ),
   ];
   const usagePoll = poll(usage.write, intervals.usage, warn('report key usage', keepServing));
   return {
-    async start() {
+    /** Resolves after each file was read for the first time; then polls them. */
+    async start(): Promise<void> {
       await Promise.all(polls.map((each) => each.start()));
       await usagePoll.start();
     },
-    async refresh() {
+    /** Reads each file now. Resolves when the proxy serves what they say. */
+    async refresh(): Promise<void> {
       await Promise.all(polls.map((each) => each.now()));
     },
-    stop() {
+    /** Stops reading files. */
+    stop(): void {
       for (const each of polls) void each.stop();
     },
+    /** Reports key usage one last time. */
     finish: usagePoll.finish,
-    faults: () => [...polls, usagePoll].flatMap((each) => each.fault() ?? []),
+    /** For each file that cannot be read or written at the moment, a message that says why. */
+    faults: (): string[] => [...polls, usagePoll].flatMap((each) => each.fault() ?? []),
   };
 }

@@ -26,10 +26,10 @@ type Message =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly error: unknown };
 
-/** @param ours the functions that the other side may call */
+/** @param ours the functions that the other side may call, perhaps later */
 export function makeCalls<Theirs extends Functions>(
   port: Port,
-  ours: Functions = {},
+  ours: Functions | Promise<Functions> = {},
 ): Call<Theirs> {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
@@ -38,7 +38,7 @@ export function makeCalls<Theirs extends Functions>(
     const { number } = message;
     if ('name' in message) {
       try {
-        port.postMessage({ number, value: await ours[message.name](message.argument) });
+        port.postMessage({ number, value: await (await ours)[message.name](message.argument) });
       } catch (error) {
         port.postMessage({ number, error });
       }

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { mostConnections, newConnectionCells } from '../../program/connections.ts';
 import type { Environment } from '../../program/environment/environment.ts';
-import { closeServer, type Listener, listenAll } from '../../program/listen.ts';
+import { closeServer, listenAll } from '../../program/listen.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
 import { makeApi } from '../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../api/request-counts.ts';
@@ -28,8 +28,13 @@ import { type OpenedFiles, reportMemory } from '../snapshot/open-files.ts';
 /** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;
 
-/** The variables that every serving thread reads from the environment. */
+/** The variables that serving threads use. */
 export const SERVING_VARIABLES = [
+  'HOST',
+  'PORT',
+  'PROXY_THREADS',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
   'ADDRESS_RATE_LIMIT',
   'LIMITS_URL',
   'LIMITS_FAILURE',
@@ -41,11 +46,14 @@ export const SERVING_VARIABLES = [
   'SNAPSHOT_DOWNLOADS',
   'ACCESS_LOG',
   'LOG_LEVEL',
+  // The guides mention it.
+  'DEFAULT_RATE_LIMIT',
 ] as const;
 export type ServingEnvironment = Environment<(typeof SERVING_VARIABLES)[number]>;
 
 /** What a thread is started with. The memory of one kind is shared by all threads or read by the first. */
 export interface ThreadStart {
+  readonly environment: ServingEnvironment;
   /** The first serving thread is 1. */
   readonly number: number;
   readonly requestCounts: Float64Array;
@@ -63,12 +71,11 @@ export interface ThreadStart {
 
 /** @returns what each of the serving threads is started with */
 export function makeStarts(
-  environment: Environment<
-    'PROXY_THREADS' | 'ADDRESS_RATE_LIMIT' | 'PUBLIC_URL' | 'DEFAULT_RATE_LIMIT'
-  >,
+  environment: ServingEnvironment,
   redisTimeoutMs: number | undefined,
 ): ThreadStart[] {
   const shared = {
+    environment,
     addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
     visitors: makeVisitorLimits().memory,
     maintenance: newMaintenanceCell(),
@@ -88,16 +95,16 @@ export function makeStarts(
 }
 
 /** What a serving thread asks of the first thread. */
-export interface FirstThread {
+export type FirstThread = {
   readChanges(order: PageOrder): Promise<PageReply>;
   /** Takes whole lines for the access log. */
   writeLines(text: string): void;
-}
+};
 
 /** What the first thread asks of a serving thread. */
-export interface ServingThread {
-  /** @param others what other servers of the program listen on, for the error @throws ConfigurationError */
-  listen(order: ListenOrder): Promise<AddressInfo>;
+export type ServingThread = {
+  /** @param port 0 for one that is free @throws ConfigurationError */
+  listen(port: number): Promise<AddressInfo>;
   /** Replaces all keys. */
   setKeys(keys: readonly SharedKey[]): Promise<void>;
   /** From now on, answers from these files, and no longer uses those of the generation before. */
@@ -106,24 +113,14 @@ export interface ServingThread {
   announceEnd(): Promise<void>;
   /** Stops listening. Resolves when the requests under way have ended, and are counted and logged. */
   close(): Promise<void>;
-}
-
-export interface ListenOrder {
-  readonly host: string;
-  readonly port: number;
-  readonly reusePort: boolean;
-  /** What else the program listens on, for the error. */
-  readonly others: readonly Omit<Listener, 'server'>[];
-  readonly variables: Listener['variables'];
-}
+};
 
 export async function makeServingThread(
   start: ThreadStart,
   first: FirstThread,
-  environment: ServingEnvironment,
   log: Logger,
 ): Promise<ServingThread> {
-  const { connections, maintenance, sitePages: pages } = start;
+  const { environment, connections, maintenance, sitePages: pages } = start;
   const {
     TRUSTED_PROXIES: trustedProxies,
     ACCOUNT_URL: accountUrl,
@@ -174,9 +171,10 @@ export async function makeServingThread(
   const http = makeServer(api, site, log, { connections });
   const { server } = http;
   return {
-    async listen({ others, ...place }) {
+    async listen(port) {
       await redis?.start();
-      await listenAll([{ server, ...place }], others);
+      const { api, admin } = placesOf(environment);
+      await listenAll([{ server, ...api, port }], [admin]);
       return server.address() as AddressInfo;
     },
     async setKeys(all) {
@@ -196,6 +194,15 @@ export async function makeServingThread(
       // Generations stay open: the other threads may still read from them.
     },
   };
+}
+
+/** Where a proxy listens. */
+export function placesOf(environment: ServingEnvironment) {
+  const { HOST, PORT, ADMIN_HOST, ADMIN_PORT, PROXY_THREADS } = environment;
+  return {
+    api: { host: HOST, port: PORT, variables: ['HOST', 'PORT'], reusePort: PROXY_THREADS > 1 },
+    admin: { host: ADMIN_HOST, port: ADMIN_PORT, variables: ['ADMIN_HOST', 'ADMIN_PORT'] },
+  } as const;
 }
 
 /** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */

@@ -259,7 +259,7 @@ export async function startProxy(
   const variables = proxyVariables(snapshotsDir, environment);
   const settings = readEnvironment(VARIABLES, variables);
   const logger = pino({ level: settings.LOG_LEVEL }, log);
-  const proxy = await assemble(settings, logger, { intervals, variables, ...surroundings });
+  const proxy = await assemble(settings, logger, { intervals, ...surroundings });
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {
     stopping ??= proxy.stop(async () => {});

@@ -74,7 +74,7 @@ test('a proxy that stops is not ready, but answers new connections until load ba
   };
   const settings = readEnvironment(VARIABLES, variables);
   const log = pino({ level: 'silent' });
-  const proxy = await assemble(settings, log, { intervals: NEVER, variables });
+  const proxy = await assemble(settings, log, { intervals: NEVER });
   const { api, admin } = await proxy.start();
   const port = Number(api.split(':').at(-1));
   const url = `http://${api}/api/v1/stats`;
