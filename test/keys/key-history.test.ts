@@ -94,29 +94,21 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
     await rotateKey(database, { id, accountId, at: later(4), publicUrl: PUBLIC_URL });
     await rotateKey(database, { id, accountId: null, at: later(5), publicUrl: PUBLIC_URL });
     await revokeKey(database, id, { reason: 'a\r\nb', by, at: later(6), publicUrl: PUBLIC_URL });
-    const none = { reason: null, limit_per_minute: null };
     const events = await eventsOf(database, id);
-    expect(events.map(({ id: _, key_id, actor_name: __, ...event }) => event)).toEqual([
-      { at: '2026-03-04 05:06:07', actor_id: accountId, action: 'requested', ...none },
-      {
-        at: '2026-03-04 05:06:08',
-        actor_id: by,
-        action: 'approved',
-        ...none,
-        limit_per_minute: 60,
-      },
-      { at: '2026-03-04 05:06:09', actor_id: accountId, action: 'revealed', ...none },
-      {
-        at: '2026-03-04 05:06:10',
-        actor_id: null,
-        action: 'limit_changed',
-        ...none,
-        limit_per_minute: 90,
-      },
-      { at: '2026-03-04 05:06:11', actor_id: accountId, action: 'rotated', ...none },
-      { at: '2026-03-04 05:06:12', actor_id: null, action: 'rotated', ...none },
-      { at: '2026-03-04 05:06:13', actor_id: by, action: 'revoked', ...none, reason: 'a\nb' },
+    expect(
+      events.map(({ at, actor_id, action, reason, limit_per_minute }) => [
+        ...[at.slice(-2), actor_id, action, reason, limit_per_minute],
+      ]),
+    ).toEqual([
+      ['07', accountId, 'requested', null, null],
+      ['08', by, 'approved', null, 60],
+      ['09', accountId, 'revealed', null, null],
+      ['10', null, 'limit_changed', null, 90],
+      ['11', accountId, 'rotated', null, null],
+      ['12', null, 'rotated', null, null],
+      ['13', by, 'revoked', 'a\nb', null],
     ]);
+    expect(events[1]).toMatchObject({ at: '2026-03-04 05:06:08', actor_name: 'Mo' });
   });
 
   it('records that a key was issued by an operator or revoked by its owner', async () => {

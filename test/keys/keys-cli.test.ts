@@ -8,8 +8,6 @@ import { KINDS, makeDatabase } from '../support/databases.ts';
 import { ROOT, runKeys } from '../support/product.ts';
 import { openKeyTables } from './keys-database.ts';
 
-const STATES = ['pending', 'approved', 'rejected', 'revoked'];
-
 describe.each(KINDS)('the keys command on a %s database', (kind) => {
   let database: Awaited<ReturnType<typeof openKeyTables>>;
   const keys = (...words: string[]) => runKeys(database.url, words);
@@ -119,28 +117,26 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     });
   });
 
-  it.each([
-    { verb: 'approve', rest: ['--limit', '5'], from: ['pending'], rule: 'a pending request' },
-    { verb: 'reject', rest: ['--reason', 'no'], from: ['pending'], rule: 'a pending request' },
-    { verb: 'revoke', rest: ['--reason', 'no'], from: ['approved'], rule: 'an approved key' },
-    { verb: 'limit', rest: ['5'], from: ['approved'], rule: 'an approved key' },
-  ])(
-    'refuses to $verb in any state but $from, naming the state',
-    async ({ verb, rest, from, rule }) => {
-      for (const state of STATES.filter((other) => !from.includes(other))) {
-        const id = await request(state);
-        const before = await rowOf(id);
-        const { code, stderr } = await keys(verb, String(id), ...rest);
-        expect([code, stderr]).toEqual([
-          1,
-          expect.stringContaining(`Key ${id} is ${state}: only ${rule} can`),
-        ]);
-        expect(await rowOf(id)).toEqual(before);
-      }
-      const unknown = await keys(verb, '99', ...rest);
-      expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no key 99.\n']);
-    },
-  );
+  it('ends with 1 and names the state if the state forbids the verb', async () => {
+    const id = await request('rejected');
+    const before = await rowOf(id);
+    for (const verb of [
+      ['approve', '--limit', '5'],
+      ['reject', '--reason', 'no'],
+      ['revoke', '--reason', 'no'],
+      ['limit', '5'],
+      ['rotate'],
+    ] as const) {
+      const [name, ...rest] = verb;
+      const { code, stderr } = await keys(name, String(id), ...rest);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`Key ${id} is rejected: only a`)]);
+    }
+    expect(await rowOf(id)).toEqual(before);
+    expect(await keys('limit', '99', '5')).toMatchObject({
+      code: 1,
+      stderr: 'There is no key 99.\n',
+    });
+  });
 
   it('truncates texts to 60 characters in the table, but not in JSON', async () => {
     const whole = '😀'.repeat(60);

@@ -61,9 +61,9 @@ test('HEAD has the header fields of GET, including the length, and no body', asy
   }
 });
 
-test('every response has exactly the specified security fields', async () => {
+test('every response has exactly the specified security fields, and no page is cached or has scripts', async () => {
   for (const target of ['/account', '/account/sign-in', '/account/copy.js', '/account/nothing']) {
-    const { fields } = await get(target);
+    const { fields, body } = await get(target);
     expect(Object.fromEntries(fields)).toMatchObject({
       'content-security-policy':
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -72,7 +72,13 @@ test('every response has exactly the specified security fields', async () => {
       'cross-origin-opener-policy': 'same-origin',
       'cross-origin-resource-policy': 'same-origin',
       'referrer-policy': 'same-origin',
+      'cache-control': target.endsWith('.js') ? 'no-cache' : 'no-store',
     });
+    expect(fields.has('access-control-allow-origin')).toBe(false);
+    // A link for people, which loads nothing.
+    expect(body.replace('<a href="http://localhost:8080">', '<a>')).not.toMatch(
+      /<style|<script>|\sstyle=|\son\w+=|(?:href|src|action)="(?!\/(?!\/)|#)/i,
+    );
   }
 });
 
