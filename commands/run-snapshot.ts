@@ -18,7 +18,7 @@ import {
   openIndexOf,
   requireGeneration,
 } from '../generations/generations.ts';
-import { addStateToErrors, holdCurrent, removeHold, whyHeld } from '../generations/hold.ts';
+import { holdCurrent, removeHold, whyHeld } from '../generations/hold.ts';
 import { KEPT_GENERATIONS, prune } from '../generations/prune.ts';
 import { rollbackTo } from '../generations/rollback.ts';
 import { verifyAndOpen } from '../generations/verify.ts';
@@ -77,7 +77,7 @@ const VERBS: readonly Verb[] = [
       const held = whyHeld(dir);
       if (!isHold && held !== undefined)
         throw new Error(`--no-hold cannot be used while publishing is held. ${held}`);
-      const published = await addStateToErrors(dir, () =>
+      const published = await thenShowHold({ dir, stderr }, () =>
         rollbackTo(dir, id, {
           withTakenDown: switches.has('with-taken-down'),
           warn: (text) => print(stderr, `Warning: ${text}`),
@@ -85,7 +85,6 @@ const VERBS: readonly Verb[] = [
         }),
       );
       print(stdout, `${published.id} is current, with the content of ${id}.`);
-      if (isHold) print(stderr, `${whyHeld(dir)}`);
     },
   },
   {
@@ -96,9 +95,8 @@ const VERBS: readonly Verb[] = [
       const reason = readReason(texts.reason);
       const onWait = () =>
         print(stderr, 'Publishing is paused. Waiting for the run that is under way to end …');
-      const { id } = await addStateToErrors(dir, () => holdCurrent(dir, reason, onWait));
+      const { id } = await thenShowHold({ dir, stderr }, () => holdCurrent(dir, reason, onWait));
       print(stdout, `${id} is held.`);
-      print(stderr, `${whyHeld(dir)}`);
     },
   },
   {
@@ -121,6 +119,19 @@ const VERBS: readonly Verb[] = [
     },
   },
 ];
+
+/** Says whether publishing is held after some work, also if that fails. */
+async function thenShowHold<T>(
+  { dir, stderr }: Pick<Call, 'dir' | 'stderr'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    const held = whyHeld(dir);
+    if (held !== undefined) print(stderr, held);
+  }
+}
 
 /** @returns the exit code */
 export async function runSnapshot({

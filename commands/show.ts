@@ -17,7 +17,7 @@ import { openFiles } from '../proxy/snapshot/open-files.ts';
  */
 export async function showBody(snapshotsDir: string, id: string, target: string): Promise<Buffer> {
   const [pathname, queryString] = splitTarget(target);
-  const changes = makeChanges(snapshotsDir, { joined() {}, failed() {} });
+  const changes = makeChanges(snapshotsDir, () => {});
   const find = makeMatchRoute('', changes.read)(pathname)?.prepare(queryString);
   const dir = generationDir(snapshotsDir, id);
   const files = openFiles({ dir, id });

@@ -27,13 +27,14 @@ import {
   parseManifest,
 } from '../format/manifest.ts';
 import { type Release, storedFile, storedManifest } from '../format/release.ts';
-import type { FileChecks } from '../generations/files/checked-files.ts';
+import type { isIntact } from '../generations/files/checked-files.ts';
 import { makeFolder, openForWriting, place } from '../generations/files/file-modes.ts';
 import { generationDir, listGenerations } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../generations/hold.ts';
 import { withLock } from '../generations/lock.ts';
 import { beginGeneration } from '../generations/prune.ts';
 import { type EncodedManifest, publishAs, readPrevious } from '../generations/publish.ts';
+import { bytesOnly } from '../generations/verify.ts';
 import { type Depot, GoneError, RefusedReleaseError } from './depot.ts';
 import {
   type Clock,
@@ -49,8 +50,8 @@ const fsyncAsync = promisify(fsync);
 
 export interface PullOptions {
   readonly snapshotsDir: string;
-  /** The files that this process knows to be intact, so that they are not hashed again. */
-  readonly known: FileChecks;
+  /** Remembers the files that it has found intact, so that they are not hashed again. */
+  readonly isKnown: typeof isIntact;
   readonly report: TransferReport;
   readonly clock: Clock;
   /** How many files are fetched at the same time; a few by default. */
@@ -74,7 +75,7 @@ export async function pull(
   release: Release,
   options: PullOptions,
 ): Promise<Pulled | undefined> {
-  const { snapshotsDir, known, report, clock } = options;
+  const { snapshotsDir, isKnown, report, clock } = options;
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
   return withLock(snapshotsDir, async () => {
@@ -86,8 +87,8 @@ export async function pull(
       if (collation !== undefined) report.warn(`Warning: ${collation}`);
       const previous = readPrevious(snapshotsDir);
       const here = generationDir(snapshotsDir, manifest.id);
-      const isIntact = () => manifest.files.every((file) => known.isIntact(here, file));
-      if (previous.id === manifest.id && isIntact()) return undefined;
+      const isHere = () => manifest.files.every((file) => isKnown(here, file));
+      if (previous.id === manifest.id && isHere()) return undefined;
       makeFolder(staging);
       const counts = await gather(depot, manifest, staging, options);
       for (const { path: name, sha256 } of manifest.files) {
@@ -95,7 +96,7 @@ export async function pull(
       }
       report.step('verifying and publishing');
       // What was taken down at the origin goes here too. Its operator is the one who rolls back.
-      const steps = { warn: report.warn, known, keep: 1 };
+      const steps = { warn: report.warn, checks: bytesOnly(isKnown), keep: 1 };
       await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, steps);
       rmSync(staging, { recursive: true, force: true });
       return { manifest, ...counts };
@@ -141,7 +142,7 @@ async function gather(
   depot: Depot,
   { id, files }: Manifest,
   staging: string,
-  { snapshotsDir, known, report, clock, parallel }: PullOptions,
+  { snapshotsDir, isKnown, report, clock, parallel }: PullOptions,
 ): Promise<Omit<Pulled, 'manifest'>> {
   const contents = new Map(files.map((file) => [file.sha256, file]));
   for (const name of readdirSync(staging)) {
@@ -150,10 +151,10 @@ async function gather(
   const local = findLocal(snapshotsDir);
   const missing = [...contents.values()].filter(({ sha256, size }) => {
     const staged = path.join(staging, sha256);
-    if (known.isIntact(staging, { path: sha256, sha256, size })) return false;
+    if (isKnown(staging, { path: sha256, sha256, size })) return false;
     rmSync(staged, { recursive: true, force: true });
     const found = local.get(sha256);
-    if (found === undefined || !known.isIntact(found.dir, { ...found.file, size })) return true;
+    if (found === undefined || !isKnown(found.dir, { ...found.file, size })) return true;
     place(path.join(found.dir, found.file.path), staged);
     return false;
   });

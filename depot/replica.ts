@@ -24,7 +24,7 @@ import { type FollowOptions, followRelease } from './release.ts';
 import { readReplicaState, saveReplicaState } from './replica-files.ts';
 import { readObject } from './transfers.ts';
 
-export interface ReplicaOptions extends FollowOptions, Omit<PullOptions, 'known'> {
+export interface ReplicaOptions extends FollowOptions, Omit<PullOptions, 'isKnown'> {
   readonly depot: Depot;
   /** The depot of keys and key usage; undefined if there is none. */
   readonly keysDepot: WritableDepot | undefined;
@@ -121,7 +121,7 @@ function partFrom<Part extends FollowedPart>(
 function makeSnapshotFollower(options: ReplicaOptions): Replica['checkSnapshot'] {
   const { depot, snapshotsDir, report, clock } = options;
   const nextRelease = followRelease(depot, 'snapshot', options);
-  const known = makeKnownFiles(clock.now);
+  const isKnown = makeKnownFiles(clock.now);
   /** The id of the generation that was found intact, or was pulled, by this process. */
   let settledId: string | undefined;
   /** The release whose pull has failed, how often, the last error, and when to try again. */
@@ -133,7 +133,7 @@ function makeSnapshotFollower(options: ReplicaOptions): Replica['checkSnapshot']
     if (failure?.release !== release) failure = undefined;
     else if (clock.now() < failure.until) throw failure.error;
     try {
-      const pulled = await pull(depot, release, { ...options, known });
+      const pulled = await pull(depot, release, { ...options, isKnown });
       settledId = release.id;
       return pulled;
     } catch (error) {

@@ -35,18 +35,14 @@ export function encodeHead({ from, to }: Pick<Difference, 'from' | 'to'>): strin
 
 /** A line for a record. At least one of the hashes is there, and they differ. */
 export function encodeChange(change: Change): string {
-  const { before, after } = change;
-  return `{${encodeName(change)},"before":${encodeHash(before)},"after":${encodeHash(after)}}\n`;
+  const [before, after] = [change.before, change.after].map((hash) => JSON.stringify(hash));
+  return `{${encodeName(change)},"before":${before},"after":${after}}\n`;
 }
 
 /** The members of a change that name its record, as in the file and in the API. */
 export function encodeName({ kind, id, path }: RecordName): string {
   const quoted = kind === 'platform' ? `"${id}"` : id;
   return `"kind":"${kind}","id":${quoted},"path":"${path}"`;
-}
-
-function encodeHash(hash: string | null): string {
-  return hash === null ? 'null' : `"${hash}"`;
 }
 
 /** The last line. @param sha256 of all bytes before this line, in hex */

@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto';
 import {
   closeSync,
   fstatSync,
-  fsyncSync,
   readSync,
   renameSync,
   rmSync,
@@ -84,13 +83,7 @@ export function writeDifference(
 ): void {
   const folder = path.join(snapshotsDir, CHANGES);
   try {
-    const descriptor = openForWriting(unfinished, 'wx');
-    try {
-      for (const piece of encode(ids, changes)) writeFileSync(descriptor, piece, 'latin1');
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    writeChanges(unfinished, encodeHead(ids), changes);
     makeFolder(folder);
     correctFolder(folder);
     syncFolder(snapshotsDir);
@@ -102,23 +95,26 @@ export function writeDifference(
   }
 }
 
-function* encode(
-  ids: Pick<Difference, 'from' | 'to'>,
-  changes: Iterable<Change>,
-): Generator<string> {
+function writeChanges(file: string, head: string, changes: Iterable<Change>): void {
+  const descriptor = openForWriting(file, 'wx');
   const sha256 = createHash('sha256');
   let count = 0;
-  let piece = encodeHead(ids);
-  for (const change of changes) {
-    if (piece.length >= PIECE_BYTES) {
-      sha256.update(piece);
-      yield piece;
-      piece = '';
+  let piece = head;
+  try {
+    for (const change of changes) {
+      if (piece.length >= PIECE_BYTES) {
+        sha256.update(piece);
+        writeFileSync(descriptor, piece);
+        piece = '';
+      }
+      piece += encodeChange(change);
+      count++;
     }
-    piece += encodeChange(change);
-    count++;
+    const tail = encodeTail(count, sha256.update(piece).digest('hex'));
+    writeFileSync(descriptor, piece + tail, { flush: true });
+  } finally {
+    closeSync(descriptor);
   }
-  yield piece + encodeTail(count, sha256.update(piece).digest('hex'));
 }
 
 /**
@@ -184,11 +180,7 @@ export function pruneDifferences(snapshotsDir: string, now = Date.now()): void {
   }
 }
 
-/**
- * Checks every difference.
- * @returns how many there are
- * @throws DifferenceError
- */
+/** @returns how many differences there are @throws DifferenceError for the first damaged one */
 export function verifyDifferences(snapshotsDir: string): number {
   const differences = listDifferences(snapshotsDir);
   for (const difference of differences) for (const _ of readDifference(snapshotsDir, difference));

@@ -31,7 +31,7 @@ import {
   parseManifest,
 } from '../format/manifest.ts';
 import { readBoundedFileSync, UnfitFileError } from '../program/files/bounded-file.ts';
-import { HASH_ALWAYS } from './files/checked-files.ts';
+import { readChecked } from './files/checked-files.ts';
 import { syncFolder } from './files/replace-file.ts';
 
 export interface KnownGeneration {
@@ -71,12 +71,12 @@ export function currentId(snapshotsDir: string): string | undefined {
   return id;
 }
 
-/** Whether a generation is certainly the current one: not if the link `current` is damaged. */
-export function isCurrent(snapshotsDir: string, id: string): boolean {
+/** Whether a generation is the current one; undefined is, if there is none or the link is damaged. */
+export function isCurrent(snapshotsDir: string, id: string | undefined): boolean {
   try {
     return currentId(snapshotsDir) === id;
   } catch {
-    return false;
+    return id === undefined;
   }
 }
 
@@ -178,7 +178,7 @@ export function filesIn({ files }: Pick<Manifest, 'files'>): (name: string) => M
  * @param read reads a file of it and checks it against the manifest
  * @throws Error if the generation is damaged or of another version
  */
-export function openIndexOf(dir: string, read = HASH_ALWAYS.read): RecordIndex {
+export function openIndexOf(dir: string, read = readChecked): RecordIndex {
   const manifest = readManifest(dir);
   const fileOf = filesIn(manifest);
   return openIndex(manifest, (name) => read(dir, fileOf(name)));

@@ -12,7 +12,7 @@ import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { utcNow } from '../program/utc-now.ts';
 import { replaceFile, syncFolder } from './files/replace-file.ts';
 import { currentId } from './generations.ts';
-import { LockedError, waitForLock } from './lock.ts';
+import { waitForLock } from './lock.ts';
 
 const RESUME = 'cover-catalogue snapshot resume';
 
@@ -120,31 +120,4 @@ export function removeHold(snapshotsDir: string): boolean {
   }
   syncFolder(snapshotsDir);
   return true;
-}
-
-/**
- * Does the work of an operator's command. If the system refuses a step, the error also says whether
- * publishing is held; if the disk is full, also what to do.
- */
-export async function addStateToErrors<T>(
-  snapshotsDir: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    const code = systemCodeOf(cause);
-    if (code === undefined || cause instanceof LockedError) throw cause;
-    const message = (cause as Error).message.replace(/\.?$/, '.');
-    const held = whyHeld(snapshotsDir) ?? 'Publishing is not held.';
-    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-    const fix = ` Free space on the disk of ${snapshotsDir}, then run this command again.`;
-    throw new Error(`${message} ${held}${isFull ? fix : ''}`, { cause });
-  }
-}
-
-/** The code of the system's error among an error and its causes; undefined if there is none. */
-function systemCodeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  return (error as NodeJS.ErrnoException).code ?? systemCodeOf(error.cause);
 }

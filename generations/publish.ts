@@ -18,7 +18,7 @@ import {
 } from '../format/manifest.ts';
 import { compareGenerations } from './compare.ts';
 import { writeDifference } from './differences.ts';
-import { type FileChecks, isIntact, isSameFile } from './files/checked-files.ts';
+import { isIntact, isSameFile } from './files/checked-files.ts';
 import { place, writeNewFile } from './files/file-modes.ts';
 import { syncFolder } from './files/replace-file.ts';
 import {
@@ -32,7 +32,7 @@ import {
 } from './generations.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
-import { bytesOnly, type Checks, verifyAndOpen } from './verify.ts';
+import { type Checks, verifyAndOpen } from './verify.ts';
 
 /** A new generation must have at least this share of the games, covers and files of the current one. */
 const SMALLEST_SHARE_KEPT = 0.8;
@@ -123,14 +123,10 @@ export interface PublishSteps {
   readonly warn: (text: string) => void;
   /** How the generation is checked before it becomes current; by default completely. */
   readonly checks?: Checks | undefined;
-  /** For a generation whose publisher has checked its records: checks only the bytes of its files. */
-  readonly known?: FileChecks | undefined;
   /** How many generations stay, with the new one. */
   readonly keep?: number;
   /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
   readonly evenIfHeld?: boolean;
-  /** Called just before the generation becomes current. If it throws, nothing becomes current. */
-  readonly beforeCurrent?: ((id: string) => void) | undefined;
 }
 
 /**
@@ -144,15 +140,14 @@ export async function publishAs(
   previous: Previous,
   steps: PublishSteps,
 ): Promise<Manifest> {
-  const { checks, known, keep = KEPT_GENERATIONS, evenIfHeld, beforeCurrent } = steps;
+  const { checks, keep = KEPT_GENERATIONS, evenIfHeld } = steps;
   const target = generationDir(snapshotsDir, manifest.id);
   try {
     writeNewFile(path.join(dir, MANIFEST), encoded);
   } catch (cause) {
     throw new Error(`write ${MANIFEST}: ${(cause as Error).message}`, { cause });
   }
-  const how = checks ?? (known && bytesOnly(known));
-  const { index } = await verifyAndOpen(dir, how, known?.read).catch((cause: Error) => {
+  const { index } = await verifyAndOpen(dir, checks).catch((cause: Error) => {
     throw new Error(`verify the new generation: ${cause.message}`, { cause });
   });
   linkUnchanged(snapshotsDir, dir, manifest, previous);
@@ -166,7 +161,6 @@ export async function publishAs(
   syncFolder(path.join(snapshotsDir, GENERATIONS));
   try {
     publishDifference(snapshotsDir, `${dir}.difference`, { manifest, index }, previous, steps);
-    beforeCurrent?.(manifest.id);
     pointCurrentTo(snapshotsDir, manifest.id);
   } catch (error) {
     if (!isCurrent(snapshotsDir, manifest.id)) renameSync(target, dir);
@@ -186,14 +180,14 @@ function publishDifference(
   unfinished: string,
   { manifest, index }: { readonly manifest: Manifest; readonly index: RecordIndex },
   { id: from, manifest: replaced }: Previous,
-  { warn, known }: PublishSteps,
+  { warn, checks }: PublishSteps,
 ): void {
   if (from === undefined || from === manifest.id) return;
   let before = index;
   try {
     // The same content is published again if a file was damaged.
     const isSame = replaced !== undefined && contentHash(replaced) === contentHash(manifest);
-    if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), known?.read);
+    if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), checks?.read);
   } catch (error) {
     warn(
       `The changes since ${from} are not known to clients, which have to read the catalogue again: ${(error as Error).message}`,

@@ -9,11 +9,10 @@ import type { RecordIndex } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import { coversOnlyIn } from './compare.ts';
-import { HASH_ALWAYS } from './files/checked-files.ts';
+import { isIntact } from './files/checked-files.ts';
 import { place } from './files/file-modes.ts';
 import {
   checkId,
-  currentId,
   generationDir,
   isCurrent,
   openIndexOf,
@@ -23,7 +22,7 @@ import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withLock } from './lock.ts';
 import { beginGeneration } from './prune.ts';
 import { type Previous, publish, readPrevious } from './publish.ts';
-import { verifyAndOpen } from './verify.ts';
+import { bytesOnly, verifyAndOpen } from './verify.ts';
 
 /** The generation has covers that are not public now, and the operator has not agreed to that. */
 class RollbackRefusedError extends Error implements ErrorWithExitCode {
@@ -64,42 +63,42 @@ export async function rollbackTo(
       );
     }
     if (takenDown !== undefined) warn(takenDown);
-    const wasHeld = whyHeld(snapshotsDir) !== undefined;
-    let newId = '';
     const { dir, clear } = beginGeneration(snapshotsDir);
     try {
       for (const { path: name } of manifest.files) {
         place(path.join(source, name), path.join(dir, name));
       }
-      return await publish(snapshotsDir, dir, manifest, previous, {
-        warn,
-        known: HASH_ALWAYS,
-        evenIfHeld: hold !== undefined,
-        // Before the generation becomes current: if this process is killed in between, no run publishes
-        // another one.
-        beforeCurrent(published) {
-          newId = published;
-          if (hold !== undefined) saveHold(snapshotsDir, newId, hold.reason, 'rollback');
-        },
-      });
-    } catch (error) {
-      if (hold !== undefined && newId !== '' && !isCurrent(snapshotsDir, newId)) {
-        restoreHold(snapshotsDir, wasHeld);
-      }
-      throw error;
+      const steps = { warn, checks: bytesOnly(isIntact), evenIfHeld: hold !== undefined };
+      const publishAll = () => publish(snapshotsDir, dir, manifest, previous, steps);
+      return await (hold === undefined
+        ? publishAll()
+        : publishHeld(snapshotsDir, previous.id, hold.reason, publishAll));
     } finally {
       clear();
     }
   });
 }
 
-/** If publishing was held before a rollback that has failed, it stays held at the current generation. */
-function restoreHold(snapshotsDir: string, wasHeld: boolean): void {
+/**
+ * Holds publishing before the generation becomes current: if this process is killed in between, no run
+ * publishes another one. If nothing becomes current, publishing is held only if it was before.
+ */
+async function publishHeld(
+  snapshotsDir: string,
+  previousId: string | undefined,
+  reason: string | undefined,
+  work: () => Promise<Manifest>,
+): Promise<Manifest> {
+  const wasHeld = whyHeld(snapshotsDir) !== undefined;
+  const hold = (id: string) => saveHold(snapshotsDir, id, reason, 'rollback');
+  if (previousId !== undefined) hold(previousId);
   try {
-    if (!wasHeld) removeHold(snapshotsDir);
-    else saveHold(snapshotsDir, currentId(snapshotsDir) ?? '', undefined, 'hold');
-  } catch {
-    // The disk may be full. `addStateToErrors` adds the current state to the error.
+    const manifest = await work();
+    hold(manifest.id);
+    return manifest;
+  } catch (error) {
+    if (!wasHeld && isCurrent(snapshotsDir, previousId)) removeHold(snapshotsDir);
+    throw error;
   }
 }
 

@@ -18,12 +18,7 @@ import {
   type Settings,
 } from '../format/manifest.ts';
 import { coversOnlyIn } from '../generations/compare.ts';
-import {
-  checkFile,
-  isIntact,
-  isSameFile,
-  readChecked,
-} from '../generations/files/checked-files.ts';
+import { checkFile, isSameFile, readChecked } from '../generations/files/checked-files.ts';
 import { generationDir, openIndex, openIndexOf } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../generations/hold.ts';
 import { withLock } from '../generations/lock.ts';
@@ -192,7 +187,7 @@ async function runOnce(
     const { written, rows } = await readAndWrite(database, {
       ...{ ...run, report, progress, dir, earlier },
       isTimed: keyOf !== undefined && !run.isDryRun,
-      readFile: checks.known.read,
+      readFile: checks.read,
       startWorker() {
         worker = startWorker();
         return worker;
@@ -207,7 +202,7 @@ async function runOnce(
       ...COLLATION_VERSIONS,
       files: written.files,
     };
-    const steps = { ...checks, warn: progress.warn };
+    const steps = { checks, warn: progress.warn };
     return await publishOrRefuse({ run, progress, mode, report, dir, content, rows, steps });
   } finally {
     await worker?.end();
@@ -219,7 +214,7 @@ async function runOnce(
  * Reads and checks the files of a generation for the steps that need them. Files that are linked from the earlier
  * one are read and checked once.
  */
-function makeChecks(earlier: EarlierRun | undefined) {
+function makeChecks(earlier: EarlierRun | undefined): Checks {
   const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
   const contents = new Map<string, Buffer>();
   const isLinked = (dir: string, { path: name, sha256 }: ManifestFile) =>
@@ -232,12 +227,12 @@ function makeChecks(earlier: EarlierRun | undefined) {
       : readChecked(dir, file);
   // The hashes of records are not checked again: the run computed them from the same bytes as the SHA-256 of the
   // file, which is checked.
-  const checks: Checks = {
+  return {
     pack: (dir, pack) => isLinked(dir, pack.file) || checkPack(dir, pack, false),
     file: (dir, file) => isLinked(dir, file) || checkFile(dir, file),
+    read,
     values: false,
   };
-  return { checks, known: { read, isIntact } };
 }
 
 /** A run whose files are written. */

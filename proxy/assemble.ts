@@ -13,7 +13,7 @@ import { addressOf, listenAll } from '../program/listen.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
-import { type ChangeEvents, makeChanges } from './changes/changes.ts';
+import { type Joined, makeChanges } from './changes/changes.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
 import { makeMaintenanceFile } from './maintenance.ts';
@@ -71,11 +71,11 @@ export async function assemble(
   );
   const isShared = environment.LIMITS_URL !== undefined;
   const metrics = makeMetrics(starts, accessLog.dropped, isShared);
-  const changes = makeChanges(snapshotsDir, makeChangeEvents(metrics, log));
+  const changes = makeChanges(snapshotsDir, makeJoinReport(metrics, log));
   const threads = await startServingThreads(
     starts,
     {
-      readChanges: (order) => new Promise((resolve) => changes.read(order, resolve)),
+      readChanges: changes.read,
       writeLines: accessLog.write,
     },
     log,
@@ -163,19 +163,14 @@ function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
   };
 }
 
-function makeChangeEvents(metrics: Metrics, log: Logger): ChangeEvents {
+function makeJoinReport(metrics: Metrics, log: Logger): (how: Joined) => void {
   // A difference stays damaged, and clients may ask for it again and again.
   const logged = new Set<string>();
-  return {
-    joined({ outcome, message }) {
-      metrics.countJoin(outcome);
-      if (message === undefined || logged.has(message)) return;
-      logged.add(message);
-      log.error(`${message} Clients that need it get 410 and read the catalogue again.`);
-    },
-    failed(error) {
-      metrics.countJoin('failed');
-      log.error({ err: error }, 'cannot join differences');
-    },
+  return ({ outcome, message }) => {
+    metrics.countJoin(outcome);
+    if (outcome === 'failed') log.error(`Differences cannot be joined: ${message}`);
+    if (outcome !== 'refused' || message === undefined || logged.has(message)) return;
+    logged.add(message);
+    log.error(`${message} Clients that need it get 410 and read the catalogue again.`);
   };
 }

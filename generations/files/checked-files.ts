@@ -16,24 +16,20 @@ const LARGEST_READ = 2 ** 30;
 
 /** The whole content of a file. @throws Error if the file is damaged */
 export function readChecked(dir: string, file: ManifestFile): Buffer {
-  return readSized(dir, file, readOpenFile);
+  const descriptor = openSized(dir, file);
+  try {
+    const content = Buffer.allocUnsafeSlow(file.size);
+    readOpenFile(descriptor, file, content);
+    return content;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Reads a file that {@link openSized} has opened. @throws Error if the file is damaged */
 export function readOpenFile(descriptor: number, file: ManifestFile, content: Uint8Array): void {
   readNamed(descriptor, content, 0, file.size, 0, file.path);
   if (hash('sha256', content) !== file.sha256) throw wrongHash(file);
-}
-
-function readSized(dir: string, file: ManifestFile, read: typeof readOpenFile): Buffer {
-  const descriptor = openSized(dir, file);
-  try {
-    const content = Buffer.allocUnsafeSlow(file.size);
-    read(descriptor, file, content);
-    return content;
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /**
@@ -81,19 +77,6 @@ export function isIntact(dir: string, file: ManifestFile): boolean {
   }
 }
 
-/**
- * The SHA-256 of a file, in hex.
- * @param size how many bytes the file has
- */
-export function hashOfFile(file: string, size: number): string {
-  const descriptor = openRegularFile(file);
-  try {
-    return hashOpenFile(descriptor, size, file);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 /** Checks a file without keeping its content. @throws Error if the file is damaged */
 export function checkFile(dir: string, file: ManifestFile): void {
   const descriptor = openSized(dir, file);
@@ -104,22 +87,18 @@ export function checkFile(dir: string, file: ManifestFile): void {
   }
 }
 
-/** As {@link checkFile}, for a file that {@link openSized} has opened. */
-export function checkOpenFile(descriptor: number, file: ManifestFile): void {
-  if (hashOpenFile(descriptor, file.size, file.path) !== file.sha256) throw wrongHash(file);
-}
-
 /** One for all files. */
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-function hashOpenFile(descriptor: number, size: number, name: string): string {
+/** As {@link checkFile}, for a file that {@link openSized} has opened. */
+export function checkOpenFile(descriptor: number, file: ManifestFile): void {
   const sha256 = createHash('sha256');
-  for (let position = 0; position < size; position += chunk.length) {
-    const length = Math.min(chunk.length, size - position);
-    readNamed(descriptor, chunk, 0, length, position, name);
+  for (let position = 0; position < file.size; position += chunk.length) {
+    const length = Math.min(chunk.length, file.size - position);
+    readNamed(descriptor, chunk, 0, length, position, file.path);
     sha256.update(chunk.subarray(0, length));
   }
-  return sha256.digest('hex');
+  if (sha256.digest('hex') !== file.sha256) throw wrongHash(file);
 }
 
 /**
@@ -151,16 +130,6 @@ function wrongHash(file: ManifestFile): Error {
   return damaged(file, 'its SHA-256 is not the one in the manifest');
 }
 
-/** Checks files against their size and SHA-256 in the manifest. */
-export interface FileChecks {
-  isIntact(dir: string, file: ManifestFile): boolean;
-  /** The whole content of a file. @throws Error if it is damaged */
-  read(dir: string, file: ManifestFile): Buffer;
-}
-
-/** Hashes every file, every time. */
-export const HASH_ALWAYS: FileChecks = { isIntact, read: readChecked };
-
 const REMEMBERED_MS = 3_600_000;
 /** Several generations of a catalogue with a thousand platforms. */
 const MOST_REMEMBERED = 20_000;
@@ -171,35 +140,24 @@ const MOST_REMEMBERED = 20_000;
  * time of modification are. After an hour it is hashed again, because a disk can damage a file without
  * changing them; the proxy hashes every new file anyway before it serves it.
  * @param now a clock in milliseconds
+ * @returns a function such as {@link isIntact}
  */
-export function makeKnownFiles(now: () => number): FileChecks {
+export function makeKnownFiles(now: () => number): typeof isIntact {
   const known = new LRUCache<string, true>({
     max: MOST_REMEMBERED,
     ttl: REMEMBERED_MS,
     ttlResolution: 0,
     perf: { now },
   });
-  return {
-    isIntact(dir, file) {
-      // Before the file is hashed, so that later changes do not go unnoticed.
-      const identity = identityOf(dir, file);
-      if (identity === undefined || known.has(identity)) return identity !== undefined;
-      if (!isIntact(dir, file)) return false;
-      known.set(identity, true);
-      return true;
-    },
-    read(dir, file) {
-      const identity = identityOf(dir, file);
-      if (identity !== undefined && known.has(identity)) return readSized(dir, file, readUnchecked);
-      const content = readChecked(dir, file);
-      if (identity !== undefined) known.set(identity, true);
-      return content;
-    },
+  return (dir, file) => {
+    // Before the file is hashed, so that later changes do not go unnoticed.
+    const identity = identityOf(dir, file);
+    if (identity === undefined || known.has(identity)) return identity !== undefined;
+    if (!isIntact(dir, file)) return false;
+    known.set(identity, true);
+    return true;
   };
 }
-
-const readUnchecked: typeof readOpenFile = (descriptor, file, content) =>
-  readNamed(descriptor, content, 0, file.size, 0, file.path);
 
 /** @returns undefined if the file does not exist, or has another size */
 function identityOf(dir: string, { path: name, sha256, size }: ManifestFile): string | undefined {

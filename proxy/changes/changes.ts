@@ -1,5 +1,7 @@
 /** The lists of changes between generations, for all serving threads. A separate thread joins them. */
 import { Worker } from 'node:worker_threads';
+import { type Call, makeCalls } from '../workers/calls.ts';
+import type { JoinThread } from './join-thread.ts';
 
 /** The changes from `first` on, at most `count` of them. */
 export interface PageOrder {
@@ -21,88 +23,59 @@ export interface ChangePage {
 
 /**
  * `gone`: no (undamaged) differences lead from one generation to the other. `busy`: too many requests
- * wait, or the thread failed.
+ * wait, or the list cannot be joined now.
  */
 export type PageReply = ChangePage | 'gone' | 'busy';
 
-/** Calls `answer` once, at once or later. */
-export type ReadChanges = (order: PageOrder, answer: (reply: PageReply) => void) => void;
+export type ReadChanges = (order: PageOrder) => Promise<PageReply>;
 
 /** How the joining of a list ended. */
 export interface Joined {
-  readonly outcome: 'joined' | 'gone' | 'refused';
-  /** Which difference is damaged. */
+  readonly outcome: 'joined' | 'gone' | 'refused' | 'failed';
+  /** Which difference is damaged, or what failed. */
   readonly message?: string | undefined;
-}
-
-export interface JoinOrder {
-  readonly number: number;
-  readonly order: PageOrder;
-}
-
-export interface JoinReply {
-  /** That of the order. */
-  readonly number: number;
-  readonly page: ChangePage | 'gone';
-  /** If a list was joined for it. */
-  readonly joined?: Joined;
 }
 
 const MOST_WAITING = 1_000;
 
 /**
- * Reads lists of changes on another thread.
- * @param send sends an order, with a number that its reply must have
+ * The joining thread starts with the first order. After a failure, the next order starts another one.
+ * @param onJoined called after a list was joined, or was not
  */
-export function makeThreadChanges(send: (number: number, order: PageOrder) => void) {
-  const waiting = new Map<number, (reply: PageReply) => void>();
-  let last = 0;
-  const read: ReadChanges = (order, answer) => {
-    if (order.from === order.to) return answer({ total: 0, count: 0, text: '' });
-    if (waiting.size >= MOST_WAITING) return answer('busy');
-    waiting.set(++last, answer);
-    send(last, order);
-  };
-  function answered(number: number, reply: PageReply): void {
-    const answer = waiting.get(number);
-    waiting.delete(number);
-    answer?.(reply);
-  }
-  return { read, answered, waiting: () => [...waiting.keys()] };
-}
-
-export interface ChangeEvents {
-  joined(how: Joined): void;
-  /** The joining thread failed. */
-  failed(error: Error): void;
-}
-
-export interface Changes {
-  readonly read: ReadChanges;
-  close(): void;
-}
-
-/** The joining thread starts with the first order. After a failure, the next order starts another one. */
-export function makeChanges(snapshotsDir: string, events: ChangeEvents): Changes {
+export function makeChanges(snapshotsDir: string, onJoined: (how: Joined) => void) {
   let worker: Worker | undefined;
-  const changes = makeThreadChanges((number, order) => {
-    worker ??= start();
-    worker.postMessage({ number, order });
-  });
+  let call: Call<JoinThread>;
+  let waiting = 0;
 
   function start(): Worker {
-    const program = new URL('./join-thread.ts', import.meta.url);
-    return new Worker(program, { workerData: snapshotsDir })
-      .on('message', ({ number, page, joined }: JoinReply) => {
-        if (joined !== undefined) events.joined(joined);
-        changes.answered(number, page);
+    const started = new Worker(new URL('./join-thread.ts', import.meta.url), {
+      workerData: snapshotsDir,
+    });
+    call = makeCalls<JoinThread>(started);
+    return started
+      .on('error', (error) => {
+        onJoined({ outcome: 'failed', message: (error as Error).message });
       })
-      .on('error', (error) => events.failed(error as Error))
       .on('exit', () => {
         worker = undefined;
-        for (const number of changes.waiting()) changes.answered(number, 'busy');
       });
   }
 
-  return { read: changes.read, close: () => void worker?.terminate() };
+  const read: ReadChanges = async (order) => {
+    if (order.from === order.to) return { total: 0, count: 0, text: '' };
+    if (waiting >= MOST_WAITING) return 'busy';
+    waiting++;
+    try {
+      worker ??= start();
+      const { page, joined } = await call('readPage', order);
+      if (joined !== undefined) onJoined(joined);
+      return page;
+    } catch {
+      // The thread has ended.
+      return 'busy';
+    } finally {
+      waiting--;
+    }
+  };
+  return { read, close: () => void worker?.terminate() };
 }

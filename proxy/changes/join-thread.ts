@@ -13,11 +13,10 @@ import {
   listDifferences,
   readDifference,
 } from '../../generations/differences.ts';
-import type { ChangePage, JoinOrder, JoinReply, PageOrder } from './changes.ts';
+import { makeCalls } from '../workers/calls.ts';
+import type { ChangePage, Joined, PageOrder, PageReply } from './changes.ts';
 
 const KEPT_LISTS = 8;
-/** For how long a list with a damaged difference is not read again. */
-const RETRY_MS = 30_000;
 
 /** For each record whose state one of the differences names: its first and its last state. */
 const SCHEMA = `PRAGMA journal_mode = MEMORY; BEGIN;
@@ -29,57 +28,62 @@ const SORT = `CREATE TABLE list AS SELECT * FROM record WHERE before IS NOT afte
   ORDER BY kind = 'cover', kind = 'game', CASE kind WHEN 'platform' THEN 0 ELSE length(id) END, id,
     after IS NOT NULL; COMMIT`;
 
+/** What the thread does for others. */
+export type JoinThread = { readonly readPage: ReturnType<typeof makeLists> };
+
 /** @returns a function that reads a page of a list, which it joins unless it has joined it a short time ago */
 export function makeLists(snapshotsDir: string) {
-  const lists = new LRUCache<string, DatabaseSync | 'gone'>({
+  const lists = new LRUCache<string, DatabaseSync>({
     max: KEPT_LISTS,
-    dispose: (list) => list !== 'gone' && list.close(),
+    dispose: (list) => list.close(),
   });
 
-  /** @throws DifferenceError */
-  function join(from: string, to: string): DatabaseSync | 'gone' {
-    const chain = findChain(listDifferences(snapshotsDir), from, to);
-    if (chain === undefined) return 'gone';
-    const list = new DatabaseSync('');
-    try {
-      list.exec(SCHEMA);
-      const add = list.prepare(ADD);
-      for (const difference of chain) {
-        for (const { kind, id, path, before, after } of readDifference(snapshotsDir, difference)) {
-          if (add.run(kind, id, path, before, after).changes === 1) continue;
-          throw new DifferenceError(difference, new Error(`it contradicts earlier ones: ${path}`));
-        }
-      }
-      list.exec(SORT);
-      return list;
-    } catch (error) {
-      list.close();
-      throw error;
-    }
-  }
-
-  return ({ from, to, first, count }: PageOrder): Omit<JoinReply, 'number'> => {
+  return ({ from, to, first, count }: PageOrder): { page: PageReply; joined?: Joined } => {
     const name = `${from} ${to}`;
     const known = lists.get(name);
     if (known !== undefined) return { page: pageOf(known, first, count) };
-    let list: DatabaseSync | 'gone' = 'gone';
+    let page: PageReply = 'gone';
+    let outcome: Joined['outcome'] = 'gone';
     let message: string | undefined;
     try {
-      list = join(from, to);
-      // An unknown generation is not kept: it would displace a list.
-      if (list !== 'gone') lists.set(name, list);
+      const list = join(snapshotsDir, from, to);
+      if (list !== undefined) {
+        lists.set(name, list);
+        page = pageOf(list, first, count);
+        outcome = 'joined';
+      }
     } catch (error) {
-      if (!(error instanceof DifferenceError)) throw error;
-      lists.set(name, 'gone', { ttl: RETRY_MS });
-      message = error.message;
+      ({ message } = error as Error);
+      if (error instanceof DifferenceError) outcome = 'refused';
+      else [page, outcome] = ['busy', 'failed'];
     }
-    const outcome = message !== undefined ? 'refused' : list === 'gone' ? 'gone' : 'joined';
-    return { page: pageOf(list, first, count), joined: { outcome, message } };
+    return { page, joined: { outcome, message } };
   };
 }
 
-function pageOf(list: DatabaseSync | 'gone', first: number, count: number): ChangePage | 'gone' {
-  if (list === 'gone') return list;
+/** @returns undefined if no differences lead from one to the other @throws DifferenceError */
+function join(snapshotsDir: string, from: string, to: string): DatabaseSync | undefined {
+  const chain = findChain(listDifferences(snapshotsDir), from, to);
+  if (chain === undefined) return undefined;
+  const list = new DatabaseSync('');
+  try {
+    list.exec(SCHEMA);
+    const add = list.prepare(ADD);
+    for (const difference of chain) {
+      for (const { kind, id, path, before, after } of readDifference(snapshotsDir, difference)) {
+        if (add.run(kind, id, path, before, after).changes === 1) continue;
+        throw new DifferenceError(difference, new Error(`it contradicts earlier ones: ${path}`));
+      }
+    }
+    list.exec(SORT);
+    return list;
+  } catch (error) {
+    list.close();
+    throw error;
+  }
+}
+
+function pageOf(list: DatabaseSync, first: number, count: number): ChangePage {
   const total = list.prepare('SELECT coalesce(max(rowid), 0) AS total FROM list').get()?.total;
   const rows = list.prepare('SELECT * FROM list WHERE rowid > ? LIMIT ?').all(first, count);
   const text = (rows as unknown as Change[]).map(encodeElement).join(RECORD_SEPARATOR);
@@ -93,7 +97,4 @@ function encodeElement(change: Change): string {
   return `{"change":"${kind}",${encodeName(change)}}`;
 }
 
-const read = makeLists(workerData);
-parentPort?.on('message', ({ number, order }: JoinOrder) =>
-  parentPort?.postMessage({ number, ...read(order) }),
-);
+if (parentPort !== null) makeCalls(parentPort, { readPage: makeLists(workerData) });

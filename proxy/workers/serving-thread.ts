@@ -11,7 +11,7 @@ import { closeServer, listenAll } from '../../program/listen.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
 import { makeApi } from '../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../api/request-counts.ts';
-import type { PageOrder, PageReply } from '../changes/changes.ts';
+import type { ReadChanges } from '../changes/changes.ts';
 import { makeVisitorLimits, withExplorer } from '../explore/explorer.ts';
 import { makeServer } from '../http/server.ts';
 import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
@@ -96,7 +96,7 @@ export function makeStarts(
 
 /** What a serving thread asks of the first thread. */
 export type FirstThread = {
-  readChanges(order: PageOrder): Promise<PageReply>;
+  readonly readChanges: ReadChanges;
   /** Takes whole lines for the access log. */
   writeLines(text: string): void;
 };
@@ -149,8 +149,7 @@ export async function makeServingThread(
     hasDownloads,
     maintenance,
     counts: makeRequestCounts(start.requestCounts),
-    readChanges: (order, answer) =>
-      void first.readChanges(order).then(answer, () => answer('busy')),
+    readChanges: first.readChanges,
     logAccess: sample === 0 ? undefined : accessLog.log,
     now,
     log,

@@ -5,7 +5,7 @@
 import { hashBytes } from '../../../format/content-hash.ts';
 import { isGenerationId } from '../../../format/layout.ts';
 import { listHead, pageTail } from '../../../format/pack.ts';
-import type { ChangePage, PageOrder, PageReply, ReadChanges } from '../../changes/changes.ts';
+import type { ChangePage, ReadChanges } from '../../changes/changes.ts';
 import type { Body } from '../../snapshot/generation.ts';
 import type { Page } from '../bodies.ts';
 import {
@@ -20,8 +20,6 @@ import type { PageLinks } from './page-links.ts';
 import type { Route } from './route.ts';
 
 export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Route {
-  const read = (order: PageOrder) =>
-    new Promise<PageReply>((resolve) => readChanges(order, resolve));
   return {
     name: 'changes',
     prepare(queryString) {
@@ -30,7 +28,8 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
       const { page, perPage } = pagingOf(parameters);
       // Only the id: the generation may be closed before the list is there.
       return async ({ id: to }) => {
-        const found = await read({ from, to, first: (page - 1) * perPage, count: perPage });
+        const order = { from, to, first: (page - 1) * perPage, count: perPage };
+        const found = await readChanges(order);
         if (found === 'gone') return 'sinceGone';
         if (found === 'busy') return 'busy';
         const numbers = { page, perPage, total: found.total };

@@ -52,7 +52,7 @@ beforeEach(() => {
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
-    readChanges: (_, answer) => answer('gone'),
+    readChanges: async () => 'gone',
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,

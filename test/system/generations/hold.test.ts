@@ -330,7 +330,7 @@ describe('a rollback', () => {
     mkdirSync(path.join(blocked.dir, 'current/x'), { recursive: true });
     const { code, stderr } = await snapshot(blocked.dir, 'rollback', older, '--with-taken-down');
     expect([code, stderr]).toEqual([1, expect.stringContaining('point "current"')]);
-    expect(stderr).toContain('Publishing is not held.');
+    expect(stderr).not.toContain('Publishing is held');
     expect(existsSync(holdFile(blocked.dir))).toBe(false);
     expect(idsOnDisk(blocked.dir)).toEqual([older, newer]);
   });
@@ -348,26 +348,25 @@ describe('a rollback', () => {
   });
 });
 
-test('on a full disk, hold and rollback change nothing and say what to do', async () => {
+test('on a full disk, hold and rollback change nothing, and say what is held', async () => {
   const { dir, ids } = makePublished(2);
   const [older, newer] = ids as [string, string];
-  const expectFull = async (state: string, ...args: string[]) => {
+  const expectFull = async (held: RegExp, ...args: string[]) => {
     const restore = replaceFileFunction('writeFileSync', (original, file, ...rest) => {
       if (!file.startsWith(dir) || file.endsWith('lock.holder')) return original(...rest);
       throw noSpace();
     });
     const { code, stderr } = await snapshot(dir, ...args).finally(restore);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/ENOSPC: no space left/);
-    expect(stderr).toContain(state);
-    expect(stderr).toMatch(/Free space on the disk of \/\S+\/snapshots, then run this command/);
+    expect(stderr).toMatch(held);
+    expect(stderr).toMatch(/write .*ENOSPC: no space left/);
     expect(currentOf(dir)).toBe(newer);
   };
-  await expectFull('Publishing is not held. Free', 'hold');
-  await expectFull('Publishing is not held. Free', 'rollback', older);
+  await expectFull(/^write/, 'hold');
+  await expectFull(/^write/, 'rollback', older);
   expect(existsSync(holdFile(dir))).toBe(false);
   expect((await snapshot(dir, 'hold', '--reason', 'a test')).code).toBe(0);
-  await expectFull(`Publishing is held at ${newer} since `, 'rollback', older);
+  await expectFull(new RegExp(`^Publishing is held at ${newer} since `), 'rollback', older);
   expect(readHold(dir)).toMatchObject({ id: newer, reason: 'a test' });
   expect((await snapshot(dir, 'rollback', older)).code).toBe(0);
   expect(currentOf(dir)).not.toBe(newer);

@@ -12,7 +12,7 @@ test(`after each of ${DAMAGES} random damages, a list is exact or refused`, asyn
   const ids = [...history.states.keys()];
   const ends = [ids[0], ids.at(-1) as string] as const;
   const random = makeRandom(17);
-  const figures = { refused: 0, gone: 0, joined: 0 };
+  const figures = { refused: 0, failed: 0, gone: 0, joined: 0 };
   for (let round = 0; round < DAMAGES; round++) {
     const id = random.pick(ids.slice(1));
     const file = differenceOf(history, id);

@@ -161,7 +161,7 @@ test('a damaged difference is named in the log once, counted, and gets 410; othe
   const lines = damaged.log().match(/"level":50.*/g) ?? [];
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain(`${path.basename(file)} cannot be used: its last line is cut`);
-  expect(await damaged.metrics()).toMatch(/^changes_joins_total\{outcome="refused"\} 1$/m);
+  expect(await damaged.metrics()).toMatch(/^changes_joins_total\{outcome="refused"\} 2$/m);
   await damaged.stop();
   writeFileSync(file, good);
 });
