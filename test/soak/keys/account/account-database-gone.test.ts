@@ -55,31 +55,6 @@ test('an outage of the database is logged once at its start and end, and every l
   expect(pages.log()).not.toMatch(/ {4}at |"stack"|"err"/);
 }, 60_000);
 
-test('while the database does not answer, the metrics do, and say so', async () => {
-  const databaseUrl = await server.createDatabase('monitored');
-  await makeAccounts(databaseUrl);
-  const pages = await startPages(databaseUrl, {
-    MAIL_FOLDER: makeFolder(),
-  });
-  const ask = (target: string) => fetch(`http://${pages.listening.admin}${target}`);
-  const readUp = async () =>
-    /^account_database_up (\d)/m.exec(await (await ask('/metrics')).text())?.[1];
-  expect(await readUp()).toBe('1');
-  server.freeze();
-  try {
-    const began = performance.now();
-    expect(await Promise.all([readUp(), readUp()])).toEqual(['0', '0']);
-    expect((await ask('/readyz')).status).toBe(503);
-    expect((await ask('/healthz')).status).toBe(200);
-    expect(performance.now() - began).toBeLessThan(10_000);
-  } finally {
-    server.thaw();
-  }
-  await until(async () => (await readUp()) === '1');
-  expect((await ask('/readyz')).status).toBe(200);
-  await pages.stop();
-});
-
 function logged(log: string): { level: number; msg: string }[] {
   return log
     .trimEnd()
