@@ -20,7 +20,7 @@ import { database, keys, sample } from './checks/database.ts';
 import { grants } from './checks/grants.ts';
 import { certificate, mail } from './checks/network.ts';
 import { account, proxy, replica, schedule } from './checks/running.ts';
-import { publishing, snapshots, space } from './checks/snapshots.ts';
+import { snapshots, space } from './checks/snapshots.ts';
 
 const USAGE = `cover-catalogue doctor [--for PROGRAM]… [--proxy-user USER]
                        [--json] [--strict]
@@ -46,7 +46,7 @@ Exit codes: 0 no errors, 1 at least one error, 2 wrong usage.
 const LIMIT_MS = 10_000;
 const DEFAULT_PROGRAMS: readonly Program[] = ['schedule', 'proxy', 'account'];
 const CHECKS: readonly Check[] = [
-  ...[configuration, database, grants, sample, keys, snapshots, publishing, space],
+  ...[configuration, database, grants, sample, keys, snapshots, space],
   ...[mail, certificate, schedule, proxy, account, replica],
 ];
 const INDENT = ' '.repeat(11);

@@ -73,12 +73,10 @@ function withoutPort(hop: string): string {
 function prefix64(address: string): string {
   // The URL parser writes every IPv6 address in one canonical form, also one that ends in IPv4 form.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [front = '', back] = canonical.split('::') as [string, string?];
-  const groups = front === '' ? [] : front.split(':');
-  if (back !== undefined) {
-    const tail = back === '' ? [] : back.split(':');
-    while (groups.length + tail.length < 8) groups.push('0');
-    groups.push(...tail);
-  }
-  return `${groups.slice(0, 4).join(':')}::/64`;
+  const missing = 8 - canonical.split(':').filter((group) => group !== '').length;
+  const groups = canonical.replace('::', `:${'0:'.repeat(missing)}`).split(':');
+  return `${groups
+    .filter((group) => group !== '')
+    .slice(0, 4)
+    .join(':')}::/64`;
 }

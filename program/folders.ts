@@ -29,11 +29,6 @@ export function checkReadableFolder(folder: string): void {
   throw new Error(`is ${wanted}: ${path.dirname(wanted)} does not exist. ${FIX}`);
 }
 
-/** Whether a folder does not exist yet. */
-export function isMissing(folder: string): boolean {
-  return !existsSync(folder);
-}
-
 function checkAccess(wanted: string, existing: string, mode: number): void {
   try {
     if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a folder`);

@@ -4,11 +4,12 @@
  */
 import '../program/environment/node-version.ts';
 import '../program/service.ts';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readArguments } from '../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
-import { checkReadableFolder, isMissing } from '../program/folders.ts';
+import { checkReadableFolder } from '../program/folders.ts';
 import { makeLog } from '../program/log.ts';
 import { reportReady, stopWith } from '../program/service.ts';
 import { checkLogFile } from './access-log/log-file.ts';
@@ -33,7 +34,7 @@ async function main(): Promise<void> {
     },
   });
   const log = makeLog(environment.LOG_LEVEL);
-  if (isMissing(environment.SNAPSHOTS_DIR)) {
+  if (!existsSync(environment.SNAPSHOTS_DIR)) {
     log.warn(
       { SNAPSHOTS_DIR: path.resolve(environment.SNAPSHOTS_DIR) },
       'SNAPSHOTS_DIR does not exist: requests get 503 until the generator creates it; correct the path if it is wrong',

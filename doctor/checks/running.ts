@@ -12,6 +12,8 @@ interface State {
   readonly ready: boolean;
   /** Of the account pages. */
   readonly database?: boolean;
+  /** Of the schedule: that an operator holds publishing, and why. */
+  readonly held?: string | null;
   /** Of the proxy. */
   readonly snapshot?: string | null;
   readonly keys?: number | null;
@@ -56,8 +58,11 @@ function taskCheck(name: string, program: AdminProgram): Check {
     programs: [program],
     async run(scene, findings) {
       const port = adminPortOf(program, requireValue(scene, 'ADMIN_PORT'));
-      const state = await readState(scene, program, port, findings);
-      if (state?.database !== false) return;
+      const { held, database } = (await readState(scene, program, port, findings)) ?? {};
+      if (held) {
+        findings.warn(held, 'When the data is right, run "cover-catalogue snapshot resume".');
+      }
+      if (database !== false) return;
       findings.error(
         `"cover-catalogue ${program}" cannot read the database.`,
         'Correct what the checks of the database report. If it is lost, see operations/runbooks/restore.md.',

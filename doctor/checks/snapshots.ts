@@ -1,20 +1,14 @@
-/**
- * The snapshots folder: the current generation, how the last run ended, the permissions of the proxy's
- * user, and the space on the disk.
- */
+/** The snapshots folder: whether it has a generation, the permissions of the proxy's user, the space on the disk. */
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { KEYS_FILE, MAINTENANCE_FILE, PROXY_FOLDER } from '../../format/layout.ts';
-import type { Manifest } from '../../format/manifest.ts';
+import { KEYS_FILE, PROXY_FOLDER } from '../../format/layout.ts';
 import {
   currentId,
   generationDir,
   idsOnDisk,
   readManifest,
 } from '../../generations/generations.ts';
-import { whyHeld } from '../../generations/hold.ts';
 import { KEPT_GENERATIONS } from '../../generations/prune.ts';
-import { readStatus } from '../../generations/run-status.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../check.ts';
 import { findDenial, findSystemUser } from '../user-permissions.ts';
 
@@ -27,34 +21,16 @@ export const snapshots: Check = {
   name: 'snapshots folder',
   programs: ['schedule', 'proxy', 'replica'],
   async run(scene, findings) {
-    const { ok, warn, error } = findings;
     const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
-    try {
-      const manifest = readCurrent(snapshotsDir);
-      if (manifest === undefined) {
-        warn(
-          'There is no generation yet: the API answers 503.',
-          'Run "cover-catalogue generate" (or, on a replica, "cover-catalogue replica").',
-        );
-      } else {
-        const { games, covers } = manifest.counts;
-        ok(`The current generation is ${manifest.id}: ${games} games, ${covers} covers.`);
-      }
-    } catch (cause) {
-      error(
-        `The current generation cannot be served: ${(cause as Error).message}`,
-        'Run "cover-catalogue generate", or go back with "cover-catalogue snapshot rollback".',
+    const id = currentId(snapshotsDir);
+    if (id !== undefined) findings.ok(`The current generation is ${id}.`);
+    else {
+      findings.warn(
+        'There is no generation yet: the API answers 503.',
+        'Run "cover-catalogue generate" (or, on a replica, "cover-catalogue replica").',
       );
     }
-    if (!scene.programs.includes('proxy')) return;
-    const maintenance = path.join(snapshotsDir, MAINTENANCE_FILE);
-    if (existsSync(maintenance)) {
-      warn(
-        `The file ${maintenance} exists, so the API is under maintenance: it answers 503.`,
-        `When the maintenance is over, run: rm ${maintenance}`,
-      );
-    }
-    await checkProxyUser(scene, snapshotsDir, findings);
+    if (scene.programs.includes('proxy')) await checkProxyUser(scene, snapshotsDir, findings);
   },
 };
 
@@ -94,31 +70,6 @@ async function checkProxyUser(
   if (denials.length === 0) ok(`${what} has the permissions it needs.`);
 }
 
-export const publishing: Check = {
-  name: 'publishing',
-  programs: ['schedule'],
-  async run(scene, { ok, warn, error }) {
-    const snapshotsDir = requireValue(scene, 'SNAPSHOTS_DIR');
-    const held = whyHeld(snapshotsDir);
-    if (held !== undefined) {
-      warn(held, 'When the data is right again, run "cover-catalogue snapshot resume".');
-    }
-    const status = readStatus(snapshotsDir);
-    if (status === undefined) {
-      ok('No run has ended yet.');
-      return;
-    }
-    const { outcome, finished_at: at } = status;
-    const text = `The last run ended at ${at}: ${outcome}`;
-    if (outcome === 'refused' || outcome === 'failed') {
-      error(
-        `${text}. ${status.error}`,
-        'Correct what the message names, then run "cover-catalogue generate". report.json lists rows that were left out.',
-      );
-    } else ok(`${text}.`);
-  },
-};
-
 export const space: Check = {
   name: 'disk space',
   programs: ['schedule', 'proxy', 'replica'],
@@ -150,17 +101,14 @@ export function checkSpace(
   } else ok(text);
 }
 
-/** @returns 0 if there is none, or if it is damaged, which another check reports */
+/** @returns 0 if there is none, or if it is damaged, which the running proxy reports */
 function sizeOfCurrent(snapshotsDir: string): number {
+  const id = currentId(snapshotsDir);
+  if (id === undefined) return 0;
   try {
-    return readCurrent(snapshotsDir)?.files.reduce((sum, { size }) => sum + size, 0) ?? 0;
+    const { files } = readManifest(generationDir(snapshotsDir, id));
+    return files.reduce((sum, { size }) => sum + size, 0);
   } catch {
     return 0;
   }
-}
-
-/** @returns undefined if there is none @throws Error if it is damaged */
-function readCurrent(snapshotsDir: string): Manifest | undefined {
-  const id = currentId(snapshotsDir);
-  return id === undefined ? undefined : readManifest(generationDir(snapshotsDir, id));
 }

@@ -51,20 +51,25 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
   await running.stop();
 });
 
-test('a program says which of its tasks fails, and why', async () => {
+test('a program says which of its tasks fails, how the last run ended, and that publishing is held', async () => {
   const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 };
-  const admin = makeProgramAdmin({ program: 'schedule', settings });
+  const readiness = () => ({ held: 'Publishing is held.', last_run: { error: 'refused' } });
+  const admin = makeProgramAdmin({ program: 'schedule', settings, readiness });
   const fail = admin.tasks.observe('export_keys', () => Promise.reject(new Error('no database')));
   const port = Number((await admin.listen()).split(':').at(-1));
   const variables = {
     DATABASE_URL: 'sqlite:none.db',
     ADMIN_PORT: String(port - adminPortOf('schedule', 1) + 1),
   };
-  expect(faultsIn(await examine(schedule, variables))).toEqual([]);
+  const ofRun = { level: 'error', text: '"cover-catalogue schedule" reports "last_run": refused' };
+  const ofHold = { level: 'warning', text: 'Publishing is held.' };
+  expect(faultsIn(await examine(schedule, variables))).toMatchObject([ofRun, ofHold]);
   await expect(fail()).rejects.toThrow();
   expect(await examine(schedule, variables)).toMatchObject([
     { level: 'error', text: '"cover-catalogue schedule" is not ready.' },
+    ofRun,
     { level: 'error', text: '"cover-catalogue schedule" reports "export_keys": no database' },
+    ofHold,
   ]);
   // The port of another program.
   expect(await examine(proxy, { ADMIN_PORT: String(port) })).toMatchObject([

@@ -1,10 +1,9 @@
 /** What the doctor finds in the snapshots folder. */
-import { chmodSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
 import type { Finding } from '../../doctor/check.ts';
-import { checkSpace, publishing, snapshots, space } from '../../doctor/checks/snapshots.ts';
+import { checkSpace, snapshots, space } from '../../doctor/checks/snapshots.ts';
 import { encodeManifest, makeManifest } from '../../format/manifest.ts';
 import {
   currentId,
@@ -12,9 +11,8 @@ import {
   pointCurrentTo,
   readManifest,
 } from '../../generations/generations.ts';
-import { runGenerator } from '../../generator/cli/run-generator.ts';
-import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
-import { runCommand, testKey, writeKeys } from '../support/product.ts';
+import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
+import { testKey, writeKeys } from '../support/product.ts';
 import { examine, faultsIn } from './examine.ts';
 
 let snapshotsDir: string;
@@ -24,17 +22,6 @@ beforeEach(async () => {
 
 const faults = async (proxyUser?: string) =>
   faultsIn(await examine(snapshots, { SNAPSHOTS_DIR: snapshotsDir }, ['proxy'], proxyUser));
-
-test('a damaged generation is an error, and maintenance a warning', async () => {
-  const maintenance = path.join(snapshotsDir, 'maintenance');
-  writeFileSync(maintenance, '');
-  const dir = generationDir(snapshotsDir, currentId(snapshotsDir) ?? '');
-  truncateSync(path.join(dir, 'manifest.json'), 100);
-  expect(await faults('root')).toMatchObject([
-    { level: 'error', text: expect.stringContaining('manifest.json') },
-    { level: 'warning', fix: expect.stringContaining(`rm ${maintenance}`) },
-  ]);
-});
 
 test('what the user of the proxy may not read is an error', async () => {
   writeKeys(snapshotsDir, [testKey(1)]);
@@ -54,18 +41,6 @@ test('what the user of the proxy may not read is an error', async () => {
     { level: 'error', text: expect.stringContaining('There is no user "no-such-user"') },
   ]);
   expect(await faults()).toMatchObject([{ level: 'skipped' }]);
-});
-
-test('a run that was refused is an error that says why', async () => {
-  const DATABASE_URL = await makeSampleSqlite();
-  const variables = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir };
-  const database = await openDatabase(DATABASE_URL);
-  await database.run('DELETE FROM games WHERE id > 1010');
-  await database.close();
-  expect((await runCommand(runGenerator, [], variables)).code).toBe(3);
-  expect(faultsIn(await examine(publishing, variables))).toMatchObject([
-    { level: 'error', text: expect.stringContaining('refused. Nothing is published') },
-  ]);
 });
 
 test('a disk without enough space is found, before and after it is full', async () => {
