@@ -8,17 +8,14 @@ import { makeFiles, type Shape } from '../../demo/catalogue/cover-files.ts';
 import type { Catalogue } from '../../demo/catalogue/load.ts';
 import { makeRandom, type Random } from '../../demo/catalogue/random.ts';
 import { slugOf } from '../../demo/catalogue/sample.ts';
-import { makePlatforms, type SeededPlatform } from './seeded-platforms.ts';
-import { makeCompany, makeDescription, makeGenres, makeYear } from './seeded-texts.ts';
-import { makeTitle } from './seeded-titles.ts';
-import { makeSkew } from './seeded-words.ts';
+import { makeDescription, makeTitle, nameOf, skewed } from './seeded-titles.ts';
 
 export interface SeededOptions {
   readonly games: number;
   readonly seed: number;
   /** Of three or more platforms, one has no games and one has a single game. Default 60. */
   readonly platforms?: number;
-  /** The average, 0 or more. Default 2. */
+  /** The average, 1 or more. Default 2. */
   readonly coversPerGame?: number;
   /** The average, 1 to 3. Default 2. */
   readonly filesPerCover?: number;
@@ -26,8 +23,17 @@ export interface SeededOptions {
   readonly hugeIds?: boolean;
 }
 
+interface Platform {
+  readonly id: number;
+  readonly slug: string;
+  readonly name: string;
+  /** The index of its first game among all games, and the number of its games. */
+  readonly firstGame: number;
+  readonly games: number;
+}
+
 // Separate streams of random numbers, so that the data of one kind does not depend on another.
-const STREAM = { game: 1, title: 2, slug: 3, covers: 4, files: 5 } as const;
+const STREAM = { game: 1, title: 2, slug: 3, covers: 4, files: 5, platform: 6 } as const;
 
 /** The share of games that may have the title of another game: ports and coincidences. */
 const SHARE_SHARED_TITLES = 0.27;
@@ -45,36 +51,52 @@ const DAY = 86_400;
 const HUGE = 2n ** 60n;
 const LONGEST_SLUG = 160;
 
+// In each list, the first ones are the most frequent.
 const REGIONS = [
   ...['Japan', 'Unknown', 'USA', 'Europe', 'World', 'Asia', 'Germany', 'France', 'South Korea'],
-  ...['Australia', 'Spain', 'United Kingdom', 'Italy', 'China', 'Taiwan', 'Brazil', 'Netherlands'],
-  ...['Poland', 'Russia', 'Canada', 'Czech Republic', 'Sweden', 'Portugal', 'Latin America'],
+  ...[
+    'Australia',
+    'Spain',
+    'United Kingdom',
+    'Italy',
+    'China',
+    'Taiwan',
+    'Brazil',
+    'Latin America',
+  ],
 ];
-const regionIndex = makeSkew(REGIONS.length, 3);
 const TYPES = ['front', 'back', 'disc', 'spine', 'cart'];
+const GENRES = [
+  ...['Action', 'Adventure', 'Strategy', 'Sports', 'Puzzle', 'Platformer', 'Racing', 'Shooter'],
+  ...['Role-playing (RPG)', 'Simulation', 'Fighting', "Shoot'em up", 'Educational', 'Music'],
+  ...['Board game', 'Visual novel', 'アクション', 'Jeu de société', 'Beat ’em up', 'Horror'],
+];
+const FIRMS = ['Soft', 'Games', 'Interactive', 'Entertainment', 'Co., Ltd.', '& Sons', 'Éditions'];
+const MODELS = [
+  '',
+  ' 64',
+  ' II',
+  ' Advance',
+  ' Pocket',
+  ' CD',
+  '³',
+  ' (Digital)',
+  ' + Plus',
+  ' Été',
+];
 
-/**
- * Makes the catalogue of a seed.
- * @throws RangeError if an option is not in the range that {@link SeededOptions} gives
- */
+/** Makes the catalogue of a seed. */
 export function seededCatalogue(options: SeededOptions): Catalogue {
   const { games, seed, coversPerGame = 2, filesPerCover = 2, hugeIds = false } = options;
-  const platformCount = options.platforms ?? 60;
-  check('games', games, 0, Number.isInteger(games));
-  check('platforms', platformCount, games > 0 ? 1 : 0, Number.isInteger(platformCount));
-  check('coversPerGame', coversPerGame, 0, true);
-  check('filesPerCover', filesPerCover, 1, filesPerCover <= 3);
-  const platforms = makePlatforms(platformCount, games, seed);
+  const platforms = makePlatforms(options.platforms ?? 60, games, seed);
   // The chance of a further cover that gives the average, and an upper bound that is never reached.
   const mean = coversPerGame / (1 - SHARE_WITHOUT_COVERS);
-  const isSparse = mean < 1;
-  const shareMore = isSparse ? 0 : 1 - 1 / mean;
+  const shareMore = 1 - 1 / mean;
   const mostCovers = Math.max(40, Math.ceil(20 * mean));
   const gameNumber = makeScatter(games * 1.5, seed);
   const coverNumber = makeScatter(games * mostCovers, seed + 1);
-  const isHuge = (index: number) => hugeIds && index % 8 === 5;
   const idOf = (number: number, index: number): number | string =>
-    isHuge(index) ? String(HUGE + BigInt(number)) : number;
+    hugeIds && index % 8 === 5 ? String(HUGE + BigInt(number)) : number;
   const gameId = (index: number) => idOf(gameNumber(index) + 1, index);
 
   function* makeGames(): Generator<Row> {
@@ -84,12 +106,14 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
         random.start(seed, STREAM.game, index);
         const isShared = random.happens(SHARE_SHARED_TITLES);
         const titleIndex = isShared ? Math.floor(index * random.next() * random.next()) : index;
+        // Recent decades have more games.
+        const year = 2026 - Math.floor(52 * random.next() * Math.max(random.next(), random.next()));
         const facts = [
-          makeYear(random),
-          makeDescription(random),
-          makeGenres(random),
-          makeCompany(random, games),
-          makeCompany(random, games),
+          random.happens(0.1) ? null : year,
+          random.happens(0.05) ? makeDescription(random) : null,
+          random.happens(0.5) ? null : makeGenres(random),
+          random.happens(0.4) ? null : makeCompany(random, games),
+          random.happens(0.4) ? null : makeCompany(random, games),
         ];
         random.start(seed, STREAM.title, titleIndex);
         const title = makeTitle(random);
@@ -99,21 +123,20 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
     }
   }
 
-  function* eachCover(): Generator<{ row: Row; index: number; platform: SeededPlatform }> {
+  function* eachCover(): Generator<{ row: Row; index: number; platform: Platform }> {
     const random = makeRandom();
     for (const platform of platforms) {
       for (let game = platform.firstGame; game < platform.firstGame + platform.games; game++) {
         random.start(seed, STREAM.covers, game);
-        if (random.happens(isSparse ? 1 - coversPerGame : SHARE_WITHOUT_COVERS)) continue;
+        if (random.happens(SHARE_WITHOUT_COVERS)) continue;
         let time = 0;
         for (let number = 0; number < mostCovers; number++) {
           if (number > 0 && !random.happens(shareMore)) break;
           const index = coverNumber(game * mostCovers + number);
           // A moderator often approves several covers of a game at once.
           if (number === 0 || !random.happens(0.2)) time = makeTime(random);
-          const [region, type, status] = [makeRegion(random), makeType(random), makeStatus(random)];
-          const row = [idOf(index + 1, index), gameId(game), region, type, status];
-          yield { row: [...row, hasTime(random, status) ? timeOf(time) : null], index, platform };
+          const row = [idOf(index + 1, index), gameId(game), ...makeCover(random, time)];
+          yield { row, index, platform };
         }
       }
     }
@@ -125,28 +148,29 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
 
   function* makeCoverFiles(): Generator<Row> {
     const random = makeRandom();
-    const shareMoreFiles = (filesPerCover - 1) / 2;
     for (const { row, index, platform } of eachCover()) {
       random.start(seed, STREAM.files, index);
       if (random.happens(SHARE_WITHOUT_FILES)) continue;
-      let count = 1;
-      if (random.happens(shareMoreFiles)) count++;
-      if (random.happens(shareMoreFiles)) count++;
+      const more = [0, 1].filter(() => random.happens((filesPerCover - 1) / 2));
       const [id, , , type] = row as [number | string, unknown, unknown, string | null];
       const firstId = typeof id === 'string' ? String(BigInt(id) * 4n) : id * 4;
       const isElsewhere = random.happens(SHARE_ELSEWHERE);
       const folder = (isElsewhere ? 'https://images.example.org/' : '') + platform.slug;
-      yield* makeFiles(random, count, firstId, id, type, shapeOf(platform), folder);
+      const shapes: Shape[] = [
+        [1, 1],
+        [5, 7],
+        [7, 5],
+      ];
+      const shape = shapes[platform.id % 3];
+      yield* makeFiles(random, 1 + more.length, firstId, id, type, shape, folder);
     }
   }
 
   return {
-    platforms: again(function* () {
-      for (const { id, slug, name } of platforms) yield [id, slug, name];
-    }),
-    games: again(makeGames),
-    covers: again(makeCovers),
-    coverFiles: again(makeCoverFiles),
+    platforms: platforms.map(({ id, slug, name }) => [id, slug, name]),
+    games: { [Symbol.iterator]: makeGames },
+    covers: { [Symbol.iterator]: makeCovers },
+    coverFiles: { [Symbol.iterator]: makeCoverFiles },
     accounts: [
       [1, 'user@example.org', 'User', 'user'],
       [2, 'moderator@example.org', 'Moderator', 'moderator'],
@@ -154,13 +178,30 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
   };
 }
 
-function again(make: () => Iterator<Row>): Iterable<Row> {
-  return { [Symbol.iterator]: make };
-}
-
-function check(name: string, value: number, least: number, holds: boolean): void {
-  if (value >= least && Number.isFinite(value) && holds) return;
-  throw new RangeError(`A seeded catalogue cannot have ${name}: ${value}.`);
+/** Distributes the games: the k-th largest platform has about 1/k as many as the largest one. */
+function makePlatforms(count: number, games: number, seed: number): Platform[] {
+  const special = count >= 3 && games > 0 ? [1, 0] : [];
+  const weights = Array.from({ length: count - special.length }, (_, rank) => 1 / (rank + 2));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  let left = games - (special[0] ?? 0);
+  const sizes = weights.map((weight) => {
+    const size = Math.min(left, Math.max(1, Math.floor((games * weight) / total)));
+    left -= size;
+    return size;
+  });
+  // The largest platform gets the remainder of the rounding.
+  if (sizes.length > 0) sizes[0] += left;
+  const random = makeRandom();
+  let firstGame = 0;
+  return [...sizes, ...special].map((size, index) => {
+    random.start(seed, STREAM.platform, index);
+    const id = 3 + index * 7 + random.below(7);
+    const made = nameOf(random.below(20_000)) + random.pick(MODELS);
+    const name = random.happens(0.08) ? `ゲームキング ${id}` : made;
+    const slug = `${slugOf(name) || 'platform'}-${index}`;
+    firstGame += size;
+    return { id, slug, name, firstGame: firstGame - size, games: size };
+  });
 }
 
 /**
@@ -191,39 +232,39 @@ function makeSlug(random: Random, title: string, index: number): string {
   return `${slug}-${index.toString(36)}`;
 }
 
-function makeRegion(random: Random): string | null {
-  if (random.happens(0.02)) return null;
-  const region = REGIONS[regionIndex(random)];
-  return random.happens(0.005) ? region.toLowerCase() : region;
+function makeGenres(random: Random): string {
+  const genres = new Set([GENRES[skewed(random, GENRES.length)]]);
+  while (genres.size < 4 && random.happens(0.4)) genres.add(GENRES[skewed(random, GENRES.length)]);
+  return [...genres].join(', ');
 }
 
-function makeType(random: Random): string | null {
-  if (random.happens(0.8)) return 'front';
-  return random.happens(0.04) ? null : random.pick(TYPES);
+/** A few companies have made hundreds of games, most have made two or three. */
+function makeCompany(random: Random, games: number): string {
+  const number = skewed(random, 20 + games / 10);
+  return `${nameOf((number * 31 + 7) % 900_000)} ${FIRMS[number % FIRMS.length]}`;
 }
 
-function makeStatus(random: Random): string {
+/** The region, the type, the status and the time of approval of a cover. */
+function makeCover(random: Random, time: number): Row {
+  const region = REGIONS[skewed(random, REGIONS.length)];
+  const type = random.happens(0.8) ? 'front' : random.pick([null, ...TYPES]);
   const share = random.next();
-  if (share < SHARE_PENDING) return 'pending';
-  return share < SHARE_PENDING + SHARE_REJECTED ? 'rejected' : 'approved';
-}
-
-// Some rejected covers were approved before.
-function hasTime(random: Random, status: string): boolean {
-  if (status === 'approved') return !random.happens(SHARE_WITHOUT_TIME);
-  return random.happens(status === 'rejected' ? 0.12 : 0.02);
+  const isPending = share < SHARE_PENDING;
+  const isRejected = !isPending && share < SHARE_PENDING + SHARE_REJECTED;
+  // Some rejected covers were approved before.
+  const hasTime = isPending
+    ? random.happens(0.02)
+    : random.happens(isRejected ? 0.12 : 1 - SHARE_WITHOUT_TIME);
+  return [
+    random.happens(0.02) ? null : random.happens(0.005) ? region.toLowerCase() : region,
+    type,
+    isPending ? 'pending' : isRejected ? 'rejected' : 'approved',
+    hasTime ? new Date(time * 1000).toISOString().slice(0, 19).replace('T', ' ') : null,
+  ];
 }
 
 function makeTime(random: Random): number {
   const time = FIRST_APPROVAL + random.below(LAST_APPROVAL - FIRST_APPROVAL);
   // Imports give many covers the same time.
   return random.happens(0.06) ? time - (time % DAY) : time;
-}
-
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ');
-}
-
-function shapeOf({ id }: SeededPlatform): Shape {
-  return id % 3 === 0 ? [1, 1] : id % 3 === 1 ? [5, 7] : [7, 5];
 }
