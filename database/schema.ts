@@ -57,8 +57,11 @@ export const CATALOGUE_TABLES = {
   },
 } as const satisfies Tables;
 
-/** A database may lack this table. It contains alternative titles of games, such as "FF7". */
-export const GAME_TITLES_TABLE = {
+/**
+ * A database may lack these tables: alternative titles of games, such as "FF7", and ids that other sources have
+ * given to games and platforms, such as `serial` SLUS-20851 or `igdb` 1022.
+ */
+export const OPTIONAL_TABLES = {
   game_titles: {
     columns: {
       game_id: 'BIGINT UNSIGNED NOT NULL',
@@ -66,7 +69,24 @@ export const GAME_TITLES_TABLE = {
     },
     unique: ['game_id, title'],
   },
+  game_ids: {
+    columns: {
+      game_id: 'BIGINT UNSIGNED NOT NULL',
+      source: 'VARCHAR(32) NOT NULL',
+      value: 'VARCHAR(191) NOT NULL',
+    },
+    unique: ['game_id, source, value'],
+  },
+  platform_ids: {
+    columns: {
+      platform_id: 'INT UNSIGNED NOT NULL',
+      source: 'VARCHAR(32) NOT NULL',
+      value: 'VARCHAR(191) NOT NULL',
+    },
+    unique: ['platform_id, source, value'],
+  },
 } as const satisfies Tables;
+export type OptionalTable = keyof typeof OPTIONAL_TABLES;
 
 /**
  * The tables in which the optional column `updated_at` shows which rows have changed. The others are
@@ -80,20 +100,23 @@ export const UPDATED_AT = 'updated_at';
 
 /** What a database has beyond the tables and columns that it must have. */
 export interface Optional {
-  readonly hasGameTitles: boolean;
+  readonly optionalTables: readonly OptionalTable[];
   /** The tables of {@link TIMED_TABLES} without `updated_at`. */
   readonly withoutUpdatedAt: readonly TimedTable[];
 }
 
 /**
- * Checks the tables of the catalogue; `game_titles` is checked if it exists.
+ * Checks the tables of the catalogue; each of {@link OPTIONAL_TABLES} is checked if it exists.
  * @throws Error like {@link checkTables}
  */
 export async function checkCatalogue(database: Database): Promise<Optional> {
   const found = await database.columns();
-  const hasGameTitles = found.has('game_titles');
-  const tables = hasGameTitles ? { ...CATALOGUE_TABLES, ...GAME_TITLES_TABLE } : CATALOGUE_TABLES;
-  await checkTables(database, tables);
+  const names = Object.keys(OPTIONAL_TABLES) as OptionalTable[];
+  const optionalTables = names.filter((table) => found.has(table));
+  const optional = Object.fromEntries(
+    optionalTables.map((table) => [table, OPTIONAL_TABLES[table]]),
+  );
+  await checkTables(database, { ...CATALOGUE_TABLES, ...optional });
   const withoutUpdatedAt = TIMED_TABLES.filter((table) => !found.get(table)?.has(UPDATED_AT));
-  return { hasGameTitles, withoutUpdatedAt };
+  return { optionalTables, withoutUpdatedAt };
 }

@@ -84,6 +84,8 @@ export const TITLE_INDEX = 'index/titles.bin';
 /** Apart from {@link FILTER_INDEX}: it stays the same file as long as no title or path changes. */
 export const WORD_INDEX = 'index/words.bin';
 export const FILTER_INDEX = 'index/filters.bin';
+/** Finds the games of file names. */
+export const MATCH_INDEX = 'index/match.bin';
 
 /** The files that every generation has besides its packs and its manifest. */
 export const FIXED_FILES: readonly string[] = [
@@ -98,6 +100,7 @@ export const FIXED_FILES: readonly string[] = [
   TITLE_INDEX,
   WORD_INDEX,
   FILTER_INDEX,
+  MATCH_INDEX,
 ];
 
 const SLUG = /^(?!\.)[A-Za-z0-9._~-]{1,191}$/;

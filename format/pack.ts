@@ -40,3 +40,15 @@ export function totalPages(total: number, perPage: number): number {
 export function pageTail(records: number, page: number, perPage: number, total: number): string {
   return `${arrayTail(records)},"page":${page},"per_page":${perPage},"total":${total},"total_pages":${totalPages(total, perPage)}}`;
 }
+
+/** The text of a string in JSON. */
+export function textOf(json: string): string {
+  return json.includes('\\') ? JSON.parse(json) : json.slice(1, -1);
+}
+
+/** The title of a game, from its record. */
+export function titleOf(record: string): string {
+  // A quote inside a text is escaped, so these are the names of members.
+  const start = record.indexOf('","title":') + '","title":'.length;
+  return textOf(record.slice(start, record.indexOf(',"release_year":', start)));
+}

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Database, Reader, SnapshotReader } from '../database/database.ts';
-import { type Optional, TIMED_TABLES } from '../database/schema.ts';
+import { type Optional, type OptionalTable, TIMED_TABLES } from '../database/schema.ts';
 import type { Id } from '../format/index/ids.ts';
 import type { ManifestFile, Settings } from '../format/manifest.ts';
 import type { Progress } from '../program/progress.ts';
@@ -26,6 +26,7 @@ import {
 } from './changes/find-changes.ts';
 import { keepUnchanged } from './changes/keep-unchanged.ts';
 import { findId, type Games, LEFT_OUT, readId } from './read/catalogue.ts';
+import { checkIds, type ExternalIds, type IdRows, readIdRows } from './read/external-ids.ts';
 import {
   checkTitles,
   isKeptBlock,
@@ -75,7 +76,7 @@ const FEWEST_FOR_WORKER = 20_000;
 export async function readAndWrite(database: Database, options: ReadOptions): Promise<ReadResult> {
   const commits = await readLastCommits(database);
   return database.snapshot(async (reader) => {
-    const { report, progress, earlier, hasGameTitles } = options;
+    const { report, progress, earlier, optionalTables } = options;
     const readTable = makeReadTable(
       reader,
       report,
@@ -83,23 +84,31 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
       options.conditions,
     );
     const platforms = await readPlatforms(readTable);
-    const titleRows = hasGameTitles ? await readTitleRows(readTable) : [];
+    const hasTable = (table: OptionalTable) => optionalTables.includes(table);
+    const titleRows = hasTable('game_titles') ? await readTitleRows(readTable) : [];
+    const idRows = await readIdRows(readTable, hasTable);
     const titles = hashOf(titleRows);
+    const externalIds = hashOf([idRows]);
+    const areSame = {
+      titles: titles === earlier?.titles,
+      externalIds: externalIds === earlier?.externalIds,
+    };
     const now = await readTime(reader);
     const changes = earlier && (await findChanges(reader, earlier, platforms.asText, now));
     if (earlier !== undefined && changes !== undefined) {
       setRows(report, changes.fingerprints);
-      if (changes.games.size + changes.files.size === 0 && titles === earlier.titles) {
+      const hasNoRows = changes.games.size + changes.files.size === 0;
+      if (hasNoRows && areSame.titles && areSame.externalIds) {
         reportUnchanged(earlier, report);
         return { written: undefined, rows: undefined };
       }
     }
-    const input = { reader, readTable, platforms, titleRows, changes, now };
-    const { written, ...read } = await readAndWriteRows(input, titles === earlier?.titles, options);
+    const input = { reader, readTable, platforms, titleRows, idRows, areSame, changes, now };
+    const { written, ...read } = await readAndWriteRows(input, options);
     const { fingerprints } = read;
     const findings = report.blocks();
     if (fingerprints === undefined || findings === undefined) return { written, rows: undefined };
-    const ofTables = { platforms: platforms.asText, titles, findings, commits };
+    const ofTables = { platforms: platforms.asText, titles, externalIds, findings, commits };
     return { written, rows: { ...read, ...ofTables, fingerprints } };
   });
 }
@@ -109,6 +118,9 @@ interface Input {
   readonly readTable: ReadTable;
   readonly platforms: Platforms;
   readonly titleRows: readonly TitleRow[];
+  readonly idRows: IdRows;
+  /** Whether the rows of the optional tables are those of the earlier run. */
+  readonly areSame: { readonly titles: boolean; readonly externalIds: boolean };
   /** Undefined if all rows are read. */
   readonly changes: Changes | undefined;
   /** The time of the database, in seconds since 1970. */
@@ -116,8 +128,7 @@ interface Input {
 }
 
 async function readAndWriteRows(
-  { reader, readTable, platforms, titleRows, changes, now }: Input,
-  areTitlesSame: boolean,
+  { reader, readTable, platforms, titleRows, idRows, areSame, changes, now }: Input,
   options: ReadOptions,
 ) {
   const { report, settings, earlier, isTimed } = options;
@@ -136,7 +147,12 @@ async function readAndWriteRows(
     );
     const part = changes && generation && { ...changes, keptWithPath: generation.keptWithPath };
     const source = { reader, readTable, report, shifts, platforms, settings, part };
-    let titles: Titles = { of: new Map(), areSame: areTitlesSame };
+    let titles: Titles = { of: new Map(), areSame: areSame.titles };
+    let ids: ExternalIds = {
+      ofGames: new Map(),
+      ofPlatforms: new Map(),
+      areSame: areSame.externalIds,
+    };
     const { games, covers, files } = await readCatalogue(source, {
       gamesRead(games) {
         if (generation === undefined) writer.gamesRead(games);
@@ -144,7 +160,8 @@ async function readAndWriteRows(
       async coversRead(games, covers) {
         const isPublished = makeIsPublished(games, generation);
         titles = { ...titles, of: checkTitles(titleRows, report, isPublished) };
-        if (generation === undefined) await writer.coversRead(games, covers, titles);
+        ids = { ...ids, ...checkIds(idRows, report, platforms, isPublished) };
+        if (generation === undefined) await writer.coversRead(games, covers, titles, ids);
       },
     });
     const time = Date.now() / 1000;
@@ -154,14 +171,15 @@ async function readAndWriteRows(
     }
     const recent = findRecent(covers, time, generation && keptRecent(generation, earlier));
     const future = findFutureApprovals(recent.covers, time);
-    if (earlier && changes && generation && isAllKept(generation, games, titles, report)) {
+    const isSame = titles.areSame && ids.areSame;
+    if (earlier && changes && generation && isSame && isAllKept(generation, games, report)) {
       report.addWarnings(future);
       return { written: undefined, shifts, fingerprints: changes.fingerprints, recent };
     }
     options.progress.step('writing packs');
     if (generation !== undefined) {
       writer.gamesRead(games);
-      await writer.coversRead(games, covers, titles);
+      await writer.coversRead(games, covers, titles, ids);
     }
     // The server computes the fingerprints while this program writes.
     const [fingerprints = changes?.fingerprints, written] = await both(
@@ -175,14 +193,9 @@ async function readAndWriteRows(
   }
 }
 
-/** Whether a full run would write the same generation. */
-function isAllKept(
-  { isKept, manifest }: EarlierGeneration,
-  games: Games,
-  titles: Titles,
-  report: Report,
-): boolean {
-  const isSame = titles.areSame && report.total() === manifest.counts.left_out;
+/** Whether a full run would write the same generation, if the optional tables are the same. */
+function isAllKept({ isKept, manifest }: EarlierGeneration, games: Games, report: Report): boolean {
+  const isSame = report.total() === manifest.counts.left_out;
   return isSame && !isKept.includes(0) && games.platform.every((number) => number === LEFT_OUT);
 }
 
@@ -191,7 +204,7 @@ async function readTime(reader: Reader): Promise<number> {
   return timeOf(time);
 }
 
-function hashOf(rows: readonly TitleRow[]): string {
+function hashOf(rows: readonly unknown[]): string {
   const sha256 = createHash('sha256');
   for (const row of rows) sha256.update(JSON.stringify(row));
   return sha256.digest('hex');

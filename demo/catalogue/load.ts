@@ -1,7 +1,7 @@
 /** A catalogue as rows, and how it gets into a database: first the tables, then the rows in batches. */
 import type { Database, Row, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
+import { CATALOGUE_TABLES, OPTIONAL_TABLES, type OptionalTable } from '../../database/schema.ts';
 import { columnNames, createTables } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../keys/tables/schema.ts';
 
@@ -11,13 +11,15 @@ export interface Catalogue {
   readonly games: Iterable<Row>;
   readonly covers: Iterable<Row>;
   readonly coverFiles: Iterable<Row>;
-  /** Without this list, the database has no table of alternative titles. */
+  /** Without these lists, the database does not have their tables. */
   readonly gameTitles?: Iterable<Row>;
+  readonly gameIds?: Iterable<Row>;
+  readonly platformIds?: Iterable<Row>;
   readonly accounts: Iterable<Row>;
 }
 
 const REQUIRED_TABLES = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
-const TABLES = { ...REQUIRED_TABLES, ...GAME_TITLES_TABLE };
+const TABLES = { ...REQUIRED_TABLES, ...OPTIONAL_TABLES };
 const ROWS_PER_INSERT = 400;
 
 /** Loads a catalogue into the database of an address, and creates a missing SQLite file. */
@@ -36,9 +38,16 @@ export async function loadCatalogue(database: Database, catalogue: Catalogue): P
     ['cover_files', catalogue.coverFiles],
     ['accounts', catalogue.accounts],
   ];
-  if (catalogue.gameTitles !== undefined) {
-    await createTables(database, GAME_TITLES_TABLE);
-    tables.push(['game_titles', catalogue.gameTitles]);
+  const optional = {
+    game_titles: catalogue.gameTitles,
+    game_ids: catalogue.gameIds,
+    platform_ids: catalogue.platformIds,
+  };
+  for (const [name, rows] of Object.entries(optional)) {
+    const table = name as OptionalTable;
+    if (rows === undefined) continue;
+    await createTables(database, { [table]: OPTIONAL_TABLES[table] });
+    tables.push([table, rows]);
   }
   await database.transaction(async ({ run }) => {
     // The ids are not in order. With a smaller cache, every insert would read a page from disk.

@@ -118,6 +118,8 @@ async function chooseRows(
     covers: among('id', covers),
     cover_files: among('cover_id', covers),
     game_titles: ofGames,
+    game_ids: ofGames,
+    platform_ids: among('platform_id', idsOf(rows.map(([, platform]) => platform))),
   };
   return { games, conditions };
 }

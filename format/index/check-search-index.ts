@@ -74,7 +74,8 @@ function checkOrder({ readingsByWords }: SearchIndex, readingWords: ReadingWords
   }
 }
 
-function checkPostings(list: Postings, below: number, file: string, name: string): void {
+/** Checks that texts and the entries of each ascend, and that every entry is below a number. */
+export function checkPostings(list: Postings, below: number, file: string, name: string): void {
   const { text, textStart, entries, entriesStart } = list;
   checkStarts(textStart, text.length, file, `${name}.textStart`);
   checkStarts(entriesStart, entries.length, file, `${name}.ranksStart`);

@@ -106,7 +106,8 @@ export function filterColumns(index: FilterIndex): Record<string, Column> {
   };
 }
 
-function postingsColumns(
+/** The columns of a list of postings, for {@link encodeColumns}. */
+export function postingsColumns(
   name: string,
   { text, textStart, entries, entriesStart }: Postings,
 ): Record<string, Column> {
@@ -143,7 +144,6 @@ export function openFilterIndex(columns: Columns): FilterIndex {
     ranksByYear: column('ranksByYear', Uint32Array),
     yearStart: column('yearStart', Uint32Array),
   };
-  for (const name of FILTER_POSTINGS) checkPostingLengths(index[name], FILTER_INDEX, name);
   const { years, yearOfRank, ranksByYear, yearStart } = index;
   if (ranksByYear.length !== yearOfRank.length || yearStart.length !== years.length + 2) {
     throw damaged(FILTER_INDEX, 'its year columns have inconsistent lengths');
@@ -163,7 +163,6 @@ export function openWordIndex(columns: Columns): WordIndex {
     slugReadings: column('slugReadings', Uint32Array),
     readingsByWords: column('readingsByWords', Uint32Array),
   };
-  for (const name of WORD_POSTINGS) checkPostingLengths(index[name], WORD_INDEX, name);
   if (
     index.wordPositions.length !== index.words.entries.length ||
     index.repeatedWords.length % 3 !== 0
@@ -178,13 +177,20 @@ function openWith(columns: Columns, file: string) {
     column(columns, name, Type, file);
   return {
     column: of,
-    postings: (name: string): Postings => ({
-      text: of(`${name}.text`, Uint16Array),
-      textStart: of(`${name}.textStart`, Uint32Array),
-      entries: of(`${name}.ranks`, Uint32Array),
-      entriesStart: of(`${name}.ranksStart`, Uint32Array),
-    }),
+    postings: (name: string) => openPostings(columns, file, name),
   };
+}
+
+/** @throws Error that names what is damaged */
+export function openPostings(columns: Columns, file: string, name: string): Postings {
+  const found: Postings = {
+    text: column(columns, `${name}.text`, Uint16Array, file),
+    textStart: column(columns, `${name}.textStart`, Uint32Array, file),
+    entries: column(columns, `${name}.ranks`, Uint32Array, file),
+    entriesStart: column(columns, `${name}.ranksStart`, Uint32Array, file),
+  };
+  checkPostingLengths(found, file, name);
+  return found;
 }
 
 /**

@@ -20,12 +20,12 @@ import {
 } from '../../format/index/search-index.ts';
 import { coversPack, FILTER_INDEX, gamesPack, STATS, WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { titleOf } from '../../format/pack.ts';
 import { readExactly } from '../../generations/files/checked-files.ts';
 import { hasModes, modesIn } from '../../generations/files/file-modes.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import type { GameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
-import { titleOf } from '../write/records.ts';
 import type { EarlierRun } from './earlier-run.ts';
 import { blockOf } from './find-changes.ts';
 

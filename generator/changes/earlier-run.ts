@@ -52,6 +52,8 @@ export interface RowsOfRun {
   readonly platforms: string;
   /** The hash of all rows of `game_titles`. */
   readonly titles: string;
+  /** The hash of all rows of `game_ids` and `platform_ids`. */
+  readonly externalIds: string;
   readonly recent: RecentCovers;
   readonly findings: ReadonlyMap<string, BlockFindings>;
 }

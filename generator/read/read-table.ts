@@ -20,7 +20,7 @@ export interface Selection {
 }
 
 export interface TableOptions {
-  /** Separated by commas. The first is `id`, or `game_id` if the rows have no ids. */
+  /** Separated by commas. The first is `id`, or that of another table if the rows have no ids. */
   readonly columns: string;
   readonly selection?: Selection | undefined;
   /** Called before the first row. @param rows how many rows will be read */
@@ -55,7 +55,7 @@ export function makeReadTable(
       const from = condition === undefined ? table : `${table} WHERE ${condition}`;
       const expected = await countRows(reader, from);
       begin?.(expected);
-      const order = table === 'game_titles' ? columns : 'id';
+      const order = columns.startsWith('id') ? 'id' : columns;
       await reader.each(`SELECT ${columns} FROM ${from} ORDER BY ${order}`, (row) => {
         onRow(row);
         if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, Math.min(rows / expected, 0.999));

@@ -9,7 +9,7 @@
 
 import path from 'node:path';
 import type { Value } from '../../database/database.ts';
-import type { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
+import type { CATALOGUE_TABLES, OptionalTable } from '../../database/schema.ts';
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
 import { replaceFile } from '../../generations/files/replace-file.ts';
@@ -20,7 +20,7 @@ import { getOrAdd } from '../get-or-add.ts';
 import type { RowFault } from '../read/row-checks.ts';
 import { shownValue } from './shown-value.ts';
 
-export type Table = keyof typeof CATALOGUE_TABLES | keyof typeof GAME_TITLES_TABLE;
+export type Table = keyof typeof CATALOGUE_TABLES | OptionalTable;
 
 /** How many rows of a table are listed for each reason. */
 export const MOST_LISTED = 100;

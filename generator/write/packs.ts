@@ -14,6 +14,7 @@ import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import type { Numbering } from '../order/numbering.ts';
 import type { Files } from '../read/catalogue.ts';
+import type { ExternalIds } from '../read/external-ids.ts';
 import { FileWriter, writeWhole } from './file-writer.ts';
 import type { RecordSource, RecordTarget } from './records.ts';
 
@@ -23,6 +24,7 @@ export interface WriteSource extends RecordSource {
   readonly dir: string;
   readonly numbering: Numbering;
   readonly titles: Titles;
+  readonly externalIds: ExternalIds;
   /** Where the records are in their packs, once these are written. */
   readonly positions: { readonly games: RecordColumns; readonly covers: RecordColumns };
   /** Undefined if all rows were read; therefore, always undefined in a worker. */

@@ -8,6 +8,7 @@
 import type { Row, Value } from '../../database/database.ts';
 import { textOfId } from '../../format/index/ids.ts';
 import type { Settings } from '../../format/manifest.ts';
+import { textOf } from '../../format/pack.ts';
 import {
   type Covers,
   type Files,
@@ -210,18 +211,6 @@ export function makeCoverRecords(source: RecordSource & { readonly files: Files 
     buffer[end++] = CLOSING_BRACE;
     target.at = end;
   };
-}
-
-/** The text of a string in JSON. */
-function textOf(json: string): string {
-  return json.includes('\\') ? JSON.parse(json) : json.slice(1, -1);
-}
-
-/** The title of a game, from its record. */
-export function titleOf(record: string): string {
-  // A quote inside a text is escaped, so these are the names of members.
-  const start = record.indexOf('","title":') + '","title":'.length;
-  return textOf(record.slice(start, record.indexOf(',"release_year":', start)));
 }
 
 /** The JSON of a text or null. */

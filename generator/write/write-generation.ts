@@ -7,6 +7,7 @@ import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { ManifestContent, ManifestFile } from '../../format/manifest.ts';
 import { type GameOrder, numberRecords, orderGames } from '../order/numbering.ts';
 import type { Covers, Files, Games } from '../read/catalogue.ts';
+import type { ExternalIds } from '../read/external-ids.ts';
 import type { RunWorker } from '../worker.ts';
 import { allSynced } from './file-writer.ts';
 import {
@@ -17,6 +18,7 @@ import {
   writeTitles,
 } from './indexes.ts';
 import { type RecentCover, writePlatforms, writeRecentCovers, writeStats } from './lists.ts';
+import { writeMatch } from './match.ts';
 import {
   type CoverSource,
   makePositions,
@@ -50,9 +52,10 @@ export function makeGenerationWriter(known: Known, worker: RunWorker | undefined
       order.catch(() => {});
     },
     /** Call it when the covers are read. */
-    async coversRead(games: Games, covers: Covers, titles: Titles) {
+    async coversRead(games: Games, covers: Covers, titles: Titles, externalIds: ExternalIds) {
       const numbering = numberRecords(platforms, games, covers, await order, earlier);
-      source = { ...known, games, covers, numbering, titles, positions: makePositions(numbering) };
+      const positions = makePositions(numbering);
+      source = { ...known, games, covers, numbering, titles, externalIds, positions };
       ofGames = worker?.run('writeGames', source) ?? writeGames(source);
       ofGames.catch(() => {});
     },
@@ -109,6 +112,7 @@ export async function writeGames(source: WriteSource): Promise<ManifestFile[]> {
   files.push(await writeGameIndex(source), await writePathIndex(source));
   files.push(await writeTitles(source));
   files.push(await writeFilters(source), ...(await writeWords(source)));
+  files.push(await writeMatch(source));
   return files;
 }
 

@@ -12,6 +12,7 @@ export const SHOWN_PARAMETERS: ReadonlySet<string> = new Set([
   'include',
   'prefer',
   'cover_type',
+  'names',
   'ids',
   'slugs',
   'q',

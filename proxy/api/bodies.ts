@@ -23,6 +23,8 @@ export interface BodyWriter {
    * @param numbers what the body depends on besides its records, for the hash: whole numbers below 2^53
    */
   finish(numbers: readonly number[]): Body;
+  /** Ends a body that depends on more than its records and numbers: the hash is that of its bytes. */
+  finishAsText(): Body;
 }
 
 /** In bytes; the next body gets a new buffer after a larger one, so that memory does not stay large. */
@@ -36,7 +38,7 @@ let hashes = new Uint32Array(4 * 1024);
  * Only one body can be written at a time. Writing into one buffer and copying the result takes a fifth
  * less time than first collecting the parts and their sizes.
  */
-function startBody(): BodyWriter {
+export function startBody(): BodyWriter {
   if (buffer.length > USUAL_BYTES) buffer = Buffer.allocUnsafeSlow(USUAL_BYTES);
   let at = 0;
   let hashCount = 0;
@@ -87,6 +89,10 @@ function startBody(): BodyWriter {
       bytes: Buffer.from(buffer.subarray(0, at)),
       hash: combineHashes(hashes.subarray(0, hashCount), numbers),
     }),
+    finishAsText() {
+      const bytes = Buffer.from(buffer.subarray(0, at));
+      return { bytes, hash: hashBytes(bytes) };
+    },
   };
 }
 

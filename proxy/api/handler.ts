@@ -12,7 +12,7 @@ import type { ReadChanges } from '../changes/changes.ts';
 import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
 import type { HeaderLines, PreparedResponse } from '../http/message/response.ts';
-import { splitTarget } from '../http/message/target.ts';
+import { BASE, splitTarget } from '../http/message/target.ts';
 import { respond } from '../http/resource.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
@@ -61,6 +61,9 @@ export type LogAccess = (
   milliseconds: number,
 ) => void;
 
+/** Of a target after the base, so that the request line has at most 8 KiB, as in nginx. */
+const LONGEST_TARGET = 8 * 1024 - `OPTIONS ${BASE} HTTP/1.1\r\n`.length;
+
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
   const { snapshots, keys, counts, now, log } = parts;
@@ -100,8 +103,9 @@ export function makeApi(parts: ApiParts): ApiHandler {
   }
 
   /** @returns the answer to a request that does not count towards a limit; undefined for others */
-  function findEarlyAnswer({ head, method }: ApiRequest): Answer | undefined {
+  function findEarlyAnswer({ head, method, target }: ApiRequest): Answer | undefined {
     if (head.fault !== undefined) return badRequest(head.fault, true);
+    if (target.length > LONGEST_TARGET) return ERRORS.longTarget;
     if (method === 'OPTIONS') return PREFLIGHT;
     if (method !== 'GET' && method !== 'HEAD') return ERRORS.method;
     const seconds = parts.maintenance?.[0] ?? 0;

@@ -6,6 +6,7 @@ import { KEY_PREFIX } from '../../format/api-key.ts';
 import { type Id, splitId } from '../../format/index/ids.ts';
 import { readingsOf } from '../../format/index/readings.ts';
 import { LONGEST_QUERY, MOST_WORDS } from '../../format/index/words.ts';
+import { parseExternalId } from '../../format/match/external-ids.ts';
 import { FACETS, type FacetName, type Query, SORTS, type Years } from '../search/query.ts';
 
 /** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
@@ -244,4 +245,56 @@ export function facetsOf(parameters: Parameters): readonly FacetName[] {
 
 function isOneOf<T extends string>(all: readonly T[], text: string): text is T {
   return (all as readonly string[]).includes(text);
+}
+
+// Matches.
+
+export const MATCH_NAMES = ['platform', 'names', 'ids'] as const;
+const MOST_FILES = 50;
+const LONGEST_FILE_NAME = 255;
+
+export interface MatchRequest {
+  /** Slugs, or ids of other sources. Empty only with ids. */
+  readonly platforms: readonly string[];
+  readonly names: readonly string[];
+  /** Ids of other sources; undefined if the request has names. */
+  readonly ids: readonly string[] | undefined;
+}
+
+/** @throws ParameterError */
+export function matchOf(parameters: Parameters): MatchRequest {
+  const ids = parameters.get('ids')?.split('/');
+  const names = parameters.get('names')?.split('/');
+  const platforms = platformsOf(parameters) ?? [];
+  if (names !== undefined && ids !== undefined) {
+    throw new ParameterError('Send either names or ids, not both');
+  }
+  if (names === undefined && ids === undefined) {
+    throw new ParameterError(
+      `names is missing. Send 1 to ${MOST_FILES} file names, separated by /`,
+    );
+  }
+  if (!areShort(names ?? [])) {
+    throw new ParameterError(
+      `names must be 1 to ${MOST_FILES} file names of 1 to ${LONGEST_FILE_NAME} characters, separated by /`,
+    );
+  }
+  if (!areShort(ids ?? []) || ids?.some((id) => parseExternalId(id) === undefined)) {
+    throw new ParameterError(
+      `ids must be 1 to ${MOST_FILES} ids with their sources, separated by /, such as ids=serial:SLUS-20851/mame:sf2`,
+    );
+  }
+  if (platforms.length === 0 && ids === undefined) {
+    throw new ParameterError(
+      "platform is missing. Send the slug of the files' platform, from /platforms",
+    );
+  }
+  return { platforms, names: names ?? [], ids };
+}
+
+/** The limit is in characters, of which one has at most two code units. */
+function areShort(texts: readonly string[]): boolean {
+  const isShort = (text: string) =>
+    text !== '' && (text.length <= LONGEST_FILE_NAME || [...text].length <= LONGEST_FILE_NAME);
+  return texts.length <= MOST_FILES && texts.every(isShort);
 }

@@ -86,6 +86,7 @@ export const ERRORS = {
   busy: error(503, 'Snapshot busy', 'snapshot_busy', RETRY_SOON),
   manyDownloads: error(503, 'Too many downloads', 'many_downloads', RETRY_SOON),
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),
+  longTarget: error(414, 'Request target too long'),
   noKeys: error(503, 'No API keys yet', 'no_keys', RETRY_SOON),
   noLimits: error(
     503,

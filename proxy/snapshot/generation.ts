@@ -9,6 +9,7 @@ import { openTitles, type TitleColumns } from '../../format/index/titles.ts';
 import { foldCase } from '../../format/index/words.ts';
 import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
+import { type MatchIndex, openMatchIndex } from '../../format/match/match-index.ts';
 import { namesOfRegion } from '../../format/regions.ts';
 import type { PreparedSearch } from '../search/prepare-search.ts';
 import { findRegions, makeSearch, type Search } from '../search/search.ts';
@@ -27,6 +28,7 @@ export interface Generation {
   readonly manifest: Manifest;
   readonly index: RecordIndex;
   readonly search: Search;
+  readonly match: MatchIndex;
   readonly platforms: Body;
   readonly stats: Body;
   readonly recentCovers: Body;
@@ -60,6 +62,7 @@ export interface GenerationIndex {
   readonly records: RecordIndex;
   readonly search: SearchIndex;
   readonly titles: TitleColumns;
+  readonly match: MatchIndex;
   readonly prepared: PreparedSearch;
 }
 
@@ -68,7 +71,8 @@ export function viewIndex({ contents, prepared }: OpenedFiles): GenerationIndex 
   const content = (name: string) => contentOf(contents, name);
   const search = openSearchIndex(content);
   const titles = openTitles(content, search.games);
-  return { records: openRecordIndex(content), search, titles, prepared };
+  const match = openMatchIndex(content);
+  return { records: openRecordIndex(content), search, titles, match, prepared };
 }
 
 /** @param files already checked by `openFiles`, which refuses a generation that cannot be served */
@@ -101,6 +105,7 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     manifest,
     index: records,
     search: makeSearch(index.search, index.prepared, records),
+    match: index.match,
     platforms: platformsBody,
     stats,
     recentCovers: wholeFile(COVERS_RECENT),

@@ -9,6 +9,7 @@ import { openSearchIndex } from '../../format/index/search-index.ts';
 import { openTitles } from '../../format/index/titles.ts';
 import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
+import { checkMatchIndex, openMatchIndex } from '../../format/match/match-index.ts';
 import { checkOpenFile, openSized, readOpenFile } from '../../generations/files/checked-files.ts';
 import { checkId, openIndex, readManifestFile } from '../../generations/generations.ts';
 import { type PreparedSearch, prepareSearch } from '../search/prepare-search.ts';
@@ -119,6 +120,7 @@ function checkIndex(
   const search = openSearchIndex(content);
   checkFilters(search, records.games.byteLength.length);
   openTitles(content, search.games);
+  checkMatchIndex(openMatchIndex(content), records.platforms);
   const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
   return prepareSearch(search, records, isSame ? current.prepared : undefined);
 }

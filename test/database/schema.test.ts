@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { CATALOGUE_TABLES, checkCatalogue, GAME_TITLES_TABLE } from '../../database/schema.ts';
+import { CATALOGUE_TABLES, checkCatalogue, OPTIONAL_TABLES } from '../../database/schema.ts';
 import { checkTables, columnNames, createTables } from '../../database/tables.ts';
 import { loadCatalogue } from '../../demo/catalogue/load.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
@@ -55,15 +55,21 @@ describe.each(KINDS)('the schema of a %s database', (kind) => {
   it('may lack game_titles, and is checked with it if it exists', async () => {
     const withoutUpdatedAt = ['games', 'covers', 'cover_files'];
     await createTables(database, CATALOGUE_TABLES);
-    expect(await checkCatalogue(database)).toEqual({ hasGameTitles: false, withoutUpdatedAt });
-    await createTables(database, GAME_TITLES_TABLE);
-    expect(await checkCatalogue(database)).toEqual({ hasGameTitles: true, withoutUpdatedAt });
+    expect(await checkCatalogue(database)).toEqual({ optionalTables: [], withoutUpdatedAt });
+    await createTables(database, { game_titles: OPTIONAL_TABLES.game_titles });
+    expect(await checkCatalogue(database)).toEqual({
+      optionalTables: ['game_titles'],
+      withoutUpdatedAt,
+    });
     await database.run('DROP TABLE game_titles');
     await database.run('CREATE TABLE names (game INT, name VARCHAR(10))');
     await database.run(
       'CREATE VIEW game_titles AS SELECT game AS game_id, name AS title FROM names',
     );
-    expect(await checkCatalogue(database)).toEqual({ hasGameTitles: true, withoutUpdatedAt });
+    expect(await checkCatalogue(database)).toEqual({
+      optionalTables: ['game_titles'],
+      withoutUpdatedAt,
+    });
   });
 
   it('names a missing column of game_titles with the others', async () => {

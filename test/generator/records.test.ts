@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest';
 import type { Value } from '../../database/database.ts';
 import { makeRandom } from '../../demo/catalogue/random.ts';
+import { titleOf } from '../../format/pack.ts';
 import { makeGames, makeTexts } from '../../generator/read/catalogue.ts';
-import { gameValues, makeRecordWriter, titleOf } from '../../generator/write/records.ts';
+import { gameValues, makeRecordWriter } from '../../generator/write/records.ts';
 
 const random = makeRandom(11);
 const target = Buffer.alloc(4096);

@@ -5,6 +5,7 @@
 import type { ReadChanges } from '../../changes/changes.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { changesRoute } from './changes.ts';
+import { fileMatchRoute } from './match.ts';
 import { makePageLinks } from './page-links.ts';
 import {
   coverBatchRoute,
@@ -37,6 +38,7 @@ export function makeMatchRoute(publicUrl: string, readChanges: ReadChanges): Mat
     ['games', gameBatchRoute],
     ['covers', coverBatchRoute],
     ['search', search],
+    ['match', fileMatchRoute],
     ['changes', changesRoute(readChanges, pageLinks)],
   ]);
   const recentCovers = plainRoute('recent_covers', (generation) => generation.recentCovers);

@@ -15,6 +15,7 @@ export const ROUTES = [
   'cover',
   'recent_covers',
   'search',
+  'match',
   'stats',
   'snapshot',
   'snapshot_file',
@@ -34,6 +35,7 @@ export interface Route {
 }
 
 /**
+ * @throws ParameterError if a parameter names what the generation does not have
  * @returns undefined if the generation does not have the resource; a promise if it takes time to find
  * out. The promise must not refer to the generation, which may be closed before it is settled.
  */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row, Value } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { GAME_TITLES_TABLE } from '../../../database/schema.ts';
+import { OPTIONAL_TABLES } from '../../../database/schema.ts';
 import { createTables } from '../../../database/tables.ts';
 import { textOfId } from '../../../format/index/ids.ts';
 import { readManifest } from '../../../generations/generations.ts';
@@ -153,7 +153,8 @@ describe.each(KINDS)('from %s', (kind) => {
     ],
   ])('titles are read from %s', async (_, statements, rows, expected) => {
     const database = await openDatabase(await makeDatabase(kind));
-    if (statements.length === 0) await createTables(database, GAME_TITLES_TABLE);
+    if (statements.length === 0)
+      await createTables(database, { game_titles: OPTIONAL_TABLES.game_titles });
     for (const sql of statements) await database.run(sql);
     for (const row of rows) await database.run('INSERT INTO game_titles VALUES (?, ?)', row);
     const report = makeReport();

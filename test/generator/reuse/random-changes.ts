@@ -4,7 +4,8 @@
  * current one.
  */
 import type { Database, Value, Writer } from '../../../database/database.ts';
-import { TIMED_TABLES } from '../../../database/schema.ts';
+import { OPTIONAL_TABLES, TIMED_TABLES } from '../../../database/schema.ts';
+import { createTables } from '../../../database/tables.ts';
 import type { Random } from '../../../demo/catalogue/random.ts';
 
 const TITLES = [
@@ -12,8 +13,10 @@ const TITLES = [
   ...['ゼルダの伝説', 'Δ Delta', Array.from({ length: 300 }, (_, i) => `word${i % 280}`).join(' ')],
 ];
 
-/** Adds the column, with times that lie long ago. */
-export async function addTimes(database: Writer): Promise<void> {
+/** Adds the column, with times that lie long ago, and empty tables of ids. */
+export async function addTimes(database: Database): Promise<void> {
+  const { game_ids, platform_ids } = OPTIONAL_TABLES;
+  await createTables(database, { game_ids, platform_ids });
   for (const table of TIMED_TABLES) {
     await database.run(`ALTER TABLE ${table} ADD COLUMN updated_at DATETIME NULL`);
     await database.run(`UPDATE ${table} SET updated_at = '2020-01-01 00:00:00'`);
@@ -104,6 +107,16 @@ export function makeChanges(random: Random) {
     const text = random.pick([title(), title(), '', 'bad \ufffd', 'ゼルダ']);
     await insert(writer, 'game_titles', { game_id: game, title: text });
   };
+  /** Ids of games and platforms, some of which break the contract; one may be there already. */
+  const addExternalId = async (writer: Writer) => {
+    const source = random.pick(['serial', 'igdb', '', 'bad source']);
+    const value = random.pick(['SLUS-20851', 'slus_20852', '7', 'a/b', '']);
+    const table = random.pick(['game', 'platform']);
+    const owner = random.happens(0.9) ? await anyOf(writer, `${table}s`) : id();
+    const sql = `DELETE FROM ${table}_ids WHERE ${table}_id = ? AND source = ? AND value = ?`;
+    await writer.run(sql, [owner, source, value]);
+    await insert(writer, `${table}_ids`, { [`${table}_id`]: owner, source, value });
+  };
   const changes: readonly ((writer: Writer) => Promise<unknown>)[] = [
     (writer) => addGame(writer),
     (writer) => set(writer, 'games', 'title', title()),
@@ -152,6 +165,9 @@ export function makeChanges(random: Random) {
     (writer) => remove(writer, 'cover_files'),
     addTitle,
     addTitle,
+    addExternalId,
+    addExternalId,
+    (writer) => writer.run("DELETE FROM game_ids WHERE source = 'igdb'"),
     async (writer) => {
       const [[game = null] = []] = await writer.rows('SELECT MIN(game_id) FROM game_titles');
       await writer.run('DELETE FROM game_titles WHERE game_id = ?', [game]);

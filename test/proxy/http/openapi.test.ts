@@ -82,6 +82,7 @@ describe('the contract', () => {
       '/games',
       '/games/{platformSlug}/{gameSlug}',
       '/games/{platformSlug}/{gameSlug}/covers',
+      '/match',
       '/platforms',
       '/platforms/{slug}',
       '/platforms/{slug}/covers',
@@ -100,6 +101,7 @@ describe('the contract', () => {
     const statuses = Object.keys((get as JsonObject).responses as JsonObject);
     const missing = path.includes('{') || path === '/snapshot' ? ['404'] : [];
     const old = path === '/changes' ? ['410'] : [];
+    const long = path === '/match' ? ['414'] : [];
     const ranges = path === '/snapshot/files/{path}' ? ['206', '416'] : [];
     expect(statuses.sort()).toEqual(
       [
@@ -115,6 +117,7 @@ describe('the contract', () => {
         ...missing,
         ...ranges,
         ...old,
+        ...long,
       ].sort(),
     );
   });

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../../database/schema.ts';
+import { CATALOGUE_TABLES, OPTIONAL_TABLES } from '../../../database/schema.ts';
 import { checkTables, createTables } from '../../../database/tables.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { runKeys } from '../../../keys/cli/run-keys.ts';
@@ -97,7 +97,7 @@ describe('in MariaDB', () => {
       name = new URL(readerUrl).pathname.slice(1);
       await admin.run(`REVOKE ALL, GRANT OPTION FROM ${reader}@'%'`);
       for (const table of Object.keys(CATALOGUE_TABLES)) await grant('SELECT', table);
-      await createTables(admin, GAME_TITLES_TABLE);
+      await createTables(admin, { game_titles: OPTIONAL_TABLES.game_titles });
     });
     const grant = (right: string, table: string) =>
       admin.run(`GRANT ${right} ON ${name}.${table} TO ${reader}@'%'`);

@@ -62,6 +62,7 @@ function targetsOf(files: readonly string[], since: string): Record<string, stri
       `/search?region=${MARK}&include=covers`,
       `/search?platform=${platform.slug}&include=covers&per_page=100`,
     ],
+    '/match': [`/match?platform=${platform.slug}&names=${slug}&include=covers`],
     '/stats': ['/stats'],
     '/changes': [`/changes?since=${since}&per_page=100`],
     '/snapshot': ['/snapshot'],
@@ -97,7 +98,7 @@ test('nothing returns a cover that was taken down, whatever a client asks and se
   // Without these, the test would prove nothing.
   expect([...showing].toSorted()).toEqual(
     [
-      ...['/covers', '/covers/recent', '/covers/{coverId}', '/games'],
+      ...['/covers', '/covers/recent', '/covers/{coverId}', '/games', '/match'],
       ...['/games/{platformSlug}/{gameSlug}', '/games/{platformSlug}/{gameSlug}/covers'],
       ...['/platforms/{slug}/covers', '/platforms/{slug}/games', '/search'],
       ...['/snapshot/files/{path}', '/stats'],

@@ -1,0 +1,177 @@
+/**
+ * Reads a file name of a game: the titles that it may mean, its regions, disc and serial. A file name goes
+ * in, a reading comes out; no catalogue is involved. The time grows linearly with the name.
+ *
+ * Invariant: a title that was read reads as itself.
+ */
+import { regionOf } from '../regions.ts';
+import { serialIn } from './external-ids.ts';
+import { EXTENSIONS, LANGUAGES, SCENE_WORDS, STATUS_WORDS } from './tags.ts';
+
+export interface NameReading {
+  /** The title that is shown: the first of `titles`. */
+  readonly title: string;
+  /** The titles that the name may mean, the likeliest first, each once. */
+  readonly titles: readonly string[];
+  /** The title with its tags, which may be parts of it: "Sudoku [Superlite 1500 Series]", "Pong (Demo)". */
+  readonly whole: string;
+  /** The regions of the catalogue, in the order of the name. */
+  readonly regions: readonly string[];
+  /** The number or letter of the disc, disk, tape or side. */
+  readonly disc: string | null;
+  /** As printed on the package, such as SLUS-20851. */
+  readonly serial: string | null;
+}
+
+const EXTENSION = /\.([A-Za-z0-9]{1,5})$/;
+const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
+const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
+const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
+const HACK = /\bhack\)/i;
+const DISC =
+  /\b(?:dis[ck]|cd|dvd|tape|cart|side|disquette|volume disk)\s*(?:no\.?\s*)?([0-9]{1,2}|[A-H])(?![A-Za-z0-9])/i;
+const YEAR = /^(?:19|20)[\dx]{2}(?:-[\dx]{2}){0,2}$/;
+const VERSION =
+  /^(?:v|ver|rev|version|revision|prg|chr)?\.?\s*[0-9][0-9a-z.]*$|^m[0-9]{1,2}$|^rev\s?[a-z]$/i;
+const KANA = /[\u3041-\u3096\u30a1-\u30fa]/;
+/** `0123 - Title`, `x012 - Title`: the number of a release, which a title such as 1942 can also begin with. */
+const RELEASE = /^(?:[x0]\d{3}|\d{4})(?: - | |_|\. )(?=\S)/i;
+const CERTAIN_RELEASE = /^[x0]\d{3} - (?=\S)/i;
+const SCENE_GROUP =
+  /^(.+[._][A-Za-z0-9]+)-[A-Za-z0-9]{2,20}$|^(.+\.(?:INTERNAL|PROPER|READNFO))\.[A-Za-z0-9]{2,20}$/;
+const SCENE_MARK = /^(?:multi?\d*|v\d[0-9a-z.]*)$/i;
+/** GoodTools writes the letters of several regions together: JUE, UEB. */
+const GOOD_CODES = /^(?:[JUEWABK]{2,4}|[14])$/;
+const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
+  1: ['Japan', 'South Korea'],
+  4: ['USA', 'Brazil'],
+};
+/** What follows a title without being part of it. Each is only tried: "Stand by Me" keeps its end otherwise. */
+const ENDINGS =
+  /[\s,]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|collector's) edition)$/i;
+
+/** @param name with or without an extension */
+export function readName(name: string): NameReading {
+  const found: Found = { regions: new Set(), disc: null, serial: null, whole: '' };
+  let text = name.normalize('NFC');
+  for (let before = ''; before !== text; ) {
+    before = text;
+    text = dropEnds(text, found);
+  }
+  const groups = text.match(BRACKETS) ?? [];
+  for (const group of groups) readTag(group, found);
+  found.disc ??= DISC.exec(name)?.[1].toUpperCase() ?? null;
+  if (found.regions.size === 0 && KANA.test(text)) found.regions.add('Japan');
+  const { disc, serial, whole } = found;
+  const titles = titlesOf(text, HACK.test(whole));
+  return { title: text, titles, whole: whole || text, regions: [...found.regions], disc, serial };
+}
+
+type Found = { regions: Set<string>; disc: string | null; serial: string | null; whole: string };
+
+/** Drops an extension, a serial or a certain release number in front, separators, and known tags at the end. */
+function dropEnds(text: string, found: Found): string {
+  let rest = text.trim();
+  const extension = EXTENSION.exec(rest)?.[1].toLowerCase() ?? '';
+  // The caller drops the next end.
+  if (EXTENSIONS.has(extension) && rest.length > extension.length + 1) return cut(rest, EXTENSION);
+  const serial = serialIn(rest);
+  if (serial !== undefined) {
+    found.serial ??= serial.value;
+    rest = serial.rest || rest;
+  }
+  rest = cut(rest, CERTAIN_RELEASE);
+  if (!/\s/.test(rest)) rest = withSpaces(rest, found);
+  const [group = ''] = LAST_BRACKETS.exec(rest) ?? [];
+  if (group === '') return rest;
+  found.whole ||= rest;
+  return readTag(group, found) ? cut(rest, LAST_BRACKETS) : rest;
+}
+
+/** The text without what matches; the whole text if nothing would be left. */
+function cut(text: string, pattern: RegExp): string {
+  return text.replace(pattern, '').trim() || text;
+}
+
+/** A name without spaces has "_" or "." in their place. The scene appends words and the name of a group. */
+function withSpaces(text: string, { regions }: Found): string {
+  const [, before, beforeDot] = SCENE_GROUP.exec(text) ?? [];
+  const release = before ?? beforeDot ?? '';
+  const separator = text.includes('_') ? /_+|-(?=[A-Z]{3}_)/ : /\.+/;
+  const tokens = release.split(separator);
+  const isScene = SCENE_WORDS.has(tokens.at(-1)?.toLowerCase() ?? '');
+  if (isScene) {
+    const read: string[] = [];
+    for (;;) {
+      const last = tokens.at(-1) ?? '';
+      const region = /^[A-Z]{2,4}$/.test(last) ? regionsOfTag(last) : [];
+      if (!SCENE_WORDS.has(last.toLowerCase()) && !SCENE_MARK.test(last) && region.length === 0)
+        break;
+      // "Super Smash Bros. for Nintendo 3DS"
+      if (tokens.length === 1 || tokens.at(-2) === 'Nintendo') break;
+      read.unshift(...region);
+      tokens.pop();
+    }
+    // The scene names no region for releases of its home market.
+    for (const region of read.length > 0 ? read : ['USA']) regions.add(region);
+    return tokens.join(' ');
+  }
+  return text.replace(new RegExp(separator, 'g'), ' ').trim() || text;
+}
+
+/** Reads the regions and the disc in a tag. @returns whether it is a tag, and not a part of the title */
+function readTag(group: string, found: Found): boolean {
+  const inside = group.slice(1, -1).trim();
+  const disc = DISC.exec(inside)?.[1].toUpperCase();
+  found.disc ??= disc ?? null;
+  const isSquare = group[0] !== '(';
+  let isTag = isSquare || disc !== undefined || inside === '' || inside === '-';
+  let isWhole = true;
+  for (const part of inside.split(/\s*[,/&]\s*|\s+-\s+/)) {
+    const regions = isSquare ? [] : regionsOfTag(part);
+    for (const region of regions) found.regions.add(region);
+    isWhole &&= regions.length > 0 || isLanguage(part) || YEAR.test(part) || VERSION.test(part);
+    isTag ||= part.split(/[\s.]+/).some((word) => STATUS_WORDS.has(word.toLowerCase()));
+  }
+  return isTag || isWhole;
+}
+
+/** The regions that a part of a tag means, such as "USA", "JUE" or "EU-US"; empty if it is not a region. */
+function regionsOfTag(part: string): readonly string[] {
+  // Two letters in another case are a language, "(De)" or "(de)", except GoodTools' "(As)".
+  const isLanguage = part.length === 2 && part !== part.toUpperCase() && part !== 'As';
+  const region = isLanguage ? undefined : regionOf(part);
+  if (region !== undefined) return [region];
+  if (/^[A-Z]{2}-[A-Z]{2}$/.test(part)) return part.split('-').flatMap(regionsOfTag);
+  return GOOD_CODES.test(part)
+    ? [...part].flatMap((code) => GOOD_NUMBERS[code] ?? regionOf(code) ?? [])
+    : [];
+}
+
+function isLanguage(part: string): boolean {
+  return part
+    .split(/[-+]/)
+    .every((code) => LANGUAGES.has(code.toLowerCase().slice(0, 2)) && code.length < 6);
+}
+
+/** The readings of a name in turn: without tags at its end, without all brackets, before the first bracket. */
+function titlesOf(text: string, isHack: boolean): string[] {
+  const readings = [text, withoutBrackets(text), text.slice(0, Math.max(0, text.search(/[([{]/)))];
+  for (const group of text.match(BRACKETS) ?? []) readings.push(AKA.exec(group)?.[1] ?? '');
+  const titles = new Set<string>();
+  for (const reading of readings.map((title) => title.trim())) {
+    if (reading === '') continue;
+    titles.add(reading);
+    // The version and author of a hack are its own.
+    if (isHack) continue;
+    titles.add(cut(cut(reading, ENDINGS), ENDINGS));
+    titles.add(cut(reading, RELEASE));
+    if (reading.includes('~'))
+      for (const half of reading.split('~')) titles.add(half.trim() || reading);
+  }
+  return titles.size > 0 ? [...titles] : [text];
+}
+
+function withoutBrackets(text: string): string {
+  return text.replace(BRACKETS, ' ').replace(/\s+/g, ' ');
+}

@@ -1,0 +1,100 @@
+/**
+ * What file names of games have besides titles, as data. Sources: No-Intro naming convention; Redump's
+ * disc and edition names; TOSEC naming convention v4 (2015), flags and dump info; GoodTools' GoodCodes;
+ * MAME's software lists and sets; the scene's dirname rules; extensions: libretro's core info files.
+ */
+
+const list = (text: string) => text.trim().split(/\s+/);
+
+/** Extensions of ROMs, disc images, tapes and archives. */
+export const EXTENSIONS: ReadonlySet<string> = new Set(
+  list(`
+    zip 7z rar gz xz zst tar lha lzh iso bin cue img chd cso zso pbp ccd sub mds mdf nrg gdi cdi toc m3u
+    ecm dax rvz gcz gcm wbfs wad wia nkit ciso tgc wud wux rpx nsp xci nsz 3ds 3dsx cia cci cxi app dsi
+    nds srl ids gba agb gb gbc sgb cgb nes unf unh unif fds qd sfc smc swc fig bs st n64 z64 v64 u1 ndd
+    vb vboy min md gen smd sms gg sg sc 32x 68k sgd mdx pce sgx a26 a52 a78 lnx lyx bll o j64 jag abs cof
+    col cv int itv rom ri mx1 mx2 dsk cas ws wsc pc2 ngp ngc npc vec chf sv tap tzx t64 d64 d71 d81 d80
+    g64 nib crt prg p00 x64 z80 sna szx trd scl dck csw wav adf adz dms ipf hdf lha slave uae atr xfd
+    atx xex com exe car bas woz po do 2mg nib a2r dim d88 88d hdm xdf hfe fdd fdi scp d77 hdi nhd mgt
+    opd stx msa cdt cpr voc p8 png tic vpk pkg psv elf jar love wasm uze uf2 puz bz2 chp ipa apk bat lnk
+    conf dosz mp3 kcs k7 m5 sap fd ldr vms
+  `),
+);
+
+/** Groups of letters after which a name in brackets is not a part of the title, in lower case. */
+export const STATUS_WORDS: ReadonlySet<string> = new Set(
+  list(`
+    beta proto prototype prerelease preview demo sample kiosk tech debug alpha promo promotional review
+    unl unlicensed pirate bootleg hack pd homebrew aftermarket alt alternate reprint rerelease
+    virtual console collection classics program test bios enhanced compatible rumble exclusive budget
+    greatest hits platinum players choice best ultimate the edition disc disk side tape cart cartridge
+    rev revision version ver v set final retail download digital psn eshop wonderwitch switch wii wiiu
+    gamecube gba gbc gb sgb nds ndsi dsi nes snes sfc fds md sms gg 32x cd msx sega nintendo sony lock-on
+    ntsc pal secam mono stereo color rgb vga cga ega ste st ocs ecs aga 16k 32k 48k 64k 128k 256k 512k
+    taikenban trial jitsuenban hibaihin mirai genteiban shokai
+    sets bundle alternative undumped bad dump overdump fixed patched cracked trainer translated
+    jamma japanese english install installer program data boot user save scenario character game
+  `),
+);
+
+/** Codes of languages (ISO 639-1) that No-Intro and TOSEC write. */
+export const LANGUAGES: ReadonlySet<string> = new Set(
+  list(`
+    en ja fr de es it nl pt sv no da fi zh ko pl ru cs hu tr el ar he hr sk sl ro bg uk ca eu gd
+    is et lv lt th vi id hi la cy ga
+  `),
+);
+
+/** What the scene writes after a title, in lower case, apart from regions. */
+export const SCENE_WORDS: ReadonlySet<string> = new Set(
+  list(`
+    3ds 3dsware n3ds nds dsi ndsi nsw ps1 psx ps2 ps3 ps4 ps5 psp psv psvita vita xbox xbox360 x360 ngc
+    gcn gc wii wiiu wiiware gba gbc gb n64 snes dc dreamcast saturn pc
+    multi proper readnfo read nfo repack internal int real rerip dirfix nfofix fix crackfix subbed dubbed
+    decrypted encrypted trimmed untrimmed rf ntsc pal ntscu ntscj dvd dvd5 dvd9 cd iso eshop
+    psn retail limited demo kiosk jpn usa eur cht chs ger fra spa ita kor update dlc addon patched patch english french german spanish italian dutch clone
+  `),
+);
+
+/** Names in front of a title that say who licensed it, as words, the longest first. */
+export const LICENCES: readonly (readonly string[])[] = [
+  'walt disneys',
+  'walt disney pictures presents',
+  'disney pixar',
+  'disneys',
+  'disney',
+  'nickelodeon',
+  'cartoon network',
+  'marvel',
+  'tom clancys',
+  'sid meiers',
+  'clive barkers',
+  'american mcgees',
+  'nintendo presents',
+  'advanced dungeons and dragons',
+  'advanced d and d',
+  'dungeons and dragons',
+  'looney tunes',
+].map((text) => text.split(' '));
+
+/** Articles that stand in front of a title or, after a comma, at its end. */
+export const ARTICLES = list(`
+  the a an le la les l' un une der die das ein eine el los las il lo gli i o os as de het een den det
+`);
+
+/** What begins the name of a platform after "for" at the end of a title: "Magical Drop for WonderSwan". */
+export const PLATFORM_WORDS: ReadonlySet<string> = new Set(
+  list(
+    'wonderswan nintendo playstation psp xbox wii gamecube game super sega dreamcast saturn adam msx',
+  ),
+);
+
+/** Further short forms, each with the words that it stands for. */
+export const SHORT_FORMS: ReadonlyMap<string, readonly [next: string, short: string]> = new Map([
+  ['grand', ['prix', 'gp']],
+  ['dungeons', ['dragons', 'dd']],
+]);
+export const EQUAL_WORDS: ReadonlyMap<string, string> = new Map([
+  ['nippon', 'nihon'],
+  ['champ', 'championship'],
+]);

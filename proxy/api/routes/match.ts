@@ -1,0 +1,128 @@
+/** The route that finds the games of file names, or of ids that other sources have given to them. */
+import { entriesAt, findText, type Postings } from '../../../format/index/search-index.ts';
+import { externalIdKey, parseExternalId } from '../../../format/match/external-ids.ts';
+import { type NameReading, readName } from '../../../format/match/read-name.ts';
+import { type Found, findMatches, type Match } from '../../match/find-matches.ts';
+import { knownGames } from '../../match/known-games.ts';
+import type { Body, Generation } from '../../snapshot/generation.ts';
+import { asciiJson, type BodyWriter, makeGameWriter, startBody } from '../bodies.ts';
+import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
+import {
+  MATCH_NAMES,
+  type MatchRequest,
+  matchOf,
+  ParameterError,
+  readParameters,
+  shown,
+} from '../parameters.ts';
+import { makeResource } from '../resource.ts';
+import type { Route } from './route.ts';
+
+export const fileMatchRoute: Route = {
+  name: 'match',
+  prepare(queryString) {
+    const parameters = readParameters(queryString, [...MATCH_NAMES, ...INCLUDE_NAMES]);
+    const request = matchOf(parameters);
+    const include = includeOf(parameters);
+    return (generation) => {
+      const members = resolveInclude(generation, include);
+      const platforms = request.platforms.flatMap((text) => findPlatform(generation, text));
+      const items = matchAll(generation, request, platforms);
+      return makeResource(matchBody(generation, items, members), generation.id);
+    };
+  },
+};
+
+/** The answer for one name or id. @param reading undefined for an id */
+interface Item extends Match {
+  readonly name: string;
+  readonly reading: NameReading | undefined;
+}
+
+/** @throws ParameterError if there is no such platform */
+function findPlatform({ index, match }: Generation, text: string): readonly number[] {
+  const number = index.platformBySlug.get(text);
+  if (number !== undefined) return [number];
+  const numbers = numbersWithId(match.platformIds, text);
+  if (numbers.length > 0) return numbers;
+  throw new ParameterError(
+    `There is no platform ${shown(text)}. Send slugs from /platforms, or ids of platforms such as igdb:19 that this catalogue knows`,
+  );
+}
+
+/** The numbers that have an id of another source, as it is written in a request. */
+function numbersWithId(ids: Postings, text: string): number[] {
+  const id = parseExternalId(text);
+  const at = id === undefined ? -1 : findText(ids, externalIdKey(id.source, id.value));
+  return at < 0 ? [] : [...entriesAt(ids, at)];
+}
+
+/** @param platforms the numbers of the platforms; all if there are none */
+function matchAll(
+  generation: Generation,
+  { names, ids }: MatchRequest,
+  platforms: readonly number[],
+): Item[] {
+  const { match: index } = generation;
+  const games = knownGames(generation);
+  const onPlatforms = (numbers: readonly number[]) =>
+    numbers.filter((game) => platforms.length === 0 || platforms.includes(games.platform(game)));
+  const byId = (text: string): Match => {
+    const [first, ...others] = onPlatforms(numbersWithId(index.gameIds, text)).map(
+      (game): Found => ({ kind: 'id', game }),
+    );
+    return { found: first, candidates: others.slice(0, 3) };
+  };
+  if (ids !== undefined) return ids.map((name) => ({ name, reading: undefined, ...byId(name) }));
+  return names.map((name) => {
+    const reading = readName(name);
+    const known = games.forRegions(reading.regions);
+    let match: Match | undefined =
+      reading.serial === null ? undefined : byId(`serial:${reading.serial}`);
+    if (match?.found === undefined) match = findMatches(index, reading, platforms, known);
+    // The short names of arcade games, as MAME and its software lists have them.
+    if (match.found === undefined && index.gameIds.entries.length > 0) {
+      const byName = byId(`mame:${reading.title}`);
+      if (byName.found !== undefined) match = byName;
+    }
+    return { name, reading, ...match };
+  });
+}
+
+function matchBody(
+  generation: Generation,
+  items: readonly Item[],
+  include: ResolvedInclude | undefined,
+): Body {
+  const body = startBody();
+  body.addText('{"data":[');
+  items.forEach((item, at) => {
+    body.addText(at === 0 ? '\n' : ',\n');
+    addItem(generation, item, include, body);
+  });
+  body.addText('\n]}');
+  return body.finishAsText();
+}
+
+function addItem(
+  generation: Generation,
+  { name, reading, found, candidates }: Item,
+  include: ResolvedInclude | undefined,
+  body: BodyWriter,
+): void {
+  const regions = reading?.regions ?? [];
+  const addGame = makeGameWriter(generation, include, body);
+  const { title, disc, serial } = reading ?? {};
+  const read = reading === undefined ? null : { title, regions, disc, serial };
+  const head = asciiJson({ name, read, match: found?.kind ?? null });
+  body.addText(`${head.slice(0, -1)},"game":`);
+  if (found === undefined) body.addText('null');
+  else addGame(found.game, regions);
+  body.addText(',"candidates":[');
+  candidates.forEach(({ kind, game }, at) => {
+    body.addText(`${at === 0 ? '' : ','}{"match":"${kind}","game":`);
+    addGame(game, regions);
+    body.addText('}');
+  });
+  body.addText(']}');
+}

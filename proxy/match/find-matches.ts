@@ -1,0 +1,257 @@
+/**
+ * Finds the game that a file name means, among the games of some platforms. What the index finds by hashes is
+ * compared with the titles themselves. The work is bounded: a name has a few titles, and a platform few
+ * games whose forms are almost those of a title.
+ */
+import { formsOf, looseForm, type TitleForms } from '../../format/match/forms.ts';
+import {
+  type FormList,
+  fewestEdits,
+  findKeys,
+  firstKeyOf,
+  hashForm,
+  lettersOf,
+  looseKey,
+  type MatchIndex,
+} from '../../format/match/match-index.ts';
+import type { NameReading } from '../../format/match/read-name.ts';
+import { countEdits } from './count-edits.ts';
+
+/** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
+export type Kind = 'id' | 'exact' | 'same' | 'near' | 'part';
+
+export interface Found {
+  readonly kind: Kind;
+  /** The number of the game. */
+  readonly game: number;
+}
+
+export interface Match {
+  /** The game that the name means, if it is certain enough. */
+  readonly found: Found | undefined;
+  /** Other games that it may mean, the likeliest first, each once. */
+  readonly candidates: readonly Found[];
+}
+
+/** What is known of games besides the index. */
+export interface KnownGames {
+  title(game: number): string;
+  slug(game: number): string;
+  alternativeTitles(game: number): readonly string[];
+  /** How well the fronts of a game fit a file: 0 with one in its regions, 1 with another, 2 without. */
+  frontRank(game: number): 0 | 1 | 2;
+}
+
+const MOST_CANDIDATES = 3;
+/** Of the games that a part of a title finds, how many are looked at. */
+const MOST_PARTS = 8;
+
+/** @param platforms the numbers of the platforms */
+export function findMatches(
+  index: MatchIndex,
+  { titles, whole }: NameReading,
+  platforms: readonly number[],
+  known: KnownGames,
+): Match {
+  const formsOfGame = makeGameForms(known);
+  const wanted = titles.map((title) => ({ title, ...formsOf(title) }));
+  const withTags = { title: whole, ...formsOf(whole) };
+  const seen = new Map<number, Kind>();
+  const note = (games: readonly number[], kind: Kind) => {
+    for (const game of games) if (!seen.has(game)) seen.set(game, kind);
+  };
+  const result = (game: number | undefined, kind: Kind): Match => {
+    const others = [...seen].flatMap(([other, of]) =>
+      other === game ? [] : [{ kind: of, game: other }],
+    );
+    const found = game === undefined ? undefined : { kind, game };
+    return { found, candidates: others.slice(0, MOST_CANDIDATES) };
+  };
+  for (const forms of [withTags, ...wanted]) {
+    const found = [...withLoose(index, platforms, forms.loose)];
+    const exact = found.filter((game) => formsOfGame(game).some((of) => of.exact === forms.exact));
+    const half = found.filter((game) =>
+      formsOfGame(game).some((of) => of.halves.includes(forms.exact)),
+    );
+    const ordered = inOrder(exact.length > 0 ? exact : half, forms.title, known);
+    note(ordered, 'exact');
+    if (ordered.length > 0) {
+      note(half, 'exact');
+      return result(ordered[0], 'exact');
+    }
+  }
+  for (const forms of [...wanted, withTags]) {
+    let same = [...withLoose(index, platforms, forms.loose)].filter((game) =>
+      formsOfGame(game).some((of) => overlap(of.loose, forms.loose)),
+    );
+    if (same.length === 0)
+      same = [...withHash(index.sorted, platforms, forms.sorted)].filter((game) =>
+        formsOfGame(game).some((of) => overlap(of.sorted, forms.sorted)),
+      );
+    note(inOrder(same, forms.title, known), 'same');
+    if (same.length === 1) return result(same[0], 'same');
+  }
+  if (seen.size === 0) {
+    const near = findNear(index, wanted, platforms, formsOfGame);
+    note(near, 'near');
+    if (near.length === 1) return result(near[0], 'near');
+  }
+  if (seen.size < MOST_CANDIDATES) note(findParts(index, wanted, platforms, formsOfGame), 'part');
+  return result(undefined, 'part');
+}
+
+type FormsOfGame = (game: number) => readonly TitleForms[];
+
+/** The forms of a game's title and of its alternative titles, made once for a name. */
+function makeGameForms(known: KnownGames): FormsOfGame {
+  const made = new Map<number, readonly TitleForms[]>();
+  return (game) => {
+    let forms = made.get(game);
+    if (forms === undefined) {
+      const others = known.alternativeTitles(game).map((title) => formsOf(title));
+      forms = [formsOf(known.title(game), known.slug(game)), ...others];
+      made.set(game, forms);
+    }
+    return forms;
+  };
+}
+
+function overlap(one: readonly string[], other: readonly string[]): boolean {
+  return one.some((form) => other.includes(form));
+}
+
+function withLoose(index: MatchIndex, platforms: readonly number[], forms: readonly string[]) {
+  return withKeys(index.loose, platforms, forms.map(looseKey));
+}
+
+function withHash(list: FormList, platforms: readonly number[], forms: readonly string[]) {
+  return withKeys(list, platforms, forms.map(hashForm));
+}
+
+/** The games with an entry for one of the keys, each once. */
+function withKeys(
+  list: FormList,
+  platforms: readonly number[],
+  keys: readonly number[],
+): Set<number> {
+  const games = new Set<number>();
+  for (const platform of platforms)
+    for (const key of keys) {
+      const [from, to] = findKeys(list, platform, key, key + 1);
+      for (let at = from; at < to; at++) games.add(list.game[at]);
+    }
+  return games;
+}
+
+/** Several games of one kind: by their fronts, then those that are spelt like the name, then by slug. */
+function inOrder(games: number[], title: string, known: KnownGames): number[] {
+  if (games.length < 2) return games;
+  const keys = new Map(
+    games.map((game) => [
+      game,
+      [known.frontRank(game), known.title(game) === title ? 0 : 1, known.slug(game)] as const,
+    ]),
+  );
+  const keyOf = (game: number) => keys.get(game) ?? [2, 1, ''];
+  return games.sort((a, b) => {
+    const [one, other] = [keyOf(a), keyOf(b)];
+    return one[0] - other[0] || one[1] - other[1] || (one[2] < other[2] ? -1 : 1);
+  });
+}
+
+/** How many letters of a form may be wrong. */
+export function mostEdits(length: number): number {
+  return length < 8 ? 0 : length < 16 ? 1 : length < 26 ? 2 : 3;
+}
+
+/** The games with the fewest wrong letters. */
+function findNear(
+  index: MatchIndex,
+  wanted: readonly TitleForms[],
+  platforms: readonly number[],
+  formsOfGame: FormsOfGame,
+): number[] {
+  let best: number[] = [];
+  let fewest = Number.POSITIVE_INFINITY;
+  const { game: games, letters } = index.loose;
+  const tried = new Set<string>();
+  for (const { loose, lists } of wanted) {
+    const [form = ''] = loose;
+    const [words = []] = lists;
+    const most = mostEdits(form.length);
+    if (most === 0 || tried.has(form)) continue;
+    tried.add(form);
+    const ofForm = lettersOf(form);
+    for (const platform of platforms) {
+      const low = firstKeyOf(form.length - most);
+      const [from, to] = findKeys(index.loose, platform, low, firstKeyOf(form.length + most + 1));
+      for (let at = from; at < to; at++) {
+        if (fewestEdits(letters[at], ofForm) > Math.min(most, fewest)) continue;
+        const edits = editsBetween(form, words, formsOfGame(games[at]), most);
+        if (edits > fewest) continue;
+        if (edits < fewest) best = [];
+        fewest = Math.min(fewest, edits);
+        if (edits <= most && !best.includes(games[at])) best.push(games[at]);
+      }
+    }
+  }
+  return best;
+}
+
+/** @returns Infinity if numbers or whole words differ */
+function editsBetween(
+  form: string,
+  words: readonly string[],
+  of: readonly TitleForms[],
+  most: number,
+): number {
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const { lists } of of)
+    for (const other of lists) {
+      const text = looseForm(other);
+      if (numbersIn(form) !== numbersIn(text)) continue;
+      const edits = countEdits(form, text, most);
+      if (edits <= most && edits < fewest && !hasOtherWord(words, other, edits)) fewest = edits;
+    }
+  return fewest;
+}
+
+/** Whether two titles differ in a word rather than in its spelling: a word more, or too little in common. */
+function hasOtherWord(words: readonly string[], others: readonly string[], edits: number): boolean {
+  const rest = words.filter((word) => !others.includes(word)).join('');
+  const restOfOther = others.filter((word) => !words.includes(word)).join('');
+  if (edits * 3 > Math.min(rest.length, restOfOther.length)) return true;
+  const [one, other] = [words.join(''), others.join('')];
+  return lacksWord(words, other) || lacksWord(others, one);
+}
+
+/** Whether the text is that of the words without one of them. */
+function lacksWord(words: readonly string[], text: string): boolean {
+  return words.some((_, at) => words.toSpliced(at, 1).join('') === text);
+}
+
+function numbersIn(form: string): string {
+  return (form.match(/\d+/g) ?? []).join('.');
+}
+
+/** The games whose title is a part of one of the titles, or the other way around. */
+function findParts(
+  index: MatchIndex,
+  wanted: readonly TitleForms[],
+  platforms: readonly number[],
+  formsOfGame: FormsOfGame,
+): number[] {
+  const found = new Set<number>();
+  for (const { loose, heads } of wanted) {
+    for (const game of withLoose(index, platforms, heads)) {
+      if (found.size < MOST_PARTS && formsOfGame(game).some((of) => overlap(of.loose, heads)))
+        found.add(game);
+    }
+    const parts = [...loose, ...heads];
+    for (const game of withHash(index.heads, platforms, parts)) {
+      if (found.size < MOST_PARTS && formsOfGame(game).some((of) => overlap(of.heads, parts)))
+        found.add(game);
+    }
+  }
+  return [...found].sort((a, b) => a - b);
+}

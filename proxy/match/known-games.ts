@@ -1,0 +1,49 @@
+/** What a match needs to know of games, read from a generation and kept for one request. */
+import { gameSlug, platformOf } from '../../format/index/record-index.ts';
+import { titlesOf } from '../../format/index/titles.ts';
+import { titleOf } from '../../format/pack.ts';
+import type { Generation } from '../snapshot/generation.ts';
+import type { KnownGames } from './find-matches.ts';
+
+const FRONT = 'front';
+
+/** @returns `forRegions` makes the view for a name that has these regions */
+export function knownGames({ index, games, titles: alternatives, regionsOf, typeOf }: Generation) {
+  const titles = new Map<number, string>();
+  const { firstCover } = index.games;
+  const { region, type } = index.covers;
+  const front = typeOf(FRONT);
+  const title = (game: number): string => {
+    let known = titles.get(game);
+    if (known === undefined) {
+      const record = Buffer.allocUnsafe(games.sizeOf(game, game + 1));
+      games.copy(game, record.length, record, 0);
+      known = titleOf(record.toString());
+      titles.set(game, known);
+    }
+    return known;
+  };
+  return {
+    platform: (game: number) => platformOf(index.platforms, 'first_game', game),
+    forRegions(regions: readonly string[]): KnownGames {
+      const wanted = regions.flatMap(regionsOf);
+      return {
+        title,
+        slug: (game) => gameSlug(index, game),
+        alternativeTitles(game) {
+          const found = titlesOf(alternatives, game);
+          return found === undefined ? [] : JSON.parse(Buffer.from(found).toString());
+        },
+        frontRank(game) {
+          let best: 0 | 1 | 2 = 2;
+          for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {
+            if (type[cover] !== front) continue;
+            if (wanted.includes(region[cover])) return 0;
+            best = 1;
+          }
+          return best;
+        },
+      };
+    },
+  };
+}

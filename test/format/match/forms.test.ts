@@ -1,0 +1,88 @@
+/** The forms of titles: which titles are exact, the same, or neither. */
+import { expect, test } from 'vitest';
+import { externalIdKey, parseExternalId } from '../../../format/match/external-ids.ts';
+import { formsOf } from '../../../format/match/forms.ts';
+
+/** The surest way in which two titles are equal. */
+function compare(one: string, other: string, slug?: string): string {
+  const [a, b] = [formsOf(one), formsOf(other, slug)];
+  const overlap = (texts: readonly string[], others: readonly string[]) =>
+    texts.some((text) => others.includes(text));
+  if (overlap([a.exact, ...a.halves], [b.exact, ...b.halves])) return 'exact';
+  if (overlap(a.loose, b.loose) || overlap(a.sorted, b.sorted)) return 'same';
+  return overlap(a.heads, b.loose) || overlap(a.loose, b.heads) ? 'part' : 'none';
+}
+
+test.each([
+  ['pokemon snap', 'Pokémon Snap'],
+  ['Legend of Zelda, The', 'The Legend of Zelda'],
+  ['Legend of Zelda, The - Link Awakens', 'The Legend of Zelda: Link Awakens'],
+  ['hunt for red october, the', 'The Hunt for Red October'],
+  ['Aventures de Moktar, Les', 'Les Aventures de Moktar'],
+  ['Ratchet & Clank', 'Ratchet and Clank'],
+  ['Final Fantasy VII', 'Final Fantasy 7'],
+  ['ＳＯＮＩＣ', 'Sonic'],
+  ['Soul Calibur', 'SoulCalibur'],
+  ['A.P.B.', 'APB'],
+  ['Yoshis Island', "Yoshi's Island"],
+  ['Cars ~ Bils', 'Bils'],
+])('%s is exactly %s', (one, other) => {
+  expect([compare(one, other), compare(other, one)]).toEqual(['exact', 'exact']);
+});
+
+test.each([
+  ['Jikkyou Baseball', 'Jikkyō Baseball'],
+  ['Toki wo Kakeru', 'Toki o Kakeru'],
+  ['Shimbun', 'Shinbun'],
+  ['NHL 1994', "NHL '94"],
+  ['Valis SD', 'SD Valis'],
+  ["Disney's Aladdin", 'Aladdin'],
+  ['Super Mario Brothers', 'Super Mario Bros.'],
+  ['Second Samurai, The', 'Second Samurai'],
+  ['Nintendogs plus Cats', 'Nintendogs + Cats'],
+  ['Super Monaco Grand Prix', 'Super Monaco GP'],
+  ['Bokan Densetsu', 'Time Bokan Series: Bokan Densetsu'],
+  ['Magical Drop', 'Magical Drop for WonderSwan'],
+  ['Marble Madness', 'マーブル Marble Madness'],
+  ['マーブル', 'マーブル Marble Madness'],
+  ['Fifa 123', 'Fifa 1-2-3'],
+])('%s is the same as %s', (one, other) => {
+  expect([compare(one, other), compare(other, one)]).toEqual(['same', 'same']);
+});
+
+test('the words of a slug stand for a title in another script, and only for such a title', () => {
+  expect(compare('Dobutsu no Mori', 'どうぶつの森', 'dobutsu-no-mori')).toBe('same');
+  expect(compare('Tetris 2', 'Tetris', 'tetris-2')).toBe('none');
+});
+
+test.each([
+  ['Mega Man 2', 'Mega Man 3'],
+  ['Game 1 2', 'Game 13'],
+  ['Tetris Plus', 'Tetris'],
+  ['Doom', 'Quake'],
+  ['Disney', 'Aladdin'],
+])('%s and %s have nothing in common', (one, other) => {
+  expect(compare(one, other)).toBe('none');
+});
+
+test('a title without its subtitle is a part', () => {
+  expect(compare('Revolution X', 'Revolution X: Music Is the Weapon')).toBe('part');
+  expect(compare('Revolution X - Music Is the Weapon', 'Revolution X')).toBe('part');
+});
+
+test('every text has forms, and the forms of a form are that form', () => {
+  for (const text of ['', '!!!', '~', ' ~ ', ', The', '\ud800', '👾', 'the', 'A', '2000', 'II']) {
+    const { exact } = formsOf(text);
+    expect(formsOf(exact).exact).toBe(exact);
+  }
+});
+
+test('ids of other sources have one spelling', () => {
+  expect(externalIdKey('Serial', ' slus_208.51 ')).toBe('serial:SLUS-20851');
+  expect(externalIdKey('serial', 'BLUS30636')).toBe('serial:BLUS-30636');
+  expect(externalIdKey('sha1', 'ABCDEF')).toBe('sha1:abcdef');
+  expect(externalIdKey('mame', 'sf2')).toBe('mame:sf2');
+  expect(parseExternalId('igdb:1022')).toEqual({ source: 'igdb', value: '1022' });
+  for (const text of ['1022', 'igdb:', ':1', 'a b:1'])
+    expect(parseExternalId(text)).toBeUndefined();
+});
