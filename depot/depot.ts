@@ -22,8 +22,13 @@ import type { ErrorWithExitCode } from '../program/failure.ts';
 export interface Depot {
   /** What messages call the depot: its address without credentials. */
   readonly name: string;
-  /** Starts to read an object. @throws TransferError, or another Error once `options.signal` is aborted */
-  get(path: string, options?: GetOptions): Promise<Reply>;
+  /**
+   * Starts to read an object.
+   * @param signal ends the call, and the reading of its bytes
+   * @returns undefined if there is none
+   * @throws TransferError, or another Error once the signal is aborted
+   */
+  get(path: string, signal?: AbortSignal): Promise<Found | undefined>;
   /** Ends all calls that are under way, and releases connections. */
   close(): void;
 }
@@ -37,18 +42,7 @@ export interface WritableDepot extends Depot {
   remove(path: string): Promise<void>;
 }
 
-export interface GetOptions {
-  /** The `etag` of an earlier reply: if the object still has it, the reply is "unchanged". */
-  readonly etag?: string | undefined;
-  /** Ends the call, and the reading of its bytes. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export type Reply = Found | 'unchanged' | 'missing';
-
 export interface Found {
-  /** Differs whenever the content does; undefined if the depot has none. */
-  readonly etag?: string | undefined;
   /** How the bytes are compressed. */
   readonly coding?: 'zstd' | 'gzip' | undefined;
   /** Must be read. Ending the loop early ends the transfer. */

@@ -11,7 +11,6 @@ import {
   closeSync,
   createReadStream,
   existsSync,
-  fstatSync,
   lstatSync,
   readdirSync,
   renameSync,
@@ -52,17 +51,13 @@ export function openFolderDepot(folder: string): WritableDepot {
 
   return {
     name: root,
-    async get(name, { etag: known, signal = closed.signal } = {}) {
+    async get(name, signal = closed.signal) {
       const file = fileOf(name);
       signal.throwIfAborted();
       const descriptor = openObject(file);
-      if (descriptor === undefined) return 'missing';
-      const { ino, size, mtimeNs } = fstatSync(descriptor, { bigint: true });
-      const etag = `${ino}-${size}-${mtimeNs}`;
+      if (descriptor === undefined) return undefined;
       const bytes = bytesOf(descriptor, AbortSignal.any([closed.signal, signal]));
-      if (etag !== known) return { etag, coding: codingOf(name), bytes };
-      closeSync(descriptor);
-      return 'unchanged';
+      return { coding: codingOf(name), bytes };
     },
     async put(name, bytes) {
       const target = fileOf(name);

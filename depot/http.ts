@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { shown } from '../format/json/parse-file.ts';
 import { messageOf } from '../program/failure.ts';
-import { type Reply, TransferError } from './depot.ts';
+import { type Found, TransferError } from './depot.ts';
 import { readWhole } from './transfers.ts';
 
 /** In bytes. */
@@ -98,11 +98,6 @@ function failureOf(cause: Error, signal: AbortSignal, what: string, url: string)
   return new TransferError(`${what}: ${messageOf(cause)}`, { cause });
 }
 
-/** The header fields of a GET: the coding that is accepted, and the etag that is known. */
-export function headersFor(coding: 'identity' | 'gzip', etag: string | undefined) {
-  return { 'accept-encoding': coding, ...(etag === undefined ? {} : { 'if-none-match': etag }) };
-}
-
 /**
  * Makes the reply of a depot from the reply to a GET.
  * @param what the address of the object, for errors
@@ -111,16 +106,12 @@ export function headersFor(coding: 'identity' | 'gzip', etag: string | undefined
 export async function foundIn(
   what: string,
   reply: HttpReply,
-  coding: 'zstd' | 'gzip' | undefined,
-): Promise<Reply> {
-  const { status } = reply;
-  if (status === 200) return { etag: reply.header('etag'), coding, bytes: reply.bytes };
-  if (status === 304) {
-    reply.drop();
-    return 'unchanged';
-  }
+  coding: Found['coding'],
+): Promise<Found | undefined> {
+  const { status, bytes } = reply;
+  if (status === 200) return { coding, bytes };
   const error = await errorOf(what, reply);
-  if ((status === 404 || status === 410) && error.code !== 'NoSuchBucket') return 'missing';
+  if ((status === 404 || status === 410) && error.code !== 'NoSuchBucket') return undefined;
   throw error;
 }
 

@@ -29,11 +29,16 @@ import {
 import { type Release, storedFile, storedManifest } from '../format/release.ts';
 import type { isIntact } from '../generations/files/checked-files.ts';
 import { makeFolder, openForWriting, place } from '../generations/files/file-modes.ts';
-import { generationDir, listGenerations } from '../generations/generations.ts';
+import { generationDir } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../generations/hold.ts';
 import { withLock } from '../generations/lock.ts';
 import { beginGeneration } from '../generations/prune.ts';
-import { type EncodedManifest, publishAs, readPrevious } from '../generations/publish.ts';
+import {
+  type EncodedManifest,
+  type Previous,
+  publishAs,
+  readPrevious,
+} from '../generations/publish.ts';
 import { bytesOnly } from '../generations/verify.ts';
 import { type Depot, GoneError, RefusedReleaseError } from './depot.ts';
 import {
@@ -90,7 +95,7 @@ export async function pull(
       const isHere = () => manifest.files.every((file) => isKnown(here, file));
       if (previous.id === manifest.id && isHere()) return undefined;
       makeFolder(staging);
-      const counts = await gather(depot, manifest, staging, options);
+      const counts = await gather(depot, manifest, previous, staging, options);
       for (const { path: name, sha256 } of manifest.files) {
         place(path.join(staging, sha256), path.join(dir, name));
       }
@@ -137,10 +142,11 @@ function gone({ name }: Depot, path: string): GoneError {
   );
 }
 
-/** Puts the content of every file of the manifest into the staging folder, once. */
+/** Puts the content of every file of the manifest into the staging folder, once: from the current generation or the depot. */
 async function gather(
   depot: Depot,
   { id, files }: Manifest,
+  previous: Previous,
   staging: string,
   { snapshotsDir, isKnown, report, clock, parallel }: PullOptions,
 ): Promise<Omit<Pulled, 'manifest'>> {
@@ -148,14 +154,15 @@ async function gather(
   for (const name of readdirSync(staging)) {
     if (!contents.has(name)) rmSync(path.join(staging, name), { recursive: true, force: true });
   }
-  const local = findLocal(snapshotsDir);
+  const local = new Map(previous.manifest?.files.map((file) => [file.sha256, file]));
+  const dir = generationDir(snapshotsDir, previous.id ?? '');
   const missing = [...contents.values()].filter(({ sha256, size }) => {
     const staged = path.join(staging, sha256);
     if (isKnown(staging, { path: sha256, sha256, size })) return false;
     rmSync(staged, { recursive: true, force: true });
     const found = local.get(sha256);
-    if (found === undefined || !isKnown(found.dir, { ...found.file, size })) return true;
-    place(path.join(found.dir, found.file.path), staged);
+    if (found === undefined || !isKnown(dir, { ...found, size })) return true;
+    place(path.join(dir, found.path), staged);
     return false;
   });
   const size = missing.reduce((sum, file) => sum + file.size, 0);
@@ -182,16 +189,6 @@ async function gather(
   return { fetched: missing.length, linked: contents.size - missing.length, received };
 }
 
-/** The files of the generations that are kept, by their SHA-256; of the newest, if several have one. */
-function findLocal(snapshotsDir: string): Map<string, { dir: string; file: ManifestFile }> {
-  return new Map(
-    listGenerations(snapshotsDir).flatMap(({ id, manifest }) => {
-      const dir = generationDir(snapshotsDir, id);
-      return (manifest?.files ?? []).map((file) => [file.sha256, { dir, file }] as const);
-    }),
-  );
-}
-
 /**
  * Fetches one file. It has its final name only when it is complete and intact.
  * @param count called with the number of bytes received
@@ -204,7 +201,7 @@ async function fetchFile(
 ): Promise<void> {
   const name = storedFile(file.sha256);
   const found = await depot.get(name);
-  if (typeof found === 'string') throw gone(depot, name);
+  if (found === undefined) throw gone(depot, name);
   const part = `${target}.part`;
   const descriptor = openForWriting(part, 'w');
   try {

@@ -30,27 +30,17 @@ import { type Clock, readWhole, systemClock, tryAgain } from './transfers.ts';
 /** A release has less than a kilobyte. */
 const LONGEST_READ_MS = 10_000;
 
-interface ReadRelease {
-  readonly etag: string | undefined;
-  readonly bytes: Buffer;
-}
-
 /**
- * Reads a release, unless it has the etag of a known one.
- * @returns the known one if it has not changed; undefined if there is none
+ * Reads the bytes of a release.
+ * @returns undefined if there is none
  * @throws TransferError, also after 10 s; RefusedReleaseError if it is too large
  */
-export async function readRelease(
-  depot: Depot,
-  kind: ReleaseKind,
-  known?: ReadRelease,
-): Promise<ReadRelease | undefined> {
+export async function readRelease(depot: Depot, kind: ReleaseKind): Promise<Buffer | undefined> {
   const signal = AbortSignal.timeout(LONGEST_READ_MS);
   const what = `${RELEASES[kind]} at ${depot.name}`;
   try {
-    const reply = await depot.get(RELEASES[kind], { etag: known?.etag, signal });
-    if (typeof reply === 'string') return reply === 'unchanged' ? known : undefined;
-    return { etag: reply.etag, bytes: await readWhole(reply, LARGEST_RELEASE, what) };
+    const found = await depot.get(RELEASES[kind], signal);
+    return found && (await readWhole(found, LARGEST_RELEASE, what));
   } catch (cause) {
     if (!signal.aborted) throw cause;
     throw new TransferError(`${what} was not sent within ${LONGEST_READ_MS / 1000} s`, { cause });
@@ -68,10 +58,10 @@ export async function readReplaced(
   signingKey: KeyObject | undefined,
 ): Promise<Release | undefined> {
   const read = () => readRelease(depot, kind);
-  const found = await tryAgain(`read ${RELEASES[kind]}`, read, systemClock);
+  const bytes = await tryAgain(`read ${RELEASES[kind]}`, read, systemClock);
   let release: Release;
   try {
-    release = parseRelease(found?.bytes ?? '', kind);
+    release = parseRelease(bytes ?? '', kind);
   } catch {
     return undefined;
   }
@@ -98,7 +88,7 @@ export interface FollowOptions {
 }
 
 /**
- * @returns a function that reads the newest release with a conditional request, and accepts it. Once it
+ * @returns a function that reads the newest release, and accepts it. Once it
  * returns a release, no older one is ever accepted, also after a crash. It returns the same object while
  * nothing is new.
  * @throws the function throws RefusedReleaseError, or another Error if there is no release or it cannot be
@@ -109,7 +99,7 @@ export function followRelease(
   kind: ReleaseKind,
   { snapshotsDir, publicKeys, clock }: FollowOptions,
 ): () => Promise<Release> {
-  let last: (ReadRelease & { readonly release: Release }) | undefined;
+  let last: { readonly bytes: Buffer; readonly release: Release } | undefined;
 
   function accept(bytes: Buffer): Release {
     const refuse = (fault: string) =>
@@ -149,14 +139,12 @@ export function followRelease(
 
   return async () => {
     // The next poll tries again, but not while the depot asks to wait.
-    const read = () => readRelease(depot, kind, last);
-    const found = await tryAgain(`read ${RELEASES[kind]}`, read, clock, 1);
-    if (found === undefined) {
+    const read = () => readRelease(depot, kind);
+    const bytes = await tryAgain(`read ${RELEASES[kind]}`, read, clock, 1);
+    if (bytes === undefined) {
       throw new Error(`${depot.name} has no ${RELEASES[kind]}: nothing was pushed there yet.`);
     }
-    // Compared, because not every web server sends ETags.
-    const isSame = last?.bytes.equals(found.bytes);
-    last = { ...found, release: (isSame && last?.release) || accept(found.bytes) };
+    if (!last?.bytes.equals(bytes)) last = { bytes, release: accept(bytes) };
     return last.release;
   };
 }

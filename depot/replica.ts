@@ -52,26 +52,12 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 export function makeReplica(options: ReplicaOptions): Replica {
-  const { snapshotsDir, depot, keysDepot, report, clock } = options;
+  const { snapshotsDir, depot, keysDepot, clock } = options;
   const before = readReplicaState(snapshotsDir);
   let state: ReplicaState = {
     snapshot: { id: null, published_at: null, ...partFrom(depot, before?.snapshot) },
     keys: keysDepot ? partFrom(keysDepot, before?.keys) : null,
   };
-  let lastSaveFault = '';
-
-  /** Replaces members of the state of a part, and saves the state. */
-  function save(name: 'snapshot' | 'keys', changes: Partial<ReplicaState['snapshot']>): void {
-    state = { ...state, [name]: { ...state[name], ...changes } };
-    let fault = '';
-    try {
-      saveReplicaState(snapshotsDir, state);
-    } catch (error) {
-      fault = (error as Error).message;
-      if (fault !== lastSaveFault) report.warn(`Its state is not up to date: ${fault}`);
-    }
-    lastSaveFault = fault;
-  }
 
   /** Does the work of a check, and saves whether it found the part equal to its depot. */
   async function check<T>(
@@ -80,18 +66,23 @@ export function makeReplica(options: ReplicaOptions): Replica {
     found: (result: T) => Partial<ReplicaState['snapshot']>,
   ): Promise<T> {
     const now = () => new Date(clock.now()).toISOString();
+    const save = (changes: Partial<ReplicaState['snapshot']>) => {
+      state = { ...state, [name]: { ...state[name], ...changes } };
+      saveReplicaState(snapshotsDir, state);
+    };
+    let result: T;
     try {
-      const result = await work();
-      save(name, { ...found(result), current_as_of: now(), error: null, refused: null });
-      return result;
+      result = await work();
     } catch (error) {
       const { message } = error as Error;
       const refused = state[name]?.refused;
-      if (!(error instanceof RefusedReleaseError)) save(name, { error: message });
-      else if (refused?.error === message) save(name, { error: null });
-      else save(name, { error: null, refused: { at: now(), error: message } });
+      if (!(error instanceof RefusedReleaseError)) save({ error: message });
+      else if (refused?.error === message) save({ error: null });
+      else save({ error: null, refused: { at: now(), error: message } });
       throw error;
     }
+    save({ ...found(result), current_as_of: now(), error: null, refused: null });
+    return result;
   }
 
   const followSnapshot = makeSnapshotFollower(options);

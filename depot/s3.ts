@@ -17,7 +17,7 @@ import {
   TransferError,
   type WritableDepot,
 } from './depot.ts';
-import { errorOf, foundIn, type HttpRequest, headersFor, makeHttpClient, textOf } from './http.ts';
+import { errorOf, foundIn, type HttpRequest, makeHttpClient, textOf } from './http.ts';
 import { readWhole } from './transfers.ts';
 
 /** In bytes; a list of 1,000 objects has about 300 KB. */
@@ -91,9 +91,8 @@ export function openS3Depot(
 
   return {
     name,
-    async get(path, { etag, signal } = {}) {
-      const headers = headersFor('identity', etag);
-      const reply = await send(addressOf(path), { headers, signal });
+    async get(path, signal) {
+      const reply = await send(addressOf(path), { signal });
       return foundIn(`${name}/${path}`, reply, codingOf(path));
     },
     put: (path, bytes) => change(path, 'PUT', bytes),

@@ -160,8 +160,8 @@ export function readObject(
 ): Promise<Buffer | undefined> {
   const what = `${path} at ${depot.name}`;
   const read = async () => {
-    const reply = await depot.get(path);
-    return typeof reply === 'string' ? undefined : readWhole(reply, most, what);
+    const found = await depot.get(path);
+    return found && readWhole(found, most, what);
   };
   return tryAgain(`read ${what}`, read, clock);
 }

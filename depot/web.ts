@@ -8,32 +8,22 @@ import {
   storedFile,
   storedManifest,
 } from '../format/release.ts';
-import {
-  checkObjectPath,
-  codingOf,
-  type Depot,
-  type Found,
-  type GetOptions,
-  RefusedReleaseError,
-  type Reply,
-} from './depot.ts';
-import { errorOf, foundIn, headersFor, makeHttpClient } from './http.ts';
+import { checkObjectPath, codingOf, type Depot, type Found, RefusedReleaseError } from './depot.ts';
+import { errorOf, foundIn, type HttpReply, makeHttpClient } from './http.ts';
 import { readWhole } from './transfers.ts';
 
 /**
- * A static web server, such as nginx. Nothing is expected of it but GET; it may support ETags.
+ * A static web server, such as nginx. Nothing is expected of it but GET.
  * @param address without a slash at its end
  */
 export function openWebDepot(address: string, stallMs?: number): Depot {
   const client = makeHttpClient(address, stallMs);
   return {
     name: address,
-    async get(path, { etag, signal } = {}) {
+    async get(path, signal) {
       checkObjectPath(path);
       const url = `${address}/${path}`;
-      // Objects are compressed already, and wanted as they are stored.
-      const reply = await client.send(url, { headers: headersFor('identity', etag), signal });
-      return foundIn(url, reply, codingOf(path));
+      return foundIn(url, await client.send(url, { signal }), codingOf(path));
     },
     close: client.close,
   };
@@ -47,65 +37,64 @@ export function openWebDepot(address: string, stallMs?: number): Depot {
  */
 export function openApiDepot(address: string, key: string, stallMs?: number): Depot {
   const client = makeHttpClient(address, stallMs);
-  /** The manifest of the last release, and its bytes. */
-  let newest: { readonly manifest: Manifest; readonly encoded: Buffer } | undefined;
+  const fields = { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' };
+  /** The manifest of the last release, and its bytes and ETag. */
+  let newest: { manifest: Manifest; encoded: Buffer; etag: string } | undefined;
 
-  async function request(
-    target: string,
-    { etag, signal }: GetOptions,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<Reply> {
-    const url = `${address}${target}`;
-    const authorization = `Bearer ${key}`;
-    const reply = await client.send(url, {
-      headers: { ...headersFor('gzip', etag), ...headers, authorization },
-      signal,
-    });
-    // The API has published another generation since: 412, because of X-Snapshot.
-    if (reply.status === 412) {
-      reply.drop();
-      return 'missing';
-    }
-    if (reply.status === 404 && target === '') throw await errorOf(url, reply);
+  /** @throws RefusedReleaseError if the reply has another coding than it was asked for */
+  function found(url: string, reply: HttpReply): Promise<Found | undefined> {
     const coding = reply.header('content-encoding');
     if (coding === undefined || coding === 'gzip') return foundIn(url, reply, coding);
     reply.drop();
     throw new RefusedReleaseError(`${url} sends another Content-Encoding than it was asked for.`);
   }
 
-  async function readRelease(options: GetOptions): Promise<Reply> {
-    const reply = await request('', options);
-    if (typeof reply === 'string') return reply;
-    const encoded = await readWhole(reply, LARGEST_MANIFEST, `The manifest of ${address}`);
+  /** Reads the manifest, unless it is still the newest. */
+  async function readNewest(signal: AbortSignal | undefined): Promise<Manifest> {
+    const condition = newest && { 'if-none-match': newest.etag };
+    const reply = await client.send(address, { headers: { ...fields, ...condition }, signal });
+    if (reply.status === 304 && newest !== undefined) {
+      reply.drop();
+      return newest.manifest;
+    }
+    if (reply.status !== 200) throw await errorOf(address, reply);
+    const content = (await found(address, reply)) as Found;
+    const encoded = await readWhole(content, LARGEST_MANIFEST, `The manifest of ${address}`);
     try {
-      newest = { encoded, manifest: parseManifest(encoded) };
+      const manifest = parseManifest(encoded);
+      newest = { encoded, manifest, etag: reply.header('etag') ?? '' };
+      return manifest;
     } catch (cause) {
       throw new RefusedReleaseError(`${address}: ${(cause as Error).message}`, { cause });
     }
-    const { id, sequence } = newest.manifest;
-    const sha256 = hash('sha256', encoded);
-    const release = makeRelease('snapshot', { id, sequence, sha256, released_at: null });
-    return { ...found(Buffer.from(encodeRelease(release))), etag: reply.etag };
   }
 
   return {
     name: address,
-    async get(path, options = {}) {
-      if (path === RELEASES.snapshot) return readRelease(options);
-      if (newest === undefined) return 'missing';
+    async get(path, signal) {
+      if (path === RELEASES.snapshot) {
+        const { id, sequence } = await readNewest(signal);
+        const sha256 = hash('sha256', newest?.encoded ?? '');
+        const release = makeRelease('snapshot', { id, sequence, sha256, released_at: null });
+        return { bytes: once(Buffer.from(encodeRelease(release))) };
+      }
+      if (newest === undefined) return undefined;
       const { manifest, encoded } = newest;
-      if (path === storedManifest(manifest.id)) return found(encoded);
+      if (path === storedManifest(manifest.id)) return { bytes: once(encoded) };
       const file = manifest.files.find(({ sha256 }) => storedFile(sha256) === path);
-      if (file === undefined) return 'missing';
-      return request(`/files/${file.path}`, options, { 'x-snapshot': manifest.id });
+      if (file === undefined) return undefined;
+      const url = `${address}/files/${file.path}`;
+      const headers = { ...fields, 'x-snapshot': manifest.id };
+      const reply = await client.send(url, { headers, signal });
+      if (reply.status !== 412) return found(url, reply);
+      // The API has published another generation since.
+      reply.drop();
+      return undefined;
     },
     close: client.close,
   };
 }
 
-function found(content: Buffer): Found {
-  const bytes = async function* () {
-    yield content;
-  };
-  return { bytes: bytes() };
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
 }

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { runReplica } from '../../commands/run-replica.ts';
 import { openDatabase } from '../../database/open.ts';
 import type { Catalogue } from '../../demo/catalogue/load.ts';
-import type { Depot, GetOptions, Reply, WritableDepot } from '../../depot/depot.ts';
+import type { Depot, Found, WritableDepot } from '../../depot/depot.ts';
 import { openWritableDepot } from '../../depot/open.ts';
 import { type PushOptions, push } from '../../depot/push.ts';
 import { makeReplica, type ReplicaOptions } from '../../depot/replica.ts';
@@ -188,8 +188,8 @@ export function makePatientClock() {
 /** What a test does to a depot: it may throw, or change the reply. */
 export type Fault = (
   path: string,
-  reply: (options?: GetOptions) => Promise<Reply>,
-) => Promise<Reply>;
+  reply: () => Promise<Found | undefined>,
+) => Promise<Found | undefined>;
 
 /** A depot that records reads and can fail. */
 export function makeFaultyDepot<D extends Depot>(depot: D) {
@@ -199,9 +199,9 @@ export function makeFaultyDepot<D extends Depot>(depot: D) {
     paths: [] as string[],
     depot: {
       ...depot,
-      get(name: string, options: GetOptions = {}) {
+      get(name: string, signal?: AbortSignal) {
         faulty.paths.push(name);
-        return faulty.fault(name, () => depot.get(name, options));
+        return faulty.fault(name, () => depot.get(name, signal));
       },
     },
   };
@@ -209,11 +209,11 @@ export function makeFaultyDepot<D extends Depot>(depot: D) {
 }
 
 /** A reply with these bytes. */
-export function replyWith(content: Buffer | string): Reply {
+export function replyWith(content: Buffer | string): Found {
   const bytes = async function* () {
     yield Buffer.from(content);
   };
-  return { etag: undefined, coding: undefined, bytes: bytes() };
+  return { bytes: bytes() };
 }
 
 /** A replica of a depot, in a new folder, with a patient clock. */
@@ -236,9 +236,8 @@ export function startReplica(depot: Depot, changes: Partial<ReplicaOptions> = {}
 
 /** @returns the bytes of an object, decompressed by nobody; undefined if there is none */
 export async function readBytes(depot: Depot, name: string): Promise<Buffer | undefined> {
-  const reply = await depot.get(name);
-  if (typeof reply === 'string') return undefined;
-  return readWhole({ ...reply, coding: undefined }, 1e9, name);
+  const found = await depot.get(name);
+  return found && readWhole({ bytes: found.bytes }, 1e9, name);
 }
 
 export async function readStoredRelease(depot: Depot): Promise<Release> {

@@ -5,14 +5,13 @@
  *
  * After each step of an edge, `checkStep` checks what must always hold.
  */
-import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { Random } from '../../../../demo/catalogue/random.ts';
 import {
-  type GetOptions,
-  type Reply,
+  codingOf,
+  type Found,
   TransferError,
   type WritableDepot,
 } from '../../../../depot/depot.ts';
@@ -140,7 +139,7 @@ export function makeWorld({ origin, folder, key, random, edges: count }: WorldOp
   /** The depot as an edge sees it through its network. */
   function viewOf(from: MemoryDepot, edge: Edge, old: readonly Buffer[]): WritableDepot {
     let downUntil = 0;
-    async function get(name: string, options: GetOptions = {}): Promise<Reply> {
+    async function get(name: string): Promise<Found | undefined> {
       edge.counts.requests++;
       time += 5 + random.next() * 40;
       if (random.happens(weather.crash)) throw new CrashError('a crash');
@@ -152,8 +151,8 @@ export function makeWorld({ origin, folder, key, random, edges: count }: WorldOp
       const isRelease = Object.values(RELEASES).includes(name);
       const offered = isRelease && old.length > 0 && random.happens(weather.old);
       const bytes = offered ? random.pick(old) : from.objects.get(name);
-      const reply = replyWith(name, bytes, options);
-      return typeof reply === 'string' ? reply : { ...reply, bytes: disturb(reply.bytes) };
+      const found = bytes && replyWith(name, bytes);
+      return found && { ...found, bytes: disturb(found.bytes) };
     }
     async function* disturb(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
       const isCut = random.happens(weather.cut);
@@ -291,7 +290,10 @@ function makeMemoryDepot(name: string): MemoryDepot {
   return {
     name,
     objects,
-    get: async (path, options) => replyWith(path, objects.get(path), options),
+    async get(path) {
+      const bytes = objects.get(path);
+      return bytes && replyWith(path, bytes);
+    },
     async put(path, bytes) {
       objects.set(path, bytes);
       times.set(path, Date.now());
@@ -308,13 +310,9 @@ function makeMemoryDepot(name: string): MemoryDepot {
   };
 }
 
-function replyWith(path: string, bytes: Buffer | undefined, { etag }: GetOptions = {}): Reply {
-  if (bytes === undefined) return 'missing';
-  const own = hash('sha256', bytes);
-  if (etag === own) return 'unchanged';
+function replyWith(path: string, bytes: Buffer): Found {
   const pieces = async function* () {
     for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
   };
-  const coding = path.endsWith('.zst') ? 'zstd' : undefined;
-  return { etag: own, coding, bytes: pieces() };
+  return { coding: codingOf(path), bytes: pieces() };
 }
