@@ -21,6 +21,8 @@ const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit
 const EXPOSED_HEADERS =
   'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot';
 const key = testKey(1);
+/** Other tests do not count with these. */
+const [limited, counted] = [testKey(100, { limit: 3 }), testKey(101)];
 const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });
 
@@ -31,9 +33,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
 
   beforeAll(async () => {
     contract = makeContractChecker();
-    const snapshotsDir = await makeSampleSnapshots([
-      ...[key, revoked, rejected, ...limited, ...unused],
-    ]);
+    const snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, limited, counted]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000' }, NEVER);
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
@@ -72,79 +72,58 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     return reply;
   }
 
-  const endpoints = () => [
-    { path: '/platforms', isPaged: false },
-    { path: '/platforms/snes', isPaged: false },
-    { path: '/platforms/snes/games', isPaged: true },
-    { path: '/games/snes/chrono-trigger', isPaged: false },
-    { path: '/games/snes/chrono-trigger/covers', isPaged: false },
-    { path: '/covers/recent', isPaged: false },
-    { path: `/covers/${coverId}`, isPaged: false },
-    { path: '/search', isPaged: true },
-    { path: '/stats', isPaged: false },
-    { path: '/platforms/snes/covers', isPaged: true },
-    { path: `/games?slugs=snes/chrono-trigger,snes/none&include=cover`, isPaged: false },
-    { path: `/covers?ids=${coverId},1`, isPaged: false },
-    { path: '/games/snes/chrono-trigger?include=cover&prefer=JP', isPaged: false },
-    { path: '/search?include=covers', isPaged: true },
+  /** Each endpoint, with the id of a cover as {cover}. */
+  const ENDPOINTS = [
+    '/platforms',
+    '/platforms/snes',
+    '/platforms/snes/games',
+    '/games/snes/chrono-trigger',
+    '/games/snes/chrono-trigger/covers',
+    '/covers/recent',
+    '/covers/{cover}',
+    '/search',
+    '/stats',
+    '/platforms/snes/covers',
+    '/games?slugs=snes/chrono-trigger,snes/none&include=cover',
+    '/covers?ids={cover},1',
+    '/games/snes/chrono-trigger?include=cover&prefer=JP',
+    '/search?include=covers',
   ];
-  const NAMES = [
-    'platforms',
-    'one platform',
-    "a platform's games",
-    'one game',
-    "a game's covers",
-    'recent covers',
-    'one cover',
-    'search',
-    'stats',
-    "a platform's covers",
-    'a batch of games',
-    'a batch of covers',
-    'one game with its best cover',
-    'a search with covers',
-  ];
-  /** A key for each of them, which allows three requests. */
-  const limited = NAMES.map((_, index) => testKey(100 + index, { limit: 3 }));
-  /** Keys for tests that count: what other keys have sent stops counting in the meantime. */
-  const unused = [...NAMES, 'others'].map((_, index) => testKey(200 + index));
+  const PAGED = /^\/search|^\/platforms\/snes\/./;
 
-  describe.each(NAMES.map((name, index) => ({ name, index })))('$name', ({ index }) => {
-    const endpoint = () => endpoints()[index] as ReturnType<typeof endpoints>[0];
+  describe.each(ENDPOINTS)('%s', (endpoint) => {
+    const isPaged = PAGED.test(endpoint);
+    const pathOf = (parameter = '') => {
+      const path = endpoint.replace('{cover}', coverId);
+      return parameter === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${parameter}`;
+    };
 
-    test('answers 200 with every header of the contract', async () => {
-      const reply = await get(endpoint().path);
+    test('answers with every header of the contract, twice with the same bytes, HEAD without', async () => {
+      const reply = await get(pathOf());
       expect(reply.status).toBe(200);
       expect(reply.headers.etag).toMatch(/^"[0-9a-f]{16}"$/);
       expect(reply.headers['x-snapshot']).toMatch(/^000001-[0-9a-f]{12}$/);
       expect(reply.headers['cache-control']).toBe('private, no-cache');
       expect(reply.headers.vary).toBe('Accept-Encoding');
       expect(Number(reply.headers['content-length'])).toBe(reply.bytes.length);
-      expect(reply.headers.link === undefined).toBe(!endpoint().isPaged);
-    });
-
-    test('answers a second request with the same bytes', async () => {
-      const first = await get(endpoint().path);
-      const second = await get(endpoint().path);
-      expect(second.bytes.equals(first.bytes)).toBe(true);
-      expect(second.headers.etag).toBe(first.headers.etag);
-    });
-
-    test('answers HEAD with the headers of GET and no body', async () => {
-      const got = await get(endpoint().path);
-      const head = await get(endpoint().path, {}, 'HEAD');
-      expect(head.status).toBe(200);
-      expect(head.bytes.length).toBe(0);
+      expect(reply.headers.link === undefined).toBe(!isPaged);
+      const second = await get(pathOf());
+      expect(second.bytes.equals(reply.bytes)).toBe(true);
+      const head = await get(pathOf(), {}, 'HEAD');
+      expect([head.status, head.bytes.length]).toEqual([200, 0]);
       for (const name of ['etag', 'content-length', 'content-type', 'x-snapshot', 'link', 'vary']) {
-        expect(head.headers[name], name).toBe(got.headers[name]);
+        expect([second.headers[name], head.headers[name]], name).toEqual([
+          reply.headers[name],
+          reply.headers[name],
+        ]);
       }
     });
 
     test('answers 304 to its ETag on its own, in a list, as a weak tag, and to *', async () => {
-      const { headers } = await get(endpoint().path);
+      const { headers } = await get(pathOf());
       const etag = headers.etag as string;
       for (const value of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
-        const reply = await get(endpoint().path, { 'if-none-match': value });
+        const reply = await get(pathOf(), { 'if-none-match': value });
         expect(reply.status, value).toBe(304);
         expect(reply.bytes.length).toBe(0);
         expect(reply.headers.etag).toBe(etag);
@@ -155,18 +134,16 @@ describe.each(PARSERS)('over %s', (_, fields) => {
         expect(reply.headers['content-length']).toBeUndefined();
         expect(reply.headers['content-type']).toBeUndefined();
       }
-      expect((await get(endpoint().path, { 'if-none-match': '"0000000000000000"' })).status).toBe(
-        200,
-      );
+      expect((await get(pathOf(), { 'if-none-match': '"0000000000000000"' })).status).toBe(200);
     });
 
     test('compresses bodies of at least 1 KiB with gzip or br, each with its own ETag', async () => {
-      const plain = await get(endpoint().path, { 'accept-encoding': 'identity' });
+      const plain = await get(pathOf(), { 'accept-encoding': 'identity' });
       for (const [coding, decode] of [
         ['gzip', gunzipSync],
         ['br', brotliDecompressSync],
       ] as const) {
-        const reply = await get(endpoint().path, { 'accept-encoding': coding });
+        const reply = await get(pathOf(), { 'accept-encoding': coding });
         if (plain.bytes.length < 1024) {
           expect(reply.headers['content-encoding']).toBeUndefined();
           expect(reply.bytes.equals(plain.bytes)).toBe(true);
@@ -180,13 +157,11 @@ describe.each(PARSERS)('over %s', (_, fields) => {
           'accept-encoding': coding,
           'if-none-match': reply.headers.etag as string,
         };
-        expect((await get(endpoint().path, condition)).status).toBe(304);
+        expect((await get(pathOf(), condition)).status).toBe(304);
       }
     });
 
     test('refuses a wrong page or per_page and names the parameter', async () => {
-      const { path, isPaged } = endpoint();
-      const mark = path.includes('?') ? '&' : '?';
       for (const [query, text] of [
         ['page=0', 'page must be an integer from 1 to 9007199254740991'],
         ['page=-1', 'page must be an integer from 1 to 9007199254740991'],
@@ -199,131 +174,31 @@ describe.each(PARSERS)('over %s', (_, fields) => {
         ['page=1&page=1', 'page must be given at most once'],
         ['page=%ff', 'page must be percent-encoded UTF-8'],
       ] as const) {
-        const reply = await get(`${path}${mark}${query}`);
+        const reply = await get(pathOf(query));
         expect(reply.status, query).toBe(400);
         if (isPaged) expect(reply.json).toEqual({ error: text });
       }
-      if (isPaged) expect((await get(`${path}${mark}page=&per_page=`)).status).toBe(200);
+      if (isPaged) expect((await get(pathOf('page=&per_page='))).status).toBe(200);
     });
 
     test('refuses an unknown parameter and names those that it has', async () => {
-      const { path } = endpoint();
-      const reply = await get(`${path}${path.includes('?') ? '&' : '?'}colour=red`);
+      const reply = await get(pathOf('colour=red'));
       expect(reply.status).toBe(400);
       expect(reply.json.error).toMatch(/^Unknown parameter: colour\. Allowed: [a-z_, ]+$/);
     });
 
-    test('answers 401 without exactly one valid key, with the same text for all invalid keys', async () => {
-      const { path } = endpoint();
-      const invalid = '{"error":"Invalid API key"}';
-      const form = 'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"';
-      const misplaced = JSON.stringify({ error: form });
-      const several = '{"error":"Send the API key in exactly one header"}';
-      const damaged = `${key.key.slice(0, -1)}${key.key.endsWith('a') ? 'b' : 'a'}`;
-      for (const [headers, text] of [
-        [{}, '{"error":"Missing API key"}'],
-        [{ authorization: 'Basic dXNlcjpwYXNz' }, '{"error":"Missing API key"}'],
-        [{ authorization: key.key }, misplaced],
-        [{ authorization: `Token ${key.key}` }, misplaced],
-        [{ authorization: `token="${key.key}"` }, misplaced],
-        [{ 'x-api-key': `Bearer ${key.key}` }, misplaced],
-        [{ 'x-api-key': 'hello' }, invalid],
-        [{ 'x-api-key': damaged }, invalid],
-        [{ 'x-api-key': makeKey() }, invalid],
-        [{ 'x-api-key': revoked.key }, invalid],
-        [{ 'x-api-key': rejected.key }, invalid],
-        [{ authorization: `Bearer ${revoked.key}` }, invalid],
-        [{ authorization: `Bearer ${key.key}`, 'x-api-key': key.key }, several],
-        [{ 'x-api-key': [key.key, key.key] }, several],
-        [{ authorization: [`Bearer ${key.key}`, `Bearer ${key.key}`] }, several],
-      ] as [Headers, string][]) {
-        const reply = await checked(path, headers);
-        expect(reply.status, JSON.stringify(headers)).toBe(401);
-        expect(reply.text).toBe(text);
-        expect(reply.headers['www-authenticate']).toBe('Bearer');
-        expect(reply.headers['x-ratelimit-limit']).toBe('1000000');
-      }
-    });
-
-    test('accepts the key as Bearer in any case, and X-Api-Key next to Basic authorization', async () => {
-      const { path } = endpoint();
-      for (const headers of [
-        { authorization: `Bearer ${key.key}` },
-        { authorization: `bEARER ${key.key}` },
-        { 'X-API-KEY': key.key },
-        { authorization: 'Basic dXNlcjpwYXNz', 'x-api-key': key.key },
-      ] as Headers[]) {
-        expect((await checked(path, headers)).status, JSON.stringify(headers)).toBe(200);
-      }
-    });
-
-    test('answers 405 to every other method, before it checks the key', async () => {
-      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
-        const reply = await checked(endpoint().path, {}, method);
-        expect(reply.status, method).toBe(405);
-        expect(reply.text).toBe('{"error":"Method not allowed"}');
-        expect(reply.headers.allow).toBe('GET, HEAD, OPTIONS');
-      }
-    });
-
-    test('answers a preflight without a key and does not count it', async () => {
-      const counted = { 'x-api-key': unused[index]?.key ?? '' };
-      const before = await get('/stats', counted);
-      const reply = await checked(endpoint().path, { origin: 'https://a.example' }, 'OPTIONS');
-      expect(reply.status).toBe(204);
-      expect(reply.headers).toMatchObject({
-        'access-control-allow-headers':
-          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate',
-        'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-        'access-control-max-age': '86400',
-        'cache-control': 'no-store',
-      });
-      expect(reply.bytes.length).toBe(0);
-      const after = await get('/stats', counted);
-      const remaining = (one: Reply) => Number(one.headers['x-ratelimit-remaining']);
-      expect(remaining(before) - remaining(after)).toBe(1);
-    });
-
-    test('answers 429 with Retry-After above the limit', async () => {
-      const { path } = endpoint();
-      const headers = { 'x-api-key': limited[index]?.key as string };
-      const replies: Reply[] = [];
-      for (let i = 0; i < 4; i++) replies.push(await checked(path, headers));
-      const counts = replies.map((reply) => [reply.status, reply.headers['x-ratelimit-remaining']]);
-      expect(counts).toEqual([
-        [200, '2'],
-        [200, '1'],
-        [200, '0'],
-        [429, '0'],
-      ]);
-      const refused = replies[3] as Reply;
-      expect(refused.text).toBe('{"error":"Rate limit exceeded"}');
-      expect(refused.headers['x-ratelimit-limit']).toBe('3');
-      expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-      expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
-    });
-
     test('answers 412 if another snapshot is current than the request expects', async () => {
-      const plain = await get(endpoint().path);
-      const expected = await get(endpoint().path, { 'x-snapshot': plain.headers['x-snapshot'] });
+      const plain = await get(pathOf());
+      const expected = await get(pathOf(), { 'x-snapshot': plain.headers['x-snapshot'] });
       expect(expected.bytes.equals(plain.bytes)).toBe(true);
       const other = { 'x-snapshot': '000009-0123456789ab' };
       for (const more of [{}, { 'if-none-match': '*' }]) {
-        const reply = await get(endpoint().path, { ...other, ...more });
+        const reply = await get(pathOf(), { ...other, ...more });
         expect([reply.status, reply.text]).toEqual([412, '{"error":"Snapshot changed"}']);
         expect(reply.headers['x-snapshot']).toBeUndefined();
       }
-      expect((await get(endpoint().path, other, 'HEAD')).status).toBe(412);
+      expect((await get(pathOf(), other, 'HEAD')).status).toBe(412);
     });
-
-    test.each(['nonsense', '../../etc/passwd', '000001-0123456789ab/'])(
-      'refuses X-Snapshot: %s',
-      async (id) => {
-        const reply = await get(endpoint().path, { 'x-snapshot': id });
-        expect(reply.status).toBe(400);
-        expect(reply.json.error).toMatch(/^X-Snapshot must be the id of a snapshot, /);
-      },
-    );
   });
 
   describe('a record that does not exist', () => {
@@ -348,6 +223,102 @@ describe.each(PARSERS)('over %s', (_, fields) => {
   });
 
   describe('under the base', () => {
+    test('answers 401 without exactly one valid key, with the same text for all invalid keys', async () => {
+      const invalid = '{"error":"Invalid API key"}';
+      const form = 'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"';
+      const misplaced = JSON.stringify({ error: form });
+      const several = '{"error":"Send the API key in exactly one header"}';
+      const damaged = `${key.key.slice(0, -1)}${key.key.endsWith('a') ? 'b' : 'a'}`;
+      for (const [headers, text] of [
+        [{}, '{"error":"Missing API key"}'],
+        [{ authorization: 'Basic dXNlcjpwYXNz' }, '{"error":"Missing API key"}'],
+        [{ authorization: key.key }, misplaced],
+        [{ authorization: `Token ${key.key}` }, misplaced],
+        [{ authorization: `token="${key.key}"` }, misplaced],
+        [{ 'x-api-key': `Bearer ${key.key}` }, misplaced],
+        [{ 'x-api-key': 'hello' }, invalid],
+        [{ 'x-api-key': damaged }, invalid],
+        [{ 'x-api-key': makeKey() }, invalid],
+        [{ 'x-api-key': revoked.key }, invalid],
+        [{ 'x-api-key': rejected.key }, invalid],
+        [{ authorization: `Bearer ${revoked.key}` }, invalid],
+        [{ authorization: `Bearer ${key.key}`, 'x-api-key': key.key }, several],
+        [{ 'x-api-key': [key.key, key.key] }, several],
+        [{ authorization: [`Bearer ${key.key}`, `Bearer ${key.key}`] }, several],
+      ] as [Headers, string][]) {
+        const reply = await checked('/stats', headers);
+        expect(reply.status, JSON.stringify(headers)).toBe(401);
+        expect(reply.text).toBe(text);
+        expect(reply.headers['www-authenticate']).toBe('Bearer');
+        expect(reply.headers['x-ratelimit-limit']).toBe('1000000');
+      }
+    });
+
+    test('accepts the key as Bearer in any case, and X-Api-Key next to Basic authorization', async () => {
+      for (const headers of [
+        { authorization: `Bearer ${key.key}` },
+        { authorization: `bEARER ${key.key}` },
+        { 'X-API-KEY': key.key },
+        { authorization: 'Basic dXNlcjpwYXNz', 'x-api-key': key.key },
+      ] as Headers[]) {
+        expect((await checked('/stats', headers)).status, JSON.stringify(headers)).toBe(200);
+      }
+    });
+
+    test('answers 405 to every other method, before it checks the key', async () => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
+        const reply = await checked('/stats', {}, method);
+        expect(reply.status, method).toBe(405);
+        expect(reply.text).toBe('{"error":"Method not allowed"}');
+        expect(reply.headers.allow).toBe('GET, HEAD, OPTIONS');
+      }
+    });
+
+    test('answers a preflight without a key and does not count it', async () => {
+      const own = { 'x-api-key': counted.key };
+      const before = await get('/stats', own);
+      const reply = await checked('/stats', { origin: 'https://a.example' }, 'OPTIONS');
+      expect(reply.status).toBe(204);
+      expect(reply.headers).toMatchObject({
+        'access-control-allow-headers':
+          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate',
+        'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+        'access-control-max-age': '86400',
+        'cache-control': 'no-store',
+      });
+      expect(reply.bytes.length).toBe(0);
+      const after = await get('/stats', own);
+      const remaining = (one: Reply) => Number(one.headers['x-ratelimit-remaining']);
+      expect(remaining(before) - remaining(after)).toBe(1);
+    });
+
+    test('answers 429 with Retry-After above the limit', async () => {
+      const headers = { 'x-api-key': limited.key };
+      const replies: Reply[] = [];
+      for (let i = 0; i < 4; i++) replies.push(await checked('/stats', headers));
+      const counts = replies.map((reply) => [reply.status, reply.headers['x-ratelimit-remaining']]);
+      expect(counts).toEqual([
+        [200, '2'],
+        [200, '1'],
+        [200, '0'],
+        [429, '0'],
+      ]);
+      const refused = replies[3] as Reply;
+      expect(refused.text).toBe('{"error":"Rate limit exceeded"}');
+      expect(refused.headers['x-ratelimit-limit']).toBe('3');
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+      expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
+    });
+
+    test.each(['nonsense', '../../etc/passwd', '000001-0123456789ab/'])(
+      'refuses X-Snapshot: %s',
+      async (id) => {
+        const reply = await get('/stats', { 'x-snapshot': id });
+        expect(reply.status).toBe(400);
+        expect(reply.json.error).toMatch(/^X-Snapshot must be the id of a snapshot, /);
+      },
+    );
+
     test.each([
       '',
       '/',
@@ -384,9 +355,12 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     });
 
     test('304, 404, 400 and 412 count towards the limit', async () => {
-      const counted = { 'x-api-key': unused.at(-1)?.key ?? '' };
       const remaining = async (path: string, headers: Headers = {}) =>
-        Number((await get(path, { ...counted, ...headers })).headers['x-ratelimit-remaining']);
+        Number(
+          (await get(path, { 'x-api-key': counted.key, ...headers })).headers[
+            'x-ratelimit-remaining'
+          ],
+        );
       const start = await remaining('/stats');
       expect(await remaining('/nothing')).toBe(start - 1);
       expect(await remaining('/stats', { 'if-none-match': '*' })).toBe(start - 2);

@@ -10,7 +10,6 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
 import { forgetDate, makeRequestReader } from '../../../proxy/http/fast-path.ts';
 import { type RequestHead, readHead } from '../../../proxy/http/message/request-head.ts';
-import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
 import { BASE } from '../../../proxy/http/message/target.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
@@ -193,30 +192,6 @@ test('the proxy stops answering a client that sends requests and never reads, un
   await new Promise((resolve) => socket.once('close', resolve));
   expect(answered).toBe(requests);
   http.server.close();
-});
-
-test('Node reads no usual request', async () => {
-  const answer: ApiHandler = (_, response) =>
-    response.send({
-      head: { status: 200, headers: ['Content-Length', '2'] },
-      headers: [],
-      body: Buffer.from('{}'),
-    });
-  const http = makeServer(answer, () => {}, pino({ level: 'silent' }));
-  let readByNode = 0;
-  http.server.on('request', () => readByNode++);
-  await new Promise<void>((resolve) => http.server.listen(0, '127.0.0.1', resolve));
-  const { port } = http.server.address() as AddressInfo;
-  const socket = await openSocket(port);
-  const received = readToEnd(socket);
-  for (let i = 0; i < 2; i++) {
-    socket.write(usual());
-    await new Promise((resolve) => socket.once('data', resolve));
-  }
-  http.closeAllConnections();
-  http.server.close();
-  expect(statuses(await received)).toEqual([200, 200]);
-  expect(readByNode).toBe(0);
 });
 
 test('the fast path reads the same request head as Node’s parser', async () => {

@@ -87,12 +87,6 @@ test('a key that is rotated is valid on all threads at once, and the one before 
   expect(statusesOf(await sendRequests(rotated[0], 12))).toEqual(times(12, 401));
 });
 
-test('files are sent by every thread', async () => {
-  const replies = await sendRequests(key, 12, '/snapshot/files/search.json');
-  const file = readFileSync(path.join(snapshotsDir, 'current', 'search.json'));
-  expect(replies.every(({ bytes }) => bytes.equals(file))).toBe(true);
-});
-
 test('maintenance is on for all threads, and over for all', async () => {
   const file = path.join(snapshotsDir, MAINTENANCE_FILE);
   writeFileSync(file, '');

@@ -1,9 +1,4 @@
-/**
- * More connections than the process may have open files. Unused connections are closed to make room
- * for others, and no other work of the proxy fails for lack of descriptors.
- */
-import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../../database/open.ts';
@@ -13,7 +8,6 @@ import {
   generate,
   makeFolder,
   type ProxyProgram,
-  send,
   startProxyProgram,
   testKey,
   writeKeys,
@@ -145,70 +139,4 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
     expect(logged(proxy, 'EMFILE')).toBe(0);
     expect(await proxy.stop()).toBe(0);
   });
-});
-
-test('clients that use their connections keep them while unused ones are closed', async () => {
-  const proxy = await startProxyProgram(dir, {}, withOpenFiles(FILES));
-  const limit = await metric(proxy, 'api_connections_limit');
-  const used = await openMany(proxy, 6, '');
-  let answers = 0;
-  for (const socket of used) {
-    socket.setEncoding('latin1').on('data', (text: string) => {
-      answers += text.split('HTTP/1.1 200 OK').length - 1;
-    });
-  }
-  const unused: Socket[] = [];
-  for (let round = 1; unused.length < limit * 4; round++) {
-    // Half of the requests go through Node's parser.
-    for (const [index, socket] of used.entries()) socket.write(stats(index % 2 ? 'TE: x\r\n' : ''));
-    await until(() => answers === used.length * round);
-    unused.push(...(await openMany(proxy, Math.floor(limit / 4), stats())));
-  }
-  expect(used.filter((socket) => socket.closed)).toEqual([]);
-  expect(await metric(proxy, DROPPED)).toBeGreaterThan(limit * 2);
-  for (const socket of [...used, ...unused]) socket.destroy();
-  expect(await proxy.stop()).toBe(0);
-});
-
-test('clients that do not read are disconnected if others need their connections', async () => {
-  const proxy = await startProxyProgram(dir, {}, withOpenFiles(FILES));
-  const limit = await metric(proxy, 'api_connections_limit');
-  const page = stats().replace('/stats', '/search?per_page=100').repeat(200);
-  const readers: Socket[] = [];
-  for (let i = 0; i < limit; i++) {
-    const socket = await openSocket(proxy.port);
-    socket.on('error', () => {}).pause();
-    socket.write(page);
-    readers.push(socket);
-  }
-  await until(async () => {
-    const reply = await request(proxy).catch(() => undefined);
-    return reply?.status === 200;
-  });
-  expect((await proxy.readyz()).status).toBe(200);
-  for (const socket of readers) socket.destroy();
-  expect(await proxy.stop()).toBe(0);
-});
-
-test('a request under way keeps its connection, however long it takes', async () => {
-  let answer: (() => void) | undefined;
-  const pages = createServer((_, response) => {
-    answer = () => response.end('the page');
-  });
-  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
-  const { port } = pages.address() as AddressInfo;
-  const proxy = await startProxyProgram(
-    dir,
-    { ACCOUNT_URL: `http://127.0.0.1:${port}` },
-    withOpenFiles(FILES),
-  );
-  const limit = await metric(proxy, 'api_connections_limit');
-  const page = send(`${proxy.url}/account`);
-  await until(() => answer !== undefined);
-  const unused = await openMany(proxy, limit * 2, '');
-  answer?.();
-  expect(await page).toMatchObject({ status: 200, text: 'the page' });
-  for (const socket of unused) socket.destroy();
-  expect(await proxy.stop()).toBe(0);
-  pages.close();
 });

@@ -1,13 +1,12 @@
-/** The connection to the store: passwords, TLS, Sentinel, and what happens when a server goes away. */
+/** The connection to the store: passwords, TLS, and what happens when a server goes away. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, test } from 'vitest';
 import { parseLimitsUrl } from '../../../../program/environment/limits-url.ts';
 import { connectToRedis, type RedisConnection } from '../../../../proxy/limits/redis-connection.ts';
 import { atEndOfFile } from '../../../support/end-of-file.ts';
-import { startTiedUntil } from '../../../support/processes.ts';
 import { makeFolder } from '../../../support/product.ts';
 import { freePort } from '../../../support/servers/ports.ts';
 import { REDIS_PASSWORD, startRedis } from '../../../support/servers/redis.ts';
@@ -143,29 +142,4 @@ test('rediss:// uses TLS with a server name that its certificate must have', asy
   }
   connection.close();
   await redis.stop();
-});
-
-test('with Sentinel, the connection leads to the primary', async () => {
-  const primary = await startRedis();
-  const folder = makeFolder();
-  const port = await freePort();
-  const configuration = path.join(folder, 'sentinel.conf');
-  const lines = [
-    ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
-    `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
-    `sentinel auth-pass main ${REDIS_PASSWORD}`,
-  ];
-  writeFileSync(configuration, lines.join('\n'));
-  const sentinel = await startTiedUntil(
-    '+monitor master main',
-    ['redis-server', configuration, '--sentinel'],
-    { signal: 'KILL' },
-  );
-  const connection = connect(`redis+sentinel://:${PASSWORD}@127.0.0.1:${port}/main`);
-  await connection.when(isConnected(connection));
-  expect(await connection.take(['k1'], [5, 1, 1])).toEqual([1, 4, expect.any(Number)]);
-  expect(await primary.client.keys('*')).toHaveLength(1);
-  connection.close();
-  await sentinel.stop();
-  await primary.stop();
 });

@@ -1,5 +1,5 @@
 /** A generation is replaced by another one: no request fails, and no response mixes the two. */
-import { renameSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { GENERATIONS, MANIFEST } from '../../../../format/layout.ts';
@@ -9,7 +9,7 @@ import {
   openFilesOf,
   pointTo,
 } from '../../../proxy/snapshot/marked-generations.ts';
-import { makeFolder, NEVER, startProxy, testKey } from '../../../support/product.ts';
+import { NEVER, startProxy, testKey } from '../../../support/product.ts';
 
 const GAMES = 60;
 const key = testKey(1);
@@ -82,23 +82,6 @@ test('simultaneous refreshes swap only once', async () => {
   await Promise.all([snapshots.refresh(), snapshots.refresh()]);
   expect([snapshots.current()?.id, swaps]).toEqual([ids[1], 1]);
   snapshots.close();
-});
-
-test('a proxy that starts before the first generation answers 503, and then serves', async () => {
-  const dir = path.join(makeFolder(), 'snapshots');
-  const source = await makeGenerations(GAMES, ['older', 'newer'], key);
-  const proxy = await start(dir);
-  const request = () => proxy.get('/stats', key.key);
-  const early = await request();
-  expect(early.status).toBe(503);
-  expect(early.text).toBe('{"error":"No snapshot yet"}');
-  expect(early.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  expect((await proxy.readyz()).status).toBe(503);
-  renameSync(source.dir, dir);
-  await proxy.refresh();
-  expect((await request()).status).toBe(200);
-  expect((await proxy.readyz()).status).toBe(200);
-  await proxy.stop();
 });
 
 test('a damaged generation is refused and named in /readyz, and the old one stays', async () => {
