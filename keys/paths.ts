@@ -31,8 +31,7 @@ export function reviewPath(id: KeyId): string {
   return `${PATHS.review}/${id}`;
 }
 
-export const REVIEW_ACTIONS = ['approve', 'reject', 'revoke', 'limit'] as const;
-export type ReviewAction = (typeof REVIEW_ACTIONS)[number];
+export type ReviewAction = 'approve' | 'reject' | 'revoke' | 'limit';
 
 /** The path to which a moderator's form for a key is sent. */
 export function reviewActionPath(id: KeyId, action: ReviewAction): string {

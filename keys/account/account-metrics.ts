@@ -44,13 +44,9 @@ export function makeAccountAdmin(
   async function refresh(): Promise<void> {
     // The log has the reason of a failure, because requests and e-mails fail, too.
     underWay ??= readDatabase(database)
+      .catch(() => undefined)
       .then((read) => {
         readings = read;
-      })
-      .catch(() => {
-        readings = undefined;
-      })
-      .finally(() => {
         underWay = undefined;
       });
     const late = pause(longestWaitMs, 'late', { ref: false });

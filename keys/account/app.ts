@@ -103,9 +103,11 @@ export function makeApp(site: Site, log: Logger): App {
 /** The static files: path, Content-Type and content. */
 function readFiles(): (readonly [path: string, type: string, text: string])[] {
   const own = readFileSync(new URL('./files/account.css', import.meta.url), 'utf8');
-  const shared = SHARED_FILES.map(
-    (file) =>
-      [`${SHARED_FILES_PATH}/${file.name}`, file.type, readSharedFile(file).toString()] as const,
-  );
-  return [[STYLES_PATH, 'text/css; charset=utf-8', own], ...shared];
+  return [
+    [STYLES_PATH, 'text/css; charset=utf-8', own],
+    ...SHARED_FILES.map(
+      (file) =>
+        [`${SHARED_FILES_PATH}/${file.name}`, file.type, readSharedFile(file).toString()] as const,
+    ),
+  ];
 }

@@ -91,8 +91,8 @@ export async function assemble(
       process.exit(1);
     },
   );
-  const { longestScrapeMs = LONGEST_SCRAPE_MS } = surroundings;
-  const admin = makeAccountAdmin(environment, database, mails.counts, longestScrapeMs);
+  const longestWaitMs = surroundings.longestScrapeMs ?? LONGEST_SCRAPE_MS;
+  const admin = makeAccountAdmin(environment, database, mails.counts, longestWaitMs);
   const site = {
     database,
     publicUrl,

@@ -17,7 +17,7 @@ import {
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
 import { invalid, noSuchAccount, Refusal } from './refusal.ts';
 
-/** How many keys an error names. */
+/** How many keys an error names; others are named by the next one. */
 const MOST_NAMED = 20;
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
 
@@ -82,13 +82,12 @@ export async function removeAccount(database: Database, id: number): Promise<voi
     await lockAccount(writer, id);
     const open = await writer.rows(
       `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved')
-       ORDER BY id LIMIT ${MOST_NAMED + 1}`,
+       ORDER BY id LIMIT ${MOST_NAMED}`,
       [id],
     );
     if (open.length > 0) {
-      const named = open.slice(0, MOST_NAMED).join(', ') + (open.length > MOST_NAMED ? ', …' : '');
       throw new Refusal(
-        `Account ${id} has pending requests or approved keys: ${named}. Reject or revoke them first.`,
+        `Account ${id} has pending requests or approved keys: ${open.join(', ')}. Reject or revoke them first.`,
         'conflict',
       );
     }

@@ -88,16 +88,17 @@ export async function applyTransition(
   id: number,
   transition: Transition,
 ): Promise<void> {
-  const { from, ownedBy, condition, event, mail } = transition;
+  const { from, to, ownedBy, condition, changes, event, mail } = transition;
   const isMailed = mail !== undefined && (await hasAccounts(database));
-  const { assignments, values } = assignmentsOf(transition);
+  const written = { ...changes, ...(to === undefined ? {} : { state: to }) };
+  const assignments = Object.keys(written).map((column) => `${column} = ?`);
   const write = async (writer: Writer) => {
     const { changes: changedRows } = await writer.run(
-      `UPDATE api_keys SET ${assignments} WHERE id = ? AND state IN (${from.map(() => '?').join(', ')})
+      `UPDATE api_keys SET ${assignments.join(', ')} WHERE id = ? AND state IN (${from.map(() => '?').join(', ')})
        ${ownedBy === undefined ? '' : 'AND account_id = ?'}
        ${condition === undefined ? '' : `AND ${condition.sql}`}`,
       [
-        ...values,
+        ...Object.values(written),
         id,
         ...from,
         ...(ownedBy === undefined ? [] : [ownedBy]),
@@ -120,19 +121,6 @@ export async function applyTransition(
     await refuseManyChanges(writer, ownedBy, event.at);
     await write(writer);
   });
-}
-
-/** The assignments of an UPDATE. */
-function assignmentsOf({ to, changes }: Transition): {
-  assignments: string;
-  values: Value[];
-} {
-  const assignments = [
-    ...Object.keys(changes).map((column) => `${column} = ?`),
-    // An UPDATE needs at least one assignment.
-    to === undefined ? 'state = state' : 'state = ?',
-  ].join(', ');
-  return { assignments, values: [...Object.values(changes), ...(to === undefined ? [] : [to])] };
 }
 
 /**

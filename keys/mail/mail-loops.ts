@@ -73,8 +73,7 @@ export function startMailLoops(work: MailWork, intervals = INTERVALS): MailLoops
 
   const links = poll(createLinks, intervals.work, noteGone);
   const mails = poll(sendMails, intervals.work, noteGone);
-  const removeOld = () => removeOldMails(database, new Date());
-  const cleaning = poll(removeOld, intervals.cleaning, noteGone);
+  const cleaning = poll(() => removeOldMails(database, new Date()), intervals.cleaning, noteGone);
   for (const loop of [links, mails, cleaning]) void loop.start();
   return {
     requestLink(email) {

@@ -65,7 +65,7 @@ export function revokedMail(news: KeyNews, reason: string | undefined): MailText
         ];
   return {
     subject: `API key ${keyId} was revoked`,
-    body: letter(owner, [...facts, ...linkToKeys(publicUrl)]),
+    body: letter(owner, [...facts, 'See your keys and requests:', `${publicUrl}${PATHS.keys}`]),
   };
 }
 
@@ -99,10 +99,6 @@ export function signInMail(owner: Account, { token, minutes, publicUrl }: Link):
       `It works once, within ${minutes} minutes. If you didn't ask for it, ignore this e-mail.`,
     ]),
   };
-}
-
-function linkToKeys(publicUrl: string): string[] {
-  return ['See your keys and requests:', `${publicUrl}${PATHS.keys}`];
 }
 
 function letter({ name }: Account, paragraphs: readonly string[]): string {

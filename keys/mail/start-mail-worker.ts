@@ -51,7 +51,7 @@ export async function startMailWorker(
 ): Promise<MailWorker> {
   const worker = new Worker(new URL('./mail-worker.ts', import.meta.url), { workerData });
   const send = (message: ToMailWorker) => worker.postMessage(message);
-  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  const ended = new Promise<number>((resolve) => worker.once('exit', resolve));
   await once(worker, 'message');
   worker.on('error', onFailure);
   const counts = { links: 0, sent: 0, failed: 0 };
@@ -70,14 +70,10 @@ export async function startMailWorker(
     counts: () => counts,
     async stop(deadlineMs) {
       send('stop');
-      let isCut = false;
-      const cut = setTimeout(() => {
-        isCut = true;
-        worker.terminate();
-      }, deadlineMs);
-      await ended;
+      const cut = setTimeout(() => worker.terminate(), deadlineMs);
+      const code = await ended;
       clearTimeout(cut);
-      return !isCut;
+      return code === 0;
     },
   };
 }

@@ -65,21 +65,16 @@ export function accountPage(page: AccountPage): Html {
       </section>
       <section aria-labelledby="request">
         <h2 id="request">Request a key</h2>
-        ${newRequest(page)}
+        ${page.mayRequest ? requestForm(page.defaultLimit, page.draft) : TOO_MANY}
       </section>`,
   });
 }
 
+const TOO_MANY = html`<p>You have ${MOST_PENDING} requests waiting for review. You can send another one when a moderator has decided about one of them, or when you withdraw one.</p>`;
+
 function noKeys(hadKeys: boolean): Html {
   if (hadKeys) return html`<p>No keys in use.</p>`;
   return html`<p>No keys yet. Programs need one to call the API: request your first one below.</p>`;
-}
-
-function newRequest({ mayRequest, draft, defaultLimit }: AccountPage): Html {
-  if (!mayRequest) {
-    return html`<p>You have ${MOST_PENDING} requests waiting for review. You can send another one when a moderator has decided about one of them, or when you withdraw one.</p>`;
-  }
-  return requestForm(defaultLimit, draft);
 }
 
 /** What the fields of the form contain, as people typed it. */

@@ -31,6 +31,7 @@ export interface Parts {
   readonly body: Html;
 }
 
+const ROLES = { done: 'status', refused: 'alert' };
 const SIGN_OUT_FORM = html`<form method="post" action="${PATHS.signOut}"><button class="quiet small">Sign out</button></form>`;
 
 export function makePage({ title, viewer, path, notice, body }: Parts): Html {
@@ -46,7 +47,7 @@ export function makePage({ title, viewer, path, notice, body }: Parts): Html {
       html`<span>${account.name}</span>
           ${hasSession && SIGN_OUT_FORM}`,
     body: html`<h1>${title}</h1>
-      ${notice !== undefined && noticeBox(notice)}
+      ${notice && html`<p class="notice ${notice.kind}" role="${ROLES[notice.kind]}">${notice.text}</p>`}
       ${body}`,
   });
 }
@@ -85,11 +86,6 @@ export function descriptions(pairs: readonly Description[]): Html {
   return html`<dl>${shown.map(
     ([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
-}
-
-function noticeBox({ kind, text }: Notice): Html {
-  const role = kind === 'refused' ? 'alert' : 'status';
-  return html`<p class="notice ${kind}" role="${role}">${text}</p>`;
 }
 
 /** A page with one message: the page does not exist or is not allowed, or something went wrong. */

@@ -2,11 +2,11 @@
 import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
 import { type Html, html } from '../../../pages/html.ts';
 import { shownNumber } from '../../../pages/shown-values.ts';
-import type { EventAction, KeyEvent } from '../../lifecycle/history.ts';
+import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
-import { PATHS, reviewActionPath, reviewPath } from '../../paths.ts';
+import { PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
 import {
   accountOf,
   excerptOf,
@@ -109,19 +109,6 @@ function filterForm({ state, text }: Filter): Html {
         </form>`;
 }
 
-const ACTION_NAMES: Readonly<Record<EventAction, string>> = {
-  requested: 'Requested',
-  withdrawn: 'Withdrawn',
-  renamed: 'Renamed',
-  issued: 'Issued',
-  approved: 'Approved',
-  rejected: 'Rejected',
-  revealed: 'Revealed',
-  rotated: 'Rotated',
-  revoked: 'Revoked',
-  limit_changed: 'Limit changed',
-};
-
 export interface KeyPage {
   readonly viewer: Viewer;
   readonly key: KeyWithAccount;
@@ -160,27 +147,25 @@ export function keyPage(page: KeyPage): Html {
   });
 }
 
-function changesOfApproved(key: KeyWithAccount): Html {
-  const { id, limit_per_minute } = key;
+function changesOfApproved({ id, limit_per_minute }: KeyWithAccount): Html {
   return html`<div class="decisions">
-        <form method="post" action="${reviewActionPath(id, 'limit')}">
-          ${limitInput(id, limit_per_minute)}
-          <button>Change limit</button>
-        </form>
-        <form method="post" action="${reviewActionPath(id, 'revoke')}">
-          ${reasonInput(id)}
-          <button class="danger">Revoke key ${id}</button>
-        </form>
+        ${decision(id, 'limit', limitInput(id, limit_per_minute), html`<button>Change limit</button>`)}
+        ${decision(id, 'revoke', reasonInput(id), html`<button class="danger">Revoke key ${id}</button>`)}
       </div>`;
 }
 
 function eventItem(event: KeyEvent): Html {
   const { action, at, reason, limit_per_minute } = event;
   return html`<li>
-            <p><strong>${ACTION_NAMES[action]}</strong> by ${actorOf(event)}, ${moment(at)}</p>
+            <p><strong>${capitalised(action.replace('_', ' '))}</strong> by ${actorOf(event)}, ${moment(at)}</p>
             ${limit_per_minute !== null && html`<p>${shownNumber(limit_per_minute)} requests per minute</p>`}
             ${reason !== null && reason !== '' && html`<p class="text">${reason}</p>`}
           </li>`;
+}
+
+/** Such as "Limit changed". */
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function actorOf({ actor_id, actor_name }: KeyEvent): string {
@@ -189,16 +174,18 @@ function actorOf({ actor_id, actor_name }: KeyEvent): string {
 
 /** The forms that approve and reject a request. */
 function decisions({ id }: KeyWithAccount, defaultLimit: number): Html {
+  const what = html`<span class="unseen"> request ${id}</span>`;
   return html`<div class="decisions">
-          <form method="post" action="${reviewActionPath(id, 'approve')}">
-            ${limitInput(id, defaultLimit)}
-            <button>Approve<span class="unseen"> request ${id}</span></button>
-          </form>
-          <form method="post" action="${reviewActionPath(id, 'reject')}">
-            ${reasonInput(id)}
-            <button class="danger">Reject<span class="unseen"> request ${id}</span></button>
-          </form>
-          </div>`;
+        ${decision(id, 'approve', limitInput(id, defaultLimit), html`<button>Approve${what}</button>`)}
+        ${decision(id, 'reject', reasonInput(id), html`<button class="danger">Reject${what}</button>`)}
+      </div>`;
+}
+
+function decision(id: number, action: ReviewAction, input: Html, button: Html): Html {
+  return html`<form method="post" action="${reviewActionPath(id, action)}">
+          ${input}
+          ${button}
+        </form>`;
 }
 
 function limitInput(id: number, limit: number): Html {

@@ -1,5 +1,6 @@
 /** The routes for moderators: see all requests and keys, and decide about them. */
 import type { Context } from 'hono';
+import type { Database } from '../../../database/database.ts';
 import { KEY_STATES } from '../../../format/api-key.ts';
 import { eventsOf } from '../../lifecycle/history.ts';
 import {
@@ -9,24 +10,21 @@ import {
 } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
 import { Refusal } from '../../lifecycle/refusal.ts';
-import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/reviews.ts';
 import {
-  ANY_KEY,
-  PATHS,
-  REVIEW_ACTIONS,
-  type ReviewAction,
-  reviewActionPath,
-  reviewPath,
-} from '../../paths.ts';
+  approveRequest,
+  changeLimit,
+  type ReviewWithReason,
+  rejectRequest,
+  revokeKey,
+} from '../../lifecycle/reviews.ts';
+import { ANY_KEY, PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
 import type { Notice } from '../pages/layout.ts';
 import { keyPage, moderationPage } from '../pages/moderation-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, needsModerator, readForm } from './forms.ts';
 import {
-  type AccountVisit,
   type App,
   doneNotice,
-  type FormVisit,
   keyIdOf,
   pageOf,
   type RefusalStatus,
@@ -50,10 +48,18 @@ const DONE: Readonly<Record<ReviewAction, string>> = {
   limit: 'The new limit is saved.',
 };
 
-type PerformAction = (id: number, visit: AccountVisit & FormVisit) => Promise<void>;
+/** Each takes from a decision what it needs. */
+const ACTIONS: Readonly<Record<ReviewAction, Decide>> = {
+  approve: approveRequest,
+  reject: rejectRequest,
+  revoke: revokeKey,
+  limit: changeLimit,
+};
+type Decision = ReviewWithReason & { readonly limit: number };
+type Decide = (database: Database, id: number, decision: Decision) => Promise<void>;
 
 export function addModerationRoutes(app: App, site: Site): void {
-  const { database, defaultLimit } = site;
+  const { database, defaultLimit, publicUrl } = site;
 
   async function showKey(
     c: Context,
@@ -80,13 +86,15 @@ export function addModerationRoutes(app: App, site: Site): void {
   app.get(reviewPath(ANY_KEY), needsAccount, needsModerator, (c) =>
     showKey(c, c.var, 200, doneNotice(c, DONE)),
   );
-  const actions = actionsOf(site);
-  for (const action of REVIEW_ACTIONS) {
-    const path = reviewActionPath(ANY_KEY, action);
+  for (const [action, decide] of Object.entries(ACTIONS)) {
+    const path = reviewActionPath(ANY_KEY, action as ReviewAction);
     app.post(path, needsAccount, needsModerator, readForm, async (c) => {
       const id = keyIdOf(c);
+      const { account, at, form } = c.var;
+      const reason = fieldOf(form, 'reason').trim();
+      const decision = { by: account.id, at, publicUrl, reason, limit: limitOf(form) };
       try {
-        await actions[action](id, c.var);
+        await decide(database, id, decision);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         return showKey(c, c.var, refuse(c, error), { kind: 'refused', text: error.message });
@@ -95,19 +103,6 @@ export function addModerationRoutes(app: App, site: Site): void {
       return redirect(c, `${isDecision ? PATHS.review : reviewPath(id)}?done=${action}`);
     });
   }
-}
-
-function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction, PerformAction>> {
-  const review = ({ account, at }: AccountVisit) => ({ by: account.id, at, publicUrl });
-  const reasonOf = ({ form }: FormVisit) => fieldOf(form, 'reason').trim();
-  return {
-    approve: (id, visit) =>
-      approveRequest(database, id, { limit: limitOf(visit), ...review(visit) }),
-    reject: (id, visit) =>
-      rejectRequest(database, id, { reason: reasonOf(visit), ...review(visit) }),
-    revoke: (id, visit) => revokeKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
-    limit: (id, visit) => changeLimit(database, id, { limit: limitOf(visit), ...review(visit) }),
-  };
 }
 
 async function showAll(
@@ -136,7 +131,7 @@ async function showAll(
 }
 
 /** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */
-function limitOf({ form }: FormVisit): number {
+function limitOf(form: URLSearchParams): number {
   const digits = fieldOf(form, 'limit').trim();
   return /^\d{1,10}$/.test(digits) ? Number(digits) : Number.NaN;
 }

@@ -3,6 +3,7 @@
  * action passes the user's account, and a key of another account is treated as if it did not exist.
  */
 import type { Context } from 'hono';
+import type { Database } from '../../../database/database.ts';
 import { hashKey } from '../../../format/api-key.ts';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
@@ -48,16 +49,21 @@ const DONE: Readonly<Record<string, string>> = {
   revoke: 'The key is revoked. It stops working within a few seconds.',
 };
 
-/** Performs an action. @returns the new key, if the action creates one */
-type Act = (own: OwnKey, form: URLSearchParams) => Promise<{ readonly key: string } | undefined>;
-
-/** An action that creates no key. */
-const change =
-  (act: (own: OwnKey, form: URLSearchParams) => Promise<void>): Act =>
-  async (own, form) => {
-    await act(own, form);
-    return undefined;
-  };
+/** Each takes from the request what it needs. Some return a new key. */
+const ACTIONS: Readonly<Record<OwnAction, Act>> = {
+  reveal: revealKey,
+  rotate: rotateKey,
+  rename: renameKey,
+  withdraw: withdrawRequest,
+  revoke: revokeOwnKey,
+};
+type Act = (database: Database, own: OwnKey & OwnForm) => Promise<unknown>;
+interface OwnForm {
+  readonly publicUrl: string;
+  readonly name: string;
+  /** The beginning of the key to replace. If a reload sends the form again, that key no longer exists. */
+  readonly prefix: string;
+}
 
 export function addOwnKeyRoutes(app: App, site: Site): void {
   const { database, publicUrl } = site;
@@ -80,29 +86,17 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
     return attempt(c, site, c.var, sendRequest, draft);
   });
 
-  const actions: Readonly<Record<OwnAction, Act>> = {
-    reveal: (own) => revealKey(database, own),
-    // The form contains the prefix of the key to replace. If a reload sends the form again, that key no
-    // longer exists, and the new key is not replaced.
-    rotate: (own, form) =>
-      rotateKey(database, { ...own, prefix: fieldOf(form, 'prefix'), publicUrl }),
-    rename: change((own, form) => renameKey(database, { ...own, name: fieldOf(form, 'name') })),
-    withdraw: change((own) => withdrawRequest(database, own)),
-    revoke: change((own) => revokeOwnKey(database, { ...own, publicUrl })),
-  };
-  for (const [action, act] of Object.entries(actions)) {
+  for (const [action, act] of Object.entries(ACTIONS)) {
     app.post(ownKeyPath(ANY_KEY, action as OwnAction), needsAccount, readForm, (c) => {
       const { viewer, account, at, form } = c.var;
+      const own = { id: keyIdOf(c), accountId: account.id, at, publicUrl };
+      const [name, prefix] = [fieldOf(form, 'name'), fieldOf(form, 'prefix')];
       return attempt(c, site, c.var, async () => {
-        const made = await act({ id: keyIdOf(c), accountId: account.id, at }, form);
-        if (made === undefined) return redirect(c, `${PATHS.keys}?done=${action}`);
-        const isAccepted = await waitUntilAccepted(site, made.key);
+        const { key }: { key?: string } = Object(await act(database, { ...own, name, prefix }));
+        if (key === undefined) return redirect(c, `${PATHS.keys}?done=${action}`);
+        const isAccepted = await waitUntilAccepted(site, key);
         const isRotation = action === 'rotate';
-        return sendPage(
-          c,
-          200,
-          keyShownPage({ viewer, publicUrl, isAccepted, isRotation, ...made }),
-        );
+        return sendPage(c, 200, keyShownPage({ viewer, publicUrl, isAccepted, isRotation, key }));
       });
     });
   }

@@ -55,33 +55,25 @@ export function readPublicKeys(text: string): PublicKeys | undefined {
 
 function readKeysFile(path: string): PublicKeys {
   const fault = (why: string) => new Error(`is the file ${JSON.stringify(path)}, which ${why}`);
-  let text: string;
+  let jwks: { readonly keys?: readonly (JWK | null)[] } = {};
   try {
-    text = readBoundedFileSync(path, LARGEST_JWKS).toString('utf8');
+    jwks = Object(JSON.parse(readBoundedFileSync(path, LARGEST_JWKS).toString('utf8')));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const why = cause instanceof UnfitFileError ? cause.fault : `cannot be read (${code})`;
-    throw fault(
-      `${why}. Give the path of a JWKS file that this user may read, or an https address.`,
-    );
+    // What is not JSON is reported below.
+    if (!(cause instanceof SyntaxError)) {
+      throw fault(
+        `${why}. Give the path of a JWKS file that this user may read, or an https address.`,
+      );
+    }
   }
-  const keys = keysIn(text);
-  if (keys === undefined) throw fault('is not a JWKS: a JSON object with a list "keys".');
-  const usable = keys.filter((key) => PUBLIC_KINDS.includes(key?.kty ?? ''));
+  if (!Array.isArray(jwks.keys)) throw fault('is not a JWKS: a JSON object with a list "keys".');
+  const keys: JWK[] = jwks.keys.filter((key) => PUBLIC_KINDS.includes(key?.kty));
   // With a private key in it, anyone who can read the file could sign as the site.
-  if (usable.some(({ d }) => d !== undefined)) {
+  if (keys.some(({ d }) => d !== undefined)) {
     throw fault('holds a private key: put only its public part there.');
   }
-  if (usable.length > 0) return { keys: usable };
+  if (keys.length > 0) return { keys };
   throw fault('has no key that can verify signatures: an RSA, EC or Ed25519 key.');
-}
-
-/** @returns undefined if the text is not a JWKS */
-function keysIn(text: string): JWK[] | undefined {
-  try {
-    const { keys } = Object(JSON.parse(text)) as { keys?: JWK[] };
-    return Array.isArray(keys) ? keys : undefined;
-  } catch {
-    return undefined;
-  }
 }
