@@ -28,6 +28,7 @@ import {
   readBoundedFile,
   readBoundedFileSync,
 } from '../../program/files/bounded-file.ts';
+import { SITE } from '../catalogue/make-sample.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
 import {
   makeFolder,
@@ -37,7 +38,6 @@ import {
   testKey,
   writeKeys,
 } from '../support/product.ts';
-import { SETTINGS } from '../support/wholeness.ts';
 
 /** What it is called, and creates it at a path. */
 type Kind = readonly [name: string, put: (file: string) => void];
@@ -130,7 +130,7 @@ describe('a named pipe', () => {
     const before = currentId(dir) as string;
     const generate = async () =>
       runCommand(runGenerator, [], {
-        ...SETTINGS,
+        ...SITE,
         DATABASE_URL: await makeSampleSqlite(),
         SNAPSHOTS_DIR: dir,
       });

@@ -50,12 +50,6 @@ export function changeTimers(lengths: Readonly<Record<number, number>>): {
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
 }
 
-/** For a proxy, which looks every second at the files of keys and maintenance. */
-export const QUICK_POLLS = changeTimers({ 1000: 50 });
-
-/** For a transfer that fails, whose pauses double from try to try. One of 1 s remains. */
-export const QUICK_RETRIES = changeTimers({ 500: 50, 2000: 200, 4000: 400 });
-
 const DENIED = '-dac_override,-dac_read_search';
 /**
  * The beginning of a command that runs as a user to whom file permissions apply: root may read and write

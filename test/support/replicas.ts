@@ -5,7 +5,6 @@ import path from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect } from 'vitest';
 import { runReplica } from '../../commands/run-replica.ts';
-import { openDatabase } from '../../database/open.ts';
 import type { Catalogue } from '../../demo/catalogue/load.ts';
 import type { Depot, Found, WritableDepot } from '../../depot/depot.ts';
 import { openWritableDepot } from '../../depot/open.ts';
@@ -21,6 +20,7 @@ import {
   storedManifest,
 } from '../../format/release.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
+import { change } from './databases.ts';
 import {
   type Finished,
   generate,
@@ -90,9 +90,7 @@ export async function makeOrigin(signingKey?: KeyObject, catalogue?: Catalogue) 
     },
     /** Changes the catalogue, publishes and pushes. */
     async publish(sql: string): Promise<Release> {
-      const opened = await openDatabase(database.url);
-      await opened.run(sql, []);
-      await opened.close();
+      await change(database.url, sql);
       return release();
     },
   };
@@ -102,7 +100,7 @@ export type Origin = Awaited<ReturnType<typeof makeOrigin>>;
 
 /** A catalogue that a proxy serves, and a faulty server in front of it. */
 export async function startApi(catalogue?: Catalogue) {
-  const { database, snapshotsDir } = await (catalogue ? publish(catalogue) : makePublished());
+  const { database, snapshotsDir } = await makePublished(catalogue);
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await startProxy(snapshotsDir, {}, NEVER);
@@ -135,9 +133,7 @@ export async function startApi(catalogue?: Catalogue) {
       return publishAll();
     },
     async publish(sql: string): Promise<string> {
-      const opened = await openDatabase(database.url);
-      await opened.run(sql, []);
-      await opened.close();
+      await change(database.url, sql);
       return publishAll();
     },
     async close() {
@@ -148,13 +144,6 @@ export async function startApi(catalogue?: Catalogue) {
 }
 
 export type ApiOrigin = Awaited<ReturnType<typeof startApi>>;
-
-async function publish(catalogue: Catalogue) {
-  const database = await makeChanging(catalogue);
-  const snapshotsDir = newSnapshots();
-  await generate(database.url, snapshotsDir);
-  return { database, snapshotsDir };
-}
 
 /** Runs `cover-catalogue replica --once` for an API, in this process. It does not wait between tries. */
 export function pullFromApi(
@@ -193,14 +182,15 @@ export type Fault = (
 
 /** A depot that records reads and can fail. */
 export function makeFaultyDepot<D extends Depot>(depot: D) {
+  /** The path of each read. */
+  const paths: string[] = [];
   const faulty = {
     fault: ((_path, reply) => reply()) as Fault,
-    /** The path of each read. */
-    paths: [] as string[],
+    paths,
     depot: {
       ...depot,
       get(name: string, signal?: AbortSignal) {
-        faulty.paths.push(name);
+        paths.push(name);
         return faulty.fault(name, () => depot.get(name, signal));
       },
     },

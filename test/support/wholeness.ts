@@ -5,25 +5,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
 import type { Catalogue } from '../../demo/catalogue/load.ts';
 import { CHANGES, parseDifferenceFile } from '../../format/layout.ts';
 import { verifyDifferences } from '../../generations/differences.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from '../../generations/generations.ts';
 import { verifyAndOpen } from '../../generations/verify.ts';
 import { runGenerator as runGeneratorCommand } from '../../generator/cli/run-generator.ts';
-import { SITE } from '../catalogue/make-sample.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
+import { change } from './databases.ts';
 import {
   type Finished,
-  finish,
+  generate,
   generatorVariables,
   makeFolder,
   runCommand,
   startProgram,
 } from './product.ts';
-
-export const SETTINGS = SITE;
 
 export const newSnapshots = () => path.join(makeFolder(), 'snapshots');
 
@@ -49,9 +46,6 @@ export function runGenerator(
   const variables = { ...generatorVariables(databaseUrl, snapshotsDir), ...environment };
   return runCommand(runGeneratorCommand, args, variables);
 }
-
-/** Waits for the end of a program. */
-export const finishInTime = finish;
 
 const readJson = (...parts: string[]) => JSON.parse(readFileSync(path.join(...parts), 'utf8'));
 
@@ -110,27 +104,20 @@ export type ChangingDatabase = ReturnType<typeof changing>;
 
 /** Lets tests change a row of a database. */
 export function changing(url: string) {
-  let change = 0;
+  let changes = 0;
   return {
     url,
     async change() {
-      const database = await openDatabase(url);
-      await database.run(
-        'UPDATE games SET description = ? WHERE id = (SELECT MIN(id) FROM games)',
-        [`Change ${++change}`],
-      );
-      await database.close();
+      const game = 'id = (SELECT MIN(id) FROM games)';
+      await change(url, `UPDATE games SET description = 'Change ${++changes}' WHERE ${game}`);
     },
   };
 }
 
-/** Such a database with the sample catalogue, and a snapshots folder with one generation of it. */
-export async function makePublished(): Promise<{
-  database: ChangingDatabase;
-  snapshotsDir: string;
-}> {
-  return {
-    database: changing(await makeSampleSqlite()),
-    snapshotsDir: await makeSampleSnapshots(),
-  };
+/** Such a database, by default of the sample catalogue, and a folder with one generation of it. */
+export async function makePublished(catalogue?: Catalogue) {
+  const database = await makeChanging(catalogue);
+  const snapshotsDir = catalogue ? newSnapshots() : await makeSampleSnapshots();
+  if (catalogue) await generate(database.url, snapshotsDir);
+  return { database, snapshotsDir };
 }

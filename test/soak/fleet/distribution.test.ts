@@ -104,7 +104,11 @@ test(`one change is served by ${REPLICAS} replicas`, async () => {
   const size = files.reduce((sum, file) => sum + file.length, 0);
   const figures: string[] = [];
   for (const [name, statement] of Object.entries(CHANGES)) {
-    const times = { pushed: [] as number[], served: [] as number[], bytes: [] as number[] };
+    const times: Record<'pushed' | 'served' | 'bytes', number[]> = {
+      pushed: [],
+      served: [],
+      bytes: [],
+    };
     for (let round = 0; round < ROUNDS; round++) {
       const database = await openDatabase(databaseUrl);
       await database.run(statement(round), []);

@@ -14,13 +14,9 @@ import { verifyAndOpen } from '../../../generations/verify.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { finish, startProgram } from '../../support/product.ts';
 import { filesOf, makeOrigin, newSigningKey, type Origin } from '../../support/replicas.ts';
-import { type FaultyFiles, serveFaulty } from '../../support/servers/faulty-files.ts';
-import {
-  expectCurrentVerifies,
-  expectNoDebris,
-  finishInTime,
-  newSnapshots,
-} from '../../support/wholeness.ts';
+import { type FaultyOrigin, startFaultyOrigin } from '../../support/servers/faulty-origin.ts';
+import { serveFolder } from '../../support/servers/static-files.ts';
+import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '../../support/wholeness.ts';
 import { printFigure, rounds } from '../rounds.ts';
 import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
 
@@ -30,19 +26,33 @@ const FULL_DISKS = rounds(2, 20);
 
 const key = newSigningKey();
 let origin: Origin;
-let server: FaultyFiles;
+let server: FaultyOrigin;
+let depot: string;
+/** How long a reply waits, in milliseconds, and after how many bytes it is cut; called for each. */
+let delay = () => 0;
+let cutAfter: () => number | undefined = () => undefined;
+let cuts = 0;
 
 beforeAll(async () => {
   origin = await makeOrigin(
     key.signingKey,
     seededCatalogue({ games: 2_000, seed: 9, platforms: 12 }),
   );
-  server = await serveFaulty(origin.folder);
+  const { origin: files, pathname } = new URL(await serveFolder(origin.folder));
+  server = await startFaultyOrigin(files);
+  depot = new URL(pathname, server.url).href;
+  server.change = async (reply) => {
+    await pause(delay());
+    const after = cutAfter();
+    if (after === undefined || after >= reply.body.length) return reply;
+    cuts++;
+    return { ...reply, cutAfter: after };
+  };
 });
 afterAll(() => server.close());
 
 function startReplica(SNAPSHOTS_DIR: string, args: readonly string[] = ['--once']) {
-  return startProgram('commands/replica.ts', ['--from', server.url, ...args], {
+  return startProgram('commands/replica.ts', ['--from', depot, ...args], {
     SNAPSHOTS_DIR,
     SNAPSHOT_PUBLIC_KEYS: key.publicPem,
     LOG_LEVEL: 'warn',
@@ -51,9 +61,9 @@ function startReplica(SNAPSHOTS_DIR: string, args: readonly string[] = ['--once'
 
 /** Waits for a number of requests, but no longer than the replica runs or 3 seconds. */
 async function requested(count: number, child: ChildProcess): Promise<void> {
-  const before = server.counts.requests;
+  const before = server.requests.length;
   const began = performance.now();
-  while (server.counts.requests - before < count) {
+  while (server.requests.length - before < count) {
     if (child.exitCode !== null || performance.now() - began > 3_000) return;
     await pause(2);
   }
@@ -70,7 +80,7 @@ async function expectEqualToOrigin(to: string): Promise<void> {
 
 test(`a replica that is killed ${KILLS} times at random moments is whole and never goes back`, async () => {
   const random = makeRandom(41);
-  server.delay = () => random.next() * 4;
+  delay = () => random.next() * 4;
   const figures = { killed: 0, during: 0, complete: 0, fresh: 0 };
   let to = newSnapshots();
   while (figures.killed < KILLS) {
@@ -101,12 +111,12 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
       expect(sequenceOf(now)).toBeGreaterThanOrEqual(sequenceOf(before ?? now));
       if (now === before && now !== currentId(origin.snapshotsDir)) figures.during++;
     }
-    const run = await finishInTime(startReplica(to));
+    const run = await finish(startReplica(to));
     expect(run.code, run.stderr).toBe(0);
     await expectEqualToOrigin(to);
     figures.complete++;
   }
-  server.delay = () => 0;
+  delay = () => 0;
   printFigure(
     'A replica is whole and never goes back (SIGKILL)',
     `${figures.killed} SIGKILLs, ${figures.during} of them before the pull had ended, ${figures.fresh} new replicas; all ${figures.complete} runs that followed ended equal to the origin, 0 incomplete or older generations, 0 files left behind`,
@@ -116,25 +126,25 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
 
 test(`a replica continues after ${CUTS} cut connections`, async () => {
   const random = makeRandom(42);
-  const cutsBefore = server.counts.cuts;
+  const cutsBefore = cuts;
   let runs = 0;
-  while (server.counts.cuts - cutsBefore < CUTS) {
+  while (cuts - cutsBefore < CUTS) {
     const to = newSnapshots();
     // Half of all replies are cut off, somewhere in their first 60 KB.
-    server.cutAfter = () => (random.happens(0.5) ? random.below(60_000) : undefined);
-    const run = await finishInTime(startReplica(to));
-    server.cutAfter = () => undefined;
+    cutAfter = () => (random.happens(0.5) ? random.below(60_000) : undefined);
+    const run = await finish(startReplica(to));
+    cutAfter = () => undefined;
     if (run.code !== 0) {
       expect(run.stderr).toMatch(/tried \d+ times|no reply|was cut/);
       expect(idsOnDisk(to)).toEqual([]);
-      expect(await finishInTime(startReplica(to))).toMatchObject({ code: 0 });
+      expect(await finish(startReplica(to))).toMatchObject({ code: 0 });
     }
     await expectEqualToOrigin(to);
     runs++;
   }
   printFigure(
     'A replica continues after cut connections',
-    `${server.counts.cuts - cutsBefore} cuts in ${runs} pulls, all ended equal to the origin`,
+    `${cuts - cutsBefore} cuts in ${runs} pulls, all ended equal to the origin`,
   );
 });
 
@@ -150,8 +160,7 @@ test('a replica on a full disk keeps what it has, and continues when there is ro
     const to = path.join(disk.root, 'snapshots');
     const ballast = path.join(disk.root, 'ballast');
     const environment = { SNAPSHOT_PUBLIC_KEYS: key.publicPem };
-    const run = () =>
-      disk.run('commands/replica.ts', ['--once', '--from', server.url], environment);
+    const run = () => disk.run('commands/replica.ts', ['--once', '--from', depot], environment);
     expect(await run()).toMatchObject({ code: 0 });
     for (let round = 0; round < FULL_DISKS; round++) {
       const before = currentId(to) as string;

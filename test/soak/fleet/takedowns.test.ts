@@ -3,6 +3,7 @@
  * game that was deleted or made invalid, with the real schedule and the real proxy. The full form uses the
  * real catalogue if this machine has it.
  */
+
 import { lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,6 +13,7 @@ import { openDatabase } from '../../../database/open.ts';
 import { TIMED_TABLES } from '../../../database/schema.ts';
 import { loadCatalogue } from '../../../demo/catalogue/load.ts';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
+import { SITE } from '../../catalogue/make-sample.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { sharedCatalogue } from '../../catalogue/shared.ts';
 import { sharedMariaDb } from '../../support/databases.ts';
@@ -22,7 +24,7 @@ import {
   startProgram,
   startProxyProgram,
 } from '../../support/product.ts';
-import { newSnapshots, SETTINGS } from '../../support/wholeness.ts';
+import { newSnapshots } from '../../support/wholeness.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
 import { median } from '../support/median.ts';
 import { until } from '../support/until.ts';
@@ -56,7 +58,7 @@ beforeAll(async () => {
   }
   await generate(url, snapshotsDir);
   const schedule = startProgram('generator/cli/schedule.ts', [], {
-    ...SETTINGS,
+    ...SITE,
     DATABASE_URL: url,
     SNAPSHOTS_DIR: snapshotsDir,
     GENERATE_CRON: '0 0 1 1 *',

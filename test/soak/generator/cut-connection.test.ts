@@ -11,12 +11,12 @@ import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeLoaded } from '../../catalogue/snapshots.ts';
 import { measureWhole, startCutter } from '../../generator/cut-runs.ts';
+import { finish } from '../../support/product.ts';
 import type { Cut, TcpProxy } from '../../support/servers/tcp-proxy.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
   expectOneClearLine,
-  finishInTime,
   newSnapshots,
   startGenerator,
 } from '../../support/wholeness.ts';
@@ -47,7 +47,7 @@ async function runWith(
   const began = performance.now();
   const child = startGenerator(through, dir);
   const [ended] = await Promise.all([
-    finishInTime(child),
+    finish(child),
     Promise.race([
       proxy.reached.then(() => meddle(proxy)),
       new Promise((resolve) => child.once('exit', resolve)),

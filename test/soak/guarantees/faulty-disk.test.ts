@@ -3,6 +3,7 @@
  * system fail, on both threads, once or from that call on, and use a disk that is really full. After
  * each fault the current generation verifies, and the next run succeeds.
  */
+
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,16 +11,15 @@ import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
+import { SITE } from '../../catalogue/make-sample.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { generate, makeFolder } from '../../support/product.ts';
+import { finish, generate, makeFolder } from '../../support/product.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
   expectOneClearLine,
-  finishInTime,
   makeChanging,
   newSnapshots,
-  SETTINGS,
   startGenerator,
   statusOf,
 } from '../../support/wholeness.ts';
@@ -55,7 +55,7 @@ async function makeFailing(thread: 'main' | 'second') {
     async run(call: number, { code, lasting }: Fault) {
       await database.change();
       rmSync(log, { force: true });
-      const ended = await finishInTime(
+      const ended = await finish(
         startGenerator(database.url, dir, [], {
           NODE_OPTIONS: `--import ${PRELOAD}`,
           FAULT_DIR: dir,
@@ -174,7 +174,7 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
     const publishes = async () => {
       const { code, stderr } = await disk.run('generator/cli/main.ts', [], {
         DATABASE_URL: database.url,
-        ...SETTINGS,
+        ...SITE,
       });
       expect(code, stderr).toBe(0);
     };
@@ -193,7 +193,7 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
       writeFileSync(ballast, Buffer.alloc(Math.max(0, freeKilobytes(disk.root) - left) * 1024));
       const ended = await disk.run('generator/cli/main.ts', [], {
         DATABASE_URL: database.url,
-        ...SETTINGS,
+        ...SITE,
       });
       const what = `with ${left} KiB left\n${ended.stderr}`;
       const after = await expectCurrentVerifies(dir);

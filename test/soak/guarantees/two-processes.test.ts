@@ -13,11 +13,10 @@ import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { removeHold } from '../../../generations/hold.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { type Finished, generate, startProgram } from '../../support/product.ts';
+import { type Finished, finish, generate, startProgram } from '../../support/product.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
-  finishInTime,
   makeChanging,
   newSnapshots,
   startGenerator,
@@ -49,13 +48,13 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
 
   /** @param target the generation for a rollback */
   function start(action: Action, target: string): Promise<Finished> {
-    if (action === 'generate') return finishInTime(startGenerator(database.url, dir, ['--json']));
+    if (action === 'generate') return finish(startGenerator(database.url, dir, ['--json']));
     const args = {
       rollback: ['rollback', target, '--no-hold'],
       hold: ['hold'],
       prune: ['prune', '--keep', String(KEPT_BY_PRUNE)],
     }[action];
-    return finishInTime(startProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
+    return finish(startProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
   }
 
   /** Checks that nothing is published while the hold is in place. */

@@ -3,8 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import path from 'node:path';
 import { COMPILE_CACHE } from '../../support/processes.ts';
-import { end, type Finished, makeFolder, ROOT } from '../../support/product.ts';
-import { finishInTime } from '../../support/wholeness.ts';
+import { end, type Finished, finish, makeFolder, ROOT } from '../../support/product.ts';
 
 /**
  * Mounts a small file system in memory, in the mount namespace of a separate process, with which it
@@ -36,7 +35,7 @@ export async function mountSmallDisk(kilobytes: number) {
     ): Promise<Finished> {
       const target = ['-U', '-m', '--preserve-credentials', '-t', String(holder.pid)];
       const command = [process.execPath, path.join(ROOT, program), ...args];
-      return finishInTime(
+      return finish(
         spawn('nsenter', [...target, ...command], {
           cwd: folder,
           env: {

@@ -1,5 +1,5 @@
 /**
- * An HTTP server in front of a real proxy that passes requests on and changes its responses: it can
+ * An HTTP server in front of another one that passes requests on and changes its responses: it can
  * replace them, cut them off, delay them, or stop in the middle.
  */
 import { createServer, type Server } from 'node:http';
@@ -36,8 +36,6 @@ export interface FaultyOrigin {
   /** How many bytes of bodies were sent so far. */
   sent(): number;
   change: Change;
-  /** Whether to ask the proxy for uncompressed bodies, which are easier to change. */
-  isPlain: boolean;
   close(): Promise<void>;
 }
 
@@ -53,7 +51,6 @@ export async function startFaultyOrigin(origin: string): Promise<FaultyOrigin> {
     requests.push(asked);
     try {
       const { connection: _, host: __, ...headers } = incoming.headers;
-      if (faulty.isPlain) delete headers['accept-encoding'];
       const answer = await request(origin + path, { headers });
       const body = Buffer.from(await answer.body.arrayBuffer());
       const own = Object.entries(answer.headers).filter(([name]) => !HOP_BY_HOP.includes(name));
@@ -79,7 +76,6 @@ export async function startFaultyOrigin(origin: string): Promise<FaultyOrigin> {
     requests,
     sent: () => sent,
     change: (reply) => reply,
-    isPlain: false,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -14,8 +14,8 @@ import { listDifferences, readDifference } from '../../../generations/difference
 import { currentId, generationDir } from '../../../generations/generations.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
+import { SITE } from '../../catalogue/make-sample.ts';
 import { generate, makeFolder, runCommand } from '../../support/product.ts';
-import { SETTINGS } from '../../support/wholeness.ts';
 
 const namesIn = (dir: string) => readdirSync(path.join(dir, CHANGES));
 const lastOf = (dir: string) => listDifferences(dir).at(-1);
@@ -86,18 +86,13 @@ test('each kind of change is one line, in the order of kind and id', async () =>
     '- /covers/506',
   ]);
   const text = readFileSync(path.join(dir, CHANGES, namesIn(dir)[0] as string), 'utf8');
-  expect(
-    text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line)),
-  ).toHaveLength(13);
+  expect(text.trimEnd().split('\n')).toHaveLength(13);
 });
 
 test('after a change of the settings, every record with an address has changed', async () => {
   const { url, dir, publish } = await makeHistory();
   await runCommand(runGenerator, ['--force'], {
-    ...SETTINGS,
+    ...SITE,
     SITE_URL: 'https://other.example',
     DATABASE_URL: url,
     SNAPSHOTS_DIR: dir,

@@ -26,7 +26,7 @@ import {
 import { makeDatabase } from '../../support/databases.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
 import { NEVER, type OwnProxy, startProxy } from '../../support/product.ts';
-import { type Mailbox, startMailbox } from '../../support/servers/mailbox.ts';
+import { type MailServer, readMail, startMailServer } from '../../support/servers/mail-server.ts';
 import { startTcpProxy } from '../../support/servers/tcp-proxy.ts';
 
 const RAW_KEY = /^cck_[0-9A-Za-z]{38}$/;
@@ -43,7 +43,7 @@ let browser: Chromium;
 let databaseUrl: string;
 let database: Database;
 let snapshotsDir: string;
-let mailbox: Mailbox;
+let mailbox: MailServer;
 let proxy: OwnProxy;
 let pages: OwnPages;
 let visits: Visits;
@@ -65,7 +65,7 @@ beforeAll(async () => {
     ...[evil.id, evil.email, evil.name],
   ]);
   snapshotsDir = await makeSampleSnapshots();
-  mailbox = await startMailbox();
+  mailbox = await startMailServer();
   const toPages = await startTcpProxy(() => pages.port);
   atEndOfFile(() => toPages.stop());
   proxy = await startProxy(
@@ -102,7 +102,7 @@ async function signIn(page: Page, email: string): Promise<void> {
   await page.getByRole('button', { name: 'E-mail me a link' }).click();
   await page.getByRole('heading', { name: 'inbox' }).waitFor();
   await pages.sendMails();
-  await page.goto(proxy.url + linkOf(mailbox.to(email).at(-1) as string));
+  await page.goto(proxy.url + linkOf(mailsTo(email).at(-1) as string));
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
 }
@@ -118,10 +118,14 @@ async function request(page: Page, purpose: string): Promise<void> {
 const statusOf = (page: Page, text: string) =>
   page.getByRole('status').filter({ hasText: text }).waitFor();
 
+/** The decoded e-mails to an address, oldest first. */
+const mailsTo = (email: string) =>
+  mailbox.mails.filter(({ to }) => to.includes(email)).map(({ source }) => readMail(source));
+
 /** Sends what waits. @returns the e-mail to an address that contains a text */
 async function mailWith(email: string, text: string): Promise<string> {
   await pages.sendMails();
-  return mailbox.to(email).find((mail) => mail.includes(text)) ?? '';
+  return mailsTo(email).find((mail) => mail.includes(text)) ?? '';
 }
 
 const shownKey = async (page: Page) => (await page.locator('#key').textContent()) as string;
@@ -129,7 +133,7 @@ const statusWith = async (key: string) => (await proxy.get('/stats', key)).statu
 
 /** Everything that the programs have written: tables, files, logs, mails. */
 async function everythingWritten(): Promise<string> {
-  const kept = [pages.log(), proxy.log(), ...mailbox.to(owner.email), ...mailbox.to(other.email)];
+  const kept = [pages.log(), proxy.log(), ...mailsTo(owner.email), ...mailsTo(other.email)];
   for (const table of Object.keys(KEYS_TABLES)) {
     kept.push(JSON.stringify(await database.rows(`SELECT * FROM ${table}`)));
   }

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { currentId } from '../../../../generations/generations.ts';
 import { seededCatalogue } from '../../../catalogue/seeded.ts';
-import { makeFolder, startProgram } from '../../../support/product.ts';
+import { finish, makeFolder, startProgram } from '../../../support/product.ts';
 import { type ApiOrigin, filesOf, startApi } from '../../../support/replicas.ts';
 import { type RunningNginx, startNginx } from '../../../support/servers/nginx.ts';
-import { expectCurrentVerifies, finishInTime, newSnapshots } from '../../../support/wholeness.ts';
+import { expectCurrentVerifies, newSnapshots } from '../../../support/wholeness.ts';
 
 let origin: ApiOrigin;
 let nginx: RunningNginx;
@@ -29,7 +29,7 @@ function runReplica(SNAPSHOTS_DIR: string, environment: Record<string, string>) 
   const from = `https://localhost:${nginx.httpsPort}/api/v1/snapshot`;
   const args = ['--once', '--from', from, '--key-file', origin.keyFile];
   const variables = { SNAPSHOTS_DIR, ...environment };
-  return finishInTime(startProgram('commands/replica.ts', args, variables));
+  return finish(startProgram('commands/replica.ts', args, variables));
 }
 
 test('a replica over TLS has the same files, and later those that changed', async () => {

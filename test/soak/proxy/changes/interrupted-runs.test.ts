@@ -7,11 +7,12 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { currentId } from '../../../../generations/generations.ts';
+import { SITE } from '../../../catalogue/make-sample.ts';
 import { makeChangingCatalogue } from '../../../proxy/changes/changing-catalogue.ts';
 import { readState, type State } from '../../../proxy/changes/generation-state.ts';
 import { joinExactly } from '../../../proxy/changes/history.ts';
 import { finish, generate, makeFolder } from '../../../support/product.ts';
-import { expectNoDebris, SETTINGS, startGenerator } from '../../../support/wholeness.ts';
+import { expectNoDebris, startGenerator } from '../../../support/wholeness.ts';
 import { printFigure, rounds } from '../../rounds.ts';
 import { freeKilobytes, mountSmallDisk } from '../../support/small-disk.ts';
 
@@ -94,7 +95,7 @@ test('on a full disk, a run publishes a generation with its difference, or neith
     const catalogue = await makeChangingCatalogue(10);
     const record = makeRecord(dir);
     const run = () =>
-      disk.run('generator/cli/main.ts', ['--force'], { DATABASE_URL: catalogue.url, ...SETTINGS });
+      disk.run('generator/cli/main.ts', ['--force'], { DATABASE_URL: catalogue.url, ...SITE });
     expect((await run()).code).toBe(0);
     record.note();
     const figures = { failed: 0, published: 0 };

@@ -10,7 +10,7 @@ import { LARGEST_KEYS_FILE } from '../../../../format/keys-file.ts';
 import { KEYS_FILE } from '../../../../format/layout.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
 import { makeContractChecker } from '../../../support/openapi.ts';
-import { QUICK_POLLS, UNPRIVILEGED } from '../../../support/processes.ts';
+import { changeTimers, UNPRIVILEGED } from '../../../support/processes.ts';
 import {
   NEVER,
   type RunningProxy,
@@ -99,7 +99,7 @@ test.each(faults)(
 test('keys.json may not be read', async () => {
   const denied = `EACCES: permission denied, open '${file}'`;
   writeFileSync(file, '', { mode: 0o200 });
-  const proxy = await startProxyProgram(dir, QUICK_POLLS, UNPRIVILEGED);
+  const proxy = await startProxyProgram(dir, changeTimers({ 1000: 50 }), UNPRIVILEGED);
   await expectCause(proxy, denied, WARNING);
   await proxy.kill();
 });
