@@ -59,8 +59,6 @@ export interface PullOptions {
   readonly isKnown: typeof isIntact;
   readonly report: TransferReport;
   readonly clock: Clock;
-  /** How many files are fetched at the same time; a few by default. */
-  readonly parallel?: number | undefined;
 }
 
 export interface Pulled {
@@ -148,7 +146,7 @@ async function gather(
   { id, files }: Manifest,
   previous: Previous,
   staging: string,
-  { snapshotsDir, isKnown, report, clock, parallel }: PullOptions,
+  { snapshotsDir, isKnown, report, clock }: PullOptions,
 ): Promise<Omit<Pulled, 'manifest'>> {
   const contents = new Map(files.map((file) => [file.sha256, file]));
   for (const name of readdirSync(staging)) {
@@ -180,12 +178,7 @@ async function gather(
     fetchFile(depot, file, path.join(staging, file.sha256), (bytes) => {
       received += bytes;
     });
-  await transferAll(
-    missing,
-    (file) => tryAgain(file.path, () => fetch(file), clock),
-    report,
-    parallel,
-  );
+  await transferAll(missing, (file) => tryAgain(file.path, () => fetch(file), clock), report);
   return { fetched: missing.length, linked: contents.size - missing.length, received };
 }
 

@@ -153,7 +153,7 @@ export function followRelease(
  * What was accepted last; nothing before the first time.
  * @throws Error if the file cannot be read: nothing may be accepted then
  */
-export function readAccepted(snapshotsDir: string): Accepted {
+function readAccepted(snapshotsDir: string): Accepted {
   const file = path.join(snapshotsDir, ACCEPTED_FILE);
   try {
     return parseAccepted(readBoundedFileSync(file, LARGEST_ACCEPTED_FILE).toString('utf8'));

@@ -122,7 +122,11 @@ function makeSnapshotFollower(options: ReplicaOptions): Replica['checkSnapshot']
   async function pullOnce(release: Release): Promise<Pulled | undefined> {
     if (settledId === release.id && currentId(snapshotsDir) === release.id) return undefined;
     if (failure?.release !== release) failure = undefined;
-    else if (clock.now() < failure.until) throw failure.error;
+    else {
+      const left = failure.until - clock.now();
+      // More, if the clock was set back.
+      if (left > 0 && left <= LONGEST_WAIT_MS) throw failure.error;
+    }
     try {
       const pulled = await pull(depot, release, { ...options, isKnown });
       settledId = release.id;

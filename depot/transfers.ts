@@ -7,7 +7,7 @@ import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib
 import { messageOf } from '../program/failure.ts';
 import { type Depot, type Found, RefusedReleaseError, TransferError } from './depot.ts';
 
-/** The wall clock and its timer, as a parameter: a simulation passes its own. */
+/** The wall clock and its timer, as a parameter: tests pass their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -70,8 +70,7 @@ export async function tryAgain<T>(
 export async function transferAll<T extends { readonly size: number }>(
   files: readonly T[],
   transfer: (file: T) => Promise<unknown>,
-  report: Pick<TransferReport, 'advance'>,
-  parallel = PARALLEL,
+  report: TransferReport,
 ): Promise<void> {
   const size = files.reduce((sum, file) => sum + file.size, 0);
   const queue = files.toSorted((a, b) => b.size - a.size).values();
@@ -89,7 +88,7 @@ export async function transferAll<T extends { readonly size: number }>(
       }
     }
   }
-  await Promise.all(Array.from({ length: parallel }, transferNext));
+  await Promise.all(Array.from({ length: PARALLEL }, transferNext));
   if (errors.length > 0) throw errors[0];
 }
 

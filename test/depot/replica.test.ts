@@ -155,6 +155,11 @@ describe('a replica', () => {
     replica.clock.skip(1_001);
     await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
     expect(tries).toBeGreaterThan(first);
+    const second = tries;
+    // The clock is set back.
+    replica.clock.skip(-3_600_000);
+    await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
+    expect(tries).toBeGreaterThan(second);
     replica.faulty.fault = (_name, reply) => reply();
     await origin.publishChange();
     await replica.checkSnapshot();

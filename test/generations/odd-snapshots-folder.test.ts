@@ -45,7 +45,9 @@ describe('a keys.json', () => {
   const TOO_LARGE = `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`;
 
   test('that is too large is not read: the keys stay valid, and it is logged once', async () => {
+    writeFileSync(keysFile(), readFileSync(keysFile(), 'utf8').padEnd(LARGEST_KEYS_FILE));
     const proxy = await startProxy(dir, {}, NEVER);
+    expect(await statusFor(proxy, key)).toBe(200);
     writeKeys(dir, [another]);
     truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
     await proxy.refresh();
@@ -57,22 +59,6 @@ describe('a keys.json', () => {
     writeKeys(dir, [another]);
     await proxy.refresh();
     expect([await statusFor(proxy, another), await statusFor(proxy, key)]).toEqual([200, 401]);
-    await proxy.stop();
-  });
-
-  test('that is too large at the start leaves the proxy without keys and not ready', async () => {
-    truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
-    const proxy = await startProxy(dir, {}, NEVER);
-    expect(proxy.log()).toContain(TOO_LARGE);
-    expect(await statusFor(proxy, key)).toBe(503);
-    expect(await readiness(proxy)).toMatchObject({ ready: false, keys: null });
-    await proxy.stop();
-  });
-
-  test('of the largest size is read', async () => {
-    writeFileSync(keysFile(), readFileSync(keysFile(), 'utf8').padEnd(LARGEST_KEYS_FILE));
-    const proxy = await startProxy(dir, {}, NEVER);
-    expect(await statusFor(proxy, key)).toBe(200);
     await proxy.stop();
   });
 });
@@ -128,14 +114,16 @@ describe('a current that does not point to a generation', () => {
     expect(expectOneClearLine(await runGenerator(url, dir))).toMatch(FAULT);
     expect(readdirSync(path.join(dir, GENERATIONS))).toEqual(before);
   });
+});
 
-  test('leaves a proxy without data and not ready if it is there at the start', async () => {
-    rmSync(path.join(dir, CURRENT));
-    symlinkSync('elsewhere', path.join(dir, CURRENT));
-    const proxy = await startProxy(dir, {}, NEVER);
-    expect(proxy.log()).toContain('points to elsewhere');
-    expect(await statusFor(proxy, key)).toBe(503);
-    expect(await readiness(proxy)).toMatchObject({ ready: false, snapshot: null });
-    await proxy.stop();
-  });
+test('a proxy that finds both odd at its start has no data, and is not ready', async () => {
+  truncateSync(path.join(dir, KEYS_FILE), LARGEST_KEYS_FILE + 1);
+  rmSync(path.join(dir, CURRENT));
+  symlinkSync('elsewhere', path.join(dir, CURRENT));
+  const proxy = await startProxy(dir, {}, NEVER);
+  expect(proxy.log()).toContain('points to elsewhere');
+  expect(proxy.log()).toContain(`keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`);
+  expect(await statusFor(proxy, key)).toBe(503);
+  expect(await readiness(proxy)).toMatchObject({ ready: false, snapshot: null, keys: null });
+  await proxy.stop();
 });

@@ -216,18 +216,6 @@ describe('hold', () => {
     expect(readHold(dir).id).toBe(older);
   });
 
-  test('keeps its time and reason if it is repeated, unless there is a new reason', async () => {
-    const { dir } = makePublished();
-    await snapshot(dir, 'hold', '--reason', 'first');
-    const earlier = { ...readHold(dir), since: '2026-01-02T03:04:05Z' };
-    writeFileSync(holdFile(dir), encodeHold(earlier));
-    expect((await snapshot(dir, 'hold')).code).toBe(0);
-    expect(readHold(dir)).toEqual(earlier);
-    expect((await snapshot(dir, 'hold', '--reason', 'second')).code).toBe(0);
-    expect(readHold(dir)).toEqual({ ...earlier, reason: 'second' });
-    expect(statSync(holdFile(dir)).mode & 0o777).toBe(0o600);
-  });
-
   test('is refused before the first generation, and with a reason that is not one line of text', async () => {
     const dir = newSnapshots();
     const early = await snapshot(dir, 'hold');
@@ -295,26 +283,18 @@ describe('a rollback', () => {
     expect(idsOnDisk(dir)).toEqual([id]);
   });
 
-  test('is kept by the next run after a resume, which publishes', async () => {
-    const { dir, url, ids } = makePublished(2);
-    await snapshot(dir, 'rollback', ids[0]);
-    const id = currentOf(dir);
-    await snapshot(dir, 'resume');
-    await generate(url, dir);
-    expect(idsOnDisk(dir)).toEqual([...ids, id, currentOf(dir)]);
-    // If the new generation is bad too, the operator can roll back again.
-    const { code, stdout } = await snapshot(dir, 'rollback', id);
-    expect([code, stdout]).toEqual([0, expect.stringContaining(`with the content of ${id}.`)]);
-  });
-
-  test('to another generation moves the hold and keeps its time and reason', async () => {
+  test('to another generation moves the hold; only a new reason replaces the one before', async () => {
     const { dir, ids } = makePublished(3);
     await snapshot(dir, 'rollback', ids[1], '--reason', 'bad data');
-    const first = readHold(dir);
+    const first = { ...readHold(dir), since: '2026-01-02T03:04:05Z' };
     expect(first).toMatchObject({ id: currentOf(dir), by: 'rollback', reason: 'bad data' });
+    writeFileSync(holdFile(dir), encodeHold(first));
     await snapshot(dir, 'rollback', ids[0]);
-    expect(readHold(dir)).toEqual({ ...first, id: currentOf(dir) });
     expect(currentOf(dir)).not.toBe(first.id);
+    expect(readHold(dir)).toEqual({ ...first, id: currentOf(dir) });
+    await snapshot(dir, 'hold', '--reason', 'second');
+    expect(readHold(dir)).toEqual({ ...first, id: currentOf(dir), reason: 'second' });
+    expect(statSync(holdFile(dir)).mode & 0o777).toBe(0o600);
   });
 
   test('that fails does not change the hold', async () => {
@@ -381,18 +361,19 @@ describe('a damaged hold file', () => {
     reason: null,
     by: 'hold',
   };
-  const damages: [string, string][] = [
-    ['empty', ''],
-    ['with an id that leaves the folder', JSON.stringify({ ...good, id: '../../etc' })],
-    ['without a valid time', JSON.stringify({ ...good, since: 'yesterday' })],
-    ['with a reason in two lines', JSON.stringify({ ...good, reason: 'a\nb' })],
-    ['with an unknown command', JSON.stringify({ ...good, by: 'someone' })],
-    ['of a future version', JSON.stringify({ ...good, version: 2 })],
-  ];
-
-  test.each(damages)('cannot be parsed: %s', (_, text) => {
+  test('cannot be parsed', () => {
     expect(parseHold(JSON.stringify(good)).id).toBe(good.id);
-    expect(() => parseHold(text)).toThrow();
+    const wrong = {
+      id: '../../etc',
+      since: 'yesterday',
+      reason: 'a\nb',
+      by: 'someone',
+      version: 2,
+    };
+    for (const [member, value] of Object.entries(wrong)) {
+      expect(() => parseHold(JSON.stringify({ ...good, [member]: value }))).toThrow(member);
+    }
+    expect(() => parseHold('')).toThrow('not JSON');
   });
 
   test('pauses publishing, and every message says what to do', async () => {
