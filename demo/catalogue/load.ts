@@ -61,10 +61,11 @@ export async function loadCatalogue(database: Database, catalogue: Catalogue): P
       let values: Value[] = [];
       let count = 0;
       for (const row of rows) {
-        if (row.length !== columns.length) {
+        if (row.length > columns.length) {
           throw new Error(`A row of ${table} has ${row.length} values, not ${columns.length}.`);
         }
-        for (const value of row) values.push(value);
+        // A row that ends early has null in its last columns, so a new column leaves older rows as they are.
+        for (let at = 0; at < columns.length; at++) values.push(row[at] ?? null);
         if (++count < ROWS_PER_INSERT) continue;
         await run(full, values);
         values = [];
