@@ -116,7 +116,7 @@ export async function assemble(
       isStopping = true;
       await threads.announceEnd();
       await pause();
-      polling.stop();
+      await polling.stop();
       await threads.close();
       changes.close();
       snapshots.close();

@@ -5,8 +5,7 @@
 import { combineHashes, hashBytes } from '../../format/content-hash.ts';
 import { titlesOf } from '../../format/index/titles.ts';
 import { arrayHead, arrayTail, listHead, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
-import type { Body, Generation } from '../snapshot/generation.ts';
-import type { Records } from '../snapshot/records.ts';
+import type { Body, Generation, Records } from '../snapshot/generation.ts';
 import type { ResolvedInclude } from './include.ts';
 
 /** Writes one body, from its beginning to its end. */

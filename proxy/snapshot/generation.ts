@@ -3,7 +3,12 @@
  * they stay valid after its packs are closed.
  */
 import type { ContentHash } from '../../format/content-hash.ts';
-import { openRecordIndex, platformOf, type RecordIndex } from '../../format/index/record-index.ts';
+import {
+  openRecordIndex,
+  platformOf,
+  type RecordColumns,
+  type RecordIndex,
+} from '../../format/index/record-index.ts';
 import { findText, openSearchIndex, type SearchIndex } from '../../format/index/search-index.ts';
 import { openTitles, type TitleColumns } from '../../format/index/titles.ts';
 import { foldCase } from '../../format/index/words.ts';
@@ -11,16 +16,29 @@ import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../fo
 import type { Manifest } from '../../format/manifest.ts';
 import { type MatchIndex, openMatchIndex } from '../../format/match/match-index.ts';
 import { namesOfRegion } from '../../format/regions.ts';
+import { readExactly } from '../../generations/files/checked-files.ts';
 import type { PreparedSearch } from '../search/prepare-search.ts';
 import { findRegions, makeSearch, type Search } from '../search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
-import { makeRecords, type Records } from './records.ts';
 import type { StoredFile } from './stored-file.ts';
 
 /** A body and its content hash. */
 export interface Body {
   readonly bytes: Buffer;
   readonly hash: ContentHash;
+}
+
+/** The records of a generation: all games, or all covers. They are read from its packs. */
+export interface Records {
+  readonly columns: RecordColumns;
+  /**
+   * The number of bytes of the records from `from` (inclusive) to `to` (exclusive), all of one platform,
+   * with the separators between them.
+   */
+  sizeOf(from: number, to: number): number;
+  /** Copies `length` bytes from the start of record `from` on, all of one platform, to `target`. */
+  copy(from: number, length: number, target: Buffer, at: number): void;
+  hashOf(number: number): ContentHash;
 }
 
 export interface Generation {
@@ -150,4 +168,21 @@ function spellingsIn({ bytes }: Body): Map<string, string> {
     if (text !== null && text !== undefined && !found.has(key)) found.set(key, text);
   }
   return found;
+}
+
+/**
+ * Packs are read synchronously, mostly from the page cache: an asynchronous read costs three times as much,
+ * and would have to keep the generation open until it ends.
+ * @param packOf returns the descriptor of the pack that contains a record
+ */
+function makeRecords(columns: RecordColumns, packOf: (number: number) => number): Records {
+  const { byteOffset, byteLength, hash } = columns;
+  return {
+    columns,
+    sizeOf: (from, to) => byteOffset[to - 1] + byteLength[to - 1] - byteOffset[from],
+    copy(from, length, target, at) {
+      readExactly(packOf(from), target, at, length, byteOffset[from], 'A pack');
+    },
+    hashOf: (number) => [hash[number * 2], hash[number * 2 + 1]],
+  };
 }

@@ -1,30 +1,20 @@
 /**
  * Opens generations on a separate thread, so that the serving threads can answer requests at the same
  * time. The thread starts with the first order and stays: a new one for each generation takes twice the
- * CPU time.
+ * CPU time. Between two orders it refers to no generation: what the proxy closes must be freed.
  */
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { type Call, makeCalls } from '../workers/calls.ts';
-import type { OpenedFiles, OpenOrder } from './open-files.ts';
-import type { OpenWorker } from './open-worker.ts';
+import { type OpenedFiles, type OpenOrder, openFiles, reportMemory } from './open-files.ts';
 
-export interface OpeningThread {
-  /**
-   * Opens a generation. Must not be called again before it has ended.
-   * @throws Error that names the file which is missing or damaged
-   */
-  open(order: OpenOrder): Promise<OpenedFiles>;
-  /** Ends the thread, after the opening that is under way. What it has opened stays valid. */
-  close(): void;
-}
+type Opening = { open(order: OpenOrder): OpenedFiles };
 
-export function makeOpeningThread(): OpeningThread {
-  let thread: { readonly worker: Worker; readonly call: Call<OpenWorker> } | undefined;
-  let isOpening = false;
-  let isClosed = false;
+export function makeOpeningThread() {
+  let thread: { readonly worker: Worker; readonly call: Call<Opening> } | undefined;
 
   function start() {
-    const worker = new Worker(new URL('./open-worker.ts', import.meta.url), {
+    const worker = new Worker(new URL(import.meta.url), {
+      workerData: ROLE,
       // The descriptors outlive the worker; they are closed with the generation.
       trackUnmanagedFds: false,
     });
@@ -32,32 +22,34 @@ export function makeOpeningThread(): OpeningThread {
     // listener, its error would end the proxy.
     worker.on('error', () => {});
     worker.once('exit', () => {
-      if (thread?.worker === worker) thread = undefined;
+      thread = undefined;
     });
-    return { worker, call: makeCalls<OpenWorker>(worker) };
-  }
-
-  /** While no order is carried out, the thread does not keep the process from ending. */
-  function rest(): void {
-    isOpening = false;
-    thread?.worker.unref();
-    if (isClosed) void thread?.worker.terminate();
+    return { worker, call: makeCalls<Opening>(worker) };
   }
 
   return {
-    async open(order) {
+    /**
+     * Opens a generation. What it has opened stays valid after the end of the thread.
+     * @throws Error that names the file which is missing or damaged
+     */
+    open(order: OpenOrder): Promise<OpenedFiles> {
       thread ??= start();
-      thread.worker.ref();
-      isOpening = true;
-      try {
-        return await thread.call('open', order);
-      } finally {
-        rest();
-      }
+      return thread.call('open', order);
     },
-    close() {
-      isClosed = true;
-      if (!isOpening) rest();
-    },
+    /** Ends the thread. */
+    close: (): void => void thread?.worker.terminate(),
   };
+}
+
+/** Tells the program of the thread from its importers. */
+const ROLE = 'opens generations';
+
+if (parentPort !== null && workerData === ROLE) {
+  makeCalls(parentPort, {
+    open(order: OpenOrder) {
+      const files = openFiles(order);
+      reportMemory(files);
+      return files;
+    },
+  });
 }

@@ -3,11 +3,11 @@ import { closeSync } from 'node:fs';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { currentId, generationDir } from '../../../generations/generations.ts';
 import type { OpenedFiles, OpenOrder } from '../../../proxy/snapshot/open-files.ts';
-import { makeOpeningThread, type OpeningThread } from '../../../proxy/snapshot/opening-thread.ts';
+import { makeOpeningThread } from '../../../proxy/snapshot/opening-thread.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 
 let order: OpenOrder;
-let thread: OpeningThread;
+let thread: ReturnType<typeof makeOpeningThread>;
 beforeAll(async () => {
   const snapshotsDir = await makeSampleSnapshots();
   const id = currentId(snapshotsDir) ?? '';
@@ -33,11 +33,4 @@ test('an order that failed does not affect the next one', async () => {
   const missing = { ...order, dir: `${order.dir}-missing` };
   await expect(thread.open(missing)).rejects.toThrow('manifest.json cannot be read');
   expectWhole(await thread.open(order));
-});
-
-test('an opening that is under way when the thread is closed still ends', async () => {
-  thread = makeOpeningThread();
-  const opening = thread.open(order);
-  thread.close();
-  expectWhole(await opening);
 });
