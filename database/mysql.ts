@@ -127,21 +127,19 @@ async function retryAfterDeadlock<T>(run: () => Promise<T>): Promise<T> {
 
 async function columnsOf(database: Database): Promise<Map<string, Set<string>>> {
   // The programs use lower-case names. Whether these match a table with upper-case letters in its name
-  // depends on a server setting; a table that they do not match is left out.
-  const condition = `table_schema = DATABASE()
-    AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = CAST(LOWER(table_name) AS BINARY))`;
-  // Only information_schema.tables has the tables without a column that the user may see, and broken views.
-  const tables = await database.rows(
-    `SELECT table_name FROM information_schema.tables WHERE ${condition}`,
-  );
+  // depends on a server setting; a table that they do not match is left out. Only information_schema.tables
+  // has the tables without a column that the user may see, and broken views.
   const rows = await database.rows(
-    `SELECT table_name, column_name FROM information_schema.columns WHERE ${condition}`,
+    `SELECT LOWER(t.table_name), LOWER(c.column_name) FROM information_schema.tables t
+      LEFT JOIN information_schema.columns c
+        ON c.table_schema = t.table_schema AND c.table_name = t.table_name
+      WHERE t.table_schema = DATABASE() AND (@@lower_case_table_names > 0
+        OR CAST(t.table_name AS BINARY) = CAST(LOWER(t.table_name) AS BINARY))`,
   );
-  const columns = new Map(
-    tables.map(([table]) => [String(table).toLowerCase(), new Set<string>()]),
-  );
+  const columns = new Map<string, Set<string>>();
   for (const [table, column] of rows) {
-    columns.get(String(table).toLowerCase())?.add(String(column).toLowerCase());
+    const known = columns.get(String(table)) ?? new Set();
+    columns.set(String(table), column === null ? known : known.add(String(column)));
   }
   return columns;
 }

@@ -56,37 +56,23 @@ export async function checkTables(database: Database, tables: Tables): Promise<v
 
 /** Creates the tables that do not exist; existing tables stay as they are. */
 export async function createTables(database: Database, tables: Tables): Promise<void> {
-  for (const [name, table] of Object.entries(tables)) {
-    const statements =
-      database.kind === 'mysql' ? [mysqlTable(name, table)] : sqliteTable(name, table);
-    for (const sql of statements) await database.run(sql);
-  }
-}
-
-function mysqlTable(name: string, { columns, unique = [], keys = [] }: Table): string {
-  const lines = [
-    ...Object.entries(columns).map(([column, definition]) => `${column} ${definition}`),
-    ...unique.map((list) => `UNIQUE (${list})`),
-    ...keys.map((list) => `KEY (${list})`),
-  ];
+  const isMysql = database.kind === 'mysql';
   // utf8mb4_bin compares by code point, as SQLite does.
-  return `CREATE TABLE IF NOT EXISTS ${name} (${lines.join(', ')}) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`;
-}
-
-function sqliteTable(name: string, { columns, unique = [], keys = [] }: Table): string[] {
-  const lines = [
-    ...Object.entries(columns).map(
-      ([column, definition]) => `${column} ${sqliteColumn(definition)}`,
-    ),
-    ...unique.map((list) => `UNIQUE (${list})`),
-  ];
-  return [
-    `CREATE TABLE IF NOT EXISTS ${name} (${lines.join(', ')})`,
-    ...keys.map(
-      (list) =>
-        `CREATE INDEX IF NOT EXISTS ${name}_${list.replace(', ', '_')} ON ${name} (${list})`,
-    ),
-  ];
+  const options = isMysql ? 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin' : '';
+  for (const [name, { columns, unique = [], keys = [] }] of Object.entries(tables)) {
+    const lines = [
+      ...Object.entries(columns).map(
+        ([column, definition]) => `${column} ${isMysql ? definition : sqliteColumn(definition)}`,
+      ),
+      ...unique.map((list) => `UNIQUE (${list})`),
+      ...(isMysql ? keys.map((list) => `KEY (${list})`) : []),
+    ];
+    await database.run(`CREATE TABLE IF NOT EXISTS ${name} (${lines.join(', ')}) ${options}`);
+    for (const list of isMysql ? [] : keys) {
+      const index = `${name}_${list.replace(', ', '_')}`;
+      await database.run(`CREATE INDEX IF NOT EXISTS ${index} ON ${name} (${list})`);
+    }
+  }
 }
 
 // SQLite stores rows by the primary key only if the column's type is exactly INTEGER.

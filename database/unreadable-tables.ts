@@ -27,21 +27,16 @@ export async function findUnreadableTables(
   database: Database,
   tables: readonly string[],
 ): Promise<UnreadableTables> {
-  const byText = new Map<string, { noun: string; names: string[] }>();
+  const found: (Fault & { readonly table: string })[] = [];
   for (const table of tables) {
     const fault = await faultOf(database, table);
-    if (fault === undefined) continue;
-    const { noun, text } = fault;
-    const names = byText.get(text)?.names ?? [];
-    byText.set(text, { noun, names: [...names, table] });
+    if (fault !== undefined) found.push({ table, ...fault });
   }
-  return {
-    names: new Set([...byText.values()].flatMap(({ names }) => names)),
-    faults: [...byText].map(
-      ([text, { noun, names }]) =>
-        `The ${noun}${names.length > 1 ? 's' : ''} ${names.join(', ')} cannot be read: ${text}`,
-    ),
-  };
+  const faults = [...Map.groupBy(found, ({ text }) => text)].map(([text, same]) => {
+    const names = same.map(({ table }) => table).join(', ');
+    return `The ${same[0].noun}${same.length > 1 ? 's' : ''} ${names} cannot be read: ${text}`;
+  });
+  return { names: new Set(found.map(({ table }) => table)), faults };
 }
 
 /** A hint to append to the error of a statement if a broken view may be the cause; '' otherwise. */
@@ -70,10 +65,8 @@ async function faultOf(database: Database, table: string): Promise<Fault | undef
   switch (error.errno) {
     case ER_TABLEACCESS_DENIED_ERROR: {
       const [[user] = []] = await database.rows('SELECT CURRENT_USER()');
-      return {
-        noun: 'table',
-        text: `the user ${user} does not have the right. GRANT SELECT on it to this user.`,
-      };
+      const text = `the user ${user} does not have the right. GRANT SELECT on it to this user.`;
+      return { noun: 'table', text };
     }
     case ER_ACCESS_DENIED_ERROR:
     case ER_NO_SUCH_USER:
