@@ -14,7 +14,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import path from 'node:path';
-import { checkRecordIndex } from '../format/index/check-record-index.ts';
+import { checkRecordIndex } from '../format/index/checks.ts';
 import { openRecordIndex, type RecordIndex } from '../format/index/record-index.ts';
 import {
   CURRENT,

@@ -4,7 +4,7 @@
  */
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../format/content-hash.ts';
-import { checkFilters, checkWords } from '../format/index/check-search-index.ts';
+import { checkFilters, checkWords } from '../format/index/checks.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import {
   findGame,

@@ -9,7 +9,6 @@
  *   data      each column at the next multiple of 8; "start" counts from the start of the file
  */
 import { FORMAT_VERSION } from '../layout.ts';
-import { damaged } from './damaged.ts';
 
 const MAGIC = 'CCCOLUMN';
 const HEAD_BYTES = 16;
@@ -77,29 +76,12 @@ function bytesOf({ type, length }: DirectoryEntry): number {
 }
 
 /**
- * Opens the columns of a file. They are views of its bytes, not copies.
+ * Opens the columns of a file, all of which fit it. They are views of its bytes, not copies.
  * @param file the whole content; its `byteOffset` must be a multiple of 8
  * @param name the name of the file, used in errors
  * @throws Error that names the file and the fault
  */
 export function openColumns(file: Uint8Array, name: string): Columns {
-  const columns: Record<string, Column> = {};
-  for (const [column, entry] of readDirectory(file, name)) {
-    columns[column] = new TYPES[entry.type](
-      file.buffer as ArrayBuffer,
-      file.byteOffset + entry.start,
-      entry.length,
-    );
-  }
-  return columns;
-}
-
-/**
- * The columns of a file by name. All of them fit the file.
- * @param name the name of the file, used in errors
- * @throws Error that names the file and the fault
- */
-function readDirectory(file: Uint8Array, name: string): Map<string, DirectoryEntry> {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   if (bytes.length < HEAD_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) {
     throw new Error(`${name} is not an index file: it does not begin with "${MAGIC}".`);
@@ -115,7 +97,7 @@ function readDirectory(file: Uint8Array, name: string): Map<string, DirectoryEnt
     throw damaged(name, `its directory of ${directoryBytes} bytes does not fit`);
   }
   const dataStart = HEAD_BYTES + directoryBytes;
-  const entries = new Map<string, DirectoryEntry>();
+  const columns: Record<string, Column> = {};
   const directory = parseDirectory(bytes.toString('utf8', HEAD_BYTES, dataStart), name);
   for (const [column, entry] of directory) {
     // In a damaged directory, an entry may be null.
@@ -130,10 +112,12 @@ function readDirectory(file: Uint8Array, name: string): Map<string, DirectoryEnt
       start >= dataStart &&
       start + length * View.BYTES_PER_ELEMENT <= file.byteLength;
     if (!fits) throw damaged(name, `its column "${column}" does not fit the file`);
-    entries.set(column, { type, start, length });
+    columns[column] = new View(file.buffer as ArrayBuffer, file.byteOffset + start, length);
   }
-  return entries;
+  return columns;
 }
+
+type ColumnTypes = Readonly<Record<string, new (length: number) => Column>>;
 
 /**
  * The column with a name and a type.
@@ -146,11 +130,17 @@ export function column<T extends Column>(
   Type: new (length: number) => T,
   file: string,
 ): T {
-  const found = Object.hasOwn(columns, name) ? columns[name] : undefined;
-  if (!(found instanceof Type)) {
-    throw damaged(file, `it has no ${Type.name} column "${name}"`);
-  }
-  return found;
+  const found = columns[name];
+  if (found instanceof Type) return found;
+  throw damaged(file, `it has no ${Type.name} column "${name}"`);
+}
+
+/** The columns with these names and types. See {@link column}. */
+export function columnsOf<T extends ColumnTypes>(columns: Columns, types: T, file: string) {
+  const found = Object.entries(types).map(([name, Type]) => {
+    return [name, column(columns, name, Type, file)] as const;
+  });
+  return Object.fromEntries(found) as { readonly [N in keyof T]: InstanceType<T[N]> };
 }
 
 function parseDirectory(text: string, name: string): [string, DirectoryEntry][] {
@@ -170,4 +160,22 @@ function typeOf(column: Column): TypeName {
 
 function alignUp(bytes: number): number {
   return Math.ceil(bytes / 8) * 8;
+}
+
+/**
+ * The error for an index file that is not as a generator writes it.
+ * @param fault what is wrong, without a full stop
+ */
+export function damaged(file: string, fault: string, cause?: unknown): Error {
+  return new Error(`${file} is damaged: ${fault}.`, cause === undefined ? {} : { cause });
+}
+
+/**
+ * Checks that a column begins with 0, never decreases, and ends with `end`.
+ * @param file the file of the column, for the error
+ */
+export function checkStarts(starts: Uint32Array, end: number, file: string, column: string): void {
+  let isRight = starts[0] === 0 && starts[starts.length - 1] === end;
+  for (let i = 1; i < starts.length && isRight; i++) isRight = starts[i] >= starts[i - 1];
+  if (!isRight) throw damaged(file, `"${column}" does not ascend from 0 to ${end}`);
 }

@@ -1,7 +1,7 @@
 /**
  * Ids of records: unsigned 64-bit integers in columns, and the look-up of a record by its id.
  */
-import { firstIndexNear } from './first-index.ts';
+import { firstIndexNear } from './arrays.ts';
 
 /** An id as its upper and lower 32 bits. */
 export type Id = readonly [high: number, low: number];

@@ -4,10 +4,9 @@
  * Since `words` is sorted, numbers compare as their words do.
  */
 import { WORD_INDEX } from '../layout.ts';
-import { compareSlices } from './compare-slices.ts';
-import { damaged } from './damaged.ts';
+import { compareSlices, sharedZeros } from './arrays.ts';
+import { damaged } from './columns.ts';
 import { countReadings, type SearchIndex, textCount } from './search-index.ts';
-import { sharedZeros } from './shared-zeros.ts';
 
 /** How many words of a reading have a position. Further ones are found, but do not count as neighbours. */
 export const MOST_POSITIONS = 255;

@@ -8,10 +8,8 @@
  */
 import type { ContentHash } from '../content-hash.ts';
 import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORM_INDEX } from '../layout.ts';
-import { type Column, type Columns, column, openColumns } from './columns.ts';
-import { equalsAscii } from './compare-slices.ts';
-import { damaged } from './damaged.ts';
-import { firstIndex } from './first-index.ts';
+import { equalsAscii, firstIndex } from './arrays.ts';
+import { type Columns, columnsOf, damaged, openColumns } from './columns.ts';
 import type { IdColumns } from './ids.ts';
 
 /** An entry of `index/platforms.json`. The number of a platform is the index of its entry. */
@@ -94,46 +92,36 @@ export interface RecordIndex {
  */
 export function openRecordIndex(contentOf: (name: string) => Uint8Array): RecordIndex {
   const platforms = parsePlatforms(contentOf(PLATFORM_INDEX));
-  const gameColumns = openColumns(contentOf(GAME_INDEX), GAME_INDEX);
-  const pathColumns = openColumns(contentOf(PATH_INDEX), PATH_INDEX);
-  const coverColumns = openColumns(contentOf(COVER_INDEX), COVER_INDEX);
-  const ofGames = <T extends Column>(name: string, Type: new (length: number) => T) =>
-    column(gameColumns, name, Type, GAME_INDEX);
-  const ofPaths = <T extends Column>(name: string, Type: new (length: number) => T) =>
-    column(pathColumns, name, Type, PATH_INDEX);
-  const ofCovers = <T extends Column>(name: string, Type: new (length: number) => T) =>
-    column(coverColumns, name, Type, COVER_INDEX);
+  const [ofGames, ofPaths, ofCovers] = [GAME_INDEX, PATH_INDEX, COVER_INDEX].map((name) =>
+    openColumns(contentOf(name), name),
+  );
+  const u32 = Uint32Array;
+  const ids = { idHigh: u32, idLow: u32, numberOfId: u32 };
+  const ofCover = { region: Uint16Array, type: Uint16Array, orderOfId: Uint16Array };
+  const ofPath = { rank: u32, gameOfRank: u32, slugStart: u32, slugText: Uint8Array, slots: u32 };
   const index: RecordIndex = {
     platforms,
     platformBySlug: new Map(platforms.map(({ slug }, number) => [slug, number])),
     games: {
-      byteOffset: offsets(gameColumns, GAME_INDEX),
-      byteLength: ofGames('length', Uint32Array),
-      hash: ofGames('hash', Uint32Array),
-      firstCover: ofGames('firstCover', Uint32Array),
-      rank: ofPaths('rank', Uint32Array),
-      gameOfRank: ofPaths('gameOfRank', Uint32Array),
-      slugStart: ofPaths('slugStart', Uint32Array),
-      slugText: ofPaths('slugText', Uint8Array),
-      slots: ofPaths('slots', Uint32Array),
-      idHigh: ofPaths('idHigh', Uint32Array),
-      idLow: ofPaths('idLow', Uint32Array),
-      numberOfId: ofPaths('numberOfId', Uint32Array),
+      ...recordColumns(ofGames, GAME_INDEX),
+      ...columnsOf(ofGames, { firstCover: u32 }, GAME_INDEX),
+      ...columnsOf(ofPaths, { ...ofPath, ...ids }, PATH_INDEX),
     },
     covers: {
-      byteOffset: offsets(coverColumns, COVER_INDEX),
-      byteLength: ofCovers('length', Uint32Array),
-      hash: ofCovers('hash', Uint32Array),
-      idHigh: ofCovers('idHigh', Uint32Array),
-      idLow: ofCovers('idLow', Uint32Array),
-      numberOfId: ofCovers('numberOfId', Uint32Array),
-      region: ofCovers('region', Uint16Array),
-      type: ofCovers('type', Uint16Array),
-      orderOfId: ofCovers('orderOfId', Uint16Array),
+      ...recordColumns(ofCovers, COVER_INDEX),
+      ...columnsOf(ofCovers, { ...ofCover, ...ids }, COVER_INDEX),
     },
   };
   checkLengths(index);
   return index;
+}
+
+function recordColumns(columns: Columns, file: string): RecordColumns {
+  const { length, hash } = columnsOf(columns, { length: Uint32Array, hash: Uint32Array }, file);
+  // 32 bits per record are enough if each pack is smaller than 4 GiB.
+  const Offset = columns.offset instanceof Uint32Array ? Uint32Array : Float64Array;
+  const { offset } = columnsOf(columns, { offset: Offset }, file);
+  return { byteOffset: offset, byteLength: length, hash };
 }
 
 /** The bytes of `index/platforms.json`: a JSON array with one platform per line. */
@@ -245,12 +233,6 @@ function isPlatform(entry: PlatformEntry | null): boolean {
       (number) => Number.isSafeInteger(number) && number >= 0,
     )
   );
-}
-
-/** 32 bits per record are enough if each pack is smaller than 4 GiB. */
-export function offsets(columns: Columns, file: string): Uint32Array | Float64Array {
-  const { offset } = columns;
-  return offset instanceof Uint32Array ? offset : column(columns, 'offset', Float64Array, file);
 }
 
 function checkLengths({ platforms, games, covers }: RecordIndex): void {

@@ -11,10 +11,8 @@
  * of games, or numbers of readings.
  */
 import { FILTER_INDEX, WORD_INDEX } from '../layout.ts';
-import { type Column, type Columns, column, openColumns } from './columns.ts';
-import { compareSlices } from './compare-slices.ts';
-import { damaged } from './damaged.ts';
-import { firstIndex } from './first-index.ts';
+import { compareSlices, firstIndex } from './arrays.ts';
+import { type Column, type Columns, column, columnsOf, damaged, openColumns } from './columns.ts';
 
 /** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */
 export interface Postings {
@@ -125,24 +123,23 @@ export function postingsColumns(
  * @throws Error that names what is damaged
  */
 export function openSearchIndex(contentOf: (name: string) => Uint8Array): SearchIndex {
-  const words = openWordIndex(openColumns(contentOf(WORD_INDEX), WORD_INDEX));
-  const filters = openFilterIndex(openColumns(contentOf(FILTER_INDEX), FILTER_INDEX));
-  const index: SearchIndex = { ...words, ...filters, games: filters.yearOfRank.length };
+  const filters = openFilterIndex(contentOf(FILTER_INDEX));
+  const games = filters.yearOfRank.length;
+  const index = { ...openWordIndex(contentOf(WORD_INDEX)), ...filters, games };
   if (index.readingsByWords.length !== countReadings(index)) throw wrongReadings();
   return index;
 }
 
 /** @throws Error that names what is damaged */
-export function openFilterIndex(columns: Columns): FilterIndex {
-  const { postings, column } = openWith(columns, FILTER_INDEX);
-  const index: FilterIndex = {
-    regions: postings('regions'),
-    types: postings('types'),
-    genres: postings('genres'),
-    years: column('years', Int32Array),
-    yearOfRank: column('yearOfRank', Uint16Array),
-    ranksByYear: column('ranksByYear', Uint32Array),
-    yearStart: column('yearStart', Uint32Array),
+export function openFilterIndex(content: Uint8Array): FilterIndex {
+  const columns = openColumns(content, FILTER_INDEX);
+  const u32 = Uint32Array;
+  const ofYears = { years: Int32Array, yearOfRank: Uint16Array, ranksByYear: u32, yearStart: u32 };
+  const index = {
+    regions: openPostings(columns, FILTER_INDEX, 'regions'),
+    types: openPostings(columns, FILTER_INDEX, 'types'),
+    genres: openPostings(columns, FILTER_INDEX, 'genres'),
+    ...columnsOf(columns, ofYears, FILTER_INDEX),
   };
   const { years, yearOfRank, ranksByYear, yearStart } = index;
   if (ranksByYear.length !== yearOfRank.length || yearStart.length !== years.length + 2) {
@@ -152,45 +149,34 @@ export function openFilterIndex(columns: Columns): FilterIndex {
 }
 
 /** @throws Error that names what is damaged */
-export function openWordIndex(columns: Columns): WordIndex {
-  const { postings, column } = openWith(columns, WORD_INDEX);
-  const index: WordIndex = {
-    words: postings('words'),
-    endings: postings('endings'),
-    wordPositions: column('wordPositions', Uint8Array),
-    repeatedWords: column('repeatedWords', Uint32Array),
-    rankOfFurther: column('rankOfFurther', Uint32Array),
-    slugReadings: column('slugReadings', Uint32Array),
-    readingsByWords: column('readingsByWords', Uint32Array),
-  };
-  if (
-    index.wordPositions.length !== index.words.entries.length ||
-    index.repeatedWords.length % 3 !== 0
-  ) {
+export function openWordIndex(content: Uint8Array): WordIndex {
+  const columns = openColumns(content, WORD_INDEX);
+  const u32 = Uint32Array;
+  const ofReadings = { rankOfFurther: u32, slugReadings: u32, readingsByWords: u32 };
+  const ofWords = { wordPositions: Uint8Array, repeatedWords: u32 };
+  const words = openPostings(columns, WORD_INDEX, 'words');
+  const endings = openPostings(columns, WORD_INDEX, 'endings');
+  const others = columnsOf(columns, { ...ofWords, ...ofReadings }, WORD_INDEX);
+  const { wordPositions, repeatedWords } = others;
+  if (wordPositions.length !== words.entries.length || repeatedWords.length % 3 !== 0) {
     throw wrongReadings();
   }
-  return index;
-}
-
-function openWith(columns: Columns, file: string) {
-  const of = <T extends Column>(name: string, Type: new (length: number) => T) =>
-    column(columns, name, Type, file);
-  return {
-    column: of,
-    postings: (name: string) => openPostings(columns, file, name),
-  };
+  return { words, endings, ...others };
 }
 
 /** @throws Error that names what is damaged */
 export function openPostings(columns: Columns, file: string, name: string): Postings {
-  const found: Postings = {
-    text: column(columns, `${name}.text`, Uint16Array, file),
-    textStart: column(columns, `${name}.textStart`, Uint32Array, file),
-    entries: column(columns, `${name}.ranks`, Uint32Array, file),
-    entriesStart: column(columns, `${name}.ranksStart`, Uint32Array, file),
-  };
-  checkPostingLengths(found, file, name);
-  return found;
+  const text = column(columns, `${name}.text`, Uint16Array, file);
+  const textStart = column(columns, `${name}.textStart`, Uint32Array, file);
+  const entries = column(columns, `${name}.ranks`, Uint32Array, file);
+  const entriesStart = column(columns, `${name}.ranksStart`, Uint32Array, file);
+  const isConsistent =
+    textStart.length > 0 &&
+    textStart.length === entriesStart.length &&
+    textStart.at(-1) === text.length &&
+    entriesStart.at(-1) === entries.length;
+  if (!isConsistent) throw damaged(file, `the columns of "${name}" have inconsistent lengths`);
+  return { text, textStart, entries, entriesStart };
 }
 
 /**
@@ -287,17 +273,4 @@ function hasPrefix({ text, textStart }: Postings, index: number, prefix: string)
 
 function wrongReadings(): Error {
   return damaged(WORD_INDEX, 'the columns of its readings have inconsistent lengths');
-}
-
-function checkPostingLengths(
-  { text, textStart, entries, entriesStart }: Postings,
-  file: string,
-  name: string,
-): void {
-  const isConsistent =
-    textStart.length > 0 &&
-    textStart.length === entriesStart.length &&
-    textStart.at(-1) === text.length &&
-    entriesStart.at(-1) === entries.length;
-  if (!isConsistent) throw damaged(file, `the columns of "${name}" have inconsistent lengths`);
 }

@@ -3,9 +3,8 @@
  * that the API sends. Opening the file checks all of its values.
  */
 import { TITLE_INDEX } from '../layout.ts';
-import { type Column, column, openColumns } from './columns.ts';
-import { checkStarts, damaged } from './damaged.ts';
-import { firstIndex } from './first-index.ts';
+import { firstIndex } from './arrays.ts';
+import { checkStarts, columnsOf, damaged, openColumns } from './columns.ts';
 
 /** The columns of `index/titles.bin`. */
 export interface TitleColumns {
@@ -24,13 +23,8 @@ export interface TitleColumns {
  */
 export function openTitles(contentOf: (name: string) => Uint8Array, games: number): TitleColumns {
   const columns = openColumns(contentOf(TITLE_INDEX), TITLE_INDEX);
-  const of = <T extends Column>(name: string, Type: new (length: number) => T) =>
-    column(columns, name, Type, TITLE_INDEX);
-  const titles = {
-    game: of('game', Uint32Array),
-    start: of('start', Uint32Array),
-    json: of('json', Uint8Array),
-  };
+  const types = { game: Uint32Array, start: Uint32Array, json: Uint8Array };
+  const titles = columnsOf(columns, types, TITLE_INDEX);
   const { game, start, json } = titles;
   if (start.length !== game.length + 1) {
     throw damaged(TITLE_INDEX, 'its columns have inconsistent lengths');

@@ -6,10 +6,9 @@
  * Each list has an entry for each form of each game. The entries of a platform come one after another, in
  * ascending order of their keys, then of their games.
  */
-import { checkPostings } from '../index/check-search-index.ts';
-import { type Column, column, openColumns } from '../index/columns.ts';
-import { checkStarts, damaged } from '../index/damaged.ts';
-import { firstIndex } from '../index/first-index.ts';
+import { firstIndex } from '../index/arrays.ts';
+import { checkPostings } from '../index/checks.ts';
+import { type Column, checkStarts, column, damaged, openColumns } from '../index/columns.ts';
 import type { PlatformEntry } from '../index/record-index.ts';
 import { openPostings, type Postings, postingsColumns } from '../index/search-index.ts';
 import { MATCH_INDEX } from '../layout.ts';

@@ -6,7 +6,6 @@
 import { closeSync, linkSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { hashBytes } from '../../format/content-hash.ts';
-import { openColumns } from '../../format/index/columns.ts';
 import { findById, type Id, idAt } from '../../format/index/ids.ts';
 import { MOST_POSITIONS, makeReadingWords } from '../../format/index/reading-words.ts';
 import { findGame, openRecordIndex, platformOf } from '../../format/index/record-index.ts';
@@ -105,7 +104,7 @@ export function openEarlier(
     /** For each game: 1 if it was not read, so that its records are copied; otherwise 0. */
     isKept,
     filters() {
-      filters ??= openFilterIndex(openColumns(read(FILTER_INDEX), FILTER_INDEX));
+      filters ??= openFilterIndex(read(FILTER_INDEX));
       return filters;
     },
     /** The number of the game with an id; undefined if there is none, or if it was read. */
@@ -149,7 +148,7 @@ export function openEarlier(
       JSON.parse(read(STATS).toString()),
     /** @returns the readings of a game, as numbers from `numberOf`, or undefined if they must be made */
     readings(numberOf: (word: string) => number) {
-      const words = openWordIndex(openColumns(read(WORD_INDEX), WORD_INDEX));
+      const words = openWordIndex(read(WORD_INDEX));
       const readings = openReadings({ ...words, games: isKept.length }, numberOf);
       return (game: number) => readings(games.rank[game]);
     },

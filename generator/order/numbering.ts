@@ -7,8 +7,8 @@
  * order over all platforms.
  */
 
+import { sharedZeros } from '../../format/index/arrays.ts';
 import { compareIds } from '../../format/index/ids.ts';
-import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { type EarlierGeneration, twinOf } from '../changes/earlier-generation.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import { type Covers, type Games, LEFT_OUT, type Platform } from '../read/catalogue.ts';

@@ -6,7 +6,7 @@
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { hashBytes } from '../../format/content-hash.ts';
-import { firstIndex } from '../../format/index/first-index.ts';
+import { firstIndex } from '../../format/index/arrays.ts';
 import { findById, type IdColumns, splitId, textOfId } from '../../format/index/ids.ts';
 import { encodePlatforms, type PlatformEntry } from '../../format/index/record-index.ts';
 import {

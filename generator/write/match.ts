@@ -3,8 +3,8 @@
  * and path have not changed are copied from the earlier generation.
  */
 
+import { firstIndex } from '../../format/index/arrays.ts';
 import { encodeColumns } from '../../format/index/columns.ts';
-import { firstIndex } from '../../format/index/first-index.ts';
 import { textOfId } from '../../format/index/ids.ts';
 import { MATCH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';

@@ -5,9 +5,9 @@
  */
 
 import { hashBytes } from '../../format/content-hash.ts';
+import { sharedZeros } from '../../format/index/arrays.ts';
 import type { Column } from '../../format/index/columns.ts';
 import type { RecordColumns } from '../../format/index/record-index.ts';
-import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { coversPack, gamesPack } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';

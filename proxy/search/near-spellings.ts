@@ -8,8 +8,9 @@
  * 190 are left to compare, and a wanted word of ten letters takes 0.5 ms (p99 1.1). An automaton over all
  * words took 0.3 ms (p99 1.2), but eight times as long to prepare and three times as much code.
  */
+
+import { sharedZeros } from '../../format/index/arrays.ts';
 import { type Postings, textCount } from '../../format/index/search-index.ts';
-import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { onesIn } from './sets/bits.ts';
 
 /** The words of the index by their length, in memory that threads share. */

@@ -2,7 +2,7 @@
  * What a search needs besides the index. It is made once, while a generation is opened, in memory that
  * threads share.
  */
-import { checkWords } from '../../format/index/check-search-index.ts';
+import { checkWords } from '../../format/index/checks.ts';
 import type { ReadingWords } from '../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import type { SearchIndex } from '../../format/index/search-index.ts';

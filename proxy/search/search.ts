@@ -7,7 +7,7 @@
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
  * tenths of a second with this many titles. Only the way it splits texts into words is used.
  */
-import { firstIndex } from '../../format/index/first-index.ts';
+import { firstIndex } from '../../format/index/arrays.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import {
   findText,

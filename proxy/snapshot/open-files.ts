@@ -4,7 +4,7 @@
  * on a separate thread, since a large catalogue has gigabytes.
  */
 import { type BigIntStats, closeSync, fstatSync } from 'node:fs';
-import { checkFilters } from '../../format/index/check-search-index.ts';
+import { checkFilters } from '../../format/index/checks.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import { openTitles } from '../../format/index/titles.ts';
 import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';

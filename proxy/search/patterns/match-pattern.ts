@@ -3,7 +3,7 @@
  * a pass over all readings. Those that begin like the query are neighbours in the order of words, and
  * only readings that have all words whole are looked at one by one.
  */
-import { firstIndex } from '../../../format/index/first-index.ts';
+import { firstIndex } from '../../../format/index/arrays.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { WordIndex } from '../../../format/index/search-index.ts';
 import { intersect, subtract, union, unite } from '../sets/combine.ts';

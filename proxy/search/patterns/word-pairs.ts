@@ -7,9 +7,10 @@
  * - The readings of pairs of frequent words. Words that are in few readings need no such list, since their
  *   readings can be looked at one by one.
  */
+
+import { sharedZeros } from '../../../format/index/arrays.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { Postings, Run } from '../../../format/index/search-index.ts';
-import { sharedZeros } from '../../../format/index/shared-zeros.ts';
 import { bitAt, setBit } from '../sets/bits.ts';
 
 export interface WordPairs {

@@ -3,10 +3,11 @@
  * memory that threads share, so that a page needs no sorting. Title order needs none: it is that of the
  * ranks themselves.
  */
+
+import { sharedZeros } from '../../../format/index/arrays.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../../format/index/record-index.ts';
 import type { FilterIndex } from '../../../format/index/search-index.ts';
-import { sharedZeros } from '../../../format/index/shared-zeros.ts';
 import { bitAt } from './bits.ts';
 import { union } from './combine.ts';
 import { isDense, type NumberSet, slice, toBits, wholeRun } from './number-set.ts';

@@ -4,7 +4,7 @@ import { makeRandom } from '../../../demo/catalogue/random.ts';
 import {
   type Column,
   type Columns,
-  column,
+  columnsOf,
   encodeColumns,
   openColumns,
 } from '../../../format/index/columns.ts';
@@ -146,10 +146,11 @@ describe('columns', () => {
 
   test('that are missing or of another type are refused by name', () => {
     const columns = openColumns(encode({ a: Uint32Array.of(1) }), 'some.bin');
-    expect(column(columns, 'a', Uint32Array, 'some.bin')).toEqual(Uint32Array.of(1));
-    expect(() => column(columns, 'a', Int32Array, 'some.bin')).toThrow(
-      /some\.bin .*Int32Array.*"a"/,
-    );
-    expect(() => column(columns, 'toString', Uint8Array, 'some.bin')).toThrow(/"toString"/);
+    const a = { a: Uint32Array.of(1) };
+    expect(columnsOf(columns, { a: Uint32Array }, 'some.bin')).toEqual(a);
+    for (const types of [{ a: Int32Array }, { b: Int32Array }, { toString: Int32Array }]) {
+      const fault = `some.bin is damaged: it has no Int32Array column "${Object.keys(types)[0]}".`;
+      expect(() => columnsOf(columns, types, 'some.bin')).toThrow(fault);
+    }
   });
 });

@@ -1,7 +1,7 @@
 /** Look-ups by id and the binary searches behind them, compared with plain scans. */
 import { describe, expect, test } from 'vitest';
 import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
-import { firstIndex, firstIndexNear } from '../../../format/index/first-index.ts';
+import { firstIndex, firstIndexNear } from '../../../format/index/arrays.ts';
 import { findById, splitId } from '../../../format/index/ids.ts';
 
 const random = makeRandom(31);

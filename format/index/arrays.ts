@@ -1,0 +1,85 @@
+/** Arrays of numbers: in memory that threads share, binary search, and the comparison of their parts. */
+
+export type NumberArray =
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Int16Array
+  | Int32Array
+  | Float64Array;
+
+export type NumberArrayType<T extends NumberArray> = {
+  new (buffer: SharedArrayBuffer, byteOffset?: number, length?: number): T;
+  readonly BYTES_PER_ELEMENT: number;
+};
+
+/** An array of zeros, in memory that threads share. */
+export function sharedZeros<T extends NumberArray>(Type: NumberArrayType<T>, length: number): T {
+  return new Type(new SharedArrayBuffer(length * Type.BYTES_PER_ELEMENT));
+}
+
+/**
+ * The first index from `from` (inclusive) to `to` (exclusive) that passes a test, or `to` if none does.
+ * @param passes the test; if an index passes, all higher ones must pass, too
+ */
+export function firstIndex(from: number, to: number, passes: (index: number) => boolean): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (passes(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/**
+ * The same as {@link firstIndex}, in fewer steps if the result is near a guess: the distance from the
+ * guess is doubled until the result is within it.
+ * @param guess an index from `from` (inclusive) to `to` (exclusive)
+ */
+export function firstIndexNear(
+  guess: number,
+  from: number,
+  to: number,
+  passes: (index: number) => boolean,
+): number {
+  let distance = 1;
+  if (passes(guess)) {
+    while (guess - distance >= from && passes(guess - distance)) distance *= 2;
+    return firstIndex(Math.max(from, guess - distance), guess, passes);
+  }
+  while (guess + distance < to && !passes(guess + distance)) distance *= 2;
+  return firstIndex(guess + 1, Math.min(to, guess + distance), passes);
+}
+
+/**
+ * Negative, zero or positive: compares two slices number by number. A slice that begins another is smaller.
+ * @param start where each slice starts in `values`, and at the end where the last one ends
+ */
+export function compareSlices(
+  values: Uint16Array | Uint32Array,
+  start: Uint32Array,
+  one: number,
+  other: number,
+): number {
+  const from = start[one];
+  const otherFrom = start[other];
+  const length = start[one + 1] - from;
+  const otherLength = start[other + 1] - otherFrom;
+  const shorter = Math.min(length, otherLength);
+  for (let i = 0; i < shorter; i++) {
+    const difference = values[from + i] - values[otherFrom + i];
+    if (difference !== 0) return difference;
+  }
+  return length - otherLength;
+}
+
+/** Whether the bytes from `start` (inclusive) to `end` (exclusive) are an ASCII text. */
+export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  }
+  return true;
+}
