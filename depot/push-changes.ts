@@ -1,6 +1,6 @@
 /**
- * Keeps a depot up to date: pushes whenever another generation has become current, when a replaced one can
- * be removed from the depot, and again after a failure. A push that fails never ends the program.
+ * Keeps a depot up to date: pushes whenever another generation has become current, and again after a while.
+ * A push that fails never ends the program.
  */
 import type { Logger } from 'pino';
 import { currentId } from '../generations/generations.ts';
@@ -11,12 +11,10 @@ import { type Clock, systemClock, type TransferReport } from './transfers.ts';
 
 /** How often `current` is read: one system call. */
 const INTERVAL_MS = 500;
-const FIRST_PAUSE_MS = 2_000;
-const LONGEST_PAUSE_MS = 60_000;
-/** A push that finds nothing new checks whether the depot still has everything. */
-const CHECK_MS = 3_600_000;
-/** When to push again if something is left in the depot that must be removed. */
-const LEFT_MS = 60_000;
+/** When to push again after a failure; the push itself has tried each transfer several times. */
+const AGAIN_MS = 10_000;
+/** A push that finds nothing new sends what the depot has lost, and removes what it no longer needs. */
+const CHECK_MS = 60_000;
 
 /** @param send pushes the current generation once */
 export function pushChanges(
@@ -29,7 +27,6 @@ export function pushChanges(
   /** The generation that the last push sent, or failed to send. */
   let lastId: string | undefined;
   let nextAt = 0;
-  let pauseMs = FIRST_PAUSE_MS;
   const push = tasks.observe('push', () =>
     send({ advance() {}, step: (text) => log.debug(text), warn: (text) => log.warn(text) }),
   );
@@ -38,12 +35,10 @@ export function pushChanges(
     const id = currentId(snapshotsDir);
     if (id === undefined || (id === lastId && now() < nextAt)) return;
     lastId = id;
-    nextAt = now() + pauseMs;
-    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    nextAt = now() + AGAIN_MS;
     const result = await push();
     if (result.outcome !== 'unchanged' || result.removed > 0) log.info(result, 'pushed');
-    nextAt = now() + (result.isLeft ? LEFT_MS : CHECK_MS);
-    pauseMs = FIRST_PAUSE_MS;
+    nextAt = now() + CHECK_MS;
   }
 
   const checks = poll(check, INTERVAL_MS, ({ message }) =>

@@ -68,14 +68,7 @@ export interface PushOptions {
   readonly report: TransferReport;
 }
 
-interface Tidied {
-  /** How many objects were removed. */
-  readonly removed: number;
-  /** Whether something is left that a later push must remove. */
-  readonly isLeft: boolean;
-}
-
-export interface PushResult extends Tidied {
+export interface PushResult {
   /** "unchanged" if the depot had the release and every object already. */
   readonly outcome: 'pushed' | 'unchanged';
   readonly id: string;
@@ -85,6 +78,8 @@ export interface PushResult extends Tidied {
   readonly sent: number;
   readonly sentBytes: number;
   readonly present: number;
+  /** How many objects were removed. */
+  readonly removed: number;
 }
 
 /**
@@ -149,14 +144,14 @@ async function pushLocked(depot: WritableDepot, options: PushOptions): Promise<P
     const released_at = new Date().toISOString();
     await writeRelease(depot, 'snapshot', { id, sequence, sha256, released_at }, signingKey);
   }
-  const tidied = await tidy(depot, encoded, graceMs).catch((error: unknown) => {
+  const removed = await tidy(depot, encoded, graceMs).catch((error: unknown) => {
     report.warn(
       `${depot.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,
     );
-    return { removed: 0, isLeft: true };
+    return 0;
   });
   const outcome = wasReleased && counts.sent === 0 ? 'unchanged' : 'pushed';
-  return { outcome, id, depot: depot.name, ...tidied, ...counts };
+  return { outcome, id, depot: depot.name, removed, ...counts };
 }
 
 /**
@@ -238,8 +233,9 @@ async function compress(dir: string, file: ManifestFile): Promise<Buffer> {
  * replica may still be pulling that. Other objects must not stay: a cover may have been taken down since.
  * What is younger than that stays too, because a push under way may have just sent it.
  * @param current the manifest of the generation that the release names
+ * @returns how many objects were removed
  */
-async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Promise<Tidied> {
+async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Promise<number> {
   const lists = GENERATION_PREFIXES.map((prefix) =>
     tryAgain(`list ${prefix}`, () => depot.list(prefix), systemClock),
   );
@@ -259,7 +255,7 @@ async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Pro
   for (const { path: name } of old) {
     await tryAgain(`remove ${name}`, () => depot.remove(name), systemClock);
   }
-  return { removed: old.length, isLeft: others.length > old.length };
+  return old.length;
 }
 
 /** The objects of a generation; none if its manifest is damaged, so that nobody can pull it. */

@@ -180,7 +180,7 @@ describe('what a depot no longer needs', () => {
     const before = origin.current();
     age(HOUR / 2);
     await origin.publish("UPDATE covers SET status = 'rejected' WHERE region = 'mark-1'");
-    expect(await pushHere(grace)).toMatchObject({ removed: 0, isLeft: true });
+    expect(await pushHere(grace)).toMatchObject({ removed: 0 });
     expect(objects()).toContain(storedManifest(before));
     age(2 * HOUR);
     const { removed } = await pushHere(grace);
@@ -200,7 +200,7 @@ describe('what a depot no longer needs', () => {
     await pushHere(grace);
     for (const name of names) expect(objects()).toContain(name);
     age(2 * HOUR);
-    expect(await pushHere(grace)).toMatchObject({ removed: 2, isLeft: false });
+    expect(await pushHere(grace)).toMatchObject({ removed: 2 });
     expect(objects()).toContain('keys/1.json');
     await readDepot(depot);
   });
@@ -214,7 +214,7 @@ describe('what a depot no longer needs', () => {
     };
     const report = { advance() {}, step() {}, warn: (text: string) => warnings.push(text) };
     const result = await pushTo({ ...depot, remove }, origin.snapshotsDir, { report, graceMs: -1 });
-    expect(result).toMatchObject({ outcome: 'pushed', isLeft: true });
+    expect(result).toMatchObject({ outcome: 'pushed', removed: 0 });
     expect(warnings).toEqual([expect.stringMatching(/was not cleaned up.*access denied/)]);
   });
 });
@@ -232,14 +232,14 @@ test('a program that runs all the time pushes changes, and again after failures'
   const pushes = pushChanges(origin.snapshotsDir, send, tasks, log, { now: () => time });
   await pushes.check();
   expect(pushed).toHaveLength(1);
-  time += 2_000;
+  time += 10_000;
   await pushes.check();
   await pushes.check();
   expect(pushed).toHaveLength(2);
   const { id } = await origin.publishChange();
   await pushes.check();
   expect(pushed.at(-1)).toBe(id);
-  time += HOUR;
+  time += 60_000;
   await pushes.check();
   expect(pushed).toHaveLength(4);
   pushes.stop();
