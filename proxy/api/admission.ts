@@ -10,8 +10,7 @@ import { clientAddress } from '../../program/client-address.ts';
 import type { ApiRequest } from '../http/message/responder.ts';
 import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
-import type { Claim, Limiter, Taken } from '../limits/limiter.ts';
-import type { Quota } from '../limits/rolling-window.ts';
+import type { Claim, Limiter, Quota, Taken } from '../limits/rolling-window.ts';
 import { type Answer, ERRORS, RETRY_SOON_SECONDS } from './send.ts';
 
 /**

@@ -12,7 +12,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { LimitsAddress } from '../../program/environment/limits-url.ts';
-import { type Claim, type Decision, type Limiter, type Taken, takeLocally } from './limiter.ts';
+import {
+  type Claim,
+  type Decision,
+  type Limiter,
+  type Taken,
+  takeLocally,
+} from './rolling-window.ts';
 
 /** How long the server may take to answer. */
 const REDIS_TIMEOUT_MS = 200;

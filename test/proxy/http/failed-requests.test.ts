@@ -14,7 +14,7 @@ import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
-import { takeLocally } from '../../../proxy/limits/limiter.ts';
+import { takeLocally } from '../../../proxy/limits/rolling-window.ts';
 import { type Generation, makeGeneration } from '../../../proxy/snapshot/generation.ts';
 import type { OpenedFiles } from '../../../proxy/snapshot/open-files.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';

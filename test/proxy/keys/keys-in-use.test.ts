@@ -16,8 +16,7 @@ import { toResponder } from '../../../proxy/http/node-response.ts';
 import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
 import { newUseCounts } from '../../../proxy/keys/use-counts.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
-import { takeLocally } from '../../../proxy/limits/limiter.ts';
-import { makeRollingWindow } from '../../../proxy/limits/rolling-window.ts';
+import { makeRollingWindow, takeLocally } from '../../../proxy/limits/rolling-window.ts';
 import { send } from '../../support/product.ts';
 
 const GUESSES = 2;
