@@ -4,6 +4,7 @@
  */
 import createFetchClient from 'openapi-fetch';
 import type { ApiPath, Body, Change, Item, OptionsArgument, PagedPath } from './contract-types.ts';
+import { type MatchOptions, matchAll } from './match.ts';
 import { makeRevalidating } from './revalidate.ts';
 import { makeSend, type SendOptions } from './send.ts';
 
@@ -53,6 +54,16 @@ export interface Client {
    * 412 as `pages` does.
    */
   changes(since: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Changes>;
+  /**
+   * The games of files by their names, in order, each as soon as it is known: with as few calls as
+   * possible, one after another. Of a path, only the name of the file is sent.
+   * @param platform a slug, or several, separated by commas
+   */
+  match(
+    platform: string,
+    names: readonly string[],
+    options?: MatchOptions,
+  ): ReturnType<typeof matchAll>;
   /**
    * The response with a file of the current snapshot, such as `search.json`. Its body has not been read.
    * If another snapshot is current than the one in `options`, throws an `ApiError` with status 412.
@@ -132,6 +143,12 @@ export function createClient(options: ClientOptions): Client {
           if (total_pages > 1) yield* items('/changes', rest, to);
         },
       };
+    },
+    match(platform, names, options = {}) {
+      const { signal } = options;
+      const call = async (query: object) =>
+        (await request('/match', { query: { ...query }, signal })).data;
+      return matchAll(call, names, { ...options, platform });
     },
     file(path, { snapshot, signal } = {}) {
       const headers = snapshot === undefined ? {} : { 'X-Snapshot': snapshot };

@@ -41,3 +41,9 @@ export type PagedPath = {
 
 /** An item of a list with pages. */
 export type Item<P extends PagedPath> = Body<P> extends { data: (infer I)[] } ? I : never;
+
+/** What a name of a file means. */
+export type MatchItem = Body<'/match'>['data'][number];
+
+/** What chooses the games of names, and what they contain. */
+export type MatchQuery = Omit<NonNullable<RequestOptions<'/match'>['query']>, 'names' | 'ids'>;

@@ -17,6 +17,7 @@ import { makeReference } from './reference.ts';
 export const GUIDES = {
   'first-call': 'From nothing to a game with its cover, and how to keep a key secret',
   search: 'Find games by title, with filters and spelling errors',
+  folder: 'Find the games and covers of files by their names',
   pages: 'Draw lists of games with their covers, and read a long list to its end',
   copy: 'Copy the whole catalogue from one snapshot, and keep the copy current',
   limits: 'How many requests you have, how to save some, and what each error means',
