@@ -6,6 +6,8 @@ import type { Call } from '../../pages/call-samples.ts';
 import { decodePart } from '../api/routes/match-route.ts';
 
 export const EXPLORE = '/explore';
+/** The page that matches names of files. It is not below EXPLORE, where platforms have their names. */
+export const MATCH = '/match';
 const GAMES_PER_PAGE = 24;
 
 export const SORT_NAMES = {
@@ -28,7 +30,16 @@ export type SearchView = Readonly<
   Partial<Record<(typeof PARAMETERS)[number] | FilterName, string | undefined>>
 >;
 
+/** The page that matches files: without a platform or names, only its form. */
+export interface MatchView {
+  readonly kind: 'match';
+  readonly platform: string | undefined;
+  readonly names: readonly string[];
+  readonly prefer: string | undefined;
+}
+
 export type View =
+  | MatchView
   | ({ readonly kind: 'search' } & SearchView)
   | { readonly kind: 'game'; readonly platform: string; readonly slug: string }
   | {
@@ -40,6 +51,7 @@ export type View =
 
 /** @returns undefined if the explorer has no such page */
 export function readView(path: string, queryString: string): View | undefined {
+  if (path === MATCH) return matchView(new URLSearchParams(queryString));
   // The first part is the empty one in front of the first slash.
   const [, ...encoded] = path.slice(EXPLORE.length).split('/', MOST_PARTS + 2);
   const parts = encoded.map(decodePart);
@@ -55,6 +67,17 @@ function isName(part: string | undefined): part is string {
   return part !== undefined && part !== '' && !part.includes('/');
 }
 
+/** Paths count as names of files: the API gets what follows the last slash. */
+function matchView(query: URLSearchParams): MatchView {
+  const lines = query.get('names')?.split(/[\r\n]+/) ?? [];
+  return {
+    kind: 'match',
+    platform: query.get('platform') || undefined,
+    names: lines.map((line) => line.trim().replace(/^.*[/\\](?=.)/, '')).filter(Boolean),
+    prefer: query.get('prefer')?.trim() || undefined,
+  };
+}
+
 /** Unknown parameters are ignored: other sites add theirs to links, such as those of campaigns. */
 function searchView(platform: string | undefined, queryString: string): View {
   const query = new URLSearchParams(queryString);
@@ -62,8 +85,14 @@ function searchView(platform: string | undefined, queryString: string): View {
   return { kind: 'search', platform, ...Object.fromEntries(values) };
 }
 
-/** The call of the API whose result the page shows. */
-export function callOf(view: View): Call {
+/** The call of the API whose result the page shows; undefined if it shows none. */
+export function callOf(view: View): Call | undefined {
+  if (view.kind === 'match') {
+    const { platform, names, prefer } = view;
+    if (platform === undefined || names.length === 0) return undefined;
+    const query = { platform, names: names.join('/'), include: 'cover' };
+    return { path: '/match', query: prefer === undefined ? query : { ...query, prefer } };
+  }
   if (view.kind === 'search') {
     const { q, platform, region, type, genre, sort = DEFAULT_SORT, page } = view;
     const values = { q, platform, region, type, genre, sort, include: 'cover', page };

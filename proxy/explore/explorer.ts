@@ -21,9 +21,10 @@ import { withoutSlash } from '../http/trailing-slash.ts';
 import { type AddressLimits, makeAddressLimits } from '../limits/address-limits.ts';
 import { HTML, makePage, pageResource, uncachedPage } from '../site/page-responses.ts';
 import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
-import { callOf, EXPLORE, readView, type View } from './address.ts';
+import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, makeCallApi, parseRecords } from './call-api.ts';
 import { countFilters } from './filters.ts';
+import { matchPage } from './match-page.ts';
 import { errorPage, failurePage, keyPage, manyPagesPage, notFoundPage } from './message-pages.ts';
 import type { PageContext, RenderedPage } from './page.ts';
 import { coverPage, gamePage } from './record-pages.ts';
@@ -64,7 +65,7 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
   const render = makeRender(parts);
 
   return (request, response, path) => {
-    const isHere = path === EXPLORE || path.startsWith(`${EXPLORE}/`);
+    const isHere = path === EXPLORE || path === MATCH || path.startsWith(`${EXPLORE}/`);
     // The site refuses every other method.
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isHere || !isRead) site(request, response, path);
@@ -129,6 +130,17 @@ function makeRender(parts: ExplorerParts) {
       if (!admitted) return { ...manyPagesPage(resetSeconds), imageOrigin };
     }
     const call = callOf(view);
+    const context = { apiUrl, imageOrigin, hasOwnKey };
+    if (call === undefined) {
+      const generation = snapshots.current();
+      const nothing = { status: 503, header: () => undefined, text: '' };
+      if (view.kind !== 'match' || generation === undefined) return errorPage(nothing, hasOwnKey);
+      return {
+        status: 200,
+        page: matchPage(view, undefined, { ...context, generation }),
+        imageOrigin,
+      };
+    }
     const key = head.key ?? (hasOwnKey ? undefined : explorerKey);
     const reply = await callApi(request.socket, { ...head, key }, addressOf(call, ''));
     // Read again, since a store of shared limits takes time to answer.
@@ -136,13 +148,16 @@ function makeRender(parts: ExplorerParts) {
     if (reply.status !== 200 || generation === undefined) {
       return { ...errorPage(reply, hasOwnKey), imageOrigin };
     }
-    const context = { call, apiUrl, imageOrigin, hasOwnKey, generation };
-    return { ...pageOf(view, reply, context), imageOrigin };
+    return { ...pageOf(view, reply, { ...context, call, generation }), imageOrigin };
   };
 }
 
 function pageOf(view: View, reply: ApiReply, context: PageContext): RenderedPage {
   const { generation } = context;
+  if (view.kind === 'match') {
+    const { data } = parseRecords<Body<'/match'>>(reply.text);
+    return { status: 200, page: matchPage(view, data, context) };
+  }
   if (view.kind === 'game') {
     return { status: 200, page: gamePage(parseRecords<Game>(reply.text), context) };
   }

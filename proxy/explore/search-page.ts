@@ -2,7 +2,7 @@
 import type { Body, Game } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { shownNumber } from '../../pages/shown-values.ts';
-import { EXPLORE, pathOf, type SearchView, SORT_NAMES, searchPath } from './address.ts';
+import { EXPLORE, MATCH, pathOf, type SearchView, SORT_NAMES, searchPath } from './address.ts';
 import { activeFilters, type Filter, filterLists } from './filters.ts';
 import { apiCall, countOf, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
@@ -27,7 +27,7 @@ export function searchPage(view: SearchView, result: SearchResult, context: Page
     q === undefined ? title : `${q} · ${title}`,
     html`${platform !== undefined && crumbs()}
 <h1>${title}</h1>
-<p class="lead">${platform === undefined ? summary(context) : `${countOf(platform.games, 'game')}, ${countOf(platform.covers, 'cover')}.`}</p>
+<p class="lead">${platform === undefined ? html`${summary(context)} Or <a href="${MATCH}">match your files</a>.` : `${countOf(platform.games, 'game')}, ${countOf(platform.covers, 'cover')}.`}</p>
 ${searchForm(view, platform?.name)}
 <p class="found" id="found" role="status">${foundText(view, result)}</p>
 <div id="results">

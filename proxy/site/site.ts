@@ -68,7 +68,7 @@ export function openSite({ publicUrl, ...limits }: SiteFacts): SitePages {
   add('/openapi.json', JSON_TYPE, contract, { headers: ['Access-Control-Allow-Origin', '*'] });
   add('/llms.txt', TEXT, docs.llmsText);
   add('/robots.txt', TEXT, robotsText(publicUrl));
-  const indexed = ['/', '/explore', '/status', '/changelog', ...docs.pages.keys()];
+  const indexed = ['/', '/explore', '/match', '/status', '/changelog', ...docs.pages.keys()];
   add('/sitemap.xml', XML, sitemap(publicUrl, indexed));
   for (const [path, file] of FILES) {
     const content = readFileSync(new URL(file, import.meta.url));
@@ -151,6 +151,7 @@ Disallow: /account
 Disallow: /moderation
 Disallow: /explore?
 Disallow: /explore/*?
+Disallow: /match?
 
 Sitemap: ${publicUrl}/sitemap.xml
 `;

@@ -36,7 +36,7 @@ async function fetchWith(key, address, signal) {
   const headers = key === null ? {} : { Authorization: `Bearer ${key}` };
   const response = await fetch(address, { headers, signal });
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-  return { status: response.status, page };
+  return { status: response.status, page, wait: response.headers.get('retry-after') };
 }
 
 /** Shows the page of an address: its results, or all of it if it has none. */
@@ -85,7 +85,8 @@ function announce(text) {
 
 /** Shows what works only with this script. */
 function revealControls() {
-  for (const each of document.querySelectorAll('[data-copy]')) each.hidden = false;
+  const scripted = '[data-copy], [data-scripted], [data-copy-results]';
+  for (const each of document.querySelectorAll(scripted)) each.hidden = false;
   const hasKey = visitorKey() !== null;
   for (const each of document.querySelectorAll('[data-forget-key]')) each.hidden = !hasKey;
 }
@@ -108,6 +109,97 @@ function searchSoon(form) {
 function searchNow(form) {
   clearTimeout(typing);
   show(addressOf(form));
+}
+
+// Matching files. A page takes so many names in its address, which has at most 8 KiB.
+const MOST_NAMES = 50;
+const MOST_NAME_BYTES = 6_000;
+/** Counts the lists that were sent: a newer one ends the one before. */
+let matching = 0;
+
+/** The names in the form, in lists for one page each. */
+function partsOf(form) {
+  const lines = form.elements.names.value.split('\n').map((line) => line.trim());
+  const parts = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const line of lines) {
+    const name = line.replace(/^.*[/\\](?=.)/, '').toWellFormed();
+    const more = encodeURIComponent(name).length + 3;
+    if (name === '') continue;
+    if (bytes + more > MOST_NAME_BYTES || parts.at(-1).length === MOST_NAMES) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1).push(name);
+    bytes += more;
+  }
+  return parts;
+}
+
+/** Matches all names, one page after another, and shows the rows of all pages in one table. */
+async function matchFiles(form) {
+  const run = ++matching;
+  const parts = partsOf(form);
+  const total = parts.flat().length;
+  const { platform, prefer } = form.elements;
+  for (let at = 0; at < parts.length; ) {
+    const names = parts[at].join('\n');
+    const query = new URLSearchParams({ platform: platform.value, prefer: prefer.value, names });
+    const { status, page, wait } = await fetchPage(`${form.action}?${query}`);
+    const rows = page.querySelectorAll('#matches > tr');
+    if (run !== matching) return;
+    if (status !== 200) {
+      announce(page.querySelector('.lead').textContent);
+      if (wait === null) return;
+      await new Promise((resolve) => setTimeout(resolve, wait * 1_000));
+      if (run !== matching) return;
+      continue;
+    }
+    if (at === 0) document.getElementById('results').replaceWith(page.getElementById('results'));
+    else document.getElementById('matches').append(...rows);
+    at++;
+    const results = matchResults();
+    const found = results.filter(({ match }) => match !== null).length;
+    announce(`${results.length} of ${total} names read, ${found} games found`);
+    revealControls();
+  }
+}
+
+function matchResults() {
+  return [...document.querySelectorAll('[data-result]')].map((row) =>
+    JSON.parse(row.dataset.result),
+  );
+}
+
+async function copyResults(format) {
+  const results = matchResults();
+  const quote = (value) => `"${String(value ?? '').replaceAll('"', '""')}"`;
+  const lines = [Object.keys(results[0]), ...results.map(Object.values)];
+  const csv = lines.map((values) => `${values.map(quote)}\r\n`).join('');
+  try {
+    await navigator.clipboard.writeText(format === 'csv' ? csv : JSON.stringify(results, null, 1));
+    announce(`Copied ${results.length} results`);
+  } catch {
+    announce('Your browser does not allow this page to copy');
+  }
+}
+
+function addNames(form, names) {
+  const { value } = form.elements.names;
+  const shown = names.filter((name) => !name.startsWith('.')).sort();
+  form.elements.names.value = [value.trim(), ...shown].filter(Boolean).join('\n');
+}
+
+/** The names of the files in what was dropped: a file, or a folder with all that is in it. */
+async function namesIn(entry) {
+  if (entry.isFile) return [entry.name];
+  const reader = entry.createReader();
+  const names = [];
+  for (;;) {
+    const entries = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (entries.length === 0) return names;
+    for (const each of entries) names.push(...(await namesIn(each)));
+  }
 }
 
 /** Shows the form for a key, if the page has one. @param fault why a key did not work; '' without one */
@@ -136,12 +228,39 @@ document.addEventListener('input', ({ target }) => {
 
 document.addEventListener('change', ({ target }) => {
   if (target.name === 'sort') searchNow(target.form);
+  if (target.matches('[data-folder]'))
+    addNames(
+      target.form,
+      [...target.files].map(({ name }) => name),
+    );
+});
+
+document.addEventListener('dragover', (event) => {
+  if (event.target.closest?.('[data-match]')) event.preventDefault();
+});
+
+document.addEventListener('drop', async (event) => {
+  const form = event.target.closest?.('[data-match]');
+  if (!form || !event.dataTransfer.types.includes('Files')) return;
+  event.preventDefault();
+  // The items are gone after the first pause.
+  const items = [...event.dataTransfer.items].filter(({ kind }) => kind === 'file');
+  const names = items.map((item) => {
+    const entry = item.webkitGetAsEntry();
+    return entry === null ? [item.getAsFile().name] : namesIn(entry);
+  });
+  addNames(form, (await Promise.all(names)).flat());
 });
 
 document.addEventListener('submit', (event) => {
   if (event.target.matches('[data-search]')) {
     event.preventDefault();
     searchNow(event.target);
+  } else if (event.target.matches('[data-match]')) {
+    event.preventDefault();
+    matchFiles(event.target).catch((error) => {
+      if (error.name !== 'AbortError') announce('The search cannot be reached. Try again.');
+    });
   } else if (event.target.matches('[data-key-form]')) {
     event.preventDefault();
     useKey(event.target.querySelector('input').value.trim());
@@ -153,6 +272,8 @@ document.addEventListener('click', ({ target }) => {
     sessionStorage.removeItem(KEY_NAME);
     location.reload();
   }
+  const format = target.closest?.('[data-copy-results] > button')?.value;
+  if (format !== undefined) copyResults(format);
 });
 
 revealControls();
