@@ -1,15 +1,15 @@
 /** The reader in Python, which knows only what format/README.md says, finds the product's bytes. */
 import { execFile } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runSnapshot } from '../../commands/run-snapshot.ts';
 import { CURRENT } from '../../format/layout.ts';
-import { makeFixture } from '../catalogue/fixture.ts';
+import { makeFutureFixture } from '../catalogue/fixture.ts';
 import { makeFolder, ROOT, runCommand } from '../support/product.ts';
 
-const FIXTURES = path.join(ROOT, 'test/fixtures');
+const FIXTURE = path.join(ROOT, 'test/fixtures/version-4');
 
 async function read(folder: string, ...paths: string[]): Promise<string> {
   const reader = path.join(ROOT, 'format/reader.py');
@@ -17,9 +17,8 @@ async function read(folder: string, ...paths: string[]): Promise<string> {
 }
 
 test('it prints the bodies that the product prints', async () => {
-  const folder = path.join(FIXTURES, 'version-4');
   const show = async (target: string) =>
-    (await runCommand(runSnapshot, ['show', target], { SNAPSHOTS_DIR: folder })).stdout;
+    (await runCommand(runSnapshot, ['show', target], { SNAPSHOTS_DIR: FIXTURE })).stdout;
   const platforms = JSON.parse(await show('/platforms')).data as { slug: string }[];
   const lists = platforms.map(({ slug }) => `/platforms/${slug}/games`);
   const bodies = await Promise.all(lists.map(show));
@@ -37,16 +36,16 @@ test('it prints the bodies that the product prints', async () => {
   const targets = ['/platforms', '/stats', '/covers/recent', ...lists, ...ofGames, ...ofCovers];
   expect(targets.length).toBeGreaterThan(30);
   const expected = await Promise.all(targets.map(show));
-  expect(await read(folder, ...targets)).toBe(expected.map((body) => `${body}\n`).join(''));
-  expect(await read(folder, '/games/snes/none', '/covers/7')).toBe('not found\nnot found\n');
+  expect(await read(FIXTURE, ...targets)).toBe(expected.map((body) => `${body}\n`).join(''));
+  expect(await read(FIXTURE, '/games/snes/none', '/covers/7')).toBe('not found\nnot found\n');
 });
 
 test('it refuses another version and a damaged file', async () => {
-  await expect(read(path.join(FIXTURES, 'future-version'))).rejects.toThrow(
-    'manifest.json has version 5, not 4',
-  );
-  const folder = makeFolder();
-  await makeFixture(folder);
+  const future = path.join(makeFolder(), 'future');
+  makeFutureFixture(FIXTURE, future);
+  await expect(read(future)).rejects.toThrow('manifest.json has version 5, not 4');
+  const folder = path.join(makeFolder(), 'snapshots');
+  cpSync(FIXTURE, folder, { recursive: true, verbatimSymlinks: true });
   appendFileSync(path.join(folder, CURRENT, 'games/snes.json'), ' ');
   await expect(read(folder)).rejects.toThrow('games/snes.json is damaged');
 });

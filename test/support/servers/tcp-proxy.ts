@@ -2,6 +2,7 @@
  * A TCP proxy between a program and its server that a test can cut or hold at any byte. Bytes are
  * counted in both directions and over all connections.
  */
+import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /** `end` and `reset` close connections; `silence` leaves them open without passing any byte on. */
@@ -29,10 +30,12 @@ interface Side {
 /**
  * @param serverPort may be a function, for a server that is started later
  * @param limit the number of bytes to pass before holding
+ * @param socketPath where to listen, instead of a free port
  */
 export async function startTcpProxy(
   serverPort: number | (() => number),
   limit = Number.POSITIVE_INFINITY,
+  socketPath?: string,
 ): Promise<TcpProxy> {
   const sides = new Set<Side>();
   let bytes = 0;
@@ -96,12 +99,12 @@ export async function startTcpProxy(
     join(client, upstream);
     join(upstream, client);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server.listen(socketPath === undefined ? { port: 0, host: '127.0.0.1' } : { path: socketPath });
+  await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
 
   return {
-    port: address.port,
+    port: typeof address === 'object' ? Number(address?.port) : 0,
     bytes: () => bytes,
     reached,
     cut(how, isPermanent) {
