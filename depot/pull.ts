@@ -91,18 +91,21 @@ export async function pull(
       const previous = readPrevious(snapshotsDir);
       const here = generationDir(snapshotsDir, manifest.id);
       const isHere = () => manifest.files.every((file) => isKnown(here, file));
-      if (previous.id === manifest.id && isHere()) return undefined;
-      makeFolder(staging);
-      const counts = await gather(depot, manifest, previous, staging, options);
-      for (const { path: name, sha256 } of manifest.files) {
-        place(path.join(staging, sha256), path.join(dir, name));
+      let pulled: Pulled | undefined;
+      if (previous.id !== manifest.id || !isHere()) {
+        makeFolder(staging);
+        const counts = await gather(depot, manifest, previous, staging, options);
+        for (const { path: name, sha256 } of manifest.files) {
+          place(path.join(staging, sha256), path.join(dir, name));
+        }
+        report.step('verifying and publishing');
+        // What was taken down at the origin goes here too. Its operator is the one who rolls back.
+        const steps = { warn: report.warn, checks: bytesOnly(isKnown), keep: 1 };
+        await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, steps);
+        pulled = { manifest, ...counts };
       }
-      report.step('verifying and publishing');
-      // What was taken down at the origin goes here too. Its operator is the one who rolls back.
-      const steps = { warn: report.warn, checks: bytesOnly(isKnown), keep: 1 };
-      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, steps);
       rmSync(staging, { recursive: true, force: true });
-      return { manifest, ...counts };
+      return pulled;
     } finally {
       clear();
     }
@@ -140,7 +143,10 @@ function gone({ name }: Depot, path: string): GoneError {
   );
 }
 
-/** Puts the content of every file of the manifest into the staging folder, once: from the current generation or the depot. */
+/**
+ * Puts the content of every file of the manifest into the staging folder, once: from the current generation
+ * or from the depot.
+ */
 async function gather(
   depot: Depot,
   { id, files }: Manifest,

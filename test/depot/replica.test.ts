@@ -1,5 +1,13 @@
 /** A replica of a depot: what it pulls, what it refuses, and what it reports. */
-import { lstatSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -117,6 +125,10 @@ describe('a replica', () => {
     const again = start({ snapshotsDir: replica.snapshotsDir });
     await again.checkSnapshot();
     for (const sha256 of staged) expect(again.faulty.paths).not.toContain(`files/${sha256}.zst`);
+    expectNoDebris(replica.snapshotsDir);
+    // A process that was killed after it had published.
+    mkdirSync(path.join(replica.snapshotsDir, 'pull'));
+    await start({ snapshotsDir: replica.snapshotsDir }).checkSnapshot();
     expectNoDebris(replica.snapshotsDir);
   });
 
