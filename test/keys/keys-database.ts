@@ -1,5 +1,5 @@
 /** A database with the tables of keys and accounts, in which tests create keys of any state. */
-import type { Database, Value } from '../../database/database.ts';
+import type { Database, Reader, Value, Writer } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
 import { requestKey, revealKey, withdrawRequest } from '../../keys/lifecycle/own-keys.ts';
@@ -95,6 +95,28 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
       const rows = await database.rows(`SELECT ${columns} ${rest}`, parameters);
       const names = columns.split(', ');
       return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
+    },
+  };
+}
+
+/** A database that calls a function before each statement and each transaction. */
+export function intercept<D extends Database>(
+  database: D,
+  before: (...statement: [] | Parameters<Reader['rows']>) => Promise<void> | void,
+): D {
+  return {
+    ...database,
+    async rows(...statement: Parameters<Reader['rows']>) {
+      await before(...statement);
+      return database.rows(...statement);
+    },
+    async run(...statement: Parameters<Writer['run']>) {
+      await before(...statement);
+      return database.run(...statement);
+    },
+    async transaction<T>(work: (writer: Writer) => Promise<T>) {
+      await before();
+      return database.transaction(work);
     },
   };
 }

@@ -113,7 +113,7 @@ describe('cover-catalogue', () => {
     const link = path.join(makeFolder(), 'cover-catalogue');
     symlinkSync(EXECUTABLE, link);
     const version = run(link, ['--version']);
-    expect(version.stdout).toMatch(/^cover-catalogue \d+\.\d+\.\d+\n$/);
+    expect(version.stdout).toMatch(/^cover-catalogue \d+\.\d+\.\d+(?:-\S+)?\n$/);
     expect(run(link, ['schedule', '--version'])).toEqual(version);
     const help = run(link, ['proxy', '--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });

@@ -1,9 +1,7 @@
-/** The metrics of all programs: their names and values. */
+/** The metrics of all programs, as promtool sees them, and what the schedule and a replica count. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeVisitor, signIn } from '../../../support/account.ts';
-import { runProgram } from '../../../support/product.ts';
 import { type RedisServer, startRedis } from '../../../support/servers/redis.ts';
 import { until } from '../../support/until.ts';
 import { type Installation, PROGRAMS, type Program, startInstallation } from './installation.ts';
@@ -33,18 +31,6 @@ test.each(PROGRAMS)('promtool finds nothing wrong with the metrics of %s', async
   const checked = promtool(['check', 'metrics'], await installation.metrics(program));
   expect(checked).toEqual({ code: 0, output: '' });
 });
-
-test.each(['schedule', 'account', 'replica'] as const)(
-  '%s is healthy and ready',
-  async (program) => {
-    const url = `http://${installation.admin[program]}`;
-    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ healthy: true });
-    const ready = await fetch(`${url}/readyz`);
-    expect(ready.status).toBe(200);
-    expect(await ready.json()).toMatchObject({ ready: true, stopping: false });
-    expect((await fetch(`${url}/other`)).status).toBe(404);
-  },
-);
 
 describe('schedule', () => {
   test('counts runs, rows, generations and tasks', async () => {
@@ -80,18 +66,6 @@ describe('schedule', () => {
     for (const [index, file] of files.entries()) writeFileSync(file, before[index] ?? '');
     expect(await installation.metrics('schedule')).toContain('schedule_rows{table="games"}');
   });
-
-  test('with the port of another program ends with 2 and names the variable', async () => {
-    const { code, stderr } = await runProgram('generator/cli/schedule.ts', [], {
-      DATABASE_URL: 'sqlite:x.db',
-      SNAPSHOTS_DIR: installation.originDir,
-      GENERATE_CRON: 'off',
-      // The schedule listens five ports above it.
-      ADMIN_PORT: String(Number(installation.admin.proxy.split(':').at(-1)) - 5),
-    });
-    expect(code).toBe(2);
-    expect(stderr).toContain('set ADMIN_PORT to another port');
-  });
 });
 
 describe('replica', () => {
@@ -102,20 +76,5 @@ describe('replica', () => {
     expect(metrics).toMatch(/^replica_received_bytes_total [1-9]/m);
     expect(metrics).toContain('task_failing{task="check_snapshot"} 0\n');
     expect(metrics).toContain('task_failing{task="check_keys"} 0\n');
-  });
-});
-
-describe('account', () => {
-  test('counts sign-ins, responses and e-mails', async () => {
-    const visitor = makeVisitor(installation.pages);
-    await signIn(visitor, 'owner@covers.example', installation.mailFolder);
-    await until(async () => (await seriesIn('account', 'mail_sent_total')) === 1);
-    const metrics = await installation.metrics('account');
-    expect(metrics).toContain('account_sign_ins_total{outcome="done"} 1\n');
-    expect(metrics).toContain('account_sign_ins_total{outcome="refused"} 0\n');
-    expect(metrics).toMatch(/^account_response_seconds_count\{status="303"\} [1-9]/m);
-    expect(metrics).toContain('account_database_up 1\n');
-    expect(metrics).toContain('mail_waiting 0\n');
-    expect(metrics).toContain('account_keys{state="pending"} 0\n');
   });
 });
