@@ -78,9 +78,8 @@ function drawCover(texts: Texts, width: number, height: number): string {
   const isLatin = /^[\P{L}\p{Script=Latin}]*$/u.test(title);
   const name = isLatin ? title : slug.replaceAll('-', ' ').toUpperCase();
   const band = `${rectangle([0, 0, across, BAND], `hsl(${crc32(platform) % 360} 55% 32%)`)}
-    <text x="7" y="17" font-size="13">${platform.toUpperCase()}</text>
-    <text x="${across - 7}" y="17" font-size="13" text-anchor="end">
-      ${region.slice(0, 3).toUpperCase()}</text>`;
+    <g font-size="11"><text x="7" y="16">${platform.toUpperCase()}</text>
+    <text x="${across - 7}" y="16" text-anchor="end">${region.toUpperCase()}</text></g>`;
   /** A circle in the middle. */
   const circle = (radius: number, attributes: string) =>
     `<circle cx="${across / 2}" cy="${up / 2}" r="${radius * across}" ${attributes}/>`;
