@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readReplicaState } from '../../depot/replica-files.ts';
 import { currentId, idsOnDisk } from '../../generations/generations.ts';
-import { runSnapshots } from '../support/product.ts';
 import {
   type ApiOrigin,
   filesOf,
@@ -11,7 +10,7 @@ import {
   pullFromApi,
   startApi,
 } from '../support/replicas.ts';
-import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '../support/wholeness.ts';
+import { expectNoDebris, newSnapshots } from '../support/wholeness.ts';
 
 let api: ApiOrigin;
 beforeAll(async () => {
@@ -76,21 +75,9 @@ test('a generation that is replaced during a pull is followed by the newer one',
   expect(idsOnDisk(to)).toEqual([await publishing]);
 });
 
-test('a rollback at the origin is a newer generation, and is followed', async () => {
-  const to = newSnapshots();
-  const older = currentId(api.snapshotsDir) as string;
-  await api.publishChange();
-  await pullFromApi(api, to);
-  await runSnapshots(api.snapshotsDir, 'rollback', older, '--no-hold');
-  const id = await api.settle();
-  expect(await pullFromApi(api, to)).toMatchObject({ code: 0 });
-  expect(await expectCurrentVerifies(to)).toBe(id);
-});
-
 test.each([
   ['refuses the key', 401, 1, /answers 401 \("Unknown.*Check the key|answers 401/],
   ['does not offer downloads', 404, 1, /answers 404/],
-  ['redirects', 301, 1, /Redirects are not followed/],
 ])('an API that %s is an error that says so', async (_name, status, expected, text) => {
   const to = newSnapshots();
   api.faulty.change = (reply) => ({ ...reply, status });
@@ -98,23 +85,4 @@ test.each([
   expect([code, currentId(to)]).toEqual([expected, undefined]);
   expect(stderr).toMatch(text);
   expect(readReplicaState(to)?.snapshot.error).toMatch(text);
-});
-
-test('an API whose sequence begins again is refused until an operator decides', async () => {
-  const to = newSnapshots();
-  await pullFromApi(api, to);
-  const id = currentId(to);
-  const other = await startApi();
-  const moved = { ...other, address: api.address };
-  api.faulty.change = async (_reply, { path }) => {
-    const { bytes, headers, status } = await other.proxy.get(
-      path.slice('/api/v1'.length),
-      other.key,
-    );
-    return { status, headers, body: bytes };
-  };
-  const { code, stderr } = await pullFromApi({ ...moved, keyFile: api.keyFile }, to);
-  expect([code, currentId(to)]).toEqual([3, id]);
-  expect(stderr).toMatch(/something older is offered again.*remove accepted\.json/);
-  await other.close();
 });

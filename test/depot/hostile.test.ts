@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { createGzip, gzipSync, zstdCompressSync } from 'node:zlib';
+import { createGzip, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDepot, openWritableDepot } from '../../depot/open.ts';
 import { readReplicaState } from '../../depot/replica-files.ts';
@@ -185,12 +185,5 @@ describe('an API', () => {
       response.writeHead(200, { 'content-encoding': 'br' }).end('x');
     });
     expect(await expectRefused(depot)).toMatch(/another Content-Encoding/);
-  });
-
-  test('whose manifest is no manifest is refused', async () => {
-    const depot = await serving((_request, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"files":[]}'));
-    });
-    expect(await expectRefused(depot)).toMatch(/manifest\.json has format version undefined/);
   });
 });

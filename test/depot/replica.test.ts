@@ -9,7 +9,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { GoneError, RefusedReleaseError, TransferError } from '../../depot/depot.ts';
 import { openDepot } from '../../depot/open.ts';
@@ -310,23 +309,6 @@ test('another depot has sequences of its own', async () => {
   await startReplica(other.depot, { snapshotsDir, publicKeys }).checkSnapshot();
   expect(currentId(snapshotsDir)).toBe(other.current());
 });
-
-test('bytes that were made by another version of zstd are the same file', async () => {
-  const replica = start();
-  replica.faulty.fault = async (name, reply) => {
-    const found = await reply();
-    if (!name.startsWith('files/') || typeof found === 'string') return found;
-    const { zstdDecompressSync } = await import('node:zlib');
-    const content = zstdDecompressSync((await readBytes(origin.depot, name)) as Buffer);
-    return { ...found, bytes: once(zstdCompressSync(content)) };
-  };
-  await replica.checkSnapshot();
-  await expectCurrentVerifies(replica.snapshotsDir);
-});
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
-}
 
 test('a depot that has nothing yet is an error that says so', async () => {
   const replica = startReplica(openDepot(path.dirname(origin.folder)));

@@ -113,19 +113,6 @@ describe('verbs that read', () => {
     expect(stderr).toBe(`There is no /games/snes/a-new-game in ${first}.\n`);
   });
 
-  test('show refuses the parameters that the API refuses', async () => {
-    for (const [target, fault] of [
-      ['/platforms/snes/games?per_page=101', 'per_page must be an integer from 1 to 100'],
-      ['/search?page=1&page=2', 'page must be given at most once'],
-      ['/search?sort=newest', 'sort must be one of'],
-    ] as const) {
-      const { code, stdout, stderr } = await snapshot('show', target);
-      expect(code, target).toBe(1);
-      expect(stdout).toBe('');
-      expect(stderr).toContain(fault);
-    }
-  });
-
   test('diff names the games and covers that were added, changed and removed', async () => {
     const { code, stdout } = await snapshot('diff', first, second);
     expect(code).toBe(0);
@@ -177,13 +164,6 @@ describe('verbs that change something', () => {
     const { code, stdout, stderr } = await snapshot('verify', manifest.id);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain('MiniSearch cannot load search.json');
-  });
-
-  test('prune keeps the newest and never removes the current one', async () => {
-    expect((await snapshot('prune')).stdout).toBe('');
-    const { code, stdout } = await snapshot('prune', '--keep', '1');
-    expect([code, stdout]).toEqual([0, `${first}\n`]);
-    expect(readdirSync(path.join(dir, GENERATIONS))).toEqual([second]);
   });
 });
 

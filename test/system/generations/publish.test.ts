@@ -187,14 +187,6 @@ describe('a run that is interrupted', () => {
       expectNoDebris(dir);
     },
   );
-
-  test('because its database is gone reports it, and the old generation stays', async () => {
-    const dir = await makeSampleSnapshots();
-    const before = currentId(dir);
-    const ended = await runGenerator(`sqlite:${dir}/no-such.db`, dir);
-    expect(await expectFailed(dir, before, ended)).toContain('no-such.db');
-    expectNoDebris(dir);
-  });
 });
 
 describe('kept generations', () => {
