@@ -87,7 +87,7 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
       if (hasSeveralKeys) return refuse(request, time, ERRORS.severalKeys);
       if (hasMisplacedKey) return refuse(request, time, ERRORS.misplacedKey);
       if (key === undefined) return refuse(request, time, ERRORS.missingKey);
-      const record = keys.recent(key) ?? keys.find(key);
+      const record = keys.find(key);
       if (record === undefined || !isValid(record)) {
         return refuse(request, time, ERRORS.invalidKey);
       }

@@ -34,8 +34,6 @@ export interface KeyRecord {
 
 /** The operations on keys that a request needs. */
 export interface Keys {
-  /** The record of a raw key if it is cached; the key is not hashed. */
-  recent(rawKey: string): KeyRecord | undefined;
   /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
   find(rawKey: string): KeyRecord | undefined;
   /** How many keys are known; undefined until {@link KeyTable.replace} is first called. */
@@ -80,9 +78,9 @@ export function makeKeyTable(thread = 0): KeyTable {
   }
 
   return {
-    recent: (rawKey) => rawKeys.get(rawKey),
     find(rawKey) {
-      if (!isWellFormedKey(rawKey)) return undefined;
+      const cached = rawKeys.get(rawKey);
+      if (cached !== undefined || !isWellFormedKey(rawKey)) return cached;
       const record = byHash(hashKey(rawKey));
       // A copy: a slice of the request head would keep the whole head in memory.
       if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);

@@ -1,8 +1,4 @@
-/** What the metrics say about requests: how many, how long they took, and why some were refused. */
-import { rmSync } from 'node:fs';
-import path from 'node:path';
 import { expect, test } from 'vitest';
-import { KEYS_FILE } from '../../../format/layout.ts';
 import { requestTimesText } from '../../../proxy/admin/metrics.ts';
 import {
   BUCKETS,
@@ -11,14 +7,7 @@ import {
   newRequestCounts,
 } from '../../../proxy/api/request-counts.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import {
-  makeFolder,
-  NEVER,
-  type RunningProxy,
-  send,
-  startProxy,
-  testKey,
-} from '../../support/product.ts';
+import { NEVER, type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
 
 /** The value of a metric with its labels, such as `api_refusals_total{reason="no_keys"}`. */
 async function readMetric(proxy: RunningProxy, metric: string): Promise<number> {
@@ -74,19 +63,4 @@ test('each refusal is counted by its reason', async () => {
   ]);
   expect(await refusals(proxy, 'key_limit')).toBe(3);
   await proxy.stop();
-});
-
-test('a request before there is a generation or a key counts as refused', async () => {
-  const folder = makeFolder();
-  const proxy = await startProxy(folder, {}, NEVER);
-  expect((await proxy.get('/stats', testKey(1).key)).status).toBe(503);
-  expect(await refusals(proxy, 'no_snapshot')).toBe(1);
-  await proxy.stop();
-
-  const snapshots = await makeSampleSnapshots();
-  rmSync(path.join(snapshots, KEYS_FILE));
-  const keyless = await startProxy(snapshots, {}, NEVER);
-  expect((await keyless.get('/stats', testKey(1).key)).status).toBe(503);
-  expect(await refusals(keyless, 'no_keys')).toBe(1);
-  await keyless.stop();
 });

@@ -18,7 +18,6 @@ import {
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MANIFEST, MINISEARCH } from '../../../../format/layout.ts';
@@ -35,7 +34,6 @@ import {
   PARSERS,
   type ProxyProgram,
   startProxyProgram,
-  type TestKey,
   testKey,
 } from '../../../support/product.ts';
 import { openSocket } from '../../../support/servers/sockets.ts';
@@ -174,27 +172,6 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
     await until(() => openDescriptors(proxy) === 0);
   });
 
-  test('five keys with all their downloads stopped keep neither a sixth nor other requests waiting', async () => {
-    const begin = (one: TestKey) => proxy.get(LARGE, one.key, { ...fields, range: 'bytes=0-0' });
-    const sockets: Socket[] = [];
-    for (const one of keys) {
-      const own = await Promise.all(Array.from({ length: MOST_PER_KEY }, () => download('', one)));
-      await Promise.all(
-        own.map((socket) => new Promise((resolve) => socket.once('data', resolve))),
-      );
-      for (const socket of own) sockets.push(socket.pause());
-      const { status, json, headers } = await begin(one);
-      expect([status, json, headers['retry-after']]).toEqual([
-        503,
-        { error: 'Too many downloads' },
-        '5',
-      ]);
-    }
-    expect((await proxy.get('/stats', key.key)).status).toBe(200);
-    for (const socket of sockets) socket.destroy();
-    for (const one of keys) await until(async () => (await begin(one)).status === 206);
-  });
-
   test('a download whose generation is removed ends, and no other begins', async () => {
     const socket = await download('Connection: close\r\n');
     const received: Buffer[] = [];
@@ -248,12 +225,4 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
     printFigure(`A cached game during downloads (${name})`, figure);
     expect(during, figure).toBeLessThan(alone * 2 + 2);
   });
-});
-
-test('a compressed large file is the same', async () => {
-  const proxy = await startProxyProgram(await copyLargeSnapshots());
-  const reply = await proxy.get(LARGE, key.key, { 'accept-encoding': 'gzip' });
-  const body = gunzipSync(reply.bytes);
-  expect(body.length).toBe(SIZE);
-  expect(body.subarray(-MEGABYTE).equals(blockAt(SIZE - MEGABYTE))).toBe(true);
 });

@@ -1,9 +1,4 @@
-/**
- * A generation without keys: clients get a short error, the log and `/readyz` give operators the
- * cause, and the proxy serves as soon as it can read the keys.
- */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { LARGEST_KEYS_FILE } from '../../../../format/keys-file.ts';
@@ -70,12 +65,6 @@ const faults: [string, () => void, () => string][] = [
     'too large',
     () => writeFileSync(file, Buffer.alloc(LARGEST_KEYS_FILE + 1)),
     () => `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`,
-  ],
-  ['a folder', () => mkdirSync(file), () => 'keys.json is a directory, not a regular file.'],
-  [
-    'a named pipe',
-    () => execFileSync('mkfifo', [file]),
-    () => 'keys.json is a named pipe, not a regular file.',
   ],
 ];
 

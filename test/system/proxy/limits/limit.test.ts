@@ -7,7 +7,6 @@ import {
   type Reply,
   send,
   startProxy,
-  type TestKey,
   testKey,
   writeKeys,
 } from '../../../support/product.ts';
@@ -114,32 +113,4 @@ describe.each([1, 2])('with %i serving threads, requests without a valid key', (
       await proxy.stop();
     }
   });
-});
-
-test('a changed limit, and a key that is revoked, reach every thread without a restart', async () => {
-  const key = testKey(1, { limit: 5_000 });
-  writeKeys(snapshotsDir, [key]);
-  const proxy = await start({ ADDRESS_RATE_LIMIT: '1000', PROXY_THREADS: '2' });
-  /** @returns for each of some requests, the limit or the status */
-  const outcomes = async () => {
-    const ask = () => proxy.get('/stats', key.key, { connection: 'close' });
-    const replies = await Promise.all(Array.from({ length: 8 }, ask));
-    const found = replies.map(({ status, headers }) =>
-      status === 200 ? headers['x-ratelimit-limit'] : status,
-    );
-    return [...new Set(found)];
-  };
-  expect(await outcomes()).toEqual(['5000']);
-  const steps: [TestKey[], string | number][] = [
-    [[{ ...key, limit: 4_000 }], '4000'],
-    [[{ ...key, state: 'revoked' }], 401],
-    [[key], '5000'],
-    [[], 401],
-  ];
-  for (const [keys, expected] of steps) {
-    writeKeys(snapshotsDir, keys);
-    await proxy.refresh();
-    expect(await outcomes()).toEqual([expected]);
-  }
-  await proxy.stop();
 });
