@@ -138,15 +138,6 @@ describe('of random text', () => {
       expect(wordsOf(text.toLowerCase()), JSON.stringify(text)).toEqual(words);
     }
   });
-
-  test('plain ASCII is read as any other text is', () => {
-    const ascii = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
-    for (let i = 0; i < 2_000; i++) {
-      const text = Array.from({ length: random.below(12) }, () => random.pick(ascii)).join('');
-      // A text that is not plain takes the long way.
-      expect(wordsOf(text), text).toEqual(wordsOf(`${text} é`).slice(0, -1));
-    }
-  });
 });
 
 test('only words of scripts without spaces are joined', () => {

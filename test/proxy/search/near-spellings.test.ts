@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
 import type { Postings } from '../../../format/index/search-index.ts';
 import { makeSpellingIndex, nearSpellings } from '../../../proxy/search/near-spellings.ts';
+import { editDistance } from './edit-distance.ts';
 
 function makeIndex(words: Iterable<string>) {
   const sorted = [...new Set(words)].sort();
@@ -99,22 +100,3 @@ test('finds nothing where there is nothing', () => {
   expect(makeIndex([]).find('word', 2)).toEqual([]);
   expect(makeIndex(['abc']).find('xyzw', 2)).toEqual([]);
 });
-
-/** The edit distance as a plain table. A swap of two neighbouring letters is one edit. */
-function editDistance(left: string, right: string): number {
-  const a = [...left];
-  const b = [...right];
-  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const changed = rows[i - 1][j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(changed, rows[i - 1][j] + 1, row[j - 1] + 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        row[j] = Math.min(row[j], rows[i - 2][j - 2] + 1);
-      }
-    }
-    rows.push(row);
-  }
-  return rows[a.length][b.length];
-}

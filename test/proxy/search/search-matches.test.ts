@@ -254,6 +254,13 @@ describe.each(RULES)('%s', (rule, foundPairs, notFoundPairs) => {
   });
 });
 
+test('a part of a word is found, however long folding makes it', async () => {
+  // Folding writes each ㌀ as アパート. Of the 120 characters, the index has the first 100.
+  const search = await searchOf(`ザ${'アパート'.repeat(40)}`);
+  expect(found(search, '㌀'.repeat(30))).toHaveLength(2);
+  expect(found(search, `${'㌀'.repeat(20)}パ`)).toEqual([undefined]);
+});
+
 test('only the first eight words count', async () => {
   const search = await searchOf('a b c d e f g hours');
   expect(found(search, 'a b c d e f g h')[0]).toBe('exact');

@@ -26,9 +26,6 @@ async function scrollThrough(page: Page): Promise<void> {
   })()`);
 }
 
-const brokenImages = (page: Page) =>
-  page.evaluate('[...document.images].filter((i) => i.naturalWidth === 0).map((i) => i.src)');
-
 describe('a first visit', () => {
   test('loads less than 100 kB, images of the first screen included, and nothing moves', async () => {
     const page = await explorer.open();
@@ -57,19 +54,6 @@ describe('a first visit', () => {
     expect(await layoutShift(page)).toBe(0);
     explorer.expectQuiet();
   });
-
-  test.each(['/explore', '/explore/snes/chrono-trigger', '/explore/snes/chrono-trigger/50001'])(
-    'no image of %s is broken',
-    async (path) => {
-      const page = await explorer.open();
-      await page.goto(explorer.url + path);
-      await scrollThrough(page);
-      expect(await page.locator('main img').count()).toBeGreaterThan(0);
-      expect(await brokenImages(page)).toEqual([]);
-      expect(await layoutShift(page)).toBe(0);
-      explorer.expectQuiet();
-    },
-  );
 });
 
 test.each(['#sort', '#q', '.site-name'])(

@@ -5,10 +5,10 @@
 import type { Row } from '../../../../database/database.ts';
 import type { Catalogue } from '../../../../demo/catalogue/load.ts';
 import { sampleCatalogue, slugOf } from '../../../../demo/catalogue/sample.ts';
+import { plainWordsOf } from '../../../../format/index/words.ts';
 import { PLATFORM_NAMES } from '../../../../proxy/search/platform-names.ts';
 import { seededCatalogue } from '../../../catalogue/seeded.ts';
 import type { NamedPlatform } from './reference/find.ts';
-import { plainWordsIn } from './reference/words.ts';
 
 /** Titles on platforms of the sample: "platform | title [slug] | alternative title | …". */
 const CHOSEN = `
@@ -159,7 +159,7 @@ export function searchCatalogue(): SearchCatalogue {
  */
 function namePlatform(slug: string, name: string): NamedPlatform {
   const own = [slug, name, ...name.replace(/\(.*?\)/g, '').split(/ - | – | \| |\//)];
-  const key = (text: string) => plainWordsIn(text).join('');
+  const key = (text: string) => plainWordsOf(text).join('');
   const keys = new Set(own.map(key).filter((text) => text !== ''));
   const groups = PLATFORM_NAMES.filter((names) => names.some((text) => keys.has(key(text))));
   return { slug, names: [...own, ...groups.flat()].filter((text) => key(text) !== '') };

@@ -3,11 +3,11 @@
  * should see through, and in ways that it should not.
  */
 import { makeRandom, type Random } from '../../../../demo/catalogue/random.ts';
-import { equalWords } from './reference/equal-words.ts';
+import { equalWords } from '../../../../format/index/equal-words.ts';
+import { plainWordsOf } from '../../../../format/index/words.ts';
 import type { NamedPlatform } from './reference/find.ts';
 import type { ReferenceGame } from './reference/games.ts';
 import type { ReferenceQuery } from './reference/search.ts';
-import { plainWordsIn } from './reference/words.ts';
 import { FIRST_CHOSEN_ID, FIRST_SEEDED_ID, type SearchCatalogue } from './search-catalogue.ts';
 
 export interface PagedQuery extends ReferenceQuery {
@@ -79,7 +79,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'a platform is named between': (words, source) =>
     words.toSpliced(source.random.below(words.length + 1), 0, platformName(source)),
   'a word of another title is added': (words, { random, texts }) => {
-    const others = plainWordsIn(random.pick(random.pick(texts))).concat('nosuchword');
+    const others = plainWordsOf(random.pick(random.pick(texts))).concat('nosuchword');
     return words.toSpliced(random.below(words.length + 1), 0, random.pick(others));
   },
   'a word is missing': (words, { random }) =>
@@ -155,7 +155,8 @@ export function randomQueries(
   const recase = (text: string) => pick([text, text.toUpperCase(), text.toLowerCase()]);
   const maybe = (share: number, make: () => string) => (happens(share) ? make() : undefined);
   return Array.from({ length: count }, () => ({
-    q: maybe(0.92, () => randomText(source)),
+    // A query is cut as a person would count, in characters.
+    q: maybe(0.92, () => [...randomText(source)].slice(0, 100).join('').trim()),
     platform: maybe(0.2, () => (happens(0.1) ? 'nowhere' : recase(pick(platforms).slug))),
     region: maybe(0.1, () => (happens(0.1) ? 'Atlantis' : recase(pick(regions)))),
     type: maybe(0.1, () => (happens(0.1) ? 'lid' : recase(pick(types)))),
@@ -189,8 +190,7 @@ function randomText(source: Source): string {
     }
   }
   if (happens(0.25)) words = change(pick(CHANGE_NAMES), words, source);
-  // A query is cut as a person would count, in characters.
-  return [...words.join(' ')].slice(0, 100).join('').trim();
+  return words.join(' ');
 }
 
 function change(name: string, words: string[], source: Source): string[] {
@@ -202,7 +202,7 @@ function change(name: string, words: string[], source: Source): string[] {
 function someWords({ random, texts }: Source): string[] {
   const { below, happens, pick } = random;
   const text = pick(pick(texts));
-  const words = happens(0.2) ? text.split(' ') : plainWordsIn(text);
+  const words = happens(0.2) ? text.split(' ') : plainWordsOf(text);
   if (words.length === 0) return [text];
   return happens(0.5) ? words.slice(below(words.length)).slice(0, 1 + below(5)) : words;
 }
@@ -211,7 +211,7 @@ function someWords({ random, texts }: Source): string[] {
 function textOnPlatform({ random, onPlatforms }: Source): string {
   const { below, happens, pick } = random;
   const [title, names] = pick(onPlatforms);
-  const words = plainWordsIn(title).slice(0, 1 + below(4));
+  const words = plainWordsOf(title).slice(0, 1 + below(4));
   const typed = words.map((word) => (happens(0.2) ? misspell(word, random) : word));
   return typed.toSpliced(pick([0, words.length, words.length, 1]), 0, pick(names)).join(' ');
 }

@@ -2,12 +2,11 @@
  * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
  * filters, only the platform matters here.
  */
-import { isNearSpelling } from './equal-words.ts';
+import { readingsOf } from '../../../../../format/index/readings.ts';
+import { MOST_WORDS, plainWordsOf, wordsOf } from '../../../../../format/index/words.ts';
+import { editDistance } from '../../../../proxy/search/edit-distance.ts';
 import type { ReferenceGame } from './games.ts';
 import { type QueryReading, readQuery, type Tier, type TitleReading, tierOf } from './match.ts';
-import { allWordsIn, plainWordsIn, wordsIn } from './words.ts';
-
-const MOST_WORDS = 8;
 
 /** Games, in title order, with the words under which they are found. */
 export type Readings = ReadonlyMap<ReferenceGame, readonly TitleReading[]>;
@@ -45,7 +44,7 @@ export function makeFind(
       platform === undefined
         ? allReadings
         : new Map([...allReadings].filter(([game]) => game.platform.toLowerCase() === platform));
-    const queries = distinct(allWordsIn(q).map((all) => all.slice(0, MOST_WORDS)));
+    const queries = readingsOf(q, MOST_WORDS);
     const withoutOneWord = queries
       .filter((words) => words.length >= 2)
       .flatMap((words) => words.map((_, i) => words.toSpliced(i, 1)));
@@ -113,7 +112,7 @@ function findOnPlatform(
 function groupByName(platforms: readonly NamedPlatform[]): Map<string, Set<string>> {
   const slugsOfName = new Map<string, Set<string>>();
   for (const { slug, names } of platforms) {
-    for (const words of names.flatMap((name) => [wordsIn(name), plainWordsIn(name)])) {
+    for (const words of names.flatMap((name) => [wordsOf(name), plainWordsOf(name)])) {
       const name = words.join('');
       slugsOfName.set(name, (slugsOfName.get(name) ?? new Set()).add(slug));
     }
@@ -131,4 +130,19 @@ function makeNearSpellings(readings: Readings): (word: string) => readonly strin
     known.set(word, near);
     return near;
   };
+}
+
+/** Whether a word of a title is near enough to a word of a query to be what was meant. */
+function isNearSpelling(titleWord: string, queryWord: string): boolean {
+  const letters = [...queryWord].length;
+  if (letters < 4 || /^\p{N}+$/u.test(queryWord)) return false;
+  if (digitsOf(titleWord) !== digitsOf(queryWord)) return false;
+  const most = letters < 8 ? 1 : 2;
+  // Only to be faster: every letter more or less is an edit.
+  if (Math.abs([...titleWord].length - letters) > most) return false;
+  return editDistance(titleWord, queryWord) <= most;
+}
+
+function digitsOf(word: string): string {
+  return (word.match(/\p{N}/gu) ?? []).join('');
 }

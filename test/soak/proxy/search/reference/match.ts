@@ -2,8 +2,8 @@
  * Whether words of a query match a title, and how well. The words are cut, in every possible way, into
  * groups of one to three neighbouring words. They match if, for some cut, every group does.
  */
-import { equalWords, writtenTogether } from './equal-words.ts';
-import { isScriptWithoutSpaces } from './words.ts';
+import { equalWords } from '../../../../../format/index/equal-words.ts';
+import { isScriptWithoutSpaces } from '../../../../../format/index/words.ts';
 
 /** Words under which a title is found. */
 export interface TitleReading {
@@ -70,6 +70,15 @@ export function readQuery(
       });
     return [single, ...longer];
   });
+}
+
+/** Every way to write words together: an equal word of each, in order. */
+function writtenTogether(words: readonly string[]): Set<string> {
+  let starts = [''];
+  for (const word of words) {
+    starts = starts.flatMap((start) => equalWords(word).map((equal) => start + equal));
+  }
+  return new Set(starts);
 }
 
 /** What a word of a title must contain, if the word is in a script without spaces and long enough. */

@@ -1,8 +1,10 @@
 /**
  * Search as the contract says it, as plainly as it can be: filters and sorts over rows. It is slow and
- * shares nothing with the product, which is compared with it.
+ * shares only the rules for words with the product, which is compared with it.
  */
 import type { Catalogue } from '../../../../../demo/catalogue/load.ts';
+import { needsSlug, readingsOf as readingsOfText } from '../../../../../format/index/readings.ts';
+import { plainWordsOf, wordsOf } from '../../../../../format/index/words.ts';
 import {
   distinct,
   type Found,
@@ -13,7 +15,6 @@ import {
 } from './find.ts';
 import { compareTitles, type ReferenceGame, referenceGames } from './games.ts';
 import { readTitle, type TitleReading } from './match.ts';
-import { allWordsIn, plainWordsIn, wordsIn } from './words.ts';
 
 export interface ReferenceQuery {
   readonly q?: string | undefined;
@@ -60,7 +61,7 @@ export function makeReferenceSearch(
   );
   const find = remember(makeFind(readings, platforms));
   const everything: Found = { tiers: new Map(games.map((game) => [game, undefined])) };
-  const countWords = ({ title }: ReferenceGame) => wordsIn(title).length;
+  const countWords = ({ title }: ReferenceGame) => wordsOf(title).length;
   return {
     games,
     find,
@@ -91,11 +92,9 @@ function remember<T>(
 
 /** The words under which a game is found: of its titles, and of its slug if no title has the same. */
 function readingsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleReading[] {
-  const letters = game.title.match(/\p{L}/gu) ?? [];
-  const isLatin = letters.length > 0 && letters.every((letter) => /\p{Script=Latin}/u.test(letter));
   const titles = [game.title, ...otherTitles];
-  const ofTitles = distinct(titles.flatMap(allWordsIn));
-  const ofSlug = distinct(isLatin ? [] : [plainWordsIn(game.slug)]);
+  const ofTitles = distinct(titles.flatMap((title) => readingsOfText(title)));
+  const ofSlug = distinct(needsSlug(game.title) ? [plainWordsOf(game.slug)] : []);
   const newOfSlug = ofSlug.filter(
     (words) => !ofTitles.some((known) => known.join(' ') === words.join(' ')),
   );
