@@ -106,22 +106,8 @@ describe('assertions checked with keys from an address', () => {
     return (assertion: string) => check(assertion, new Date(now));
   }
 
-  test('are fetched once for many assertions, and work with each algorithm', async () => {
-    const keys = [
-      await makeSiteKey('one'),
-      await makeSiteKey('two', 'RS256'),
-      await makeSiteKey('three', 'EdDSA'),
-    ];
-    publish(...keys);
-    const check = makeCheck();
-    for (let round = 0; round < 5; round++) {
-      for (const key of keys) expect(await check(await key.sign(7, now))).toBe(7);
-    }
-    expect([fetches, log]).toEqual([1, []]);
-  });
-
   test('can be rotated, and unknown keys do not cause a fetch each', async () => {
-    const [first, second] = [await makeSiteKey('one'), await makeSiteKey('two')];
+    const [first, second] = [await makeSiteKey('one'), await makeSiteKey('two', 'RS256')];
     const stranger = await makeSiteKey('of a stranger');
     publish(first);
     const check = makeCheck();
@@ -168,13 +154,8 @@ describe('assertions checked with keys from an address', () => {
     expect(JSON.stringify(log)).not.toContain('secret=query');
   });
 
-  test.each([
-    ['a redirect', (r: ServerResponse) => r.writeHead(302, { location: '/elsewhere' }).end()],
-    ['an error', (r: ServerResponse) => r.writeHead(500).end()],
-    ['a page', (r: ServerResponse) => r.end('<!doctype html>')],
-    ['another object', (r: ServerResponse) => r.end('{"key":[]}')],
-  ])('are not taken from %s', async (_name, give) => {
-    answer = give;
+  test('are not taken from a redirect', async () => {
+    answer = (response) => response.writeHead(302, { location: '/elsewhere' }).end();
     const key = await makeSiteKey('one');
     await expect(makeCheck()(await key.sign(7, now))).rejects.toThrow('cannot be fetched');
   });
@@ -183,14 +164,6 @@ describe('assertions checked with keys from an address', () => {
     answer = (r) => r.end('{"keys":[{"kty":"oct","k":"AAAA"}]}');
     const key = await makeSiteKey('one');
     expect(await makeCheck()(await key.sign(7, now))).toBeUndefined();
-  });
-
-  test('are not taken from a server whose certificate is not trusted', async () => {
-    setDefaultCACertificates([...trusted]);
-    const key = await makeSiteKey('one');
-    publish(key);
-    await expect(makeCheck()(await key.sign(7, now))).rejects.toThrow(/self-signed/);
-    expect(fetches).toBe(0);
   });
 });
 

@@ -45,9 +45,7 @@ describe('SITE_JWT_SECRET', () => {
   test.each([
     SECRET,
     'ü'.repeat(16),
-    // As openssl generates them, with and without slashes.
-    'b3a1f0c96d2e4f5a8b7c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f00',
-    'Xk3u/8Qv+2mZt1LrB7yNw0pE/5aHcJ6sGfD4iUoR9dM=',
+    // As openssl generates them.
     'q8Zr/T2v+K1yUw6XoB0eN5sL/hJ4cG9dF3aMiRk7pVtQbY8m/x2CzWnSg1EjDu0H',
   ])('may be the secret %j', (secret) => {
     expect(read(secret)).toBe(secret);
