@@ -62,43 +62,46 @@ export function readArguments<const O extends ParseArgsOptionsConfig>(
  * @throws ConfigurationError that names the wrong word and shows the usage
  */
 export function readVerb<V extends VerbSyntax>(
-  { name, summary, verbs }: VerbProgram<V>,
+  program: VerbProgram<V>,
   words: readonly string[],
 ): Command<V> {
-  const verb = verbs.find((each) => wordsOf(each).every((word, index) => word === words[index]));
-  // Those of a group, such as "account add", or else all.
-  const group = verbs.filter((each) => wordsOf(each)[0] === words[0]);
-  if (verb === undefined) {
-    const listed = (group.length > 0 ? group : verbs).map(
-      ({ usage, help }) => `  ${usage}\n      ${help}\n`,
-    );
-    const overview = `${name} VERB …: ${summary}\n\n${listed.join('')}`;
-    const [word, ...rest] = group.length > 0 ? words.slice(1) : words;
-    if (word === undefined) throw new ConfigurationError(overview);
-    if (['--help', '-h', 'help', '--version'].includes(word)) {
-      refuseMore(rest, overview);
-      return { text: word === '--version' ? versionText() : overview };
-    }
-    throw new ConfigurationError(`There is no verb ${JSON.stringify(word)}.\n${overview}`);
-  }
-  const usage = `Usage: ${name} ${verb.usage}`;
+  const isNamed = (each: V) => wordsOf(each).every((word, index) => word === words[index]);
+  const verb = program.verbs.find(isNamed);
+  if (verb === undefined) return { text: readOther(program, words) };
+  const usage = `Usage: ${program.name} ${verb.usage}`;
   const { options, required, most } = grammarOf(verb);
   const { values, positionals } = parse(options, words.slice(wordsOf(verb).length), usage, true);
-  if (values.help) return { text: `${name} ${verb.usage}\n\n${verb.help}\n` };
+  if (values.help) return { text: `${program.name} ${verb.usage}\n\n${verb.help}\n` };
   const missing = required[positionals.length];
   if (missing !== undefined) throw new ConfigurationError(`${missing} is missing.\n${usage}`);
   refuseMore(positionals.slice(most), usage);
-  const entries = Object.entries(values);
-  const isText = (entry: [string, unknown]): entry is [string, string] =>
-    typeof entry[1] === 'string';
-  return {
-    verb,
-    args: {
-      positionals,
-      texts: Object.fromEntries(entries.filter(isText)),
-      switches: new Set(entries.filter(([, value]) => value === true).map(([option]) => option)),
-    },
-  };
+  const [texts, switches]: [Record<string, string>, Set<string>] = [{}, new Set()];
+  for (const [option, value] of Object.entries(values)) {
+    if (typeof value === 'string') texts[option] = value;
+    else switches.add(option);
+  }
+  return { verb, args: { positionals, texts, switches } };
+}
+
+/**
+ * Words that name no verb.
+ * @returns an overview of all verbs or of a group such as "account", or the version
+ * @throws ConfigurationError unless they ask for one of these
+ */
+function readOther(
+  { name, summary, verbs }: VerbProgram<VerbSyntax>,
+  words: readonly string[],
+): string {
+  const group = verbs.filter((each) => wordsOf(each)[0] === words[0]);
+  const [listed, [word, ...rest]] = group.length > 0 ? [group, words.slice(1)] : [verbs, words];
+  const lines = listed.map(({ usage, help }) => `  ${usage}\n      ${help}\n`);
+  const overview = `${name} VERB …: ${summary}\n\n${lines.join('')}`;
+  if (word === undefined) throw new ConfigurationError(overview);
+  if (!['--help', '-h', 'help', '--version'].includes(word)) {
+    throw new ConfigurationError(`There is no verb ${JSON.stringify(word)}.\n${overview}`);
+  }
+  refuseMore(rest, overview);
+  return word === '--version' ? versionText() : overview;
 }
 
 /**
@@ -116,7 +119,7 @@ export function readValue<T>(name: string, text: string, parse: (text: string) =
 
 /** One word, or two of which the first is shared by a group: "approve", "account add". */
 function wordsOf({ usage }: VerbSyntax): readonly string[] {
-  return (/^[a-z ]*[a-z](?= |$)/.exec(usage)?.[0] ?? '').split(' ');
+  return (/^[a-z]+(?: [a-z]+)*/.exec(usage)?.[0] ?? '').split(' ');
 }
 
 /** What a usage allows: options, the names of required arguments, and how many arguments at most. */
