@@ -96,14 +96,13 @@ function isSignature(value: unknown): value is string {
 }
 
 const FILES = 'files/';
-const USAGE = 'usage/';
 /** What a killed writer leaves in a folder. */
 export const UNFINISHED = 'unfinished/';
 /** What the names of objects begin with that only a generation needs. */
 export const GENERATION_PREFIXES: readonly string[] = [`${GENERATIONS}/`, FILES, UNFINISHED];
 export const MANIFESTS = `${GENERATIONS}/`;
 export const KEYS_PREFIX = 'keys/';
-export const USAGE_PREFIX = USAGE;
+export const USAGE_PREFIX = 'usage/';
 
 /** The manifest of a generation, byte by byte as in its folder. */
 export function storedManifest(id: string): string {
@@ -118,11 +117,6 @@ export function storedFile(sha256: string): string {
   return `${FILES}${sha256}.zst`;
 }
 
-/** The SHA-256 in a name that {@link storedFile} has made; undefined for any other name. */
-export function shaOfStoredFile(name: string): string | undefined {
-  return /^files\/([0-9a-f]{64})\.zst$/.exec(name)?.[1];
-}
-
 /** The object with the content of `keys.json`. */
 export function storedKeys(sha256: string): string {
   return `${KEYS_PREFIX}${sha256}.json`;
@@ -133,12 +127,11 @@ export function storedKeys(sha256: string): string {
  * @param file from `keyUsageFile`
  */
 export function storedUsage(replica: string, file: string): string {
-  return `${USAGE}${replica}/${file}`;
+  return `${USAGE_PREFIX}${replica}/${file}`;
 }
 
 /** Whether {@link storedUsage} can have made a name. */
 export function isStoredUsage(name: string): boolean {
-  const [folder, replica = '', file = '', ...rest] = name.split('/');
-  const isReplica = /^(?!\.)[A-Za-z0-9._-]{1,100}$/.test(replica);
-  return `${folder}/` === USAGE && isReplica && isKeyUsageFile(file) && rest.length === 0;
+  const [, file = ''] = /^usage\/(?!\.)[A-Za-z0-9._-]{1,100}\/([^/]+)$/.exec(name) ?? [];
+  return isKeyUsageFile(file);
 }

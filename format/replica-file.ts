@@ -10,20 +10,16 @@ const VERSION = 1;
 /** The largest file that is read, in bytes. */
 export const LARGEST_REPLICA_FILE = 64 * 1024;
 
-/** How the last checks of a depot ended. */
-export interface FollowState {
+/** Something that a replica keeps equal to a depot: the snapshot, or the keys. */
+export interface FollowedPart {
+  /** The address of the depot, without credentials. */
+  readonly from: string;
   /** When this was last found equal to what the depot offers, or null. */
   readonly current_as_of: string | null;
   /** Why the last check failed, or null. */
   readonly error: string | null;
   /** What was refused last, and why; stays until the depot offers something acceptable. Or null. */
   readonly refused: { readonly at: string; readonly error: string } | null;
-}
-
-/** Something that a replica keeps equal to a depot: the snapshot, or the keys. */
-export interface FollowedPart extends FollowState {
-  /** The address of the depot, without credentials. */
-  readonly from: string;
 }
 
 export interface ReplicaState {
