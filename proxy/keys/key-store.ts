@@ -41,7 +41,11 @@ export function makeKeyStore(
   threads = 1,
 ): KeyStore {
   const table = makeKeyTable();
+  const file = path.join(snapshotsDir, KEYS_FILE);
   let usesById = new Map<number, SharedArrayBuffer>();
+  let content: Buffer | undefined;
+  let confirmedAt: number | undefined;
+  let fault: string | undefined;
 
   async function take(text: string): Promise<void> {
     const keys = parseKeys(text).map((entry): SharedKey => {
@@ -59,22 +63,6 @@ export function makeKeyStore(
     await isAnnounced;
   }
 
-  return {
-    ...table,
-    ...makeFileReader(path.join(snapshotsDir, KEYS_FILE), take),
-    uses: () => usesById,
-  };
-}
-
-/** Reads the file when it has changed. @param take gets its content, and rejects if it is damaged */
-function makeFileReader(
-  file: string,
-  take: (text: string) => Promise<void>,
-): Pick<KeyStore, 'refresh' | 'fault' | 'confirmedAt'> {
-  let content: Buffer | undefined;
-  let confirmedAt: number | undefined;
-  let fault: string | undefined;
-
   async function read(): Promise<boolean> {
     const { mtimeMs } = await stat(file);
     if (mtimeMs === confirmedAt) return false;
@@ -90,6 +78,8 @@ function makeFileReader(
   }
 
   return {
+    ...table,
+    uses: () => usesById,
     async refresh() {
       try {
         const isNew = await read();
@@ -98,7 +88,7 @@ function makeFileReader(
       } catch (error) {
         const { code, message } = error as NodeJS.ErrnoException;
         const isAbsent = code === 'ENOENT';
-        fault = isAbsent ? `There is no ${KEYS_FILE} in ${path.dirname(file)}.` : message;
+        fault = isAbsent ? `There is no ${KEYS_FILE} in ${snapshotsDir}.` : message;
         throw new Error(fault, { cause: error });
       }
     },

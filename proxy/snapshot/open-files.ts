@@ -59,20 +59,22 @@ export function openFiles({ dir, id, current }: OpenOrder): OpenedFiles {
   const identities = new Map<string, string>();
   try {
     for (const file of [...manifest.files, manifestFile]) {
-      withFile(dir, file, (descriptor) => {
+      const descriptor = openSized(dir, file);
+      if (isPack(file.path)) descriptors.set(file.path, descriptor);
+      try {
         const identity = identityIn(fstatSync(descriptor, { bigint: true }), file.sha256);
         identities.set(file.path, identity);
         const isSame = current?.identities.get(file.path) === identity;
         if (IN_MEMORY.includes(file.path)) {
           const before = isSame ? current?.contents.get(file.path) : undefined;
           contents.set(file.path, before ?? readShared(descriptor, file));
-          return false;
+        } else if (!isSame) {
+          // A file that was checked for the current generation need not be hashed again.
+          checkOpenFile(descriptor, file);
         }
-        // A file that was checked for the current generation need not be hashed again.
-        if (!isSame) checkOpenFile(descriptor, file);
-        if (isPack(file.path)) descriptors.set(file.path, descriptor);
-        return descriptors.has(file.path);
-      });
+      } finally {
+        if (!descriptors.has(file.path)) closeSync(descriptor);
+      }
     }
     const prepared = checkIndex(manifest, contents, current);
     return { dir, manifest, manifestFile, contents, descriptors, identities, prepared };
@@ -139,18 +141,4 @@ function readShared(descriptor: number, file: ManifestFile): Uint8Array {
   const content = new Uint8Array(new SharedArrayBuffer(file.size));
   readOpenFile(descriptor, file, content);
   return content;
-}
-
-/**
- * Opens a file and checks that it has the size in the manifest.
- * @param use returns true to keep the descriptor open; otherwise it is closed
- */
-function withFile(dir: string, file: ManifestFile, use: (descriptor: number) => boolean): void {
-  const descriptor = openSized(dir, file);
-  let isKept = false;
-  try {
-    isKept = use(descriptor);
-  } finally {
-    if (!isKept) closeSync(descriptor);
-  }
 }
