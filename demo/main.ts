@@ -11,7 +11,7 @@ import { PATHS } from '../keys/paths.ts';
 import { addLink } from '../keys/tables/sign-in-links.ts';
 import { readArguments } from '../program/arguments.ts';
 import { readEnvironment } from '../program/environment/environment.ts';
-import { makeDatabase } from './catalogue/load.ts';
+import { fillDatabase } from './catalogue/load.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
 import { drawCovers, serveImages } from './covers.ts';
 import {
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const databaseUrl = `sqlite:${path.join(folder, 'catalogue.db')}`;
   report('Creating the sample catalogue …');
   const { catalogue, images } = drawCovers(sampleCatalogue());
-  await makeDatabase(databaseUrl, catalogue);
+  await fillDatabase(databaseUrl, catalogue);
   const environment = {
     ...process.env,
     DATABASE_URL: databaseUrl,

@@ -23,7 +23,7 @@ const TABLES = { ...REQUIRED_TABLES, ...OPTIONAL_TABLES };
 const ROWS_PER_INSERT = 400;
 
 /** Loads a catalogue into the database of an address, and creates a missing SQLite file. */
-export async function makeDatabase(url: string, catalogue: Catalogue): Promise<void> {
+export async function fillDatabase(url: string, catalogue: Catalogue): Promise<void> {
   const database = await openDatabase(url, { create: true });
   await loadCatalogue(database, catalogue).finally(database.close);
 }

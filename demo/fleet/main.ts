@@ -14,7 +14,7 @@ import { runGenerator } from '../../generator/cli/run-generator.ts';
 import { runKeys } from '../../keys/cli/run-keys.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
-import { makeDatabase } from '../catalogue/load.ts';
+import { fillDatabase } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import {
   freePort,
@@ -88,7 +88,7 @@ async function main(): Promise<void> {
     // The demo starts the runs itself.
     GENERATE_CRON: 'off',
   };
-  await makeDatabase(origin.DATABASE_URL, sampleCatalogue());
+  await fillDatabase(origin.DATABASE_URL, sampleCatalogue());
   const key = await runCommand(runKeys, ['issue', '--limit', String(KEY_LIMIT)], origin);
   const published = await publish(origin);
   startProgram('schedule', { ...origin, ADMIN_PORT: '0' });

@@ -19,6 +19,7 @@ import path from 'node:path';
 import type { Row } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { type Catalogue, loadCatalogue } from '../../demo/catalogue/load.ts';
+import { runCommand } from '../../demo/programs.ts';
 import { hashKey } from '../../format/api-key.ts';
 import {
   CURRENT,
@@ -40,7 +41,7 @@ export const FIXTURE_KEY = 'cck_TestFixtureNotASecretTestFixture1EvauM';
 export const FUTURE_VERSION = FORMAT_VERSION + 1;
 
 /** The environment in which the fixtures are generated, without the database and the folder. */
-export const FIXTURE_SETTINGS = {
+const FIXTURE_SETTINGS = {
   SITE_URL: 'https://covers.example',
   SITE_LANGUAGE: 'en',
   FILES_URL: 'https://files.covers.example',
@@ -131,14 +132,8 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
     }
     await database.close();
     // --force: in so few rows, one row that is left out is more than 1 %.
-    let errors = '';
-    const code = await runGenerator({
-      words: ['--force'],
-      variables: () => ({ ...FIXTURE_SETTINGS, DATABASE_URL: url, SNAPSHOTS_DIR: snapshotsDir }),
-      stdout: { write() {} },
-      stderr: { write: (text) => (errors += text) },
-    });
-    if (code !== 0) throw new Error(`The generator ended with ${code}:\n${errors}`);
+    const variables = { ...FIXTURE_SETTINGS, DATABASE_URL: url, SNAPSHOTS_DIR: snapshotsDir };
+    await runCommand(runGenerator, ['--force'], variables);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openDatabase } from '../../database/open.ts';
-import { loadCatalogue } from '../../demo/catalogue/load.ts';
+import { fillDatabase } from '../../demo/catalogue/load.ts';
 import { sampleCatalogue } from '../../demo/catalogue/sample.ts';
+import { runCommand } from '../../demo/programs.ts';
 import { runGenerator } from '../../generator/cli/run-generator.ts';
 
 export async function makeSample() {
@@ -12,17 +12,8 @@ export async function makeSample() {
   const databaseFile = path.join(folder, 'catalogue.db');
   const snapshotsDir = path.join(folder, 'snapshots');
   const url = `sqlite:${databaseFile}`;
-  const database = await openDatabase(url, { create: true });
-  await loadCatalogue(database, sampleCatalogue());
-  await database.close();
-  let errors = '';
-  const code = await runGenerator({
-    words: [],
-    variables: () => ({ ...SITE, DATABASE_URL: url, SNAPSHOTS_DIR: snapshotsDir }),
-    stdout: { write() {} },
-    stderr: { write: (text) => (errors += text) },
-  });
-  if (code !== 0) throw new Error(`The generator ended with ${code}:\n${errors}`);
+  await fillDatabase(url, sampleCatalogue());
+  await runCommand(runGenerator, [], { ...SITE, DATABASE_URL: url, SNAPSHOTS_DIR: snapshotsDir });
   return {
     databaseFile,
     snapshotsDir,

@@ -1,9 +1,8 @@
 /** Makes snapshots folders from a catalogue with SQLite and the real generator. */
 import { copyFileSync, cpSync } from 'node:fs';
 import path from 'node:path';
-import { openDatabase } from '../../database/open.ts';
-import { type Catalogue, loadCatalogue } from '../../demo/catalogue/load.ts';
-import { type Kind, makeDatabase } from '../support/databases.ts';
+import { type Catalogue, fillDatabase } from '../../demo/catalogue/load.ts';
+import { change, type Kind, makeDatabase } from '../support/databases.ts';
 import { generate, makeFolder, type TestKey, writeKeys } from '../support/product.ts';
 import { shared } from '../support/shared.ts';
 
@@ -13,13 +12,8 @@ import { shared } from '../support/shared.ts';
  */
 export async function makeLoaded(kind: Kind, catalogue: Catalogue, ...statements: string[]) {
   const url = await makeDatabase(kind);
-  const database = await openDatabase(url);
-  try {
-    await loadCatalogue(database, catalogue);
-    for (const sql of statements) await database.run(sql);
-  } finally {
-    await database.close();
-  }
+  await fillDatabase(url, catalogue);
+  await change(url, ...statements);
   return url;
 }
 

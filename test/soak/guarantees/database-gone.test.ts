@@ -6,8 +6,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { loadCatalogue } from '../../../demo/catalogue/load.ts';
+import { fillDatabase } from '../../../demo/catalogue/load.ts';
 import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { makeKey } from '../../../format/api-key.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
@@ -48,9 +47,7 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   const server = await startMariaDb();
   atEndOfFile(server.stop);
   const DATABASE_URL = await server.createDatabase('catalogue');
-  const database = await openDatabase(DATABASE_URL);
-  await loadCatalogue(database, sampleCatalogue());
-  await database.close();
+  await fillDatabase(DATABASE_URL, sampleCatalogue());
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir };
   const keys = async (...words: string[]) => {

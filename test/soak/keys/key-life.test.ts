@@ -5,8 +5,7 @@
 
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { loadCatalogue } from '../../../demo/catalogue/load.ts';
+import { fillDatabase } from '../../../demo/catalogue/load.ts';
 import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { runKeys } from '../../../keys/cli/run-keys.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
@@ -19,9 +18,7 @@ test.each(KINDS)(
   'a new key is accepted, and a rotated or revoked one refused, within 5 s (%s)',
   async (kind) => {
     const DATABASE_URL = await makeDatabase(kind);
-    const database = await openDatabase(DATABASE_URL);
-    await loadCatalogue(database, sampleCatalogue());
-    await database.close();
+    await fillDatabase(DATABASE_URL, sampleCatalogue());
     const snapshotsDir = path.join(makeFolder(), 'snapshots');
     const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir };
     const schedule = startProgram('generator/cli/schedule.ts', [], environment);

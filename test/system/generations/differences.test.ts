@@ -8,7 +8,7 @@ import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { loadCatalogue } from '../../../demo/catalogue/load.ts';
+import { fillDatabase } from '../../../demo/catalogue/load.ts';
 import { CHANGES } from '../../../format/layout.ts';
 import { listDifferences, readDifference } from '../../../generations/differences.ts';
 import { currentId, generationDir } from '../../../generations/generations.ts';
@@ -30,12 +30,8 @@ function changesIn(dir: string) {
 let template: string;
 beforeAll(async () => {
   template = makeFolder();
-  const database = await openDatabase(`sqlite:${path.join(template, 'catalogue.db')}`, {
-    create: true,
-  });
-  await loadCatalogue(database, fixtureCatalogue());
-  await database.close();
   const url = `sqlite:${path.join(template, 'catalogue.db')}`;
+  await fillDatabase(url, fixtureCatalogue());
   await generate(url, path.join(template, 'snapshots'), ['--force']);
 });
 

@@ -4,8 +4,7 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../../database/open.ts';
-import { loadCatalogue } from '../../../../demo/catalogue/load.ts';
+import { fillDatabase } from '../../../../demo/catalogue/load.ts';
 import { sampleCatalogue } from '../../../../demo/catalogue/sample.ts';
 import { makeDatabase } from '../../../support/databases.ts';
 import { makeFolder, ROOT, send } from '../../../support/product.ts';
@@ -34,9 +33,7 @@ describe.runIf(IS_FULL && process.getuid?.() === 0)('with podman', () => {
     printFigure('containers', `the image has ${Math.round(Number(size) / 1e6)} MB`);
 
     const url = await makeDatabase('mysql');
-    const database = await openDatabase(url);
-    await loadCatalogue(database, sampleCatalogue());
-    await database.close();
+    await fillDatabase(url, sampleCatalogue());
 
     folder = path.join(makeFolder(), 'covers');
     const install = commandsFrom('install -d -m 700').replaceAll('/srv/cover-catalogue', folder);

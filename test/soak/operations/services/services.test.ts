@@ -3,8 +3,7 @@
  * services" in OPERATIONS.md: what they can do, and what their sandboxes prevent.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../../database/open.ts';
-import { loadCatalogue } from '../../../../demo/catalogue/load.ts';
+import { fillDatabase } from '../../../../demo/catalogue/load.ts';
 import { sampleCatalogue } from '../../../../demo/catalogue/sample.ts';
 import { makeDatabase } from '../../../support/databases.ts';
 import { type Reply, send } from '../../../support/product.ts';
@@ -25,9 +24,7 @@ describe.skipIf(!canBoot())('the services', () => {
 
   beforeAll(async () => {
     const url = await makeDatabase('mysql');
-    const database = await openDatabase(url);
-    await loadCatalogue(database, sampleCatalogue());
-    await database.close();
+    await fillDatabase(url, sampleCatalogue());
     const [api, admin, second, secondAdmin, account, scheduleAdmin, accountAdmin, replicaAdmin] =
       await Promise.all(Array.from({ length: 8 }, freePort));
     ports = { api, second, account, replicaAdmin } as typeof ports;
