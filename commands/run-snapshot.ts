@@ -2,7 +2,7 @@
  * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back to
  * one, hold and resume publishing, and prune. Data goes to stdout, everything else to stderr.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Change } from '../format/difference-file.ts';
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
@@ -14,8 +14,9 @@ import { verifyDifferences } from '../generations/differences.ts';
 import {
   currentId,
   generationDir,
-  listGenerations,
+  idsOnDisk,
   openIndexOf,
+  readManifest,
   requireGeneration,
 } from '../generations/generations.ts';
 import { holdCurrent, removeHold, whyHeld } from '../generations/hold.ts';
@@ -175,17 +176,20 @@ function pickId(snapshotsDir: string, id: string | undefined): string {
 
 function list({ dir, stdout, stderr }: Call, { switches }: VerbArguments): void {
   const why = whyHeld(dir);
-  const generations = listGenerations(dir).map(
-    ({ id, isCurrent, publishedAt, manifest, fault = null }) => ({
-      id,
-      current: isCurrent,
-      published_at: publishedAt.toISOString(),
-      counts: manifest?.counts ?? null,
-      /** Why the manifest cannot be read. */
-      fault,
-      held: isCurrent && why !== undefined,
-    }),
-  );
+  const currentNow = currentId(dir);
+  const generations = idsOnDisk(dir).map((id) => {
+    const folder = generationDir(dir, id);
+    const current = id === currentNow;
+    const held = current && why !== undefined;
+    const published_at = statSync(folder).mtime.toISOString();
+    try {
+      const { counts } = readManifest(folder);
+      return { id, current, published_at, counts, fault: null, held };
+    } catch (error) {
+      const { message: fault } = error as Error;
+      return { id, current, published_at, counts: null, fault, held };
+    }
+  });
   if (switches.has('json')) {
     print(stdout, JSON.stringify(generations));
     return;

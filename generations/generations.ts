@@ -4,15 +4,7 @@
  * generation or the new one.
  */
 import { hash } from 'node:crypto';
-import {
-  existsSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { checkRecordIndex } from '../format/index/checks.ts';
 import { openRecordIndex, type RecordIndex } from '../format/index/record-index.ts';
@@ -33,17 +25,6 @@ import {
 import { readBoundedFileSync, UnfitFileError } from '../program/files/bounded-file.ts';
 import { readChecked } from './files/checked-files.ts';
 import { syncFolder } from './files/replace-file.ts';
-
-export interface KnownGeneration {
-  readonly id: string;
-  readonly isCurrent: boolean;
-  /** When it was published. */
-  readonly publishedAt: Date;
-  /** Undefined if it cannot be read; `fault` then says why. */
-  readonly manifest: Manifest | undefined;
-  /** Undefined if the manifest can be read. */
-  readonly fault: string | undefined;
-}
 
 export function generationDir(snapshotsDir: string, id: string): string {
   return path.join(snapshotsDir, GENERATIONS, id);
@@ -78,20 +59,6 @@ export function isCurrent(snapshotsDir: string, id: string | undefined): boolean
   } catch {
     return id === undefined;
   }
-}
-
-/** Every generation on disk, the oldest first. */
-export function listGenerations(snapshotsDir: string): KnownGeneration[] {
-  const current = currentId(snapshotsDir);
-  return idsOnDisk(snapshotsDir).map((id) => {
-    const dir = generationDir(snapshotsDir, id);
-    const known = { id, isCurrent: id === current, publishedAt: statSync(dir).mtime };
-    try {
-      return { ...known, manifest: readManifest(dir), fault: undefined };
-    } catch (error) {
-      return { ...known, manifest: undefined, fault: (error as Error).message };
-    }
-  });
 }
 
 /** The ids of all generations on disk, sorted by sequence number, the oldest first. */
