@@ -12,7 +12,7 @@ import {
   addGauges,
   addProcessMetrics,
 } from '../../program/admin/metrics.ts';
-import { BUCKETS, makeRequestTotals, type RequestTotals } from '../api/request-counts.ts';
+import { BUCKETS, type RequestTotals, sumRequestCounts } from '../api/request-counts.ts';
 import type { Joined } from '../changes/changes.ts';
 import { LIMIT_COUNTS } from '../limits/redis-limiter.ts';
 import type { ThreadStart } from '../workers/serving-thread.ts';
@@ -37,11 +37,11 @@ export function makeMetrics(
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const totals = makeRequestTotals(threads.map((each) => each.requestCounts));
+  const requestCounts = threads.map((each) => each.requestCounts);
   let state: ProxyState | undefined;
 
   addProcessMetrics(registry);
-  addRequestMetrics(registry, totals);
+  addRequestMetrics(registry, () => sumRequestCounts(requestCounts));
   const connections = threads.map((each) => each.connections);
   addConnectionMetrics(registry, 'api', connections);
   if (isShared) {
@@ -74,7 +74,7 @@ export function makeMetrics(
     countJoin: (outcome) => joins.inc({ outcome }),
     async expose(read) {
       state = await read();
-      const body = `${await registry.metrics()}\n${requestTimesText(totals)}`;
+      const body = `${await registry.metrics()}\n${requestTimesText(sumRequestCounts(requestCounts))}`;
       return { body, contentType: registry.contentType };
     },
   };
@@ -112,7 +112,7 @@ const STATE_GAUGES: readonly [
   ],
 ];
 
-function addRequestMetrics(registry: Registry, totals: RequestTotals): void {
+function addRequestMetrics(registry: Registry, read: () => RequestTotals): void {
   new Counter({
     name: 'api_requests_total',
     help: 'Responses under the base, by endpoint and status',
@@ -120,35 +120,31 @@ function addRequestMetrics(registry: Registry, totals: RequestTotals): void {
     registers: [registry],
     collect() {
       this.reset();
-      for (const { route, status, count } of totals.byRoute()) this.inc({ route, status }, count);
+      for (const { route, statuses } of read().routes) {
+        for (const [status, count] of statuses.entries()) {
+          if (count > 0) this.inc({ route, status }, count);
+        }
+      }
     },
   });
-  addCounters(
-    registry,
-    'api_refusals_total',
-    'Requests that were refused, by reason',
-    'reason',
-    totals.refusals,
-  );
-  addCounter(
-    registry,
-    'api_hot_responses_total',
-    'Responses whose body was in memory',
-    totals.cached,
-  );
+  const refused = 'Requests that were refused, by reason';
+  addCounters(registry, 'api_refusals_total', refused, 'reason', () => read().refusals);
+  const hot = 'Responses whose body was in memory';
+  addCounter(registry, 'api_hot_responses_total', hot, () => read().cached);
 }
 
 /**
  * The histogram of request times, as text of the exposition format: a histogram of prom-client can only
  * observe single values, not take counts.
  */
-export function requestTimesText({ times }: RequestTotals): string {
+export function requestTimesText({ routes }: RequestTotals): string {
   const name = 'api_request_duration_seconds';
   const lines = [
     `# HELP ${name} Time from reading a request to handing its response to the kernel, by endpoint`,
     `# TYPE ${name} histogram`,
   ];
-  for (const { route, buckets, seconds } of times()) {
+  for (const { route, buckets, seconds } of routes) {
+    if (buckets.every((own) => own === 0)) continue;
     let count = 0;
     for (const [bucket, own] of buckets.entries()) {
       // Each bucket of Prometheus has all shorter times, too.

@@ -41,23 +41,19 @@ export interface RequestCounts {
   countCached(): void;
 }
 
-/** How long the requests of one route took. */
-export interface RouteTimes {
-  readonly route: RouteLabel;
-  /** For each bucket, how many requests it has. Unlike those of Prometheus, they do not add up. */
-  readonly buckets: readonly number[];
-  /** All times together. */
-  readonly seconds: number;
-}
-
 /** The sums of the counts of all threads. */
 export interface RequestTotals {
-  /** Each route and status with at least one response. */
-  byRoute(): Iterable<{ route: RouteLabel; status: number; count: number }>;
-  /** Each route with at least one response. */
-  times(): Iterable<RouteTimes>;
-  refusals(): Iterable<readonly [reason: Refusal, count: number]>;
-  cached(): number;
+  readonly routes: readonly {
+    readonly route: RouteLabel;
+    /** How many responses had each status. */
+    readonly statuses: Float64Array;
+    /** For each bucket, how many requests it has. Unlike those of Prometheus, they do not add up. */
+    readonly buckets: Float64Array;
+    /** The times of all requests together. */
+    readonly seconds: number;
+  }[];
+  readonly refusals: readonly (readonly [reason: Refusal, count: number])[];
+  readonly cached: number;
 }
 
 const LABELS: readonly RouteLabel[] = [...ROUTES, 'none'];
@@ -97,33 +93,17 @@ export function makeRequestCounts(counts: Float64Array): RequestCounts {
 }
 
 /** @param threads for each serving thread, its {@link newRequestCounts} */
-export function makeRequestTotals(threads: readonly Float64Array[]): RequestTotals {
-  const sumAt = (index: number) => threads.reduce((sum, counts) => sum + counts[index], 0);
+export function sumRequestCounts(threads: readonly Float64Array[]): RequestTotals {
+  const sums = new Float64Array(LENGTH).map((_, at) =>
+    threads.reduce((sum, counts) => sum + counts[at], 0),
+  );
   return {
-    *byRoute() {
-      for (const [number, route] of LABELS.entries()) {
-        for (let status = 0; status < STATUSES; status++) {
-          const count = sumAt(number * PER_ROUTE + status);
-          if (count > 0) yield { route, status, count };
-        }
-      }
-    },
-    *times() {
-      for (const [number, route] of LABELS.entries()) {
-        const start = number * PER_ROUTE;
-        const buckets = Array.from({ length: BUCKETS.length + 1 }, (_, bucket) =>
-          sumAt(start + FIRST_BUCKET + bucket),
-        );
-        if (buckets.some((count) => count > 0)) {
-          yield { route, buckets, seconds: sumAt(start + TIME_SUM) };
-        }
-      }
-    },
-    *refusals() {
-      for (const [number, reason] of REFUSALS.entries()) {
-        yield [reason, sumAt(FIRST_REFUSAL + number)] as const;
-      }
-    },
-    cached: () => sumAt(CACHED),
+    routes: LABELS.map((route, number) => {
+      const own = sums.subarray(number * PER_ROUTE, (number + 1) * PER_ROUTE);
+      const [statuses, buckets] = [own.subarray(0, STATUSES), own.subarray(FIRST_BUCKET, TIME_SUM)];
+      return { route, statuses, buckets, seconds: own[TIME_SUM] };
+    }),
+    refusals: REFUSALS.map((reason, number) => [reason, sums[FIRST_REFUSAL + number]]),
+    cached: sums[CACHED],
   };
 }

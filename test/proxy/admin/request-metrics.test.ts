@@ -3,8 +3,8 @@ import { requestTimesText } from '../../../proxy/admin/metrics.ts';
 import {
   BUCKETS,
   makeRequestCounts,
-  makeRequestTotals,
   newRequestCounts,
+  sumRequestCounts,
 } from '../../../proxy/api/request-counts.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { NEVER, type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
@@ -24,7 +24,7 @@ test('each request is in the bucket of its time, at the bounds too, and in the s
   const milliseconds = [0, 0.5, 0.500001, 1, 9_999, 10_000, 10_001, 3_600_000];
   const counts = [makeRequestCounts(first), makeRequestCounts(second)];
   for (const [number, time] of milliseconds.entries()) counts[number % 2]?.count('game', 200, time);
-  const lines = requestTimesText(makeRequestTotals([first, second])).split('\n');
+  const lines = requestTimesText(sumRequestCounts([first, second])).split('\n');
   const valuesOf = (part: string) =>
     lines
       .filter((line) => line.startsWith(`api_request_duration_seconds_${part}{`))
