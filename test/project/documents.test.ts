@@ -16,6 +16,16 @@ function read(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8');
 }
 
+/** The source of each command: it has the names of verbs and options. */
+const PROGRAMS = new Map(
+  [...read('bin/cover-catalogue').matchAll(/^ {2}([a-z]+)\) program=(\S+\/)\S+\.ts/gm)].map(
+    ([, command = '', folder]) => [
+      command,
+      fastGlob.sync(`${folder}*.ts`, { cwd: ROOT }).map(read).join('\n'),
+    ],
+  ),
+);
+
 /** The anchors that GitHub makes of the headings of a document. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
@@ -68,13 +78,20 @@ describe.each(DOCUMENTS)('%s', (document) => {
     const scripts = Object.keys(JSON.parse(read('package.json')).scripts);
     const named = [...text.matchAll(/`npm run ([a-z:]+)/g)].map(([, script]) => script);
     expect(named.filter((script = '') => !scripts.includes(script))).toEqual([]);
-    const commands = [...read('bin/cover-catalogue').matchAll(/^ {2}([a-z]+)\) program=/gm)].map(
-      ([, name]) => name,
-    );
-    const used = [...text.matchAll(/(?:`|^ {4,})cover-catalogue ([a-z]+)\b(?! \d)/gm)].map(
-      ([, command]) => command,
-    );
-    expect(used.filter((command) => !commands.includes(command))).toEqual([]);
+    const calls = [
+      ...text.matchAll(/(?:`|^ {4,})cover-catalogue ([a-z]+)\b(?! \d)([^`\n#&|;]*)/gm),
+    ];
+    const unknown = calls.flatMap(([call, command = '', rest = '']) => {
+      const program = PROGRAMS.get(command);
+      if (program === undefined) return [call];
+      const options = rest.match(/(?<= )--[a-z-]+/g) ?? [];
+      const verb = ['keys', 'snapshot'].includes(command)
+        ? (/^ ([a-z]+)/.exec(rest)?.[1] ?? '')
+        : '';
+      const isKnown = (word: string) => new RegExp(`${word}\\b`).test(program);
+      return [...options, verb].every(isKnown) ? [] : [call];
+    });
+    expect(unknown).toEqual([]);
   });
 
   test('names files that exist', () => {
