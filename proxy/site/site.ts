@@ -27,7 +27,6 @@ const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
-const XML = 'application/xml; charset=utf-8';
 
 /** The stylesheets and scripts of the pages, by the paths at which they are served. */
 const FILES = [
@@ -55,21 +54,17 @@ export type SitePages = ReadonlyMap<string, Page>;
 export function openSite({ publicUrl, ...limits }: SiteFacts): SitePages {
   const api = `${publicUrl}${BASE}`;
   const whole = parseContract();
-  const docs = makeDocs(resolveContract(whole), publicUrl, { ...limits, api });
   const contract = JSON.stringify({ ...whole, servers: [{ url: api }] });
   const pages = new Map<string, Page>();
   const add = (path: string, type: string, content: Buffer | string, options?: PageOptions) =>
     pages.set(path, makePage(type, content, { vary: 'Accept-Encoding', ...options }));
   add('/', HTML, startPage(api).toString(), { policy: START_POLICY });
   add('/changelog', HTML, changelogPage().toString(), { policy: PAGE_POLICY });
-  for (const [path, page] of docs.pages) {
+  for (const [path, page] of makeDocs(resolveContract(whole), { ...limits, api })) {
     add(path, HTML, page.toString(), { policy: DOCS_POLICY });
   }
   add('/openapi.json', JSON_TYPE, contract, { headers: ['Access-Control-Allow-Origin', '*'] });
-  add('/llms.txt', TEXT, docs.llmsText);
-  add('/robots.txt', TEXT, robotsText(publicUrl));
-  const indexed = ['/', '/explore', '/match', '/status', '/changelog', ...docs.pages.keys()];
-  add('/sitemap.xml', XML, sitemap(publicUrl, indexed));
+  add('/robots.txt', TEXT, ROBOTS);
   for (const [path, file] of FILES) {
     const content = readFileSync(new URL(file, import.meta.url));
     add(path, path.endsWith('.css') ? CSS : SCRIPT, content);
@@ -144,23 +139,11 @@ function apiChanges(changelog: string): string {
  * What search engines may read. The API needs a key, and the account pages a session. Of the explorer,
  * they may read platforms, games and covers, but not every combination of filters.
  */
-function robotsText(publicUrl: string): string {
-  return `User-agent: *
+const ROBOTS = `User-agent: *
 Disallow: ${BASE}/
 Disallow: /account
 Disallow: /moderation
 Disallow: /explore?
 Disallow: /explore/*?
 Disallow: /match?
-
-Sitemap: ${publicUrl}/sitemap.xml
 `;
-}
-
-function sitemap(publicUrl: string, paths: readonly string[]): string {
-  const entries = paths.map((path) => `  <url><loc>${publicUrl}${path}</loc></url>\n`);
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-${entries.join('')}</urlset>
-`;
-}

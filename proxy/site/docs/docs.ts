@@ -1,6 +1,5 @@
 /**
- * The pages under /docs: an overview, the guides and the reference, and a list of all pages for language
- * models (llms.txt, https://llmstxt.org).
+ * The pages under /docs: an overview, the guides and the reference.
  *
  * The guides are Markdown files. In them, `{{api}}` stands for the address of the API, and
  * `{{defaultLimit}}` for the limit of a key. A test runs every example.
@@ -45,19 +44,13 @@ export interface ContentsEntry {
   readonly parts?: readonly ContentsEntry[];
 }
 
-export interface Docs {
-  /** By their paths. */
-  readonly pages: ReadonlyMap<string, Html>;
-  readonly llmsText: string;
-}
-
 const REFERENCE: Link = { path: '/docs/reference', text: 'API reference' };
 
 /**
- * @param publicUrl the address at which clients reach the proxy, without a slash at the end
+ * @returns the pages by their paths
  * @throws Error if the file of a guide is missing or does not begin with a title
  */
-export function makeDocs(contract: Contract, publicUrl: string, facts: GuideFacts): Docs {
+export function makeDocs(contract: Contract, facts: GuideFacts): ReadonlyMap<string, Html> {
   const guides = Object.entries(GUIDES).map(([name, about]) => ({
     ...renderArticle(guideText(name as GuideName, facts), name),
     path: `/docs/${name}`,
@@ -76,10 +69,7 @@ export function makeDocs(contract: Contract, publicUrl: string, facts: GuideFact
     ),
     docsPage(REFERENCE, reference.body, links, reference.contents),
   ];
-  return {
-    pages: new Map(links.map(({ path }, at) => [path, pages[at]])),
-    llmsText: llmsText(guides, publicUrl),
-  };
+  return new Map(links.map(({ path }, at) => [path, pages[at]]));
 }
 
 /** The Markdown of a guide. */
@@ -146,25 +136,9 @@ function overview(guides: readonly Guide[]): Html {
           <h2>For programs</h2>
           <ul>
             <li><a href="/openapi.json">OpenAPI document</a>: the whole contract, to generate a client or import it into a tool.</li>
-            <li><a href="/llms.txt">llms.txt</a>: a list of these pages for language models.</li>
           </ul>`;
 }
 
 function tile(path: string, title: string, about: string): Html {
   return html`<li><a class="tile" href="${path}"><strong>${title}</strong>${about}</a></li>`;
-}
-
-function llmsText(guides: readonly Guide[], publicUrl: string): string {
-  const link = (path: string, title: string, about: string) =>
-    `- [${title}](${publicUrl}${path}): ${about}\n`;
-  return `# Cover Catalogue API
-
-> A read-only JSON API over a catalogue of video-game covers: platforms, games, and the approved cover images of each game. Every request needs an API key.
-
-## Guides
-
-${guides.map(({ path, title, about }) => link(path, title, about)).join('')}
-## Reference
-
-${link('/docs/reference', 'API reference', 'every endpoint with its parameters and responses')}${link('/openapi.json', 'OpenAPI document', 'the contract, OpenAPI 3.1; needs no key')}${link('/changelog', 'Changelog', 'what is new')}`;
 }
