@@ -8,52 +8,35 @@ test('LIMITS_URL is empty by default', () => {
   expect(read('')).toBe(undefined);
 });
 
-describe('LIMITS_URL accepts', () => {
-  test.each([
-    ['redis://localhost', { host: 'localhost', port: 6379, db: 0 }],
-    ['redis://[::1]:7000/', { host: '::1', port: 7000, db: 0 }],
-    [
-      'redis://:p%40ss%2F@10.0.0.1:6380/2',
-      { host: '10.0.0.1', port: 6380, db: 2, password: 'p@ss/' },
-    ],
-    [
-      'rediss://me:secret@r.example.org',
-      {
-        host: 'r.example.org',
-        port: 6379,
-        db: 0,
-        username: 'me',
-        password: 'secret',
-        tls: { servername: 'r.example.org' },
-      },
-    ],
-    [
-      'redis+sentinel://:secret@one,two:26380/main/1?sentinelPassword=other%26',
-      {
-        sentinels: [
-          { host: 'one', port: 26379 },
-          { host: 'two', port: 26380 },
-        ],
-        name: 'main',
-        db: 1,
-        password: 'secret',
-        sentinelPassword: 'other&',
-      },
-    ],
-    [
-      'rediss+sentinel://one/main',
-      {
-        sentinels: [{ host: 'one', port: 26379 }],
-        name: 'main',
-        db: 0,
-        tls: {},
-        enableTLSForSentinelMode: true,
-        sentinelTLS: {},
-      },
-    ],
-  ])('%s', (text, expected) => {
-    expect(read(text)).toEqual(expected);
-  });
+const node = (host: string, port: number) => ({ host, port });
+
+test.each([
+  ['redis://localhost', { ...node('localhost', 6379), db: 0 }],
+  ['redis://[::1]:7000/', { ...node('::1', 7000), db: 0 }],
+  ['redis://:p%40ss%2F@10.0.0.1:6380/2', { ...node('10.0.0.1', 6380), db: 2, password: 'p@ss/' }],
+  [
+    'rediss://me:secret@r.example.org',
+    {
+      ...{ ...node('r.example.org', 6379), db: 0, username: 'me', password: 'secret' },
+      tls: { servername: 'r.example.org' },
+    },
+  ],
+  [
+    'redis+sentinel://:secret@one,two:26380/main/1?sentinelPassword=other%26',
+    {
+      sentinels: [node('one', 26379), node('two', 26380)],
+      ...{ name: 'main', db: 1, password: 'secret', sentinelPassword: 'other&' },
+    },
+  ],
+  [
+    'rediss+sentinel://one/main',
+    {
+      ...{ sentinels: [node('one', 26379)], name: 'main', db: 0 },
+      ...{ tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} },
+    },
+  ],
+])('LIMITS_URL accepts %s', (text, expected) => {
+  expect(read(text)).toEqual(expected);
 });
 
 describe('LIMITS_URL refuses, without quoting it,', () => {

@@ -5,7 +5,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -153,21 +153,6 @@ describe('a named pipe', () => {
     });
     expect(verified.code).toBe(1);
     expect(verified.stderr).toContain(`${MANIFEST} is ${kind}, not a regular file.`);
-  });
-
-  test('instead of a pack is reported by the proxy and by snapshot verify', async () => {
-    const dir = await makeSampleSnapshots();
-    const folder = path.join(dir, CURRENT, 'games');
-    const name = readdirSync(folder)[0];
-    rmSync(path.join(folder, name));
-    put(path.join(folder, name));
-    const verified = await runCommand(runSnapshot, ['verify'], { SNAPSHOTS_DIR: dir });
-    expect(verified.code).toBe(1);
-    expect(verified.stderr).toContain(name);
-    const proxy = await startProxy(dir, {}, NEVER);
-    const { json } = await proxy.readyz();
-    expect(json.refused.error).toContain(`${name} is ${kind}, not a regular file`);
-    await proxy.stop();
   });
 
   test('instead of .env is refused', () => {
