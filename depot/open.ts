@@ -11,7 +11,7 @@ import { openFolderDepot } from './folder.ts';
 import { openS3Depot } from './s3.ts';
 import { openApiDepot, openWebDepot } from './web.ts';
 
-export interface DepotOptions {
+interface DepotOptions {
   /** Where the credentials of S3 are: variables whose names begin with `AWS_`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** A file with the API key, for the API of another installation. */

@@ -35,7 +35,7 @@ const LONGEST_READ_MS = 10_000;
  * @returns undefined if there is none
  * @throws TransferError, also after 10 s; RefusedReleaseError if it is too large
  */
-export async function readRelease(depot: Depot, kind: ReleaseKind): Promise<Buffer | undefined> {
+async function readRelease(depot: Depot, kind: ReleaseKind): Promise<Buffer | undefined> {
   const signal = AbortSignal.timeout(LONGEST_READ_MS);
   const what = `${RELEASES[kind]} at ${depot.name}`;
   try {

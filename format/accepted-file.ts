@@ -12,7 +12,7 @@ const VERSION = 2;
 /** The largest file that is read, in bytes. */
 export const LARGEST_ACCEPTED_FILE = 16 * 1024;
 
-export interface AcceptedRelease extends Pick<Release, 'id' | 'sequence' | 'sha256'> {
+interface AcceptedRelease extends Pick<Release, 'id' | 'sequence' | 'sha256'> {
   /** The address of the depot: another one has sequences of its own. */
   readonly from: string;
 }

@@ -54,7 +54,7 @@ function removeDebris(snapshotsDir: string): void {
   removeDeadWrites(snapshotsDir);
 }
 
-export interface UnfinishedGeneration {
+interface UnfinishedGeneration {
   /** The folder of the generation, with its empty subfolders. */
   readonly dir: string;
   /** Removes it. */

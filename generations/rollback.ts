@@ -30,7 +30,7 @@ class RollbackRefusedError extends Error implements ErrorWithExitCode {
   readonly exitCode = 3;
 }
 
-export interface RollbackOptions {
+interface RollbackOptions {
   /** Whether covers may become public again that are not public now. */
   readonly withTakenDown: boolean;
   readonly warn: (text: string) => void;

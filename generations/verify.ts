@@ -146,7 +146,7 @@ const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /** A pack and the records that it must contain. */
-export interface Pack {
+interface Pack {
   readonly file: ManifestFile;
   readonly columns: RecordColumns;
   /** The number of the first record, an index into the columns. */

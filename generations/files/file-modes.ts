@@ -27,7 +27,7 @@ const GROUP_READS_AND_SEARCHES = 0o050;
 const GROUP_READS = 0o040;
 
 /** The permissions of new files and folders in one folder. */
-export interface Modes {
+interface Modes {
   readonly file: number;
   readonly folder: number;
   /** The group that may read them; undefined if only the owner may. */

@@ -41,10 +41,6 @@ describe('the arguments', () => {
   const from = ['--from', newDepotFolder()];
   test.each<[string[], Variables, RegExp]>([
     [[], {}, /Neither --from nor REPLICA_FROM is set/],
-    [['--from', 'ftp://x'], {}, /is not the address of a depot/],
-    [['--from', 'https://u:secret@x'], {}, /must be an http or https address/],
-    [['--from', 'https://x/api/v1/snapshot'], {}, /needs an API key/],
-    [['--from', 's3://bucket'], {}, /AWS_ACCESS_KEY_ID is not set/],
     [[...from, '--interval', '0'], {}, /--interval must be a whole number/],
     [from, { KEYS_DEPOT: 'https://x' }, /KEYS_DEPOT must be a folder or s3/],
     [from, { KEYS_DEPOT: `${from[1]}/keys` }, /is within the depot of snapshots/],
@@ -53,7 +49,6 @@ describe('the arguments', () => {
     const { code, stdout, stderr } = await replica(args, { SNAPSHOTS_DIR, ...environment });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(text);
-    expect(stderr).not.toContain('secret');
   });
 
   test.each<[string[], Variables, RegExp]>([
