@@ -197,9 +197,6 @@ export function countReadings({
   return games + rankOfFurther.length;
 }
 
-/** The most code units that are passed to one call of `String.fromCharCode`. */
-const MOST_ARGUMENTS = 1_000;
-
 export function textCount({ textStart }: Pick<Postings, 'textStart'>): number {
   return textStart.length - 1;
 }
@@ -209,10 +206,9 @@ export function textAt(
   { text, textStart }: Pick<Postings, 'text' | 'textStart'>,
   index: number,
 ): string {
-  const codes = text.subarray(textStart[index], textStart[index + 1]);
-  // Arguments are passed on the stack, which a long text would overflow.
-  if (codes.length <= MOST_ARGUMENTS) return String.fromCharCode(...codes);
-  return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString('utf16le');
+  const start = text.byteOffset + textStart[index] * text.BYTES_PER_ELEMENT;
+  const length = (textStart[index + 1] - textStart[index]) * text.BYTES_PER_ELEMENT;
+  return Buffer.from(text.buffer, start, length).toString('utf16le');
 }
 
 /** The ascending entries of the text at an index, as a view of the column. */
