@@ -23,12 +23,13 @@ export async function addTimes(database: Database): Promise<void> {
   }
 }
 
-/** Lets two games of a platform have the same slug, and a game the same title twice, as in a view. */
+/** Lets two games of a platform have the same slug, a game the same title twice, and titles be long, as in a view. */
 export async function dropUniqueIndexes(database: Database): Promise<void> {
   const indexes = { games: 'platform_id, slug', game_titles: 'game_id, title' };
   for (const [table, columns] of Object.entries(indexes)) {
     if (database.kind === 'mysql') {
       await database.run(`ALTER TABLE ${table} DROP INDEX ${columns.split(',', 1)[0]}`);
+      await database.run(`ALTER TABLE ${table} MODIFY title VARCHAR(4000) NOT NULL`);
       continue;
     }
     const [[sql = null] = []] = await database.rows(
