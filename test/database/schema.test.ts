@@ -1,3 +1,4 @@
+/** The tables of the catalogue: what is missing is named, views do as well, and some tables are optional. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';

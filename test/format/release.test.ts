@@ -1,3 +1,4 @@
+/** Releases are read as they were written, and everything else is refused. */
 import { describe, expect, test } from 'vitest';
 import { parseObject, shown } from '../../format/json/parse-file.ts';
 import {

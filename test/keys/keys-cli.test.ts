@@ -1,3 +1,4 @@
+/** `cover-catalogue keys`: what each verb does and prints, and what it refuses. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+/** The tables of keys are complete, whoever creates them first. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';

@@ -1,3 +1,4 @@
+/** The metrics of requests: buckets of times, and reasons of refusals. */
 import { expect, test } from 'vitest';
 import { requestTimesText } from '../../../proxy/admin/metrics.ts';
 import {

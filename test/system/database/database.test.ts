@@ -1,3 +1,4 @@
+/** One interface to MySQL, MariaDB and SQLite: values, times, transactions and errors are alike. */
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+/** Many connections, idle or slow: who opens or holds them keeps nobody out. */
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';

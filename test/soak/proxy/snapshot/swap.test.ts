@@ -1,3 +1,4 @@
+/** Many switches to another generation under load. */
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import { makeGenerations, pointTo } from '../../../proxy/snapshot/marked-generations.ts';

@@ -1,3 +1,4 @@
+/** Starts and ends of the proxy under load. */
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';

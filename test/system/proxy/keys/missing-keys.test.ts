@@ -1,3 +1,4 @@
+/** A keys file that is missing, damaged or unreadable: clients get 503, and known keys stay valid. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
