@@ -35,7 +35,8 @@ const GROUPS: readonly (readonly string[])[] = [
   ...SHORT_FORMS,
 ];
 
-const EQUAL = new Map(GROUPS.flatMap((group) => group.map((word) => [word, group])));
+/** The words that count as the same word, by each of them, without the long vowels of romanised Japanese. */
+export const EQUAL = new Map(GROUPS.flatMap((group) => group.map((word) => [word, group])));
 
 const LONG_O = /(o[ou])/;
 /** The syllables of romanised Japanese. "school", "book" and "soul" have others. */

@@ -1,9 +1,9 @@
 /**
  * The normal forms of a title, by which file names find games. The generator makes them of every title and
- * the proxy of every name, with this one function. Two titles are *exact* if an exact form of one is one of
- * the other, and the *same* if one of their loose forms is.
+ * the proxy of every name, with these functions. Two titles are *exact* if an exact form of one is one of
+ * the other, and the *same* if one of their loose forms is, or the words of one.
  */
-import { equalWords } from '../index/equal-words.ts';
+import { EQUAL } from '../index/equal-words.ts';
 import { needsSlug } from '../index/readings.ts';
 import { isScriptWithoutSpaces, wordsOf } from '../index/words.ts';
 import { ARTICLES, EQUAL_WORDS, LICENCES, PLATFORM_WORDS, SHORT_FORMS } from './tags.ts';
@@ -11,78 +11,161 @@ import { ARTICLES, EQUAL_WORDS, LICENCES, PLATFORM_WORDS, SHORT_FORMS } from './
 /** Changes with every rule that changes a form: an index of other rules is not used. */
 export const MATCH_RULES = 1;
 
-export interface TitleForms {
-  /** Case, accents, width, punctuation and spaces do not matter, nor where an article stands. */
-  readonly exact: string;
-  /** The exact forms of two titles around a "~". */
-  readonly halves: readonly string[];
-  /** Without articles, and with one spelling for long vowels, years and short forms. */
-  readonly loose: readonly string[];
-  /** The words of each loose form that has several, in alphabetical order. */
-  readonly sorted: readonly string[];
-  /** The loose forms of what stands before a subtitle. */
-  readonly heads: readonly string[];
-  /** The words of the loose forms, in their order, for the check of near spellings. */
+export interface LooseForms {
+  /**
+   * The loose words of the title, of each half of a title in two scripts, and of what else it may be called.
+   * None is empty.
+   */
   readonly lists: readonly (readonly string[])[];
+  /** Each list as one text: without spaces, articles, and differences in spelling. */
+  readonly loose: readonly string[];
+  /** The loose form of what stands before a subtitle; undefined without one. */
+  readonly head: string | undefined;
 }
 
-const ARTICLE_LIST = ARTICLES.join('|');
+export interface ExactForms {
+  /** Case, accents, width, punctuation and spaces do not matter, nor where an article stands. */
+  readonly exact: string;
+  /** The exact forms of the two titles around a "~". */
+  readonly halves: readonly string[];
+}
+
+const LICENCES_BY_WORD = Map.groupBy(LICENCES, ([first]) => first);
 /** "Legend of Zelda, The - Title", "hunt for red october, the" */
 const MOVED_ARTICLE = new RegExp(
-  String.raw`^([^~]{1,200}?),\s(${ARTICLE_LIST})(?=$|\s*[-–:~([/])\s*`,
+  String.raw`^([^~]{1,200}?),\s(${ARTICLES.join('|')})(?=$|\s*[-–:~([/])\s*`,
   'i',
 );
-const SUBTITLE = /\s+[-–~]\s+|:\s+|\s+_\s+|_\s/;
-/** A series in front of a title: "Time Bokan Series: Bokan Densetsu", "Simple 1500 Series Vol. 30 - The Basket". */
+const SUBTITLE = /\s[-–~]\s|:\s|_\s/;
+/** In front of a title: "Time Bokan Series: Bokan Densetsu", "Simple 1500 Series Vol. 30 - The Basket". */
 const SERIES = /^.{1,60}?\bseries(?:\s+vol(?:ume|\.)?\s*\d+)?\s*[-:]\s+(?=\S)/i;
 const ROMAN = 'ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx'.split(' ');
 const NUMERALS = new Map(ROMAN.map((numeral, at) => [numeral, String(at + 2)]));
-const DROPPED = new Set(['the', 'and', 'n']);
-const DROPPED_IN_FRONT = new Set(['the', 'a', 'an']);
-const YEAR = /^(?:19|20)(\d\d)$/;
-const DIGIT_AT_END = /\p{N}$/u;
-const DIGIT_AT_START = /^\p{N}/u;
-const LATIN_LETTERS = /\p{Script=Latin}/u;
 
-/** @param slug of the title; undefined for the name of a file */
-export function formsOf(title: string, slug?: string): TitleForms {
-  const text = title.replace(MOVED_ARTICLE, '$2 $1 ').trim();
+/** A word that has another loose form than itself. */
+interface Special {
+  readonly loose: string;
+  readonly isDropped: boolean;
+  readonly isDroppedInFront: boolean;
+  /** The word that must follow. */
+  readonly next?: string;
+}
+
+const DROPPED = ['the', 'and', 'n'];
+const DROPPED_IN_FRONT = ['the', 'a', 'an'];
+const SPECIAL = new Map<string, Special>();
+for (const [word, group] of EQUAL)
+  if (!NUMERALS.has(group[0]))
+    setSpecial(
+      word,
+      group.reduce((a, b) => (b.length < a.length ? b : a)),
+    );
+for (const [word, loose] of [...NUMERALS, ...EQUAL_WORDS, ['wo', 'o'] as const])
+  setSpecial(word, loose);
+for (const word of [...DROPPED, ...DROPPED_IN_FRONT]) setSpecial(word, word);
+for (const [word, [next, loose]] of SHORT_FORMS) setSpecial(word, loose, next);
+
+function setSpecial(word: string, loose: string, next?: string): void {
+  const isDropped = DROPPED.includes(word);
+  const isDroppedInFront = DROPPED_IN_FRONT.includes(word);
+  SPECIAL.set(word, {
+    loose,
+    isDropped,
+    isDroppedInFront,
+    ...(next === undefined ? {} : { next }),
+  });
+}
+
+/**
+ * For each first letter of a special word, or of a licence, a bit for each length. Hardly any other word has one of
+ * these shapes, and to look up each word would take half of the time of a form.
+ */
+const SHAPES = new Uint32Array(128);
+for (const word of [...SPECIAL.keys(), ...LICENCES_BY_WORD.keys()])
+  SHAPES[word.charCodeAt(0) & 127] |= 1 << (word.length & 31);
+
+function mayBeSpecial(word: string): boolean {
+  return ((SHAPES[word.charCodeAt(0) & 127] >>> (word.length & 31)) & 1) === 1;
+}
+
+const YEAR = /^(?:19|20)(\d\d)$/;
+const LATIN_LETTER = /\p{Script=Latin}/u;
+const NOT_ASCII = /[\x80-\uffff]/;
+const VARIED = /o[ou]|uu|m[bp]/;
+
+/** @param slugOf returns the slug of the title; undefined for the name of a file */
+export function looseFormsOf(title: string, slugOf?: () => string): LooseForms {
+  const text = withArticleInFront(title);
   const words = wordsOf(text);
-  const exact = joinWords(words.map(exactWord));
   const wordLists = [words];
-  if (words.some(isScriptWithoutSpaces) && words.some((word) => LATIN_LETTERS.test(word))) {
-    wordLists.push(words.filter(isScriptWithoutSpaces));
-    wordLists.push(words.filter((word) => !isScriptWithoutSpaces(word)));
+  if (NOT_ASCII.test(text)) {
+    const other = words.filter(isScriptWithoutSpaces);
+    if (other.length > 0 && words.some((word) => LATIN_LETTER.test(word)))
+      wordLists.push(
+        other,
+        words.filter((word) => !isScriptWithoutSpaces(word)),
+      );
+    if (slugOf !== undefined && needsSlug(title)) wordLists.push(wordsOf(slugOf()));
   }
-  const series = SERIES.exec(text);
-  if (series !== null) wordLists.push(wordsOf(text.slice(series[0].length)));
+  if (text.includes('eries')) wordLists.push(wordsOf(text.replace(SERIES, '')));
   if (text.includes('+')) wordLists.push(wordsOf(text.replaceAll('+', ' plus ')));
-  if (slug !== undefined && needsSlug(title)) wordLists.push(wordsOf(slug));
   const platform = words.length > 2 ? words.lastIndexOf('for') : -1;
   if (platform > 0 && PLATFORM_WORDS.has(words[platform + 1]))
     wordLists.push(words.slice(0, platform));
-  const lists = wordLists.map(looseWords).filter((list) => list.length > 0);
+  const lists: string[][] = [];
   const loose: string[] = [];
-  for (const list of lists) {
-    const form = looseForm(list);
-    loose.push(form);
-    if (form.includes('.')) loose.push(form.replaceAll('.', ''));
-  }
-  // Of titles such as "A.P.B.", whose words are not always the same.
-  if (words.some(isDropped)) loose.push(looseText(exact));
-  const halves = title.includes('~') ? title.split('~').map((half) => formsOf(half.trim())) : [];
-  for (const half of halves) loose.push(...half.loose);
-  const sorted = lists.flatMap((list) => (list.length > 1 ? [sortedForm(list)] : []));
-  const at = text.search(SUBTITLE);
-  const heads = at > 0 ? [looseForm(looseWords(wordsOf(text.slice(0, at))))] : [];
-  return {
-    exact,
-    halves: halves.map((half) => half.exact),
-    loose: unique(loose),
-    sorted: unique(sorted),
-    heads,
-    lists,
+  const add = (form: string) => {
+    if (form !== '' && !loose.includes(form)) loose.push(form);
   };
+  for (const list of wordLists) {
+    if (list.length === 0) continue;
+    const plain = specialWords(list);
+    const joined = joinWords(plain);
+    const isVaried = VARIED.test(joined);
+    lists.push(isVaried ? plain.map(looseText) : plain);
+    const form = isVaried ? looseText(joined) : joined;
+    add(form);
+    if (form.includes('.')) add(form.replaceAll('.', ''));
+  }
+  // Of titles such as "A P B", whose letters are words in one spelling and not in another.
+  if (words.some(isShort)) add(looseText(exactText(words)));
+  if (title.includes('~'))
+    for (const half of title.split('~')) looseFormsOf(half.trim()).loose.forEach(add);
+  const at = text.search(SUBTITLE);
+  const head = at > 0 ? looseForm(specialWords(wordsOf(text.slice(0, at)))) : undefined;
+  return { lists, loose, head };
+}
+
+export function exactFormsOf(title: string): ExactForms {
+  const halves = title.includes('~') ? title.split('~') : [];
+  return { exact: exactForm(title), halves: halves.map((half) => exactForm(half.trim())) };
+}
+
+function exactForm(title: string): string {
+  return exactText(wordsOf(withArticleInFront(title)));
+}
+
+function withArticleInFront(title: string): string {
+  return title.includes(', ') ? title.replace(MOVED_ARTICLE, '$2 $1 ').trim() : title;
+}
+
+function exactText(words: readonly string[]): string {
+  return joinWords(words.map((word) => NUMERALS.get(word) ?? word));
+}
+
+/** Numbers that stand next to each other stay two numbers. */
+function joinWords(words: readonly string[]): string {
+  let text = '';
+  let endsWithDigit = false;
+  for (const word of words) {
+    text += endsWithDigit && isDigit(word.charCodeAt(0)) ? `.${word}` : word;
+    endsWithDigit = isDigit(word.charCodeAt(word.length - 1));
+  }
+  return text;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 /** The loose form of some loose words. */
@@ -90,66 +173,53 @@ export function looseForm(words: readonly string[]): string {
   return looseText(joinWords(words));
 }
 
-function unique(texts: readonly string[]): readonly string[] {
-  return texts.length < 2 ? texts : [...new Set(texts.filter((text) => text !== ''))];
-}
-
-/** Numbers that stand next to each other stay two numbers. */
-function joinWords(words: readonly string[]): string {
-  let text = '';
-  for (const word of words) {
-    if (DIGIT_AT_END.test(text) && DIGIT_AT_START.test(word)) text += '.';
-    text += word;
-  }
-  return text;
-}
-
-function exactWord(word: string): string {
-  return NUMERALS.get(word) ?? word;
-}
-
-function looseWords(words: readonly string[]): string[] {
-  const licence = LICENCES.find(
-    (names) => names.length < words.length && names.every((name, at) => words[at] === name),
-  );
-  const rest = licence === undefined ? words : words.slice(licence.length);
-  const kept = rest.filter((word, at) => !(at === 0 ? DROPPED_IN_FRONT : DROPPED).has(word));
+/** Some words without articles and a licence, and with one spelling for numbers and short forms. */
+function specialWords(words: readonly string[]): string[] {
+  const start = licenceLength(words);
   const found: string[] = [];
-  const list = kept.length > 0 ? kept : rest;
-  for (let at = 0; at < list.length; at++) {
-    const [next, short] = SHORT_FORMS.get(list[at]) ?? [];
-    if (next !== undefined && short !== undefined && list[at + 1] === next) {
-      found.push(short);
+  for (let at = start; at < words.length; at++) {
+    const word = words[at];
+    const special = mayBeSpecial(word) ? SPECIAL.get(word) : undefined;
+    if (special === undefined) found.push(isDigit(word.charCodeAt(0)) ? looseNumber(word) : word);
+    else if (special.next !== undefined && words[at + 1] === special.next) {
+      found.push(special.loose);
       at++;
-    } else found.push(looseWord(list[at]));
+    } else if (special.next !== undefined) found.push(word);
+    else if (!(at === start ? special.isDroppedInFront : special.isDropped))
+      found.push(special.loose);
   }
-  return found;
+  return found.length > 0 ? found : words.slice(start);
 }
 
-function looseWord(word: string): string {
-  const numeral = NUMERALS.get(word);
-  if (numeral !== undefined) return numeral;
-  const code = word.charCodeAt(0);
-  if (code < 0x3a) return word.replace(YEAR, '$1').replace(/^0+(?=.)/, '');
-  return word === 'wo' ? 'o' : looseText(EQUAL_WORDS.get(word) ?? shortest(equalWords(word)));
+/** How many words of a title are a licence in front of it. */
+function licenceLength(words: readonly string[]): number {
+  if (words.length === 0 || !mayBeSpecial(words[0])) return 0;
+  for (const names of LICENCES_BY_WORD.get(words[0]) ?? [])
+    if (names.length < words.length && names.every((name, at) => words[at] === name))
+      return names.length;
+  return 0;
 }
 
-function isDropped(word: string): boolean {
-  return word !== 'the' && (DROPPED.has(word) || DROPPED_IN_FRONT.has(word));
-}
-
-function shortest(words: readonly string[]): string {
-  return words.length === 1 ? words[0] : words.reduce((a, b) => (b.length < a.length ? b : a));
+/** 1994 and '94, 007 and 7 */
+function looseNumber(word: string): string {
+  if (word.length !== 4 && word[0] !== '0') return word;
+  return word.replace(YEAR, '$1').replace(/^0+(?=.)/, '');
 }
 
 /** One spelling for the long vowels and the "n" of romanised Japanese. */
 function looseText(text: string): string {
+  if (!VARIED.test(text)) return text;
   return text
     .replace(/o[ou]+/g, 'o')
     .replace(/uu+/g, 'u')
     .replace(/m(?=[bp])/g, 'n');
 }
 
-function sortedForm(words: readonly string[]): string {
-  return [...words].sort().join(' ');
+function isShort(word: string): boolean {
+  return word.length < 4 && (word === 'a' || word === 'n' || word === 'an' || word === 'and');
+}
+
+/** Whether two titles have the same words, in any order. */
+export function haveSameWords(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.toSorted().join(' ') === other.toSorted().join(' ');
 }

@@ -29,15 +29,16 @@ export interface MatchIndex {
     /** For each entry, its {@link lettersOf}. */
     readonly letters: Uint32Array;
   };
-  /** The sorted forms, and the heads, by {@link hashForm}. */
-  readonly sorted: FormList;
+  /** The lists of several loose words, by {@link hashWords}. */
+  readonly words: FormList;
+  /** The heads, by {@link hashForm}. */
   readonly heads: FormList;
   /** From the tables `game_ids` and `platform_ids`: each id with the numbers of its games or platforms. */
   readonly gameIds: Postings;
   readonly platformIds: Postings;
 }
 
-export const FORM_LISTS = ['loose', 'sorted', 'heads'] as const;
+export const FORM_LISTS = ['loose', 'words', 'heads'] as const;
 const LENGTH_SHIFT = 24;
 const LONGEST = 255;
 const LETTERS = 26;
@@ -47,6 +48,13 @@ export function hashForm(form: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < form.length; at++) hash = Math.imul(hash ^ form.charCodeAt(at), 0x01000193);
   return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+/** The sum of the hashes of some words, whose order does not matter. */
+export function hashWords(words: readonly string[]): number {
+  let sum = 0;
+  for (const word of words) sum = (sum + hashForm(word)) >>> 0;
+  return sum;
 }
 
 /** The length of a form, at most 255, in the upper 8 bits, and its hash in the others. */
@@ -133,7 +141,7 @@ export function openMatchIndex(contentOf: (name: string) => Uint8Array): MatchIn
   });
   return {
     loose: { ...listOf('loose'), letters: of('loose.letters', Uint32Array) },
-    sorted: listOf('sorted'),
+    words: listOf('words'),
     heads: listOf('heads'),
     gameIds: openPostings(columns, MATCH_INDEX, 'gameIds'),
     platformIds: openPostings(columns, MATCH_INDEX, 'platformIds'),

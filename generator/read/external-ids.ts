@@ -71,15 +71,11 @@ export function checkIds(
           checkText(source, 'source'),
           checkText(String(value ?? ''), 'value'),
         );
-        if (parseExternalId(key) === undefined || key.includes('/'))
-          throw new RowFault(
-            'it cannot be asked for: letters, digits, - and _ may stand in source, and no / in value',
-            key,
-          );
+        if (parseExternalId(key) === undefined)
+          throw new RowFault('source has other characters than letters, digits, - and _', source);
         const owners = getOrAdd(found, key, () => []);
-        if (owners.includes(published))
-          throw new RowFault(`the id appears twice for its ${column.replace('_id', '')}`, key);
-        owners.push(published);
+        // Two spellings of one id are one id.
+        if (!owners.includes(published)) owners.push(published);
       } catch (error) {
         if (!(error instanceof RowFault)) throw error;
         report.leaveOut(table, IDS_BLOCK, owner, error);

@@ -8,11 +8,12 @@ import { encodeColumns } from '../../format/index/columns.ts';
 import { textOfId } from '../../format/index/ids.ts';
 import { MATCH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { formsOf, type TitleForms } from '../../format/match/forms.ts';
+import { type LooseForms, looseFormsOf } from '../../format/match/forms.ts';
 import {
   FORM_LISTS,
   type FormList,
   hashForm,
+  hashWords,
   lettersOf,
   looseKey,
   matchColumns,
@@ -47,13 +48,17 @@ export async function writeMatch(source: WriteSource): Promise<ManifestFile> {
       });
       return;
     }
-    addForms(lists, number, formsOf(items.title(item), items.slug(item)));
-    for (const title of alternatives) addForms(lists, number, formsOf(title));
+    addForms(
+      lists,
+      number,
+      looseFormsOf(items.title(item), () => items.slug(item)),
+    );
+    for (const title of alternatives) addForms(lists, number, looseFormsOf(title));
   });
-  const [loose, sorted, heads] = lists.map((list) => list.inOrder(firstGame));
+  const [loose, words, heads] = lists.map((list) => list.inOrder(firstGame));
   const columns = matchColumns({
     loose,
-    sorted,
+    words,
     heads,
     gameIds: makePostings(numbersById(source, items)),
     platformIds: makePostings(externalIds.ofPlatforms),
@@ -77,11 +82,15 @@ function numbersById({ numbering, externalIds: { ofGames } }: WriteSource, items
   return found;
 }
 
-function addForms(lists: readonly List[], game: number, forms: TitleForms): void {
-  const [loose, sorted, heads] = lists;
-  for (const form of forms.loose) loose.add(looseKey(form), game, lettersOf(form));
-  for (const form of forms.sorted) sorted.add(hashForm(form), game, 0);
-  for (const form of forms.heads) heads.add(hashForm(form), game, 0);
+function addForms(
+  lists: readonly List[],
+  game: number,
+  { lists: wordLists, loose: forms, head }: LooseForms,
+): void {
+  const [loose, words, heads] = lists;
+  for (const form of forms) loose.add(looseKey(form), game, lettersOf(form));
+  for (const list of wordLists) if (list.length > 1) words.add(hashWords(list), game, 0);
+  if (head !== undefined) heads.add(hashForm(head), game, 0);
 }
 
 type List = ReturnType<typeof makeList>;

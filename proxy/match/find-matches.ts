@@ -3,13 +3,21 @@
  * compared with the titles themselves. The work is bounded: a name has a few titles, and a platform few
  * games whose forms are almost those of a title.
  */
-import { formsOf, looseForm, type TitleForms } from '../../format/match/forms.ts';
+import {
+  type ExactForms,
+  exactFormsOf,
+  haveSameWords,
+  type LooseForms,
+  looseForm,
+  looseFormsOf,
+} from '../../format/match/forms.ts';
 import {
   type FormList,
   fewestEdits,
   findKeys,
   firstKeyOf,
   hashForm,
+  hashWords,
   lettersOf,
   looseKey,
   type MatchIndex,
@@ -54,8 +62,8 @@ export function findMatches(
   known: KnownGames,
 ): Match {
   const formsOfGame = makeGameForms(known);
-  const wanted = titles.map((title) => ({ title, ...formsOf(title) }));
-  const withTags = { title: whole, ...formsOf(whole) };
+  const wanted = titles.map(formsOf);
+  const withTags = formsOf(whole);
   const seen = new Map<number, Kind>();
   const note = (games: readonly number[], kind: Kind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
@@ -85,8 +93,10 @@ export function findMatches(
       formsOfGame(game).some((of) => overlap(of.loose, forms.loose)),
     );
     if (same.length === 0)
-      same = [...withHash(index.sorted, platforms, forms.sorted)].filter((game) =>
-        formsOfGame(game).some((of) => overlap(of.sorted, forms.sorted)),
+      same = withWords(index, platforms, forms.lists).filter((game) =>
+        formsOfGame(game).some((of) =>
+          of.lists.some((list) => forms.lists.some((words) => haveSameWords(list, words))),
+        ),
       );
     note(inOrder(same, forms.title, known), 'same');
     if (same.length === 1) return result(same[0], 'same');
@@ -100,7 +110,15 @@ export function findMatches(
   return result(undefined, 'part');
 }
 
+interface TitleForms extends ExactForms, LooseForms {
+  readonly title: string;
+}
+
 type FormsOfGame = (game: number) => readonly TitleForms[];
+
+function formsOf(title: string): TitleForms {
+  return { title, ...exactFormsOf(title), ...looseFormsOf(title) };
+}
 
 /** The forms of a game's title and of its alternative titles, made once for a name. */
 function makeGameForms(known: KnownGames): FormsOfGame {
@@ -108,8 +126,12 @@ function makeGameForms(known: KnownGames): FormsOfGame {
   return (game) => {
     let forms = made.get(game);
     if (forms === undefined) {
-      const others = known.alternativeTitles(game).map((title) => formsOf(title));
-      forms = [formsOf(known.title(game), known.slug(game)), ...others];
+      const title = known.title(game);
+      const own = looseFormsOf(title, () => known.slug(game));
+      forms = [
+        { title, ...exactFormsOf(title), ...own },
+        ...known.alternativeTitles(game).map(formsOf),
+      ];
       made.set(game, forms);
     }
     return forms;
@@ -124,8 +146,8 @@ function withLoose(index: MatchIndex, platforms: readonly number[], forms: reado
   return withKeys(index.loose, platforms, forms.map(looseKey));
 }
 
-function withHash(list: FormList, platforms: readonly number[], forms: readonly string[]) {
-  return withKeys(list, platforms, forms.map(hashForm));
+function withWords(index: MatchIndex, platforms: readonly number[], lists: LooseForms['lists']) {
+  return [...withKeys(index.words, platforms, lists.map(hashWords))];
 }
 
 /** The games with an entry for one of the keys, each once. */
@@ -242,14 +264,15 @@ function findParts(
   formsOfGame: FormsOfGame,
 ): number[] {
   const found = new Set<number>();
-  for (const { loose, heads } of wanted) {
+  for (const { loose, head } of wanted) {
+    const heads = head === undefined ? [] : [head];
     for (const game of withLoose(index, platforms, heads)) {
       if (found.size < MOST_PARTS && formsOfGame(game).some((of) => overlap(of.loose, heads)))
         found.add(game);
     }
     const parts = [...loose, ...heads];
-    for (const game of withHash(index.heads, platforms, parts)) {
-      if (found.size < MOST_PARTS && formsOfGame(game).some((of) => overlap(of.heads, parts)))
+    for (const game of withKeys(index.heads, platforms, parts.map(hashForm))) {
+      if (found.size < MOST_PARTS && formsOfGame(game).some((of) => parts.includes(of.head ?? '')))
         found.add(game);
     }
   }

@@ -1,16 +1,24 @@
 /** The forms of titles: which titles are exact, the same, or neither. */
 import { expect, test } from 'vitest';
 import { externalIdKey, parseExternalId } from '../../../format/match/external-ids.ts';
-import { formsOf } from '../../../format/match/forms.ts';
+import { exactFormsOf, haveSameWords, looseFormsOf } from '../../../format/match/forms.ts';
 
 /** The surest way in which two titles are equal. */
 function compare(one: string, other: string, slug?: string): string {
-  const [a, b] = [formsOf(one), formsOf(other, slug)];
+  const [a, b] = [
+    looseFormsOf(one),
+    looseFormsOf(other, slug === undefined ? undefined : () => slug),
+  ];
   const overlap = (texts: readonly string[], others: readonly string[]) =>
     texts.some((text) => others.includes(text));
-  if (overlap([a.exact, ...a.halves], [b.exact, ...b.halves])) return 'exact';
-  if (overlap(a.loose, b.loose) || overlap(a.sorted, b.sorted)) return 'same';
-  return overlap(a.heads, b.loose) || overlap(a.loose, b.heads) ? 'part' : 'none';
+  const exactOf = (title: string) => {
+    const { exact, halves } = exactFormsOf(title);
+    return [exact, ...halves];
+  };
+  if (overlap(exactOf(one), exactOf(other))) return 'exact';
+  const haveSame = a.lists.some((list) => b.lists.some((words) => haveSameWords(list, words)));
+  if (overlap(a.loose, b.loose) || haveSame) return 'same';
+  return overlap([a.head ?? ''], b.loose) || overlap(a.loose, [b.head ?? '']) ? 'part' : 'none';
 }
 
 test.each([
@@ -72,8 +80,9 @@ test('a title without its subtitle is a part', () => {
 
 test('every text has forms, and the forms of a form are that form', () => {
   for (const text of ['', '!!!', '~', ' ~ ', ', The', '\ud800', '👾', 'the', 'A', '2000', 'II']) {
-    const { exact } = formsOf(text);
-    expect(formsOf(exact).exact).toBe(exact);
+    const { exact } = exactFormsOf(text);
+    expect(exactFormsOf(exact).exact).toBe(exact);
+    expect(looseFormsOf(text).loose).not.toContain('');
   }
 });
 
