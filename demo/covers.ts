@@ -85,7 +85,14 @@ function drawCover(texts: Texts, width: number, height: number): string {
     `<circle cx="${across / 2}" cy="${up / 2}" r="${radius * across}" ${attributes}/>`;
   const parts: Readonly<Record<string, () => string[]>> = {
     front: () => [scene(whole), band, words(name, across, BAND + 14)],
-    back: () => [rectangle(whole, '#1c1d24'), band, backOf(across, up)],
+    back: () => [
+      rectangle(whole, '#1c1d24'),
+      band,
+      scene([10, BAND + 10, across - 20, up / 2]),
+      ...[0.2, 0.06, 0.3].map((missing, line) =>
+        rectangle([10, up * 0.72 + line * 12, (across - 20) * (1 - missing), 4], '#777986'),
+      ),
+    ],
     spine: () => [
       rectangle(whole, 'url(#sky)'),
       `<text transform="translate(${across * 0.3} 12) rotate(90)"
@@ -107,16 +114,6 @@ function drawCover(texts: Texts, width: number, height: number): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"
     viewBox="${whole.join(' ')}" font-family="Arial,sans-serif" font-weight="bold" fill="#fff">
     ${landscape(`${platform}/${slug}`)}${(parts[type] ?? parts.front)().join('')}</svg>`;
-}
-
-/** Two pictures of the game, and a paragraph that nobody reads. */
-function backOf(across: number, up: number): string {
-  const [width, height] = [across / 2 - 12, up / 3];
-  const shots = [8, across / 2 + 4].map((left) => scene([left, BAND + 10, width, height]));
-  const lines = [0.2, 0, 0.1, 0.05, 0.3].map((missing, index) =>
-    rectangle([8, BAND + height + 24 + index * 12, (across - 16) * (1 - missing), 4], '#777986'),
-  );
-  return shots.join('') + lines.join('');
 }
 
 /** Draws the symbol "scene" of a game: a sky with a sun or stars, hills, and a figure with equal halves. */

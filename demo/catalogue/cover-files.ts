@@ -9,8 +9,11 @@ import type { Random } from './random.ts';
 export type Shape = readonly [width: number, height: number];
 
 /** The longest side of each variant, in pixels. That of an original varies from scan to scan. */
-const LONGEST_SIDE = { original: 2400, large: 1000, thumb: 250 } as const;
-const VARIANTS = ['original', 'large', 'thumb'] as const;
+const VARIANTS = [
+  ['original', 2400],
+  ['large', 1000],
+  ['thumb', 250],
+] as const;
 
 // MIME types and typical bytes per pixel.
 const FORMATS = {
@@ -35,33 +38,28 @@ export function makeFiles(
   shape: Shape,
   folder: string,
 ): Row[] {
-  const rows: Row[] = [];
   const [across, up] = shapeOf(type, shape);
   const scanned = random.next();
   const original = scanned < 0.45 ? 'png' : scanned < 0.8 ? 'jpg' : 'webp';
-  for (let number = 0; number < count; number++) {
-    const variant = VARIANTS[number] as (typeof VARIANTS)[number];
+  return VARIANTS.slice(0, count).map(([variant, longestSide], number) => {
     const extension = variant === 'original' ? original : 'webp';
     const [mimeType, bytesPerPixel] = FORMATS[extension];
-    let longest: number = LONGEST_SIDE[variant];
-    if (variant === 'original') longest = Math.round(longest * (0.5 + random.next() * 0.75));
-    const unit = longest / Math.max(across, up);
-    const width = Math.round(across * unit);
-    const height = Math.round(up * unit);
-    const size = Math.round(width * height * bytesPerPixel * (0.8 + random.next() * 0.4));
-    const isMeasured = !random.happens(SHARE_UNMEASURED);
-    rows.push([
-      typeof firstId === 'number' ? firstId + number : String(BigInt(firstId) + BigInt(number)),
+    const scan = variant === 'original' ? 0.5 + random.next() * 0.75 : 1;
+    const unit = Math.round(longestSide * scan) / Math.max(across, up);
+    const [width, height] = [Math.round(across * unit), Math.round(up * unit)];
+    const bytes = Math.round(width * height * bytesPerPixel * (0.8 + random.next() * 0.4));
+    const id =
+      typeof firstId === 'number' ? firstId + number : String(BigInt(firstId) + BigInt(number));
+    const sizes = random.happens(SHARE_UNMEASURED) ? [null, null, null] : [width, height, bytes];
+    return [
+      id,
       coverId,
       variant,
       mimeType,
-      isMeasured ? width : null,
-      isMeasured ? height : null,
-      isMeasured ? size : null,
+      ...sizes,
       `${folder}/${coverId}-${variant}.${extension}`,
-    ]);
-  }
-  return rows;
+    ];
+  });
 }
 
 function shapeOf(type: string | null, [across, up]: Shape): Shape {
