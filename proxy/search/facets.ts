@@ -103,24 +103,18 @@ function columnOf(
 
 /** For each single genre, the texts of genres that contain it: as the filter `genre` finds them. */
 function groupByGenre(genres: Postings): Map<string, number[]> {
-  const exact = new Map<string, number[]>();
-  for (let at = 0; at < textCount(genres); at++) {
-    for (const genre of new Set(
-      textAt(genres, at)
-        .split(',')
-        .map((part) => part.trim()),
-    )) {
-      const texts = exact.get(genre) ?? [];
-      exact.set(genre, texts);
-      texts.push(at);
-    }
-  }
+  const parts = Array.from({ length: textCount(genres) }, (_, at) =>
+    textAt(genres, at)
+      .split(',')
+      .map((part) => ({ genre: part.trim(), at })),
+  );
+  const exact = Map.groupBy(parts.flat(), ({ genre }) => genre);
   exact.delete('');
   const all = [...exact];
   return new Map(
     all.map(([genre]) => {
       const containing = all.filter(([other]) => other.includes(genre));
-      return [genre, [...new Set(containing.flatMap(([, texts]) => texts))]];
+      return [genre, [...new Set(containing.flatMap(([, found]) => found.map(({ at }) => at)))]];
     }),
   );
 }

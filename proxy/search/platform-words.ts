@@ -29,15 +29,14 @@ export function makePlatformWords({ platforms }: RecordIndex): PlatformWords {
     if (key === '') return;
     byName.set(key, (byName.get(key) ?? new Set()).add(number));
   };
-  const groupsOf = new Map<string, (readonly string[])[]>();
-  for (const group of PLATFORM_NAMES) {
-    for (const name of group)
-      groupsOf.set(keyOf(name), [...(groupsOf.get(keyOf(name)) ?? []), group]);
-  }
+  const named = PLATFORM_NAMES.flatMap((group) =>
+    group.map((name) => ({ key: keyOf(name), group })),
+  );
+  const groupsOf = Map.groupBy(named, ({ key }) => key);
   for (const [number, { slug, name }] of platforms.entries()) {
     for (const own of [slug, name, ...name.replace(QUALIFIER, '').split(NAME_SEPARATOR)]) {
       add(own, number);
-      for (const group of groupsOf.get(keyOf(own)) ?? []) {
+      for (const { group } of groupsOf.get(keyOf(own)) ?? []) {
         for (const other of group) add(other, number);
       }
     }

@@ -25,7 +25,15 @@ import type { PreparedSearch } from './prepare-search.ts';
 import type { FacetName, Query, Sort, Step, Years } from './query.ts';
 import { startQuery } from './sets/bits.ts';
 import { intersect, subtract, union, unite } from './sets/combine.ts';
-import { compact, EMPTY, type NumberSet, sizeOf, slice, wholeRun } from './sets/number-set.ts';
+import {
+  compact,
+  EMPTY,
+  everyNumber,
+  type NumberSet,
+  sizeOf,
+  slice,
+  wholeRun,
+} from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
 import { pageInOrder } from './sets/rank-order.ts';
 import { makeTitleMatcher, type TitleMatch } from './title-matches.ts';
@@ -63,9 +71,9 @@ export function makeSearch(
   const matchTitles = makeTitleMatcher(index, prepared, records, onPlatforms);
   const platformsBySlug = groupPlatforms(records);
   const countFacet = makeFacetCounter(index, records, sets);
-  // Made by the first query with a genre, or without a front.
+  const all = everyNumber(games);
+  // Made by the first query with a genre.
   let genres: readonly string[] | undefined;
-  let withoutFront: Uint32Array | undefined;
 
   function onPlatforms(numbers: readonly number[]): NumberSet {
     // A platform's games are numbered in title order, so their ranks ascend.
@@ -97,14 +105,7 @@ export function makeSearch(
 
   function withFront(isWanted: boolean): NumberSet {
     const fronts = withType('front');
-    if (isWanted) return fronts;
-    return sets.ofRuns('no front', () => {
-      if (withoutFront === undefined) {
-        const all = Uint32Array.from({ length: games }, (_, rank) => rank);
-        withoutFront = subtract({ list: all }, fronts).list ?? all;
-      }
-      return [wholeRun(withoutFront)];
-    });
+    return isWanted ? fronts : subtract(all, fronts);
   }
 
   function withGenre(part: string): NumberSet {
@@ -237,10 +238,5 @@ export function findRegions(regions: Postings, text: string): number[] {
 
 /** For each case-folded slug, the numbers of the platforms that have it. */
 function groupPlatforms({ platforms }: RecordIndex): Map<string, number[]> {
-  const groups = new Map<string, number[]>();
-  platforms.forEach(({ slug }, number) => {
-    const folded = foldCase(slug);
-    groups.set(folded, [...(groups.get(folded) ?? []), number]);
-  });
-  return groups;
+  return Map.groupBy(platforms.keys(), (number) => foldCase(platforms[number].slug));
 }

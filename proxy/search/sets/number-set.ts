@@ -29,6 +29,12 @@ export function wholeRun(numbers: Uint32Array): Run {
 
 export const EMPTY: NumberSet = { list: new Uint32Array(0) };
 
+export function everyNumber(below: number): NumberBits {
+  const bits = new Uint32Array(Math.ceil(below / 32)).fill(0xffff_ffff);
+  if (below % 32 !== 0) bits[bits.length - 1] = 2 ** (below % 32) - 1;
+  return { bits, atMost: below };
+}
+
 /** A union of up to this many numbers is sorted as a list, which is faster than filling a bitset. */
 export const LONGEST_SORTED = 2048;
 
