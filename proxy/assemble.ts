@@ -116,7 +116,8 @@ export async function assemble(
       isStopping = true;
       await threads.announceEnd();
       await pause();
-      await polling.stop();
+      polling.stop();
+      snapshots.stop();
       await threads.close();
       changes.close();
       snapshots.close();

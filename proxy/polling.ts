@@ -67,9 +67,9 @@ export function makePolling(
     async refresh(): Promise<void> {
       await Promise.all(polls.map((each) => each.now()));
     },
-    /** Stops reading files. Resolves when no generation is being opened. */
-    async stop(): Promise<void> {
-      await Promise.all(polls.map((each) => each.stop()));
+    /** Stops reading files. */
+    stop(): void {
+      for (const each of polls) void each.stop();
     },
     /** Reports key usage one last time. */
     finish: usagePoll.finish,

@@ -27,6 +27,9 @@ export interface Snapshots {
   refresh(): Promise<void>;
   /** The published generation and the error, if it was refused; otherwise undefined. */
   refusal(): { readonly id: string; readonly error: Error } | undefined;
+  /** Gives up an opening that is under way. */
+  stop(): void;
+  /** Closes the files of the generation in service. Nothing may read from it any more. */
   close(): void;
 }
 
@@ -45,6 +48,7 @@ export function openSnapshots(
   let opened: OpenedFiles | undefined;
   let refused: { id: string; error: Error; at: number } | undefined;
   let refreshing: Promise<void> | undefined;
+  let isStopped = false;
 
   async function serveCurrent(): Promise<void> {
     const id = currentId(snapshotsDir);
@@ -58,7 +62,7 @@ export function openSnapshots(
       await serve(id);
     } catch (failure) {
       // A replica removes a generation as soon as it has a newer one, which is opened next.
-      if (currentId(snapshotsDir) !== id) return;
+      if (isStopped || currentId(snapshotsDir) !== id) return;
       const isFirstFailure = refused?.id !== id;
       const error = failure as Error;
       refused = { id, error, at: now() };
@@ -73,6 +77,8 @@ export function openSnapshots(
     const descriptors = [...(opened?.descriptors.values() ?? [])];
     const files = await open(id);
     await serveFiles(files);
+    // `close` closes the descriptors that are in service, perhaps already.
+    if (isStopped) throw new Error('The proxy has stopped.');
     opened = files;
     reportMemory(files);
     descriptors.forEach(closeSync);
@@ -88,6 +94,11 @@ export function openSnapshots(
     return opening.open({ dir, id, current: opened && replacedPart(opened) });
   }
 
+  function stop(): void {
+    isStopped = true;
+    opening.close();
+  }
+
   return {
     current: () => opened?.manifest,
     refresh() {
@@ -97,8 +108,9 @@ export function openSnapshots(
       return refreshing;
     },
     refusal: () => refused,
+    stop,
     close() {
-      opening.close();
+      stop();
       opened?.descriptors.forEach(closeSync);
       opened = undefined;
     },
