@@ -115,25 +115,6 @@ describe('columns', () => {
     );
   });
 
-  test('begin behind the directory', () => {
-    // Its JSON ends at byte 64.
-    const from = (start: number) =>
-      withDirectory(`{"a":{"type":"u8","start":${start},"length":1}}`.padEnd(48));
-    expect(openColumns(from(64), 'some.bin')).toEqual({ a: Uint8Array.of(0) });
-    for (const start of [16, 56]) {
-      expect(() => openColumns(from(start), 'some.bin')).toThrow(
-        'some.bin is damaged: its column "a" does not fit the file.',
-      );
-    }
-  });
-
-  test('of a file that ends with its head are refused for the directory that is missing', () => {
-    const refusal = 'some.bin is damaged: its directory is not JSON.';
-    expect(() => openColumns(withDirectory('').slice(0, 16), 'some.bin')).toThrow(
-      expect.objectContaining({ message: refusal, cause: expect.any(SyntaxError) }),
-    );
-  });
-
   test.each([0, FORMAT_VERSION - 1, FORMAT_VERSION + 1, 255])(
     'of version %i are refused naming both versions',
     (version) => {

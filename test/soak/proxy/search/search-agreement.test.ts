@@ -3,7 +3,7 @@
  * random queries over all parameters and every order, of which totals, games and `X-Search-Match`
  * must agree.
  */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { makeSnapshots } from '../../../catalogue/snapshots.ts';
 import {
   type RunningProxy,
@@ -61,12 +61,6 @@ function expected(query: PagedQuery): Answer {
   return { step, total: hits.length, ids };
 }
 
-async function compare(query: PagedQuery): Promise<number> {
-  const answer = await ask(query);
-  expect(answer, JSON.stringify(query)).toEqual(expected(query));
-  return answer.total;
-}
-
 async function allIds(query: PagedQuery): Promise<string[]> {
   const ids: string[] = [];
   for (let page = 1; ; page++) {
@@ -93,52 +87,4 @@ test('every order has every game exactly once, on every page', async () => {
     const { hits } = reference.search({ sort });
     expect(await allIds({ sort }), sort).toEqual(hits.map(({ id }) => id));
   }
-});
-
-describe('a game is found', () => {
-  const firstTitle = (pattern: RegExp) =>
-    reference.games.find(({ title }) => pattern.test(title))?.title ?? '';
-
-  test('by its title whatever the case, accents and apostrophes', async () => {
-    const accented = firstTitle(/[éèüöñç]/i);
-    const plain = accented.normalize('NFD').replace(/[\u0300-\u036f]/g, '');
-    for (const q of [accented, plain, plain.toUpperCase(), accented.normalize('NFD')]) {
-      expect(await compare({ q: [...q].slice(0, 100).join('') }), q).toBeGreaterThan(0);
-    }
-  });
-
-  test('by any two characters of a Japanese title', async () => {
-    const [word] = /[\u30a0-\u30ff]{5}/.exec(firstTitle(/[\u30a0-\u30ff]{5}/)) ?? [''];
-    for (let at = 0; at + 2 <= word.length; at++) {
-      expect(await compare({ q: word.slice(at, at + 2) })).toBeGreaterThan(0);
-    }
-    expect(word).toHaveLength(5);
-  });
-
-  test.each([
-    ['final fantasy 7', 'exact'],
-    ['resident evil iv', 'exact'],
-    ['starfox', 'exact'],
-    ['golden eye', 'exact'],
-    ['nhl94', 'exact'],
-    ['mother 3', 'exact'],
-    ['stalker', 'exact'],
-    ['rc pro am', 'exact'],
-    ['ratchet and clank', 'exact'],
-    ['super mario brothers', 'exact'],
-    ['doubutsu no mori', 'exact'],
-    ['ぞうぶつの森', 'near'],
-    ['chrono tirgger', 'near'],
-    ['tetris nes', 'platform'],
-    ['zelda snes', 'platform'],
-    ['doom ps1 game', 'partial'],
-  ])('by %s: %s', async (q, step) => {
-    for (const sort of SORTS) expect(await compare({ q, sort })).toBeGreaterThan(0);
-    expect((await ask({ q })).step).toBe(step);
-  });
-});
-
-test('a query of nothing but punctuation finds nothing', async () => {
-  expect(await compare({ q: '!!! ---' })).toBe(0);
-  expect(await compare({ q: ' ' })).toBe(reference.games.length);
 });
