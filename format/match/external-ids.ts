@@ -4,7 +4,8 @@
  */
 
 const HASHES = /^(?:crc32|md5|sha1|sha256)$/;
-const SERIAL = /^([A-Z]{2,4})[-_ ]?(\d{3})[.]?(\d{2,3})$/;
+/** Some catalogues add the market after a slash: SLES-12345/ANZ. */
+const SERIAL = /^([A-Z]{2,4})[-_ ]?(\d{3})\.?(\d{2,3})(?:\/[A-Z]+)?$/;
 /** Sony's serials: SLUS-20851, and SLUS_208.51 in front of a title as the file on the disc has it. */
 const SERIAL_IN_FRONT = /^([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})(?![0-9A-Za-z])[\s._-]*/;
 const SERIAL_IN_BRACKETS = /\s*[[(]([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})[\])]/;
@@ -19,13 +20,8 @@ export function parseExternalId(text: string): { source: string; value: string }
 export function externalIdKey(source: string, value: string): string {
   const name = source.trim().toLowerCase();
   const text = value.trim();
-  if (name === 'serial') return `${name}:${serialOf(text)}`;
+  if (name === 'serial') return `${name}:${text.toUpperCase().replace(SERIAL, '$1-$2$3')}`;
   return `${name}:${HASHES.test(name) ? text.toLowerCase() : text}`;
-}
-
-function serialOf(text: string): string {
-  const upper = text.toUpperCase();
-  return upper.replace(SERIAL, '$1-$2$3');
 }
 
 /** The serial in front of a file name or in brackets, and the rest of the name. */

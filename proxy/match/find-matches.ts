@@ -4,7 +4,6 @@
  * games whose forms are almost those of a title.
  */
 import {
-  type ExactForms,
   exactFormsOf,
   haveSameWords,
   type LooseForms,
@@ -61,9 +60,14 @@ export function findMatches(
   platforms: readonly number[],
   known: KnownGames,
 ): Match {
-  const formsOfGame = makeGameForms(known);
-  const wanted = titles.map(formsOf);
-  const withTags = formsOf(whole);
+  const titlesOf = (game: number) => [known.title(game), ...known.alternativeTitles(game)];
+  const exactOf = remember((game: number) => titlesOf(game).map(exactFormsOf));
+  const looseOf: LooseOf = remember((game) => {
+    const [title = '', ...others] = titlesOf(game);
+    const own = looseFormsOf(title, () => known.slug(game));
+    return [own, ...others.map((other) => looseFormsOf(other))];
+  });
+  const wantedBy = remember((title: string) => looseFormsOf(title));
   const seen = new Map<number, Kind>();
   const note = (games: readonly number[], kind: Kind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
@@ -75,66 +79,52 @@ export function findMatches(
     const found = game === undefined ? undefined : { kind, game };
     return { found, candidates: others.slice(0, MOST_CANDIDATES) };
   };
-  for (const forms of [withTags, ...wanted]) {
-    const found = [...withLoose(index, platforms, forms.loose)];
-    const exact = found.filter((game) => formsOfGame(game).some((of) => of.exact === forms.exact));
-    const half = found.filter((game) =>
-      formsOfGame(game).some((of) => of.halves.includes(forms.exact)),
-    );
-    const ordered = inOrder(exact.length > 0 ? exact : half, forms.title, known);
+  for (const title of new Set([whole, ...titles])) {
+    const { exact: wanted } = exactFormsOf(title);
+    const found = [...withLoose(index, platforms, wantedBy(title).loose)];
+    const half = found.filter((game) => exactOf(game).some((of) => of.halves.includes(wanted)));
+    const exact = found.filter((game) => exactOf(game).some((of) => of.exact === wanted));
+    const ordered = inOrder(exact.length > 0 ? exact : half, title, known);
     note(ordered, 'exact');
     if (ordered.length > 0) {
       note(half, 'exact');
       return result(ordered[0], 'exact');
     }
   }
-  for (const forms of [...wanted, withTags]) {
-    let same = [...withLoose(index, platforms, forms.loose)].filter((game) =>
-      formsOfGame(game).some((of) => overlap(of.loose, forms.loose)),
+  for (const title of new Set([...titles, whole])) {
+    const { loose, lists } = wantedBy(title);
+    let same = [...withLoose(index, platforms, loose)].filter((game) =>
+      looseOf(game).some((of) => overlap(of.loose, loose)),
     );
     if (same.length === 0)
-      same = withWords(index, platforms, forms.lists).filter((game) =>
-        formsOfGame(game).some((of) =>
-          of.lists.some((list) => forms.lists.some((words) => haveSameWords(list, words))),
+      same = withWords(index, platforms, lists).filter((game) =>
+        looseOf(game).some((of) =>
+          of.lists.some((list) => lists.some((words) => haveSameWords(list, words))),
         ),
       );
-    note(inOrder(same, forms.title, known), 'same');
+    note(inOrder(same, title, known), 'same');
     if (same.length === 1) return result(same[0], 'same');
   }
+  const wanted = titles.map(wantedBy);
   if (seen.size === 0) {
-    const near = findNear(index, wanted, platforms, formsOfGame);
+    const near = findNear(index, wanted, platforms, looseOf);
     note(near, 'near');
     if (near.length === 1) return result(near[0], 'near');
   }
-  if (seen.size < MOST_CANDIDATES) note(findParts(index, wanted, platforms, formsOfGame), 'part');
+  if (seen.size < MOST_CANDIDATES) note(findParts(index, wanted, platforms, looseOf), 'part');
   return result(undefined, 'part');
 }
 
-interface TitleForms extends ExactForms, LooseForms {
-  readonly title: string;
-}
+/** The loose forms of a game's title and of its alternative titles. */
+type LooseOf = (game: number) => readonly LooseForms[];
 
-type FormsOfGame = (game: number) => readonly TitleForms[];
-
-function formsOf(title: string): TitleForms {
-  return { title, ...exactFormsOf(title), ...looseFormsOf(title) };
-}
-
-/** The forms of a game's title and of its alternative titles, made once for a name. */
-function makeGameForms(known: KnownGames): FormsOfGame {
-  const made = new Map<number, readonly TitleForms[]>();
-  return (game) => {
-    let forms = made.get(game);
-    if (forms === undefined) {
-      const title = known.title(game);
-      const own = looseFormsOf(title, () => known.slug(game));
-      forms = [
-        { title, ...exactFormsOf(title), ...own },
-        ...known.alternativeTitles(game).map(formsOf),
-      ];
-      made.set(game, forms);
-    }
-    return forms;
+/** A function that computes each result once. */
+function remember<In, Out>(compute: (input: In) => Out): (input: In) => Out {
+  const results = new Map<In, Out>();
+  return (input) => {
+    const result = results.get(input) ?? compute(input);
+    results.set(input, result);
+    return result;
   };
 }
 
@@ -189,9 +179,9 @@ export function mostEdits(length: number): number {
 /** The games with the fewest wrong letters. */
 function findNear(
   index: MatchIndex,
-  wanted: readonly TitleForms[],
+  wanted: readonly LooseForms[],
   platforms: readonly number[],
-  formsOfGame: FormsOfGame,
+  looseOf: LooseOf,
 ): number[] {
   let best: number[] = [];
   let fewest = Number.POSITIVE_INFINITY;
@@ -209,7 +199,7 @@ function findNear(
       const [from, to] = findKeys(index.loose, platform, low, firstKeyOf(form.length + most + 1));
       for (let at = from; at < to; at++) {
         if (fewestEdits(letters[at], ofForm) > Math.min(most, fewest)) continue;
-        const edits = editsBetween(form, words, formsOfGame(games[at]), most);
+        const edits = editsBetween(form, words, looseOf(games[at]), most);
         if (edits > fewest) continue;
         if (edits < fewest) best = [];
         fewest = Math.min(fewest, edits);
@@ -224,7 +214,7 @@ function findNear(
 function editsBetween(
   form: string,
   words: readonly string[],
-  of: readonly TitleForms[],
+  of: readonly LooseForms[],
   most: number,
 ): number {
   let fewest = Number.POSITIVE_INFINITY;
@@ -259,20 +249,20 @@ function numbersIn(form: string): string {
 /** The games whose title is a part of one of the titles, or the other way around. */
 function findParts(
   index: MatchIndex,
-  wanted: readonly TitleForms[],
+  wanted: readonly LooseForms[],
   platforms: readonly number[],
-  formsOfGame: FormsOfGame,
+  looseOf: LooseOf,
 ): number[] {
   const found = new Set<number>();
   for (const { loose, head } of wanted) {
     const heads = head === undefined ? [] : [head];
     for (const game of withLoose(index, platforms, heads)) {
-      if (found.size < MOST_PARTS && formsOfGame(game).some((of) => overlap(of.loose, heads)))
+      if (found.size < MOST_PARTS && looseOf(game).some((of) => overlap(of.loose, heads)))
         found.add(game);
     }
     const parts = [...loose, ...heads];
     for (const game of withKeys(index.heads, platforms, parts.map(hashForm))) {
-      if (found.size < MOST_PARTS && formsOfGame(game).some((of) => parts.includes(of.head ?? '')))
+      if (found.size < MOST_PARTS && looseOf(game).some((of) => parts.includes(of.head ?? '')))
         found.add(game);
     }
   }

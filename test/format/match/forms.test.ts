@@ -89,6 +89,7 @@ test('every text has forms, and the forms of a form are that form', () => {
 test('ids of other sources have one spelling', () => {
   expect(externalIdKey('Serial', ' slus_208.51 ')).toBe('serial:SLUS-20851');
   expect(externalIdKey('serial', 'BLUS30636')).toBe('serial:BLUS-30636');
+  expect(externalIdKey('serial', 'SLES-12345/ANZ')).toBe('serial:SLES-12345');
   expect(externalIdKey('sha1', 'ABCDEF')).toBe('sha1:abcdef');
   expect(externalIdKey('mame', 'sf2')).toBe('mame:sf2');
   expect(parseExternalId('igdb:1022')).toEqual({ source: 'igdb', value: '1022' });
