@@ -2,7 +2,7 @@
  * Counts, for a set of games, how many have each value of a facet. A game has one platform, year and text
  * of genres, so these are counted in one pass over the set; regions and types are intersected with it.
  */
-import type { RecordIndex } from '../../format/index/record-index.ts';
+import type { PlatformEntry, RecordIndex } from '../../format/index/record-index.ts';
 import {
   entriesAt,
   type Postings,
@@ -33,10 +33,14 @@ export function makeFacetCounter(
   const { games, years, yearOfRank } = index;
   // Made when they are first needed, for each rank: its platform, and its text of genres.
   let platformOfRank: Uint16Array | undefined;
-  let genresOfRank: Uint16Array | undefined;
+  let genresOfRank: Uint32Array | undefined;
   let textsOfGenre: ReadonlyMap<string, readonly number[]> | undefined;
 
-  function count(ofRank: Uint16Array, values: number, ranks: NumberSet | undefined): Uint32Array {
+  function count(
+    ofRank: Uint16Array | Uint32Array,
+    values: number,
+    ranks: NumberSet | undefined,
+  ): Uint32Array {
     // One more, for games without a value.
     const counts = new Uint32Array(values + 1);
     if (ranks !== undefined) tally(ranks, ofRank, counts);
@@ -53,12 +57,7 @@ export function makeFacetCounter(
 
   const counters: Readonly<Record<FacetName, (ranks: NumberSet | undefined) => ValueCount[]>> = {
     platform(ranks) {
-      platformOfRank ??= columnOf(games, (set) =>
-        platforms.forEach(({ first_game, games: ofPlatform }, platform) => {
-          for (let game = first_game; game < first_game + ofPlatform; game++)
-            set(rank[game], platform);
-        }),
-      );
+      platformOfRank ??= platformColumn(platforms, rank);
       const counts = count(platformOfRank, platforms.length, ranks);
       return platforms.map(({ slug }, platform) => ({ value: slug, games: counts[platform] }));
     },
@@ -67,14 +66,7 @@ export function makeFacetCounter(
     genre(ranks) {
       const texts = textCount(index.genres);
       textsOfGenre ??= groupByGenre(index.genres);
-      genresOfRank ??= columnOf(
-        games,
-        (set) => {
-          for (let at = 0; at < texts; at++)
-            for (const found of entriesAt(index.genres, at)) set(found, at);
-        },
-        texts,
-      );
+      genresOfRank ??= genresColumn(index.genres, games);
       const counts = count(genresOfRank, texts, ranks);
       return Array.from(textsOfGenre, ([value, list]) => ({
         value,
@@ -89,15 +81,20 @@ export function makeFacetCounter(
   return (name, ranks) => counters[name](ranks).filter(({ games: found }) => found > 0);
 }
 
-function columnOf(
-  games: number,
-  fill: (set: (rank: number, value: number) => void) => void,
-  initial = 0,
-): Uint16Array {
-  const column = new Uint16Array(games).fill(initial);
-  fill((rank, value) => {
-    column[rank] = value;
-  });
+function platformColumn(platforms: readonly PlatformEntry[], rank: Uint32Array): Uint16Array {
+  const column = new Uint16Array(rank.length);
+  for (const [platform, { first_game: first, games }] of platforms.entries())
+    for (let game = first; game < first + games; game++) column[rank[game]] = platform;
+  return column;
+}
+
+/** For each rank, the index of its text in `genres`, or the number of texts if it has none. */
+function genresColumn(genres: Postings, games: number): Uint32Array {
+  const texts = textCount(genres);
+  const column = new Uint32Array(games).fill(texts);
+  for (let at = 0; at < texts; at++) {
+    for (const rank of entriesAt(genres, at)) column[rank] = at;
+  }
   return column;
 }
 

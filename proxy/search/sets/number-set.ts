@@ -108,7 +108,11 @@ export function addToBits({ entries, from, to }: Run, bits: Uint32Array): void {
 }
 
 /** Counts the numbers of a set by their entries in a column: adds 1 to the count of each entry. */
-export function tally(set: NumberSet, column: Uint16Array, counts: Uint32Array): void {
+export function tally(
+  set: NumberSet,
+  column: Uint16Array | Uint32Array,
+  counts: Uint32Array,
+): void {
   if (set.list !== undefined) {
     for (let i = 0; i < set.list.length; i++) counts[column[set.list[i]]]++;
     return;
