@@ -6,7 +6,6 @@ import { createPool, type PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import { MOST_CONNECTIONS } from './database.ts';
 import { discard, execute, isBroken } from './mysql-statement.ts';
-import type { MysqlAddress } from './open.ts';
 
 const CLOSE_SECONDS = 2;
 
@@ -23,6 +22,20 @@ const SESSION = [
   'SET SESSION wait_timeout = 28800',
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
+
+/** The address of a MySQL or MariaDB server, and how long it may take. */
+export interface MysqlAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Used instead of host and port. */
+  readonly socketPath: string | undefined;
+  readonly user: string;
+  readonly password: string;
+  readonly name: string;
+  readonly tls: boolean;
+  readonly stallSeconds: number;
+  readonly connectSeconds: number;
+}
 
 export interface Connections {
   /** The host and port, or the socket, of the server; used in messages. */

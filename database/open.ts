@@ -4,6 +4,7 @@
  */
 import { ConfigurationError } from '../program/environment/environment.ts';
 import type { Database } from './database.ts';
+import type { MysqlAddress } from './mysql-connections.ts';
 
 export interface OpenOptions {
   /** Create a missing SQLite file, and its folders. By default, a missing file is an error. */
@@ -12,20 +13,6 @@ export interface OpenOptions {
   readonly stallSeconds?: number;
   /** How long the server may take to accept a connection; by default 10. */
   readonly connectSeconds?: number;
-}
-
-/** The address of a MySQL or MariaDB server, and how long it may take. */
-export interface MysqlAddress {
-  readonly host: string;
-  readonly port: number;
-  /** Used instead of host and port. */
-  readonly socketPath: string | undefined;
-  readonly user: string;
-  readonly password: string;
-  readonly name: string;
-  readonly tls: boolean;
-  readonly stallSeconds: number;
-  readonly connectSeconds: number;
 }
 
 const EXPECTED =
