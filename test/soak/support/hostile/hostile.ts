@@ -114,20 +114,19 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
     if (isClean) {
       return `GET ${random.pick(parts.targets)} HTTP/1.1\r\nHost: ${parts.host}\r\nX-Api-Key: ${parts.key}\r\n\r\n`;
     }
-    const method = random.happens(0.85)
-      ? 'GET'
-      : random.pick([
-          'HEAD',
-          'HEAD',
-          'OPTIONS',
-          'DELETE',
-          'PUT',
-          'TRACE',
-          'PATCH',
-          'get',
-          'X-Y',
-          'PRI',
-        ]);
+    const others = [
+      'HEAD',
+      'HEAD',
+      'OPTIONS',
+      'DELETE',
+      'PUT',
+      'TRACE',
+      'PATCH',
+      'get',
+      'X-Y',
+      'PRI',
+    ];
+    const method = random.happens(0.85) ? 'GET' : random.pick(others);
     const version = random.happens(0.97) ? '1.1' : random.pick(['1.0', '1.0', '2.0', '1.9', '0.9']);
     const fields = random.happens(0.97) ? [`Host: ${parts.host}`] : [];
     if (random.happens(0.9)) {
