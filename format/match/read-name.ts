@@ -48,7 +48,7 @@ const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
 };
 /** What follows a title without being part of it. Each is only tried: "Stand by Me" keeps its end otherwise. */
 const ENDINGS =
-  /[\s,]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|collector's) edition)$/i;
+  /[\s,]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|preview|demo|beta|proto(?:type)?)$/i;
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
@@ -116,7 +116,13 @@ function withSpaces(text: string, { regions }: Found): string {
     for (const region of read.length > 0 ? read : ['USA']) regions.add(region);
     return tokens.join(' ');
   }
-  return text.replace(new RegExp(separator, 'g'), ' ').trim() || text;
+  // A dot may also stand for an apostrophe: "Tom.Clancy.s.Rainbow.Six".
+  return (
+    text
+      .replace(new RegExp(separator, 'g'), ' ')
+      .replace(/ s(?= )/g, 's')
+      .trim() || text
+  );
 }
 
 /** Reads the regions and the disc in a tag. @returns whether it is a tag, and not a part of the title */

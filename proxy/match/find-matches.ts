@@ -52,6 +52,8 @@ export interface KnownGames {
 const MOST_CANDIDATES = 3;
 /** Of the games that a part of a title finds, how many are looked at. */
 const MOST_PARTS = 8;
+/** Shorter words that differ are other words: PV is not PIV. */
+const SHORTEST_SPELLING = 4;
 
 /** @param platforms the numbers of the platforms */
 export function findMatches(
@@ -232,7 +234,9 @@ function editsBetween(
 function hasOtherWord(words: readonly string[], others: readonly string[], edits: number): boolean {
   const rest = words.filter((word) => !others.includes(word)).join('');
   const restOfOther = others.filter((word) => !words.includes(word)).join('');
-  if (edits * 3 > Math.min(rest.length, restOfOther.length)) return true;
+  const shorter = Math.min(rest.length, restOfOther.length);
+  const longer = Math.max(rest.length, restOfOther.length);
+  if (longer < SHORTEST_SPELLING || edits * 2 > shorter) return true;
   const [one, other] = [words.join(''), others.join('')];
   return lacksWord(words, other) || lacksWord(others, one);
 }
