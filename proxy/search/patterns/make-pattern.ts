@@ -1,5 +1,5 @@
 /** Makes the patterns of the readings of a query, and stops early if no title can match. */
-import { unite } from '../sets/combine.ts';
+import { intersect, unite } from '../sets/combine.ts';
 import { atMost, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import { MOST_JOINED, type Pattern, type Way } from './pattern.ts';
 import type { Ways } from './ways.ts';
@@ -82,10 +82,11 @@ export function makePatternMaker(
         if (isCovered[at]) continue;
         if (pattern[at].length === 0) return undefined;
         if (!isNear) continue;
-        const found = pattern[at].map((way) =>
-          rest === undefined ? way.readings() : way.readingsIn(rest),
+        const found = unite(
+          pattern[at].map((way) => way.readings()),
+          readings,
         );
-        rest = unite(found, readings);
+        rest = rest === undefined ? found : intersect([rest, found]);
         if (isEmpty(rest)) return undefined;
       }
       return pattern;

@@ -26,8 +26,6 @@ export interface Way {
   readonly allowsParts: boolean;
   /** The readings that match. */
   readonly readings: () => NumberSet;
-  /** Those of them that are in a set. If it is small, this is faster than finding all. */
-  readonly readingsIn: (set: NumberSet) => NumberSet;
   /** Those of them that match without a prefix. */
   readonly wholeReadings: () => NumberSet;
 }

@@ -14,7 +14,7 @@ import {
   type SearchIndex,
 } from '../../../format/index/search-index.ts';
 import { isScriptWithoutSpaces } from '../../../format/index/words.ts';
-import { intersect, unite } from '../sets/combine.ts';
+import { unite } from '../sets/combine.ts';
 import { EMPTY, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
 import type { Neighbours } from './neighbours.ts';
@@ -113,11 +113,6 @@ export function makeWays(
       choices: [choice],
       allowsParts: !isEmpty(parts),
       readings: once(() => unite([beginning, withNumbers(others), parts], readings)),
-      readingsIn(set) {
-        const ofOthers = others.map((number) => sets.ofText(index.words, number));
-        const found = [beginning, parts, ...ofOthers].map((one) => intersect([one, set]));
-        return unite(found, readings);
-      },
       wholeReadings: once(() => unite([withNumbers(numbers), parts], readings)),
     };
   }
@@ -185,7 +180,6 @@ function wayOfSeveral(choices: readonly WordChoice[], found: NumberSet): Way {
     choices,
     allowsParts: false,
     readings: () => found,
-    readingsIn: (set) => intersect([found, set]),
     wholeReadings: () => found,
   };
 }
