@@ -119,10 +119,8 @@ function makeList() {
       for (let platform = 0; platform + 1 < start.length; platform++) {
         const [from, to] = [start[platform], start[platform + 1]];
         // A key and the index of its entry in one number: sorting numbers needs no comparator.
-        const sorted = Float64Array.from(
-          { length: to - from },
-          (_, at) => keys[from + at] * MOST_ENTRIES + at,
-        );
+        const sorted = new Float64Array(to - from);
+        for (let at = 0; at < sorted.length; at++) sorted[at] = keys[from + at] * MOST_ENTRIES + at;
         sorted.sort().forEach((entry, at) => {
           order[from + at] = from + (entry % MOST_ENTRIES);
         });

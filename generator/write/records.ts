@@ -134,11 +134,21 @@ export function makeRecordWriter({ texts, position, length }: RecordTexts, files
 
   /** The JSON of the slug and the title of a game. */
   function slugAndTitle(row: number): [slug: string, title: string] {
+    return [slug(row), title(row)];
+  }
+
+  function slug(row: number): string {
+    const source = blockOf(position[row]);
+    const start = source.indexOf(0, indexOf(position[row])) + 1;
+    return source.toString('latin1', start, source.indexOf(0, start));
+  }
+
+  /** Without its slug, since most that need titles need no slugs. */
+  function title(row: number): string {
     const source = blockOf(position[row]);
     const slug = source.indexOf(0, indexOf(position[row])) + 1;
-    const title = source.indexOf(0, slug) + 1;
-    const end = source.indexOf(0, title);
-    return [source.toString('latin1', slug, title - 1), source.toString('utf8', title, end)];
+    const start = source.indexOf(0, slug) + 1;
+    return source.toString('utf8', start, source.indexOf(0, start));
   }
 
   return {
@@ -149,8 +159,8 @@ export function makeRecordWriter({ texts, position, length }: RecordTexts, files
     /** Writes the members of a file, without the closing brace. @returns the position after them */
     putFile: (target: Buffer, at: number, row: number) => putMembers(target, at, row, FILE_MEMBERS),
     slugAndTitle,
-    slug: (row: number) => textOf(slugAndTitle(row)[0]),
-    title: (row: number) => textOf(slugAndTitle(row)[1]),
+    slug: (row: number) => textOf(slug(row)),
+    title: (row: number) => textOf(title(row)),
   };
 }
 
