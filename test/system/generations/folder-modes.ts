@@ -10,9 +10,11 @@ import { hashKey } from '../../../format/api-key.ts';
 import { REPORT } from '../../../format/layout.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { testKey } from '../../support/product.ts';
+import { UNPRIVILEGED } from '../../support/processes.ts';
+import { ROOT, testKey } from '../../support/product.ts';
 
-export const IS_ROOT = process.getuid?.() === 0;
+/** Root can run programs as two users, if these may read the checkout: `mktemp -d` makes folders that they may not. */
+export const HAS_TWO_USERS = process.getuid?.() === 0 && isPublic(ROOT);
 /** They need no entry in /etc/passwd. */
 export const GENERATOR = { uid: 64_101, gid: 64_101 };
 export const PROXY = { uid: 64_102, gid: 64_102 };
@@ -22,7 +24,14 @@ export const key = testKey(1);
 
 /** A command that runs the command after it as a user who is in the group that reads the snapshots. */
 export const as = ({ uid, gid }: typeof PROXY) =>
-  IS_ROOT ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, `--groups=${COVERS}`] : [];
+  HAS_TWO_USERS
+    ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, `--groups=${COVERS}`]
+    : UNPRIVILEGED;
+
+function isPublic(folder: string): boolean {
+  const isReadable = (statSync(folder).mode & 0o5) === 0o5;
+  return isReadable && (folder === '/' || isPublic(path.dirname(folder)));
+}
 
 /** A database with one key, readable for everybody. */
 export async function makeDatabase(): Promise<string> {

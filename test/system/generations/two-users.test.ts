@@ -35,7 +35,7 @@ import {
   COVERS,
   changeTitle,
   GENERATOR,
-  IS_ROOT,
+  HAS_TWO_USERS,
   key,
   listAll,
   makeDatabase,
@@ -46,11 +46,11 @@ import {
 
 const requestStats = (proxy: ProxyProgram) => proxy.get('/stats', key.key);
 
-/** As root the tests use two users. Otherwise both programs run as the user of this process. */
-describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
+/** Without {@link HAS_TWO_USERS}, both programs run as the user of this process. */
+describe(`generator and proxy as ${HAS_TWO_USERS ? 'two users' : 'one user'}`, () => {
   function install(dir: string, { uid }: typeof PROXY): void {
     mkdirSync(dir);
-    if (IS_ROOT) chownSync(dir, uid, COVERS);
+    if (HAS_TWO_USERS) chownSync(dir, uid, COVERS);
     chmodSync(dir, 0o2750);
   }
 
@@ -73,7 +73,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     const parent = makeFolder();
     chmodSync(parent, 0o755);
     const dir = path.join(parent, 'snapshots');
-    if (IS_ROOT) {
+    if (HAS_TWO_USERS) {
       runInstallCommands(dir);
     } else {
       install(dir, GENERATOR);
@@ -91,7 +91,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   /** Publishes in this process, and gives the files to a user. */
   async function publishAs(user: typeof PROXY | undefined, dir: string): Promise<void> {
     await generate(await makeDatabase(), dir);
-    if (!IS_ROOT || user === undefined) return;
+    if (!HAS_TWO_USERS || user === undefined) return;
     for (const name of listAll(dir)) {
       if (!name.startsWith(PROXY_FOLDER)) chownSync(path.join(dir, name), user.uid, COVERS);
     }
@@ -102,7 +102,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     for (const name of listAll(dir)) {
       const { uid, gid, mode } = statSync(path.join(dir, name));
       expect([name, mode & 0o027]).toEqual([name, 0]);
-      if (!IS_ROOT) continue;
+      if (!HAS_TWO_USERS) continue;
       const isProxys = name.startsWith(PROXY_FOLDER);
       expect([name, uid, gid]).toEqual([name, isProxys ? PROXY.uid : GENERATOR.uid, COVERS]);
     }
@@ -131,7 +131,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     const dir = path.join(makeShared(), '..', 'without');
     install(dir, GENERATOR);
     await publishAs(GENERATOR, dir);
-    if (!IS_ROOT) chmodSync(dir, 0o2550);
+    if (!HAS_TWO_USERS) chmodSync(dir, 0o2550);
     const proxy = await startProxyProgram(dir, {}, as(PROXY));
     expect((await requestStats(proxy)).status).toBe(200);
     const warning = `Cannot write to ${path.join(dir, PROXY_FOLDER)}`;
@@ -150,10 +150,10 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     install(dir, GENERATOR);
     await publishAs(GENERATOR, dir);
     const id = currentId(dir);
-    if (IS_ROOT) chownSync(dir, GENERATOR.uid, GENERATOR.gid);
+    if (HAS_TWO_USERS) chownSync(dir, GENERATOR.uid, GENERATOR.gid);
     chmodSync(dir, 0o755);
     // With only one user, the modes must deny the owner.
-    const [fileMode, folderMode] = IS_ROOT ? ['0600', '0700'] : ['0000', '0000'];
+    const [fileMode, folderMode] = HAS_TWO_USERS ? ['0600', '0700'] : ['0000', '0000'];
     chmodSync(path.join(dir, 'keys.json'), Number.parseInt(fileMode, 8));
     chmodSync(path.join(dir, GENERATIONS), Number.parseInt(folderMode, 8));
     const proxy = await startProxyProgram(dir, {}, as(PROXY));
@@ -169,7 +169,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     // a new one at once.
     chmodSync(path.join(dir, GENERATIONS), 0o700);
     chmodSync(path.join(dir, 'keys.json'), 0o600);
-    if (IS_ROOT) chownSync(dir, GENERATOR.uid, COVERS);
+    if (HAS_TWO_USERS) chownSync(dir, GENERATOR.uid, COVERS);
     chmodSync(dir, 0o2750);
     const url = await makeDatabase();
     await changeTitle(url, 'Another title');
@@ -187,14 +187,15 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
       const file = path.join(dir, name);
       const isRecord = name.startsWith(`${GENERATIONS}/`) && statSync(file).isFile();
       if (isRecord) chmodSync(file, 0o644);
-      else if (IS_ROOT && !name.startsWith(PROXY_FOLDER)) chownSync(file, GENERATOR.uid, COVERS);
+      else if (HAS_TWO_USERS && !name.startsWith(PROXY_FOLDER))
+        chownSync(file, GENERATOR.uid, COVERS);
     }
     const url = await makeDatabase();
     await changeTitle(url, 'Another title');
     await generateAs(GENERATOR, url, dir);
     const newest = currentId(dir) as string;
     expect(modesOf(path.join(dir, GENERATIONS, newest))).toEqual(SHARED);
-    if (!IS_ROOT) return;
+    if (!HAS_TWO_USERS) return;
     for (const name of listAll(path.join(dir, GENERATIONS, newest))) {
       const { uid } = statSync(path.join(dir, GENERATIONS, newest, name));
       expect([name, uid]).toEqual([name, GENERATOR.uid]);
@@ -202,30 +203,33 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   });
 });
 
-test.skipIf(!IS_ROOT)('an unfinished file of another user in the group is replaced', async () => {
-  const dir = makeFolder();
-  const name = keyUsageFile(8080);
-  const folder = path.join(dir, PROXY_FOLDER);
-  mkdirSync(folder);
-  chmodSync(dir, 0o755);
-  chownSync(folder, GENERATOR.uid, COVERS);
-  chmodSync(folder, 0o2770);
-  const left = path.join(folder, `${UNFINISHED_PREFIX}${process.pid}-${name}`);
-  writeFileSync(left, 'left over');
-  chownSync(left, GENERATOR.uid, COVERS);
-  chmodSync(left, 0o664);
-  process.setegid?.(COVERS);
-  process.seteuid?.(PROXY.uid);
-  try {
-    const memory = newUseCounts();
-    countUse(useCountsOf(memory, 0), USE.requests, 1);
-    await makeKeyUsage(dir, 8080, () => new Map([[1, memory]]), Date.now).write();
-  } finally {
-    process.seteuid?.(0);
-    process.setegid?.(0);
-  }
-  expect(readdirSync(folder)).toEqual([name]);
-  expect(readFileSync(path.join(folder, name), 'utf8')).toContain('"id":1');
-  const { uid, gid, mode } = statSync(path.join(folder, name));
-  expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
-});
+test.skipIf(!HAS_TWO_USERS)(
+  'an unfinished file of another user in the group is replaced',
+  async () => {
+    const dir = makeFolder();
+    const name = keyUsageFile(8080);
+    const folder = path.join(dir, PROXY_FOLDER);
+    mkdirSync(folder);
+    chmodSync(dir, 0o755);
+    chownSync(folder, GENERATOR.uid, COVERS);
+    chmodSync(folder, 0o2770);
+    const left = path.join(folder, `${UNFINISHED_PREFIX}${process.pid}-${name}`);
+    writeFileSync(left, 'left over');
+    chownSync(left, GENERATOR.uid, COVERS);
+    chmodSync(left, 0o664);
+    process.setegid?.(COVERS);
+    process.seteuid?.(PROXY.uid);
+    try {
+      const memory = newUseCounts();
+      countUse(useCountsOf(memory, 0), USE.requests, 1);
+      await makeKeyUsage(dir, 8080, () => new Map([[1, memory]]), Date.now).write();
+    } finally {
+      process.seteuid?.(0);
+      process.setegid?.(0);
+    }
+    expect(readdirSync(folder)).toEqual([name]);
+    expect(readFileSync(path.join(folder, name), 'utf8')).toContain('"id":1');
+    const { uid, gid, mode } = statSync(path.join(folder, name));
+    expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
+  },
+);
