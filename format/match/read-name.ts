@@ -13,8 +13,8 @@ export interface NameReading {
   readonly title: string;
   /** The titles that the name may mean, the likeliest first, each once. */
   readonly titles: readonly string[];
-  /** The title with its tags, which may be parts of it: "Sudoku [Superlite 1500 Series]", "Pong (Demo)". */
-  readonly whole: string;
+  /** The title with tags, which may be parts of it: "Sudoku [Superlite 1500 Series]", "Pong (Demo)". */
+  readonly withTags: readonly string[];
   /** The regions of the catalogue, in the order of the name. */
   readonly regions: readonly string[];
   /** The number or letter of the disc, disk, tape or side. */
@@ -27,6 +27,8 @@ const EXTENSION = /\.([A-Za-z0-9]{1,5})$/;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
 const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
+/** Of the titles with tags, those with the fewest. */
+const MOST_WITH_TAGS = 6;
 const HACK = /\bhack\)/i;
 const DISC =
   /\b(?:dis[ck]|cd|dvd|tape|cart|side|disquette|volume disk)\s*(?:no\.?\s*)?([0-9]{1,2}|[A-H])(?![A-Za-z0-9])/i;
@@ -52,7 +54,7 @@ const ENDINGS =
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
-  const found: Found = { regions: new Set(), disc: null, serial: null, whole: '' };
+  const found: Found = { regions: new Set(), disc: null, serial: null, withTags: [] };
   let text = name.normalize('NFC');
   for (let before = ''; before !== text; ) {
     before = text;
@@ -62,12 +64,24 @@ export function readName(name: string): NameReading {
   for (const group of groups) readTag(group, found);
   found.disc ??= DISC.exec(name)?.[1].toUpperCase() ?? null;
   if (found.regions.size === 0 && KANA.test(text)) found.regions.add('Japan');
-  const { disc, serial, whole } = found;
-  const titles = titlesOf(text, HACK.test(whole));
-  return { title: text, titles, whole: whole || text, regions: [...found.regions], disc, serial };
+  const { disc, serial, withTags } = found;
+  const titles = titlesOf(text, HACK.test(name));
+  return {
+    title: text,
+    titles,
+    withTags: withTags.slice(-MOST_WITH_TAGS),
+    regions: [...found.regions],
+    disc,
+    serial,
+  };
 }
 
-type Found = { regions: Set<string>; disc: string | null; serial: string | null; whole: string };
+type Found = {
+  regions: Set<string>;
+  disc: string | null;
+  serial: string | null;
+  withTags: string[];
+};
 
 /** Drops an extension, a serial or a certain release number in front, separators, and known tags at the end. */
 function dropEnds(text: string, found: Found): string {
@@ -84,8 +98,9 @@ function dropEnds(text: string, found: Found): string {
   if (!/\s/.test(rest)) rest = withSpaces(rest, found);
   const [group = ''] = LAST_BRACKETS.exec(rest) ?? [];
   if (group === '') return rest;
-  found.whole ||= rest;
-  return readTag(group, found) ? cut(rest, LAST_BRACKETS) : rest;
+  if (!readTag(group, found)) return rest;
+  found.withTags.push(rest);
+  return cut(rest, LAST_BRACKETS);
 }
 
 /** The text without what matches; the whole text if nothing would be left. */
@@ -94,7 +109,7 @@ function cut(text: string, pattern: RegExp): string {
 }
 
 /** A name without spaces has "_" or "." in their place. The scene appends words and the name of a group. */
-function withSpaces(text: string, { regions }: Found): string {
+function withSpaces(text: string, { regions, withTags }: Found): string {
   const [, before, beforeDot] = SCENE_GROUP.exec(text) ?? [];
   const release = before ?? beforeDot ?? '';
   const separator = text.includes('_') ? /_+|-(?=[A-Z]{3}_)/ : /\.+/;
@@ -116,6 +131,8 @@ function withSpaces(text: string, { regions }: Found): string {
     for (const region of read.length > 0 ? read : ['USA']) regions.add(region);
     return tokens.join(' ');
   }
+  // "V.I.P."
+  withTags.push(text);
   // A dot may also stand for an apostrophe: "Tom.Clancy.s.Rainbow.Six".
   return (
     text

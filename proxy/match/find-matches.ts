@@ -58,7 +58,7 @@ const SHORTEST_SPELLING = 4;
 /** @param platforms the numbers of the platforms */
 export function findMatches(
   index: MatchIndex,
-  { titles, whole }: NameReading,
+  { titles, withTags }: NameReading,
   platforms: readonly number[],
   known: KnownGames,
 ): Match {
@@ -81,7 +81,7 @@ export function findMatches(
     const found = game === undefined ? undefined : { kind, game };
     return { found, candidates: others.slice(0, MOST_CANDIDATES) };
   };
-  for (const title of new Set([whole, ...titles])) {
+  for (const title of new Set([...withTags, ...titles])) {
     const { exact: wanted } = exactFormsOf(title);
     const found = [...withLoose(index, platforms, wantedBy(title).loose)];
     const half = found.filter((game) => exactOf(game).some((of) => of.halves.includes(wanted)));
@@ -93,7 +93,7 @@ export function findMatches(
       return result(ordered[0], 'exact');
     }
   }
-  for (const title of new Set([...titles, whole])) {
+  for (const title of new Set([...titles, ...withTags])) {
     const { loose, lists } = wantedBy(title);
     let same = [...withLoose(index, platforms, loose)].filter((game) =>
       looseOf(game).some((of) => overlap(of.loose, loose)),
