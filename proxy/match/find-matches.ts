@@ -121,7 +121,7 @@ export function findMatches(
 type LooseOf = (game: number) => readonly LooseForms[];
 
 /** A function that computes each result once. */
-function remember<In, Out>(compute: (input: In) => Out): (input: In) => Out {
+export function remember<In, Out>(compute: (input: In) => Out): (input: In) => Out {
   const results = new Map<In, Out>();
   return (input) => {
     const result = results.get(input) ?? compute(input);

@@ -3,26 +3,20 @@ import { gameSlug, platformOf } from '../../format/index/record-index.ts';
 import { titlesOf } from '../../format/index/titles.ts';
 import { titleOf } from '../../format/pack.ts';
 import type { Generation } from '../snapshot/generation.ts';
-import type { KnownGames } from './find-matches.ts';
+import { type KnownGames, remember } from './find-matches.ts';
 
 const FRONT = 'front';
 
 /** @returns `forRegions` makes the view for a name that has these regions */
 export function knownGames({ index, games, titles: alternatives, regionsOf, typeOf }: Generation) {
-  const titles = new Map<number, string>();
   const { firstCover } = index.games;
   const { region, type } = index.covers;
   const front = typeOf(FRONT);
-  const title = (game: number): string => {
-    let known = titles.get(game);
-    if (known === undefined) {
-      const record = Buffer.allocUnsafe(games.sizeOf(game, game + 1));
-      games.copy(game, record.length, record, 0);
-      known = titleOf(record.toString());
-      titles.set(game, known);
-    }
-    return known;
-  };
+  const title = remember((game: number) => {
+    const record = Buffer.allocUnsafe(games.sizeOf(game, game + 1));
+    games.copy(game, record.length, record, 0);
+    return titleOf(record.toString());
+  });
   return {
     platform: (game: number) => platformOf(index.platforms, 'first_game', game),
     forRegions(regions: readonly string[]): KnownGames {
