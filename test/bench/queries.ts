@@ -63,6 +63,10 @@ const MAKES: Readonly<Record<Needs, Readonly<Record<string, Make>>>> = {
     'hostile: joined words': ({ random, joined }) => ({
       q: cut(repeat(LONGEST, () => random.pick(joined)).join('')),
     }),
+    'hostile: every filter': (sample) => ({
+      ...{ q: latinWord(sample).slice(0, 1), genre: sample.random.pick(LETTERS) },
+      ...{ region: 'Japan', type: 'front', ...pageOf(sample, 10) },
+    }),
     'platform only': (sample) => ({ ...platformOf(sample), ...pageOf(sample, 10) }),
     'no word, by year': (sample) => ({
       ...{ sort: 'year_desc', ...pageOf(sample, Math.ceil(sample.games.length / 50)) },
