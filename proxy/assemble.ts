@@ -13,7 +13,7 @@ import { addressOf, listenAll } from '../program/listen.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
-import { type Joined, makeChanges } from './changes/changes.ts';
+import { makeChanges } from './changes/changes.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
 import { makeMaintenanceFile } from './maintenance.ts';
@@ -71,7 +71,7 @@ export async function assemble(
   );
   const isShared = environment.LIMITS_URL !== undefined;
   const metrics = makeMetrics(starts, accessLog.dropped, isShared);
-  const changes = makeChanges(snapshotsDir, makeJoinReport(metrics, log));
+  const changes = makeChanges(snapshotsDir, (fault) => log.error(fault));
   const threads = await startServingThreads(
     starts,
     {
@@ -161,17 +161,5 @@ function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
     refused(id, error) {
       log.error({ snapshot: id, err: error }, 'refused a generation');
     },
-  };
-}
-
-function makeJoinReport(metrics: Metrics, log: Logger): (how: Joined) => void {
-  // A difference stays damaged, and clients may ask for it again and again.
-  const logged = new Set<string>();
-  return ({ outcome, message }) => {
-    metrics.countJoin(outcome);
-    if (outcome === 'failed') log.error(`Differences cannot be joined: ${message}`);
-    if (outcome !== 'refused' || message === undefined || logged.has(message)) return;
-    logged.add(message);
-    log.error(`${message} Clients that need it get 410 and read the catalogue again.`);
   };
 }

@@ -13,15 +13,12 @@ import {
   addProcessMetrics,
 } from '../../program/admin/metrics.ts';
 import { BUCKETS, type RequestTotals, sumRequestCounts } from '../api/request-counts.ts';
-import type { Joined } from '../changes/changes.ts';
 import { LIMIT_COUNTS } from '../limits/redis-limiter.ts';
 import type { ThreadStart } from '../workers/serving-thread.ts';
 import type { ProxyState } from './state.ts';
 
 export interface Metrics {
   countSwap(): void;
-  /** @param outcome 'failed' if the thread that joins differences failed */
-  countJoin(outcome: Joined['outcome'] | 'failed'): void;
   /** @returns all metrics in the exposition format, and its content type */
   expose(read: () => Promise<ProxyState>): Promise<{ body: string; contentType: string }>;
 }
@@ -55,12 +52,6 @@ export function makeMetrics(
     help: 'Generations that came into service',
     registers,
   });
-  const joins = new Counter({
-    name: 'changes_joins_total',
-    help: 'Lists of changes that were joined from differences, or not: gone, refused because a difference is damaged, failed',
-    labelNames: ['outcome'] as const,
-    registers,
-  });
   for (const [name, help, valueIn] of STATE_GAUGES) {
     addGauge(registry, name, help, () => state && valueIn(state));
   }
@@ -71,7 +62,6 @@ export function makeMetrics(
 
   return {
     countSwap: () => swaps.inc(),
-    countJoin: (outcome) => joins.inc({ outcome }),
     async expose(read) {
       state = await read();
       const body = `${await registry.metrics()}\n${requestTimesText(sumRequestCounts(requestCounts))}`;

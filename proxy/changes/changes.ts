@@ -1,6 +1,5 @@
 /** The lists of changes between generations, for all serving threads. A separate thread joins them. */
-import { Worker } from 'node:worker_threads';
-import { type Call, makeCalls } from '../workers/calls.ts';
+import { makeHelper } from '../workers/calls.ts';
 import type { JoinThread } from './join-thread.ts';
 
 /** The changes from `first` on, at most `count` of them. */
@@ -29,53 +28,34 @@ export type PageReply = ChangePage | 'gone' | 'busy';
 
 export type ReadChanges = (order: PageOrder) => Promise<PageReply>;
 
-/** How the joining of a list ended. */
-export interface Joined {
-  readonly outcome: 'joined' | 'gone' | 'refused' | 'failed';
-  /** Which difference is damaged, or what failed. */
-  readonly message?: string | undefined;
-}
-
 const MOST_WAITING = 1_000;
 
-/**
- * The joining thread starts with the first order. After a failure, the next order starts another one.
- * @param onJoined called after a list was joined, or was not
- */
-export function makeChanges(snapshotsDir: string, onJoined: (how: Joined) => void) {
-  let worker: Worker | undefined;
-  let call: Call<JoinThread>;
+/** @param report called with what the operator should know: why a list could not be joined */
+export function makeChanges(snapshotsDir: string, report: (fault: string) => void) {
+  const thread = makeHelper<JoinThread>(new URL('./join-thread.ts', import.meta.url), {
+    workerData: snapshotsDir,
+  });
+  // A difference stays damaged, and clients may ask for it again and again.
+  const reported = new Set<string>();
   let waiting = 0;
-
-  function start(): Worker {
-    const started = new Worker(new URL('./join-thread.ts', import.meta.url), {
-      workerData: snapshotsDir,
-    });
-    call = makeCalls<JoinThread>(started);
-    return started
-      .on('error', (error) => {
-        onJoined({ outcome: 'failed', message: (error as Error).message });
-      })
-      .on('exit', () => {
-        worker = undefined;
-      });
-  }
 
   const read: ReadChanges = async (order) => {
     if (order.from === order.to) return { total: 0, count: 0, text: '' };
     if (waiting >= MOST_WAITING) return 'busy';
     waiting++;
     try {
-      worker ??= start();
-      const { page, joined } = await call('readPage', order);
-      if (joined !== undefined) onJoined(joined);
+      const { page, damage } = await thread.call('readPage', order);
+      if (damage !== undefined && !reported.has(damage)) {
+        reported.add(damage);
+        report(`${damage} Clients that need it get 410 and read the catalogue again.`);
+      }
       return page;
-    } catch {
-      // The thread has ended.
+    } catch (error) {
+      report(`Differences cannot be joined: ${(error as Error).message}`);
       return 'busy';
     } finally {
       waiting--;
     }
   };
-  return { read, close: () => void worker?.terminate() };
+  return { read, close: thread.close };
 }

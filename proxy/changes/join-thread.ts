@@ -14,7 +14,7 @@ import {
   readDifference,
 } from '../../generations/differences.ts';
 import { makeCalls } from '../workers/calls.ts';
-import type { ChangePage, Joined, PageOrder, PageReply } from './changes.ts';
+import type { ChangePage, PageOrder, PageReply } from './changes.ts';
 
 const KEPT_LISTS = 8;
 
@@ -38,26 +38,18 @@ export function makeLists(snapshotsDir: string) {
     dispose: (list) => list.close(),
   });
 
-  return ({ from, to, first, count }: PageOrder): { page: PageReply; joined?: Joined } => {
+  /** @returns the page, and which difference is damaged if that is why there is none */
+  return ({ from, to, first, count }: PageOrder): { page: PageReply; damage?: string } => {
     const name = `${from} ${to}`;
-    const known = lists.get(name);
-    if (known !== undefined) return { page: pageOf(known, first, count) };
-    let page: PageReply = 'gone';
-    let outcome: Joined['outcome'] = 'gone';
-    let message: string | undefined;
     try {
-      const list = join(snapshotsDir, from, to);
-      if (list !== undefined) {
-        lists.set(name, list);
-        page = pageOf(list, first, count);
-        outcome = 'joined';
-      }
+      const list = lists.get(name) ?? join(snapshotsDir, from, to);
+      if (list === undefined) return { page: 'gone' };
+      lists.set(name, list);
+      return { page: pageOf(list, first, count) };
     } catch (error) {
-      ({ message } = error as Error);
-      if (error instanceof DifferenceError) outcome = 'refused';
-      else [page, outcome] = ['busy', 'failed'];
+      if (error instanceof DifferenceError) return { page: 'gone', damage: error.message };
+      throw error;
     }
-    return { page, joined: { outcome, message } };
   };
 }
 

@@ -9,8 +9,9 @@
 import { closeSync } from 'node:fs';
 import type { Manifest } from '../../format/manifest.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
+import { makeHelper } from '../workers/calls.ts';
 import { type OpenedFiles, type Replaced, reportMemory } from './open-files.ts';
-import { makeOpeningThread } from './opening-thread.ts';
+import type { OpeningThread } from './opening-thread.ts';
 
 /** A refused generation is checked again after this time, since the disk may have had a brief fault. */
 const RETRY_MS = 30_000;
@@ -44,7 +45,10 @@ export function openSnapshots(
   events: SnapshotEvents,
   now: () => number,
 ): Snapshots {
-  const opening = makeOpeningThread();
+  const opening = makeHelper<OpeningThread>(new URL('./opening-thread.ts', import.meta.url), {
+    // The descriptors outlive the thread; they are closed with the generation.
+    trackUnmanagedFds: false,
+  });
   let opened: OpenedFiles | undefined;
   let refused: { id: string; error: Error; at: number } | undefined;
   let refreshing: Promise<void> | undefined;
@@ -91,7 +95,7 @@ export function openSnapshots(
    */
   function open(id: string): Promise<OpenedFiles> {
     const dir = generationDir(snapshotsDir, id);
-    return opening.open({ dir, id, current: opened && replacedPart(opened) });
+    return opening.call('open', { dir, id, current: opened && replacedPart(opened) });
   }
 
   function stop(): void {

@@ -2,12 +2,14 @@
  * Calls of functions in another thread, by messages. Each side offers some functions by name; each has
  * one argument. Calls start in the order in which they are made.
  */
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+
 // biome-ignore lint/suspicious/noExplicitAny: each function has an argument of its own
 type Functions = { readonly [Name in string]: (argument: any) => unknown };
 
 /**
  * Calls a function of the other side. Errors arrive with their message, but without their class and code.
- * @throws Error of the function, or because the thread has ended
+ * @throws Error of the function, or of the thread, or because the thread has ended
  */
 export type Call<Theirs extends Functions> = <Name extends keyof Theirs & string>(
   name: Name,
@@ -18,6 +20,7 @@ export type Call<Theirs extends Functions> = <Name extends keyof Theirs & string
 interface Port {
   postMessage(message: Message): void;
   on(event: 'message', listener: (message: Message) => void): unknown;
+  once(event: 'error', listener: (error: unknown) => void): unknown;
   once(event: 'exit', listener: () => void): unknown;
 }
 
@@ -50,17 +53,40 @@ export function makeCalls<Theirs extends Functions>(
     else call?.resolve(message.value);
   }
 
-  function onEnd(): void {
-    for (const call of waiting.values()) call.reject(new Error('The thread has ended.'));
+  function endWith(error: unknown): void {
+    for (const call of waiting.values()) call.reject(error);
     waiting.clear();
   }
 
   port.on('message', onMessage);
-  port.once('exit', onEnd);
+  port.once('error', endWith);
+  port.once('exit', () => endWith(new Error('The thread has ended.')));
   return (name, argument) => {
     const call = Promise.withResolvers<unknown>();
     waiting.set(++last, call);
     port.postMessage({ number: last, name, argument });
     return call.promise as ReturnType<Call<Theirs>>;
   };
+}
+
+/**
+ * A thread that starts with the first call and stays. One that has failed, for example for lack of memory,
+ * is replaced at the next call.
+ */
+export function makeHelper<Theirs extends Functions>(program: URL, options: WorkerOptions) {
+  let thread: { readonly worker: Worker; readonly call: Call<Theirs> } | undefined;
+
+  function start() {
+    const worker = new Worker(program, options);
+    worker.once('exit', () => {
+      thread = undefined;
+    });
+    return { worker, call: makeCalls<Theirs>(worker) };
+  }
+
+  const call: Call<Theirs> = (name, argument) => {
+    thread ??= start();
+    return thread.call(name, argument);
+  };
+  return { call, close: (): void => void thread?.worker.terminate() };
 }

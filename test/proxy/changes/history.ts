@@ -41,10 +41,10 @@ export function differenceOf({ dir }: History, id: string): string {
 
 /** Makes the list of changes between two generations. If there is one, it must be exact. */
 export function joinExactly({ dir, states }: History, from: string, to: string) {
-  const { page, joined } = makeLists(dir)({ from, to, first: 0, count: 1e6 });
+  const { page, damage } = makeLists(dir)({ from, to, first: 0, count: 1e6 });
   if (typeof page !== 'string') {
     const list = parseElements(`{"data":[${page.text}]}`);
     expectExact(list, states.get(from) as State, states.get(to) as State, `${from} to ${to}`);
   }
-  return { page, outcome: joined?.outcome ?? 'gone', message: joined?.message };
+  return { page, damage };
 }

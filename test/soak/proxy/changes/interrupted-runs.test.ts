@@ -38,7 +38,7 @@ function makeRecord(dir: string) {
       const all = [...states.keys()].slice(-30);
       all.forEach((to, at) => {
         for (const from of all.slice(0, at)) {
-          if (joinExactly({ dir, states }, from, to).outcome !== 'joined')
+          if (joinExactly({ dir, states }, from, to).page === 'gone')
             throw new Error(`There is no list from ${from} to ${to}.`);
         }
       });

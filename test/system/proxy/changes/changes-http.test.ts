@@ -142,11 +142,10 @@ test('a proxy with several threads gives the same pages, and a restart changes n
   for (const { status, text, headers } of replies) {
     expect([status, text, headers.etag]).toEqual([200, expected.text, expected.headers.etag]);
   }
-  expect(await threads.metrics()).toMatch(/^changes_joins_total\{outcome="joined"\} 1$/m);
   await threads.stop();
 });
 
-test('a damaged difference is named in the log once, counted, and gets 410; others still work', async () => {
+test('a damaged difference is named in the log once, and gets 410; others still work', async () => {
   const id = ids[1];
   const file = path.join(dir, CHANGES, nameOf(id));
   const good = readFileSync(file);
@@ -161,7 +160,6 @@ test('a damaged difference is named in the log once, counted, and gets 410; othe
   const lines = damaged.log().match(/"level":50.*/g) ?? [];
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain(`${path.basename(file)} cannot be used: its last line is cut`);
-  expect(await damaged.metrics()).toMatch(/^changes_joins_total\{outcome="refused"\} 2$/m);
   await damaged.stop();
   writeFileSync(file, good);
 });
