@@ -3,16 +3,14 @@
  * first thread does for them: it polls the files in `SNAPSHOTS_DIR`, reports key usage, writes the access
  * log, and answers the admin address.
  */
-import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { findOtherCollation } from '../format/manifest.ts';
+import type { ProgramAdmin } from '../program/admin/program-admin.ts';
 import { ConfigurationError, type Environment } from '../program/environment/environment.ts';
-import { addressOf, listenAll } from '../program/listen.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
-import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { makeChanges } from './changes/changes.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
@@ -69,8 +67,6 @@ export async function assemble(
     environment.ACCESS_LOG === 0 ? '' : environment.ACCESS_LOG_FILE,
     log,
   );
-  const isShared = environment.LIMITS_URL !== undefined;
-  const metrics = makeMetrics(starts, accessLog.dropped, isShared);
   const changes = makeChanges(snapshotsDir, (fault) => log.error(fault));
   const threads = await startServingThreads(
     starts,
@@ -84,7 +80,8 @@ export async function assemble(
       process.exit(1);
     },
   );
-  const events = makeEvents(metrics, log);
+  let swaps = 0;
+  const events = makeEvents(log, () => swaps++);
   const snapshots = openSnapshots(snapshotsDir, threads.serve, events, now);
   const keys = makeKeyStore(snapshotsDir, threads.setKeys, now, count);
   const usage = makeKeyUsage(snapshotsDir, environment.PORT, keys.uses, Date.now);
@@ -94,14 +91,11 @@ export async function assemble(
   const polling = makePolling({ snapshots, keys, usage, maintenance }, intervals, log);
   let isStopping = false;
   const admin = makeProxyAdmin({
-    snapshotsDir,
     snapshots,
     keys,
-    metrics,
-    limitCounts: isShared ? starts.map((each) => each.limitCounts) : undefined,
-    limitsFailure: environment.LIMITS_FAILURE,
-    maintenance: () => maintenanceCell[0] ?? 0,
-    isStopping: () => isStopping,
+    threads: starts,
+    swaps: () => swaps,
+    dropped: accessLog.dropped,
     faults: () => [...polling.faults(), ...accessLog.faults()],
   });
   return {
@@ -114,6 +108,7 @@ export async function assemble(
     },
     async stop(pause = () => sleep(NOTICE_MS)) {
       isStopping = true;
+      admin.announceEnd();
       await threads.announceEnd();
       await pause();
       polling.stop();
@@ -124,30 +119,29 @@ export async function assemble(
       await polling.finish();
       await accessLog.close();
       admin.close();
-      admin.closeAllConnections();
     },
   };
 }
 
 /** @throws ConfigurationError with a line for each server that cannot listen */
-async function listen(environment: ProxyEnvironment, admin: Server, threads: ServingThread) {
-  const places = placesOf(environment);
+async function listen(environment: ProxyEnvironment, admin: ProgramAdmin, threads: ServingThread) {
   const [api, ofAdmin] = await Promise.allSettled([
     threads.listen(environment.PORT),
-    listenAll([{ server: admin, ...places.admin }], [places.api]),
+    admin.listen([placesOf(environment).api]),
   ]);
   const failed = [ofAdmin, api].filter((each) => each.status === 'rejected');
-  if (api.status === 'rejected' || failed.length > 0) {
+  if (api.status === 'rejected' || ofAdmin.status === 'rejected') {
     throw new ConfigurationError(failed.map(({ reason }) => reason.message).join('\n'));
   }
-  return { api: `${api.value.address}:${api.value.port}`, admin: addressOf(admin) };
+  return { api: `${api.value.address}:${api.value.port}`, admin: ofAdmin.value };
 }
 
-function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
+/** @param countSwap called after each switch to a generation */
+function makeEvents(log: Logger, countSwap: () => void): SnapshotEvents {
   return {
     swapped(manifest, milliseconds) {
       const { id, counts } = manifest;
-      metrics.countSwap();
+      countSwap();
       log.info({ snapshot: id, ...counts, milliseconds }, 'serving a generation');
       if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
         log.warn(

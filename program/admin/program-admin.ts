@@ -2,9 +2,9 @@
  * The admin address of a program: `/healthz`, `/readyz` and `/metrics`, apart from the public address,
  * because clients must not see these.
  */
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { Registry } from 'prom-client';
-import { addressOf, listenAll } from '../listen.ts';
+import { addressOf, type Listener, listenAll } from '../listen.ts';
 import { addProcessMetrics } from './metrics.ts';
 import { makeTasks, type Tasks } from './tasks.ts';
 
@@ -18,48 +18,8 @@ const TIMES = {
   keepAliveTimeout: 5_000,
 };
 
-export interface AdminPages {
-  /** The body of `/readyz`, which answers 503 unless `ready` is true. */
-  readiness(): Promise<{ readonly ready: boolean }>;
-  /** All metrics in the exposition format of Prometheus, and its content type. */
-  metrics(): Promise<{ readonly body: string; readonly contentType: string }>;
-}
-
-export function makeAdminServer(pages: AdminPages): Server {
-  const server = createServer(TIMES, async (request, response) => {
-    const { status, type, body } = await respond(pages, request.url ?? '').catch(
-      (error: Error) => ({ status: 500, type: 'text/plain', body: `${error.message}\n` }),
-    );
-    response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body);
-  });
-  server.maxConnections = MOST_CONNECTIONS;
-  return server;
-}
-
-async function respond(pages: AdminPages, target: string) {
-  const json = (status: number, value: unknown) => {
-    return { status, type: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` };
-  };
-  switch (target.split('?', 1)[0]) {
-    case '/healthz':
-      return json(200, { healthy: true });
-    case '/readyz': {
-      const state = await pages.readiness();
-      return json(state.ready ? 200 : 503, state);
-    }
-    case '/metrics': {
-      const { body, contentType } = await pages.metrics();
-      return { status: 200, type: contentType, body };
-    }
-    default:
-      return json(404, { error: 'Not found' });
-  }
-}
-
 /** Several programs usually share one machine and one .env, so each has a port at a distance from ADMIN_PORT. */
-const PORT_DISTANCES = { schedule: 5, account: 6, replica: 7 } as const;
-
-/** The programs other than the proxy, which has an admin server of its own. */
+const PORT_DISTANCES = { proxy: 0, schedule: 5, account: 6, replica: 7 } as const;
 export type AdminProgram = keyof typeof PORT_DISTANCES;
 
 /** @param adminPort ADMIN_PORT; with 0, the system chooses a port */
@@ -73,10 +33,11 @@ export interface ProgramAdmin {
   readonly tasks: Tasks;
   /**
    * Call it before the program begins its work: if the port is taken, the program must not start.
+   * @param others what the program listens on besides, for the error
    * @returns the address
    * @throws ConfigurationError
    */
-  listen(): Promise<string>;
+  listen(others?: readonly Omit<Listener, 'server'>[]): Promise<string>;
   /** From now on, `/readyz` answers 503. */
   announceEnd(): void;
   close(): void;
@@ -89,37 +50,53 @@ export interface ProgramAdminOptions {
   readonly refresh?: () => Promise<void>;
   /** What the program adds to `/readyz`. If `ready` is false, the program is not ready. */
   readonly readiness?: () => { readonly ready?: boolean; readonly [member: string]: unknown };
+  /** Metrics that are not in the registry, in the exposition format of Prometheus. */
+  readonly furtherMetrics?: () => string;
 }
 
 /** The program is ready unless it is stopping, one of its tasks fails, or it says that it is not. */
 export function makeProgramAdmin(options: ProgramAdminOptions): ProgramAdmin {
-  const { program, settings, refresh = async () => {} } = options;
+  const { program, settings, furtherMetrics = () => '' } = options;
   const registry = new Registry();
   const tasks = makeTasks(registry);
   let stopping = false;
-  const server = makeAdminServer({
-    async readiness() {
-      await refresh();
-      const { ready: isReady = true, ...others } = options.readiness?.() ?? {};
-      const states = tasks.states();
-      const areTasksDone = Object.values(states).every(({ error }) => error === null);
-      const ready = isReady && areTasksDone && !stopping;
-      return { ready, stopping, ...others, tasks: states };
-    },
-    async metrics() {
-      await refresh();
-      return { body: await registry.metrics(), contentType: registry.contentType };
-    },
+  addProcessMetrics(registry);
+
+  const json = (status: number, value: unknown) => {
+    return { status, type: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` };
+  };
+
+  async function respond(path: string) {
+    if (path === '/healthz') return json(200, { healthy: true });
+    if (path !== '/readyz' && path !== '/metrics') return json(404, { error: 'Not found' });
+    await options.refresh?.();
+    if (path === '/metrics') {
+      const body = `${await registry.metrics()}\n${furtherMetrics()}`;
+      return { status: 200, type: registry.contentType, body };
+    }
+    const { ready: isReady = true, ...others } = options.readiness?.() ?? {};
+    const states = tasks.states();
+    const areTasksDone = Object.values(states).every(({ error }) => error === null);
+    const ready = isReady && areTasksDone && !stopping;
+    const hasTasks = Object.keys(states).length > 0;
+    const body = { program, ready, stopping, ...others, ...(hasTasks && { tasks: states }) };
+    return json(ready ? 200 : 503, body);
+  }
+
+  const server = createServer(TIMES, async (request, response) => {
+    const { status, type, body } = await respond((request.url ?? '').split('?', 1)[0]).catch(
+      ({ message }: Error) => ({ status: 500, type: 'text/plain', body: `${message}\n` }),
+    );
+    response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body);
   });
+  server.maxConnections = MOST_CONNECTIONS;
 
   return {
     registry,
     tasks,
-    async listen() {
-      addProcessMetrics(registry);
-      const host = settings.ADMIN_HOST;
-      const port = adminPortOf(program, settings.ADMIN_PORT);
-      await listenAll([{ server, host, port, variables: ['ADMIN_HOST', 'ADMIN_PORT'] }]);
+    async listen(others) {
+      const [host, port] = [settings.ADMIN_HOST, adminPortOf(program, settings.ADMIN_PORT)];
+      await listenAll([{ server, host, port, variables: ['ADMIN_HOST', 'ADMIN_PORT'] }], others);
       return addressOf(server);
     },
     announceEnd() {

@@ -16,13 +16,10 @@ export interface Tasks {
 
 export function makeTasks(registry: Registry): Tasks {
   const states: ReturnType<Tasks['states']> = {};
-  /** Undefined before the first task: a program without tasks has no metrics of them. */
-  let metrics: ReturnType<typeof addTaskMetrics> | undefined;
+  const { runs, seconds, failing } = addTaskMetrics(registry);
 
   return {
     observe(task, work) {
-      metrics ??= addTaskMetrics(registry);
-      const { runs, seconds, lastSuccess, failing } = metrics;
       states[task] = { last_success: null, error: null };
       for (const outcome of ['done', 'failed']) runs.inc({ task, outcome }, 0);
       failing.set({ task }, 0);
@@ -31,7 +28,6 @@ export function makeTasks(registry: Registry): Tasks {
         try {
           const result = await work(...args);
           states[task] = { last_success: new Date().toISOString(), error: null };
-          lastSuccess.set({ task }, Date.now() / 1000);
           return result;
         } catch (error) {
           states[task] = { ...states[task], error: (error as Error).message };
@@ -49,19 +45,15 @@ export function makeTasks(registry: Registry): Tasks {
 }
 
 function addTaskMetrics(registry: Registry) {
-  const configure = (name: string, help: string) => {
-    return { name, help, labelNames: ['task', 'outcome'], registers: [registry] };
+  const configure = (name: string, help: string, ...labelNames: string[]) => {
+    return { name, help, labelNames: ['task', ...labelNames], registers: [registry] };
   };
-  const [runs, seconds] = [
-    ['task_runs_total', 'Ended runs of a repeated task, by outcome: done or failed'],
-    ['task_seconds_total', 'How long all runs of a repeated task took together'],
-  ].map(([name, help]) => new Counter(configure(name, help)));
-  const [lastSuccess, failing] = [
-    [
-      'task_last_success_timestamp_seconds',
-      'When a repeated task last succeeded, since the start of the program',
-    ],
-    ['task_failing', '1 while the last run of a repeated task has failed'],
-  ].map(([name, help]) => new Gauge(configure(name, help)));
-  return { runs, seconds, lastSuccess, failing };
+  const runs = 'Ended runs of a repeated task, by outcome: done or failed';
+  const seconds = 'How long all runs of a repeated task took together';
+  const failing = '1 while the last run of a repeated task has failed';
+  return {
+    runs: new Counter(configure('task_runs_total', runs, 'outcome')),
+    seconds: new Counter(configure('task_seconds_total', seconds)),
+    failing: new Gauge(configure('task_failing', failing)),
+  };
 }

@@ -1,56 +1,182 @@
-/** The admin server of the proxy: `/readyz` and `/metrics`. */
-import type { Server } from 'node:http';
-import { makeAdminServer } from '../../program/admin/program-admin.ts';
-import { type Failure, LIMIT_COUNTS } from '../limits/redis-limiter.ts';
-import type { Metrics } from './metrics.ts';
-import { readState, type StateParts } from './state.ts';
+/**
+ * The admin address of the proxy, with the metrics that Prometheus scrapes. Each serving thread counts in
+ * plain arrays, and prom-client gets the sums at each scrape: incrementing a labelled prom-client counter
+ * would cost each request more time than the rate limiter does.
+ */
+import { Counter, type Registry } from 'prom-client';
+import {
+  addConnectionMetrics,
+  addCounter,
+  addCounters,
+  addGauge,
+  addGauges,
+} from '../../program/admin/metrics.ts';
+import { makeProgramAdmin, type ProgramAdmin } from '../../program/admin/program-admin.ts';
+import { BUCKETS, type RequestTotals, sumRequestCounts } from '../api/request-counts.ts';
+import { LIMIT_COUNTS } from '../limits/redis-limiter.ts';
+import { type ProxyState, readState, type StateParts } from './state.ts';
 
 export interface AdminParts extends StateParts {
-  readonly metrics: Metrics;
-  /** The counts of each thread of shared limits; undefined if the limits are those of this process. */
-  readonly limitCounts: readonly Float64Array[] | undefined;
-  readonly limitsFailure: Failure;
-  readonly isStopping: () => boolean;
-  /** For each file that the proxy cannot read or write at the moment, a message that says why. */
-  readonly faults: () => readonly string[];
+  /** How many generations came into service. */
+  readonly swaps: () => number;
+  /** How many lines of the access log were dropped. */
+  readonly dropped: () => number;
 }
 
-export function makeProxyAdmin(parts: AdminParts): Server {
-  /**
-   * Ready means: a generation and the keys are in memory, the proxy is not stopping, and it does not
-   * refuse all requests, because of maintenance or because the limits store cannot be asked.
-   */
-  async function readiness() {
-    const state = await readState(parts);
-    const { snapshot, refused, keys, maintenanceSeconds } = state;
-    const limits = parts.limitCounts ? limitsOf(parts.limitCounts, parts.limitsFailure) : null;
-    const isStopping = parts.isStopping();
-    const hasData = snapshot !== undefined && keys !== undefined;
-    const isServing = limits?.mode !== 'refuse' && maintenanceSeconds === 0 && !isStopping;
-    return {
-      ready: hasData && isServing,
-      stopping: isStopping,
-      maintenance: maintenanceSeconds === 0 ? null : { retry_after_seconds: maintenanceSeconds },
-      snapshot: snapshot?.id ?? null,
-      snapshot_age_seconds: state.dataAge ?? null,
-      refused: refused === undefined ? null : { id: refused.id, error: refused.error.message },
-      held: state.held,
-      keys: keys ?? null,
-      keys_error: parts.keys.fault() ?? null,
-      keys_age_seconds: state.keysAge ?? null,
-      replica: state.replica,
-      limits,
-      faults: parts.faults(),
-    };
+export function makeProxyAdmin(parts: AdminParts): ProgramAdmin {
+  const { threads, snapshots } = parts;
+  const [{ environment: settings }] = threads;
+  const readTotals = () => sumRequestCounts(threads.map((each) => each.requestCounts));
+  let state: ProxyState;
+  const admin = makeProgramAdmin({
+    program: 'proxy',
+    settings,
+    async refresh() {
+      state = await readState(parts);
+    },
+    readiness: () => state,
+    furtherMetrics: () => requestTimesText(readTotals()),
+  });
+  const { registry } = admin;
+  addRequestMetrics(registry, readTotals);
+  const connections = threads.map((each) => each.connections);
+  addConnectionMetrics(registry, 'api', connections);
+  if (settings.LIMITS_URL !== undefined) {
+    const counts = threads.map((each) => each.limitCounts);
+    addLimitMetrics(registry, counts);
   }
-
-  const metrics = () => parts.metrics.expose(() => readState(parts));
-  return makeAdminServer({ readiness, metrics });
+  const lost = 'Lines of the access log that were dropped';
+  addCounter(registry, 'access_log_dropped_total', lost, parts.dropped);
+  const swaps = 'Generations that came into service';
+  addCounter(registry, 'snapshot_swaps_total', swaps, parts.swaps);
+  const counted = (name: 'games' | 'covers') => () => snapshots.current()?.counts[name];
+  addGauge(registry, 'snapshot_games', 'Games of the generation in service', counted('games'));
+  addGauge(registry, 'snapshot_covers', 'Covers of the generation in service', counted('covers'));
+  for (const [name, help, valueIn] of STATE_GAUGES) {
+    addGauge(registry, name, help, () => valueIn(state) ?? undefined);
+  }
+  addGauges(registry, 'snapshot_info', 'The generation in service', 'id', () =>
+    state.snapshot === null ? [] : [[state.snapshot, 1]],
+  );
+  addReplicaGauges(registry, () => state.replica);
+  return admin;
 }
 
-/** How requests are decided now: by the limits store, or as LIMITS_FAILURE says. */
-function limitsOf(threads: readonly Float64Array[], failure: Failure) {
-  const isReady = threads.every((counts) => counts[LIMIT_COUNTS.isReady] === 1);
-  if (isReady) return { mode: 'shared', error: null };
-  return { mode: failure, error: 'the server of LIMITS_URL cannot be asked; the log says why' };
+/** The gauge of a value that is not known has none. */
+const STATE_GAUGES: readonly [
+  name: string,
+  help: string,
+  valueIn: (state: ProxyState) => number | null | undefined,
+][] = [
+  [
+    'snapshot_refused',
+    '1 while the published generation is refused and an older one stays in service',
+    ({ refused }) => Number(refused !== null),
+  ],
+  ['snapshot_held', '1 while an operator holds publishing', ({ held }) => Number(held !== null)],
+  [
+    'snapshot_age_seconds',
+    'Seconds since the generation in service last agreed with the database',
+    (state) => state.snapshot_age_seconds,
+  ],
+  [
+    'api_maintenance',
+    '1 while the API answers 503 for maintenance',
+    ({ maintenance }) => Number(maintenance !== null),
+  ],
+  ['api_keys', 'Keys known', ({ keys }) => keys],
+  [
+    'api_keys_age_seconds',
+    'Seconds since the keys last agreed with the database',
+    (state) => state.keys_age_seconds,
+  ],
+];
+
+function addRequestMetrics(registry: Registry, read: () => RequestTotals): void {
+  new Counter({
+    name: 'api_requests_total',
+    help: 'Responses under the base, by endpoint and status',
+    labelNames: ['route', 'status'] as const,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { route, statuses } of read().routes) {
+        for (const [status, count] of statuses.entries()) {
+          if (count > 0) this.inc({ route, status }, count);
+        }
+      }
+    },
+  });
+  const refused = 'Requests that were refused, by reason';
+  addCounters(registry, 'api_refusals_total', refused, 'reason', () => read().refusals);
+  const hot = 'Responses whose body was in memory';
+  addCounter(registry, 'api_hot_responses_total', hot, () => read().cached);
+}
+
+/**
+ * The histogram of request times, as text of the exposition format: a histogram of prom-client can only
+ * observe single values, not take counts.
+ */
+export function requestTimesText({ routes }: RequestTotals): string {
+  const name = 'api_request_duration_seconds';
+  const lines = [
+    `# HELP ${name} Time from reading a request to handing its response to the kernel, by endpoint`,
+    `# TYPE ${name} histogram`,
+  ];
+  for (const { route, buckets, seconds } of routes) {
+    if (buckets.every((own) => own === 0)) continue;
+    let count = 0;
+    for (const [bucket, own] of buckets.entries()) {
+      // Each bucket of Prometheus has all shorter times, too.
+      count += own;
+      lines.push(`${name}_bucket{le="${BUCKETS[bucket] ?? '+Inf'}",route="${route}"} ${count}`);
+    }
+    lines.push(`${name}_sum{route="${route}"} ${seconds}`);
+    lines.push(`${name}_count{route="${route}"} ${count}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** Adds the metrics of limits that several proxies share. @param threads the counts of each thread */
+function addLimitMetrics(registry: Registry, threads: readonly Float64Array[]): void {
+  const sum = (name: keyof typeof LIMIT_COUNTS) =>
+    threads.reduce((total, counts) => total + counts[LIMIT_COUNTS[name]], 0);
+  addGauge(registry, 'limits_store_up', '1 while every thread can ask the limits store', () =>
+    Number(sum('isReady') === threads.length),
+  );
+  addCounter(
+    registry,
+    'limits_store_wait_seconds_total',
+    'Time that requests have waited for the store',
+    () => sum('waitedMs') / 1000,
+  );
+  addCounters(
+    registry,
+    'limits_decisions_total',
+    'Requests that were decided by the store, by this proxy alone, or refused without the store',
+    'by',
+    () => [
+      ['store', sum('asked')],
+      ['proxy', sum('local')],
+      ['refused', sum('refused')],
+    ],
+  );
+}
+
+/** Adds the gauges of a replica, with a label for what it keeps equal to a depot. */
+function addReplicaGauges(registry: Registry, replica: () => ProxyState['replica']): void {
+  const parts = () => {
+    const snapshot = replica();
+    return Object.entries({ snapshot, keys: snapshot?.keys });
+  };
+  const age = "Seconds since this replica was last found equal to its depot's";
+  addGauges(registry, 'replica_age_seconds', age, 'part', () =>
+    parts().flatMap(([part, found]) =>
+      found?.age_seconds == null ? [] : [[part, found.age_seconds]],
+    ),
+  );
+  const refused = '1 while a replica refuses what its depot offers';
+  addGauges(registry, 'replica_refused', refused, 'part', () =>
+    parts().flatMap(([part, found]) => (found ? [[part, Number(found.refused !== null)]] : [])),
+  );
 }

@@ -7,55 +7,62 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readReplicaState } from '../../depot/replica-files.ts';
 import { GENERATIONS } from '../../format/layout.ts';
-import type { Manifest } from '../../format/manifest.ts';
 import type { FollowedPart, ReplicaState } from '../../format/replica-file.ts';
 import { readHoldFile } from '../../generations/hold.ts';
 import { readStatus } from '../../generations/run-status.ts';
 import type { KeyStore } from '../keys/key-store.ts';
+import { LIMIT_COUNTS } from '../limits/redis-limiter.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-
-/** A value that is not known (yet) is undefined. */
-export interface ProxyState {
-  /** The manifest of the generation in service. */
-  readonly snapshot: Manifest | undefined;
-  readonly refused: ReturnType<Snapshots['refusal']>;
-  /** Null unless an operator holds publishing. */
-  readonly held: ReturnType<typeof readHeld>;
-  /** Seconds since the generation in service last agreed with the database. */
-  readonly dataAge: number | undefined;
-  /** How many keys are known. */
-  readonly keys: number | undefined;
-  /** Seconds since the keys last agreed with the database. */
-  readonly keysAge: number | undefined;
-  /** Null if there is no replica in this snapshots folder. */
-  readonly replica: ReplicaHealth | null;
-  /** The seconds for `Retry-After` during maintenance, otherwise 0. */
-  readonly maintenanceSeconds: number;
-}
+import type { ThreadStart } from '../workers/serving-thread.ts';
 
 export interface StateParts {
-  readonly snapshotsDir: string;
   readonly snapshots: Snapshots;
   readonly keys: KeyStore;
-  /** The seconds for `Retry-After` during maintenance, otherwise 0. */
-  readonly maintenance: () => number;
+  readonly threads: readonly ThreadStart[];
+  /** For each file that the proxy cannot read or write at the moment, a message that says why. */
+  readonly faults: () => readonly string[];
 }
 
-export async function readState(parts: StateParts): Promise<ProxyState> {
-  const { snapshotsDir, snapshots, keys } = parts;
+export type ProxyState = Awaited<ReturnType<typeof readState>>;
+
+/**
+ * The members of `/readyz`; null stands for what is not known or does not apply. Ready means: a generation
+ * and the keys are in memory, and the proxy does not refuse all requests, because of maintenance or because
+ * the limits store cannot be asked.
+ */
+export async function readState({ snapshots, keys, threads, faults }: StateParts) {
+  const [{ environment, maintenance }] = threads;
+  const dir = environment.SNAPSHOTS_DIR;
   const snapshot = snapshots.current();
-  const replica = readReplicaState(snapshotsDir);
-  const dataTime = snapshot && (await readDataTime(snapshotsDir, snapshot.id, replica));
+  const refused = snapshots.refusal();
+  const replica = readReplicaState(dir);
+  const retryAfter = maintenance[0] ?? 0;
+  const limits = environment.LIMITS_URL === undefined ? null : limitsOf(threads);
+  const isServing = limits?.mode !== 'refuse' && retryAfter === 0;
   return {
-    snapshot,
-    refused: snapshots.refusal(),
-    held: readHeld(snapshotsDir),
-    dataAge: secondsSince(dataTime),
-    keys: keys.size(),
-    keysAge: secondsSince(keys.confirmedAt()),
-    replica: healthOf(replica),
-    maintenanceSeconds: parts.maintenance(),
+    ready: snapshot !== undefined && keys.size() !== undefined && isServing,
+    maintenance: retryAfter === 0 ? null : { retry_after_seconds: retryAfter },
+    snapshot: snapshot?.id ?? null,
+    /** Since it last agreed with the database. */
+    snapshot_age_seconds:
+      snapshot === undefined ? null : secondsSince(await readDataTime(dir, snapshot.id, replica)),
+    refused: refused === undefined ? null : { id: refused.id, error: refused.error.message },
+    held: readHeld(dir),
+    keys: keys.size() ?? null,
+    keys_error: keys.fault() ?? null,
+    keys_age_seconds: secondsSince(keys.confirmedAt()),
+    replica: replica === undefined ? null : healthOf(replica),
+    limits,
+    faults: faults(),
   };
+}
+
+/** How requests are decided now: by the limits store, or as LIMITS_FAILURE says. */
+function limitsOf(threads: readonly ThreadStart[]) {
+  const isReady = threads.every(({ limitCounts }) => limitCounts[LIMIT_COUNTS.isReady] === 1);
+  if (isReady) return { mode: 'shared', error: null };
+  const mode = threads[0].environment.LIMITS_FAILURE;
+  return { mode, error: 'the server of LIMITS_URL cannot be asked; the log says why' };
 }
 
 /**
@@ -81,35 +88,20 @@ export async function readDataTime(
   }
 }
 
-/** How a replica is doing; each age is in seconds, or null if it is not known. */
-export interface ReplicaHealth {
-  readonly from: string;
-  /** Since the snapshot was last found equal to the depot's. */
-  readonly age_seconds: number | null;
-  readonly published_at: string | null;
-  readonly error: string | null;
-  readonly refused: FollowedPart['refused'];
-  /** Null if the replica gets no keys. */
-  readonly keys: Omit<ReplicaHealth, 'keys' | 'published_at'> | null;
-}
-
-/** @returns null if there is no replica in this folder */
-function healthOf(state: ReplicaState | undefined): ReplicaHealth | null {
-  if (state === undefined) return null;
-  const { snapshot, keys } = state;
-  const { from, age_seconds, error, refused } = healthOfPart(snapshot);
+/** How a replica is doing, and its keys if it gets any. Ages are since it was last equal to its depot. */
+function healthOf({ snapshot, keys }: ReplicaState) {
   const { published_at } = snapshot;
-  return { from, age_seconds, published_at, error, refused, keys: keys && healthOfPart(keys) };
+  return { ...healthOfPart(snapshot), published_at, keys: keys && healthOfPart(keys) };
 }
 
 function healthOfPart({ from, current_as_of: time, error, refused }: FollowedPart) {
-  const age_seconds = time === null ? null : (secondsSince(Date.parse(time)) ?? null);
+  const age_seconds = secondsSince(time === null ? undefined : Date.parse(time));
   return { from, age_seconds, error, refused };
 }
 
-/** Whole seconds from a time of the wall clock until now. */
-function secondsSince(time: number | undefined): number | undefined {
-  return time === undefined ? undefined : Math.max(0, Math.round((Date.now() - time) / 1000));
+/** Whole seconds from a time of the wall clock until now; null if the time is not known. */
+function secondsSince(time: number | undefined): number | null {
+  return time === undefined ? null : Math.max(0, Math.round((Date.now() - time) / 1000));
 }
 
 /** If the hold file cannot be read, `error` says why; all else is null. */

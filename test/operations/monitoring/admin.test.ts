@@ -22,6 +22,7 @@ test('a program is ready until one of its tasks fails or it stops', async () => 
   expect([ready.status, ready.json]).toEqual([
     200,
     {
+      program: 'schedule',
       ready: true,
       stopping: false,
       tasks: { export_keys: { last_success: expect.any(String), error: null } },

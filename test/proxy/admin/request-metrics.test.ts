@@ -1,6 +1,6 @@
 /** The metrics of requests: buckets of times, and reasons of refusals. */
 import { expect, test } from 'vitest';
-import { requestTimesText } from '../../../proxy/admin/metrics.ts';
+import { requestTimesText } from '../../../proxy/admin/admin.ts';
 import {
   BUCKETS,
   makeRequestCounts,
