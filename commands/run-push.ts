@@ -3,11 +3,11 @@
  * result to stdout.
  */
 import { pushConfigured } from '../depot/push.ts';
-import { megabytes, type TransferReport } from '../depot/transfers.ts';
+import { megabytes } from '../depot/transfers.ts';
 import { readArguments } from '../program/arguments.ts';
 import { reportFailure } from '../program/failure.ts';
 import type { Invocation } from '../program/invocation.ts';
-import { makeProgress, type Progress } from '../program/progress.ts';
+import { makeProgress } from '../program/progress.ts';
 
 const USAGE = `cover-catalogue push [--to DEPOT]
 
@@ -27,7 +27,7 @@ export async function runPush({ words, variables, stdout, stderr }: Invocation):
   const started = performance.now();
   try {
     const { to } = readArguments(USAGE, { to: { type: 'string' } }, words);
-    const result = await pushConfigured(variables(), reportTo(progress, 'sending'), to);
+    const result = await pushConfigured(variables(), progress, to);
     progress.end();
     const { outcome, depot, id, sent, sentBytes, present, removed } = result;
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -41,14 +41,4 @@ export async function runPush({ words, variables, stdout, stderr }: Invocation):
     progress.end();
     return reportFailure(error as Error, '', stderr);
   }
-}
-
-/** Shows the progress of a transfer on a terminal. */
-export function reportTo({ advance, step, warn }: Progress, action: string): TransferReport {
-  return {
-    advance: (done, size) =>
-      advance(action, `${megabytes(done)} of ${megabytes(size)} MB`, size === 0 ? 1 : done / size),
-    step,
-    warn,
-  };
 }

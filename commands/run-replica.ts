@@ -20,9 +20,8 @@ import { checkWritableFolder } from '../program/folders.ts';
 import type { Invocation } from '../program/invocation.ts';
 import { makeLog } from '../program/log.ts';
 import { poll } from '../program/poll.ts';
-import { makeProgress, type Progress } from '../program/progress.ts';
+import { logProgress, makeProgress, type Progress } from '../program/progress.ts';
 import { reportReady, type stopWith as stopWithSignal } from '../program/service.ts';
-import { reportTo } from './run-push.ts';
 
 const USAGE = `cover-catalogue replica [--from DEPOT] [--key-file FILE] [--once]
                         [--interval SECONDS]
@@ -120,9 +119,7 @@ async function replicate(
     keysDepot,
     clock,
     publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
-    report: values.once
-      ? reportTo(progress, 'fetching')
-      : { advance() {}, step: (text) => log.debug(text), warn: (text) => log.warn(text) },
+    report: values.once ? progress : logProgress(log),
   });
   if (values.once) {
     stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
@@ -195,17 +192,15 @@ function run(
     if (await replica.checkKeys()) log.info('the keys have changed');
   };
   const pollPart = (part: string, task: string, work: () => Promise<unknown>, ms: number) => {
-    let isFailing = false;
     const observed = tasks.observe(task, work);
     const workAndLog = async () => {
       await observed();
-      if (isFailing) log.info({ part }, 'the replica is equal to its depot again');
-      isFailing = false;
+      if (polled.fault()) log.info({ part }, 'the replica is equal to its depot again');
     };
-    return poll(workAndLog, ms, ({ message }) => {
-      isFailing = true;
-      log.error({ part }, `${message.replace(/\.?$/, '.')} What is there stays in service.`);
-    });
+    const polled = poll(workAndLog, ms, ({ message }) =>
+      log.error({ part }, `${message.replace(/\.?$/, '.')} What is there stays in service.`),
+    );
+    return polled;
   };
   const polls = [
     pollPart('snapshot', 'check_snapshot', checkSnapshot, intervalMs),
@@ -226,37 +221,33 @@ function addReplicaMetrics(registry: Registry) {
   let publishedAt: number | undefined;
   let pullSeconds: number | undefined;
   const sums = { pulls: 0, received: 0, fetched: 0, linked: 0 };
-  addGauge(
-    registry,
-    'replica_published_timestamp_seconds',
-    'When the origin released the generation that the depot offers',
-    () => publishedAt,
-  );
-  addGauge(
-    registry,
-    'replica_pull_seconds',
-    'How long the last pull took, with its verification',
-    () => pullSeconds,
-  );
-  const sum = (name: string, help: string, key: keyof typeof sums) =>
-    addCounter(registry, name, help, () => sums[key]);
-  sum('replica_pulls_total', 'Generations that were pulled and published', 'pulls');
-  sum(
-    'replica_received_bytes_total',
-    'Bytes received for the generations that were pulled',
-    'received',
-  );
+  for (const [name, help, read] of [
+    [
+      'replica_published_timestamp_seconds',
+      'When the origin released the generation that the depot offers',
+      () => publishedAt,
+    ],
+    [
+      'replica_pull_seconds',
+      'How long the last pull took, with its verification',
+      () => pullSeconds,
+    ],
+  ] as const) {
+    addGauge(registry, name, help, read);
+  }
+  for (const [name, help, key] of [
+    ['pulls', 'Generations that were pulled and published', 'pulls'],
+    ['received_bytes', 'Bytes received for the generations that were pulled', 'received'],
+  ] as const) {
+    addCounter(registry, `replica_${name}_total`, help, () => sums[key]);
+  }
   addCounters(
     registry,
     'replica_files_total',
     'Files of the generations that were pulled: fetched, or linked because they were there',
     'how',
-    () => [
-      ['fetched', sums.fetched],
-      ['linked', sums.linked],
-    ],
+    () => Object.entries({ fetched: sums.fetched, linked: sums.linked }),
   );
-
   return ({ released_at }: Release, pulled: Pulled | undefined, seconds: number): void => {
     if (released_at !== null) publishedAt = Date.parse(released_at) / 1000;
     if (pulled === undefined) return;

@@ -12,8 +12,9 @@
  *   cut connection, the old object is still there, complete.
  * - A call that follows a finished `put` or `remove` sees its effect. Before a web server there may be
  *   caches: a read may be old, but never a mixture.
- * - Nothing is tried again here. TransferError means that another try may help, and `tryAgain` does it.
- *   Any other Error will come again: denied access, a wrong address, a full disk.
+ * - Writes are tried again. Reads are not, since their readers have to begin again: TransferError means
+ *   that another try may help, and `tryAgain` does it. Any other Error will come again: denied access, a
+ *   wrong address, a full disk.
  * - All calls may run at the same time. After `close`, calls that are under way fail.
  * - No message and no name contains a password or a key. What another machine has sent is cut and cleaned.
  */
@@ -24,11 +25,10 @@ export interface Depot {
   readonly name: string;
   /**
    * Starts to read an object.
-   * @param signal ends the call, and the reading of its bytes
    * @returns undefined if there is none
-   * @throws TransferError, or another Error once the signal is aborted
+   * @throws TransferError, or another Error
    */
-  get(path: string, signal?: AbortSignal): Promise<Found | undefined>;
+  get(path: string): Promise<Found | undefined>;
   /** Ends all calls that are under way, and releases connections. */
   close(): void;
 }
@@ -72,11 +72,6 @@ export class TransferError extends Error {
   }
 }
 
-/** A depot no longer has what its release names. */
-export class GoneError extends Error {
-  override readonly name = 'GoneError';
-}
-
 /** A release, or something that it names, must not be published or replaced. */
 export class RefusedReleaseError extends Error implements ErrorWithExitCode {
   override readonly name = 'RefusedReleaseError';
@@ -90,9 +85,9 @@ export function isObjectPath(path: string): boolean {
   return PATH.test(path);
 }
 
-/** @throws Error unless {@link isObjectPath} */
-export function checkObjectPath(path: string): void {
-  if (isObjectPath(path)) return;
+/** @returns the path @throws Error unless {@link isObjectPath} */
+export function checkPath(path: string): string {
+  if (isObjectPath(path)) return path;
   throw new Error(`${JSON.stringify(path)} is not the path of an object in a depot.`);
 }
 

@@ -25,23 +25,22 @@ import { makeFolder, openForWriting } from '../generations/files/file-modes.ts';
 import { syncFolder } from '../generations/files/replace-file.ts';
 import { messageOf } from '../program/failure.ts';
 import { NO_LINK, openRegularFile } from '../program/files/bounded-file.ts';
-import { checkObjectPath, codingOf, isObjectPath, type WritableDepot } from './depot.ts';
+import { checkPath, codingOf, isObjectPath, type WritableDepot } from './depot.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 const writeFileAsync = promisify(writeFile);
 
 export function openFolderDepot(folder: string): WritableDepot {
   const root = path.resolve(folder);
-  const closed = new AbortController();
+  const closing = new AbortController();
 
   /** The file of an object. @throws Error if the folder is missing, or if a link is in the way */
   function fileOf(name: string): string {
-    closed.signal.throwIfAborted();
-    checkObjectPath(name);
+    closing.signal.throwIfAborted();
+    const file = path.join(root, checkPath(name));
     if (!existsSync(root)) {
       throw new Error(`${root} does not exist. Create it, or mount the disk that holds it.`);
     }
-    const file = path.join(root, name);
     for (let dir = path.dirname(file); dir !== root; dir = path.dirname(dir)) {
       if (!lstatSync(dir, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
       throw new Error(`${dir} is a symbolic link, which a depot must not have. Remove it.`);
@@ -51,23 +50,18 @@ export function openFolderDepot(folder: string): WritableDepot {
 
   return {
     name: root,
-    async get(name, signal = closed.signal) {
-      const file = fileOf(name);
-      signal.throwIfAborted();
-      const descriptor = openObject(file);
-      if (descriptor === undefined) return undefined;
-      const bytes = bytesOf(descriptor, AbortSignal.any([closed.signal, signal]));
-      return { coding: codingOf(name), bytes };
+    async get(name) {
+      const fd = openObject(fileOf(name));
+      if (fd === undefined) return undefined;
+      return { coding: codingOf(name), bytes: bytesOf(fd, closing.signal) };
     },
     async put(name, bytes) {
       const target = fileOf(name);
       const next = path.join(root, UNFINISHED, randomBytes(8).toString('hex'));
       try {
         for (const file of [next, target]) makeFolders(root, path.dirname(file));
-        const descriptor = openForWriting(next, 'wx');
-        await writeFileAsync(descriptor, bytes, { flush: true }).finally(() =>
-          closeSync(descriptor),
-        );
+        const fd = openForWriting(next, 'wx');
+        await writeFileAsync(fd, bytes, { flush: true }).finally(() => closeSync(fd));
         renameSync(next, target);
         syncFolder(path.dirname(target));
       } catch (cause) {
@@ -80,7 +74,7 @@ export function openFolderDepot(folder: string): WritableDepot {
       if (!existsSync(top)) return [];
       return readdirSync(top, { withFileTypes: true, recursive: true }).flatMap((entry) => {
         const file = path.join(entry.parentPath, entry.name);
-        const name = path.relative(root, file).split(path.sep).join('/');
+        const name = path.relative(root, file);
         if (!entry.isFile() || !isObjectPath(name)) return [];
         // Another process may have removed the file since it was listed.
         const stats = statSync(file, { throwIfNoEntry: false });
@@ -90,7 +84,7 @@ export function openFolderDepot(folder: string): WritableDepot {
     async remove(name) {
       rmSync(fileOf(name), { force: true });
     },
-    close: () => closed.abort(new Error(`${root} was closed.`)),
+    close: () => closing.abort(new Error(`${root} was closed.`)),
   };
 }
 

@@ -3,10 +3,10 @@
  * not followed, and nothing is tried again here.
  */
 import { Readable } from 'node:stream';
-import { Agent, request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import { shown } from '../format/json/parse-file.ts';
 import { messageOf } from '../program/failure.ts';
-import { type Found, TransferError } from './depot.ts';
+import { type Found, RefusedReleaseError, TransferError } from './depot.ts';
 import { readWhole } from './transfers.ts';
 
 /** In bytes. */
@@ -17,22 +17,24 @@ const STALL_MS = 30_000;
 /** Smaller pieces let undici note that an upload advances. */
 const PIECE = 64 * 1024;
 
-export interface HttpReply {
-  readonly status: number;
-  /** The value of a field; undefined if it is missing. Of several, the first. */
-  header(name: string): string | undefined;
-  /** The bytes as they were sent. Must be read to their end, or dropped. */
-  readonly bytes: AsyncIterable<Buffer>;
-  /** Reads the rest of a short body, so that the connection is used again; ends that of a long one. */
-  drop(): void;
-}
-
 export interface HttpRequest {
   readonly method?: 'GET' | 'PUT' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | undefined;
-  readonly signal?: AbortSignal | undefined;
+  /** What errors call the object; by default its address. */
+  readonly what?: string;
+  /** The statuses that the caller expects, besides those of success. */
+  readonly expected?: readonly number[] | undefined;
 }
+
+/** After success, the bytes must be read. */
+export interface HttpReply extends Found {
+  readonly status: number;
+  readonly etag: string | undefined;
+}
+
+/** The statuses of a server that does not have an object. */
+export const MISSING: readonly number[] = [404, 410];
 
 /** @param name of the depot, for errors */
 export function makeHttpClient(name: string, stallMs = STALL_MS) {
@@ -42,23 +44,23 @@ export function makeHttpClient(name: string, stallMs = STALL_MS) {
     connect: { timeout: Math.min(stallMs, CONNECT_MS) },
     allowH2: false,
   });
-  const closed = new AbortController();
+  const closing = new AbortController();
+  const { signal } = closing;
   return {
-    /** @throws TransferError if there is no reply */
+    /** @throws TransferError if another try may help; any other Error says why the server refuses */
     async send(
       url: string,
-      { body, headers, signal, method = 'GET' }: HttpRequest,
+      { body, headers, method = 'GET', what = url, expected = [] }: HttpRequest = {},
     ): Promise<HttpReply> {
-      const ending = AbortSignal.any([closed.signal, ...(signal ? [signal] : [])]);
-      const fail = (what: string, cause: unknown) => {
-        throw failureOf(cause as Error, ending, what, url);
+      const fail = (fault: string, cause: unknown) => {
+        throw signal.aborted ? signal.reason : failureOf(cause as Error, fault, url);
       };
       const reply = await request(url, {
         dispatcher,
         method,
         headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
         body: body ? Readable.from(piecesOf(body)) : null,
-        signal: ending,
+        signal,
       }).catch((cause) => fail('no reply', cause));
       async function* bytes(): AsyncGenerator<Buffer> {
         try {
@@ -67,15 +69,27 @@ export function makeHttpClient(name: string, stallMs = STALL_MS) {
           fail('the connection was cut', cause);
         }
       }
+      const { statusCode: status } = reply;
+      const coding = fieldOf(reply, 'content-encoding');
+      if (status < 200 || status >= 300) {
+        const answer = readWhole({ bytes: bytes() }, LONGEST_ERROR_BODY, what);
+        const error = errorOf(what, reply, await answer.then(String, () => ''));
+        if (!expected.includes(status) || error.code === 'NoSuchBucket') throw error;
+      } else if (coding !== undefined && coding !== 'gzip') {
+        void reply.body.dump().catch(() => {});
+        throw new RefusedReleaseError(
+          `${what} sends another Content-Encoding than it was asked for.`,
+        );
+      }
       return {
-        status: reply.statusCode,
-        header: (field) => [reply.headers[field]].flat()[0],
+        status,
+        etag: fieldOf(reply, 'etag'),
+        coding: coding === 'gzip' ? coding : undefined,
         bytes: bytes(),
-        drop: () => void reply.body.dump().catch(() => {}),
       };
     },
     close() {
-      closed.abort(new Error(`${name} was closed.`));
+      closing.abort(new Error(`${name} was closed.`));
       void dispatcher.destroy().catch(() => {});
     },
   };
@@ -85,8 +99,12 @@ function* piecesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += PIECE) yield body.subarray(at, at + PIECE);
 }
 
-function failureOf(cause: Error, signal: AbortSignal, what: string, url: string): unknown {
-  if (signal.aborted) return signal.reason;
+/** The value of a field; undefined if it is missing. Of several, the first. */
+function fieldOf({ headers }: Dispatcher.ResponseData, name: string): string | undefined {
+  return [headers[name]].flat()[0];
+}
+
+function failureOf(cause: Error, fault: string, url: string): Error {
   // The names of OpenSSL's verification errors, and Node's for another host name. Not a TransferError:
   // another try would find the same certificate.
   if (/CERT|UNABLE_TO_(?:GET|VERIFY)/.test((cause as NodeJS.ErrnoException).code ?? '')) {
@@ -95,53 +113,31 @@ function failureOf(cause: Error, signal: AbortSignal, what: string, url: string)
       { cause },
     );
   }
-  return new TransferError(`${what}: ${messageOf(cause)}`, { cause });
+  return new TransferError(`${fault}: ${messageOf(cause)}`, { cause });
 }
-
-/**
- * Makes the reply of a depot from the reply to a GET.
- * @param what the address of the object, for errors
- * @throws TransferError if another try may help; any other Error says why the server refuses
- */
-export async function foundIn(
-  what: string,
-  reply: HttpReply,
-  coding: Found['coding'],
-): Promise<Found | undefined> {
-  const { status, bytes } = reply;
-  if (status === 200) return { coding, bytes };
-  const error = await errorOf(what, reply);
-  if ((status === 404 || status === 410) && error.code !== 'NoSuchBucket') return undefined;
-  throw error;
-}
-
-/** An error of S3 has a code, such as NoSuchBucket. */
-type ServerError = Error & { readonly code?: string | undefined };
 
 /** Codes of S3 with a status below 500 that another try may not meet. */
 const PASSING_CODES = ['RequestTimeout', 'IncompleteBody', 'BadDigest', 'OperationAborted'];
 
-/** The error of a reply that refuses a request. Reads the rest of the reply. */
-export async function errorOf(what: string, reply: HttpReply): Promise<ServerError> {
-  const { status } = reply;
-  const body = await readWhole(reply, LONGEST_ERROR_BODY, what).then(String, () => '');
+/** The error of a reply that refuses a request. One of S3 has a code, such as NoSuchBucket. */
+function errorOf(
+  what: string,
+  reply: Dispatcher.ResponseData,
+  body: string,
+): Error & { readonly code?: string | undefined } {
+  const { statusCode: status } = reply;
   const code = textOf(body, 'Code');
   const reason = code === undefined ? body : `${code}: ${textOf(body, 'Message')}`;
   const answer = `${what} answers ${status}${reason === '' ? '' : ` (${shown(reason)})`}`;
   if (status === 429 || status === 408 || status >= 500 || PASSING_CODES.includes(code ?? '')) {
-    const seconds = Number(reply.header('retry-after') ?? Number.NaN);
+    const seconds = Number(fieldOf(reply, 'retry-after') ?? Number.NaN);
     return new TransferError(answer, { waitMs: seconds >= 0 ? seconds * 1000 : undefined });
   }
-  return Object.assign(new Error(`${answer}. ${adviceFor(reply)}`), { code });
-}
-
-function adviceFor({ status, header }: HttpReply): string {
-  const region = header('x-amz-bucket-region');
-  if (region !== undefined && status !== 403) return `Set AWS_REGION to ${shown(region)}.`;
-  if (status >= 300 && status < 400) {
-    return `It redirects to ${shown(header('location') ?? 'nowhere')}. Redirects are not followed; use that address if it is right.`;
-  }
-  return 'Check the address, and the key or the credentials and what they allow.';
+  const advice =
+    status >= 300 && status < 400
+      ? `It redirects to ${shown(fieldOf(reply, 'location') ?? 'nowhere')}. Redirects are not followed; use that address if it is right.`
+      : 'Check the address, and the key or the credentials and what they allow.';
+  return Object.assign(new Error(`${answer}. ${advice}`), { code });
 }
 
 /** The text of the first element with a name in XML of S3, which has no attributes there. */

@@ -40,18 +40,21 @@ import {
   readPrevious,
 } from '../generations/publish.ts';
 import { bytesOnly } from '../generations/verify.ts';
-import { type Depot, GoneError, RefusedReleaseError } from './depot.ts';
+import { type Depot, type Found, RefusedReleaseError, TransferError } from './depot.ts';
 import {
   type Clock,
   contentOf,
   megabytes,
   readObject,
+  sizeOf,
   type TransferReport,
   transferAll,
   tryAgain,
 } from './transfers.ts';
 
 const fsyncAsync = promisify(fsync);
+/** Several servers of one API may change to a newer generation one after another. */
+const NEXT_RELEASE_MS = 200;
 
 export interface PullOptions {
   readonly snapshotsDir: string;
@@ -71,7 +74,8 @@ export interface Pulled {
 
 /**
  * @returns undefined if the generation is current and intact
- * @throws LockedError, HeldError, GoneError, RefusedReleaseError; any other Error names what failed
+ * @throws LockedError, HeldError, RefusedReleaseError; TransferError if the depot no longer has something;
+ * any other Error names what failed
  */
 export async function pull(
   depot: Depot,
@@ -137,10 +141,10 @@ async function fetchManifest(
   }
 }
 
-function gone({ name }: Depot, path: string): GoneError {
-  return new GoneError(
-    `${name} no longer has ${path}: a newer generation was pushed, or somebody has removed it.`,
-  );
+/** The depot no longer has what its release named. The next release comes soon, if it is not there already. */
+function gone({ name }: Depot, path: string): TransferError {
+  const message = `${name} no longer has ${path}: a newer generation was pushed, or somebody has removed it`;
+  return new TransferError(message, { waitMs: NEXT_RELEASE_MS });
 }
 
 /**
@@ -169,8 +173,7 @@ async function gather(
     place(path.join(dir, found.path), staged);
     return false;
   });
-  const size = missing.reduce((sum, file) => sum + file.size, 0);
-  const { bavail, bsize } = statfsSync(staging);
+  const [size, { bavail, bsize }] = [sizeOf(missing), statfsSync(staging)];
   if (size > bavail * bsize) {
     throw new Error(
       `ENOSPC: ${depot.name} announces ${megabytes(size)} MB that are not here yet, and the disk of ${snapshotsDir} has ${megabytes(bavail * bsize)} MB free. Free space there.`,
@@ -180,39 +183,37 @@ async function gather(
     `${id}: ${missing.length} of ${contents.size} files are not here yet (${megabytes(size)} MB)`,
   );
   let received = 0;
-  const fetch = (file: ManifestFile) =>
-    fetchFile(depot, file, path.join(staging, file.sha256), (bytes) => {
-      received += bytes;
-    });
-  await transferAll(missing, (file) => tryAgain(file.path, () => fetch(file), clock), report);
+  async function fetch(file: ManifestFile): Promise<void> {
+    const name = storedFile(file.sha256);
+    const fetchOnce = async () => {
+      const found = await depot.get(name);
+      if (found === undefined) return false;
+      const bytes = counted(found.bytes, (count) => {
+        received += count;
+      });
+      await save({ ...found, bytes }, file, `${name} at ${depot.name}`, staging);
+      return true;
+    };
+    if (!(await tryAgain(file.path, fetchOnce, clock))) throw gone(depot, name);
+  }
+  await transferAll('fetching', missing, fetch, report);
   return { fetched: missing.length, linked: contents.size - missing.length, received };
 }
 
-/**
- * Fetches one file. It has its final name only when it is complete and intact.
- * @param count called with the number of bytes received
- */
-async function fetchFile(
-  depot: Depot,
-  file: ManifestFile,
-  target: string,
-  count: (bytes: number) => void,
-): Promise<void> {
-  const name = storedFile(file.sha256);
-  const found = await depot.get(name);
-  if (found === undefined) throw gone(depot, name);
+/** Saves a file under its SHA-256. It has that name only when it is complete and intact. */
+async function save(found: Found, file: ManifestFile, what: string, folder: string): Promise<void> {
+  const target = path.join(folder, file.sha256);
   const part = `${target}.part`;
   const descriptor = openForWriting(part, 'w');
   try {
     const sha256 = createHash('sha256');
-    const bytes = counted(found.bytes, count);
-    for await (const piece of contentOf({ ...found, bytes }, file.size, `${name} (${file.path})`)) {
+    for await (const piece of contentOf(found, file.size, `${what} (${file.path})`)) {
       sha256.update(piece);
       writeFileSync(descriptor, piece);
     }
     if (sha256.digest('hex') !== file.sha256) {
       throw new RefusedReleaseError(
-        `${file.path}: ${name} at ${depot.name} does not have the SHA-256 in the manifest. Nothing is published.`,
+        `${file.path}: ${what} does not have the SHA-256 in the manifest. Nothing is published.`,
       );
     }
     await fsyncAsync(descriptor);

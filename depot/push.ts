@@ -6,12 +6,13 @@
  * push that was killed leaves objects that the next one finds, and nothing that readers could mistake for a
  * generation. Pushes from one snapshots folder wait for each other.
  */
-import { createHash, hash, type KeyObject } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, constants as zlib } from 'node:zlib';
+import type { Logger } from 'pino';
 import {
   LARGEST_MANIFEST,
   type Manifest,
@@ -25,6 +26,7 @@ import {
   storedFile,
   storedManifest,
 } from '../format/release.ts';
+import { checkFile } from '../generations/files/checked-files.ts';
 import { makeFolder } from '../generations/files/file-modes.ts';
 import {
   checkId,
@@ -33,19 +35,16 @@ import {
   readManifestBytes,
 } from '../generations/generations.ts';
 import { waitForLock } from '../generations/lock.ts';
+import type { Tasks } from '../program/admin/tasks.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { messageOf } from '../program/failure.ts';
+import { poll } from '../program/poll.ts';
+import { logProgress } from '../program/progress.ts';
 import { RefusedReleaseError, type StoredObject, type WritableDepot } from './depot.ts';
 import { openWritableDepot } from './open.ts';
 import { readReplaced, writeRelease } from './release.ts';
 import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from './signing.ts';
-import {
-  readObject,
-  systemClock,
-  type TransferReport,
-  transferAll,
-  tryAgain,
-} from './transfers.ts';
+import { readObject, type TransferReport, transferAll } from './transfers.ts';
 
 /** Inside `SNAPSHOTS_DIR`: the lock of pushes. */
 const PUSH_FOLDER = 'push';
@@ -101,12 +100,9 @@ export async function pushConfigured(
   }
   const depot = openWritableDepot(address, { environment });
   try {
-    return await push(depot, {
-      snapshotsDir: values.SNAPSHOTS_DIR,
-      signingKey: readSigningKey(values.SNAPSHOT_SIGNING_KEY),
-      graceMs: GRACE_MS,
-      report,
-    });
+    const { SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_SIGNING_KEY } = values;
+    const signingKey = readSigningKey(SNAPSHOT_SIGNING_KEY);
+    return await push(depot, { snapshotsDir, signingKey, graceMs: GRACE_MS, report });
   } finally {
     depot.close();
   }
@@ -130,19 +126,19 @@ export async function push(depot: WritableDepot, options: PushOptions): Promise<
 async function pushLocked(depot: WritableDepot, options: PushOptions): Promise<PushResult> {
   const { snapshotsDir, signingKey, graceMs, report } = options;
   const id = currentId(snapshotsDir) ?? '';
-  const encoded = readManifestBytes(generationDir(snapshotsDir, id));
+  const dir = generationDir(snapshotsDir, id);
+  const encoded = readManifestBytes(dir);
   const manifest = parseManifest(encoded);
   checkId(manifest, id);
-  const { sequence } = manifest;
-  const sha256 = hash('sha256', encoded);
-  const isReleased = () => checkReplaced(depot, { id, sequence, sha256 }, signingKey);
+  const content = { id, sequence: manifest.sequence, sha256: hash('sha256', encoded) };
+  const isReleased = () => checkReplaced(depot, content, signingKey);
   const wasReleased = await isReleased();
   report.step(`pushing ${id} to ${depot.name}`);
-  const counts = await putMissing(depot, manifest, encoded, options);
+  const counts = await putMissing(depot, dir, manifest, encoded, report);
   // Checked again: another machine may have pushed in the meantime.
   if (!wasReleased && !(await isReleased())) {
     const released_at = new Date().toISOString();
-    await writeRelease(depot, 'snapshot', { id, sequence, sha256, released_at }, signingKey);
+    await writeRelease(depot, 'snapshot', { ...content, released_at }, signingKey);
   }
   const removed = await tidy(depot, encoded, graceMs).catch((error: unknown) => {
     report.warn(
@@ -177,55 +173,41 @@ async function checkReplaced(
   );
 }
 
+/** Lists everything that belongs to generations. */
+async function listObjects(depot: WritableDepot): Promise<StoredObject[]> {
+  return (await Promise.all(GENERATION_PREFIXES.map(depot.list))).flat();
+}
+
 /** Sends what the depot does not have of a generation. */
 async function putMissing(
   depot: WritableDepot,
-  manifest: Manifest,
+  dir: string,
+  { id, files }: Manifest,
   encoded: Buffer,
-  { snapshotsDir, report }: PushOptions,
+  report: TransferReport,
 ): Promise<Pick<PushResult, 'sent' | 'sentBytes' | 'present'>> {
-  const put = (name: string, bytes: Buffer) =>
-    tryAgain(`write ${name}`, () => depot.put(name, bytes), systemClock);
-  const objects = await tryAgain('list objects', () => depot.list('files/'), systemClock);
-  const stored = new Set(objects.filter(({ size }) => size > 0).map((object) => object.path));
-  const contents = [...new Map(manifest.files.map((file) => [file.sha256, file])).values()];
-  const missing = contents.filter(({ sha256 }) => !stored.has(storedFile(sha256)));
-  const dir = generationDir(snapshotsDir, manifest.id);
+  const sizes = new Map((await listObjects(depot)).map((each) => [each.path, each.size]));
+  const contents = [...new Map(files.map((file) => [file.sha256, file])).values()];
+  const missing = contents.filter(({ sha256 }) => !sizes.get(storedFile(sha256)));
   let sentBytes = 0;
   const send = async (file: ManifestFile) => {
     const compressed = await compress(dir, file);
-    await put(storedFile(file.sha256), compressed);
+    await depot.put(storedFile(file.sha256), compressed);
     sentBytes += compressed.length;
   };
-  await transferAll(missing, send, report);
-  const name = storedManifest(manifest.id);
-  const there = await readObject(depot, name, LARGEST_MANIFEST, systemClock).catch(() => undefined);
+  await transferAll('sending', missing, send, report);
   // Only if it is not there: the time of a manifest tells when the generation before was replaced.
-  if (!there?.equals(encoded)) await put(name, encoded);
+  const name = storedManifest(id);
+  if (sizes.get(name) !== encoded.length) await depot.put(name, encoded);
   return { sent: missing.length, sentBytes, present: contents.length - missing.length };
 }
 
 /** @throws Error if the file is damaged, so that it never reaches a depot */
 async function compress(dir: string, file: ManifestFile): Promise<Buffer> {
-  const sha256 = createHash('sha256');
+  checkFile(dir, file);
+  const source = createReadStream(path.join(dir, file.path), { highWaterMark: PIECE });
   const params = { [zlib.ZSTD_c_compressionLevel]: LEVEL };
-  const compressed = await pipeline(
-    createReadStream(path.join(dir, file.path), { highWaterMark: PIECE }),
-    async function* (source: AsyncIterable<Buffer>) {
-      for await (const piece of source) {
-        sha256.update(piece);
-        yield piece;
-      }
-    },
-    createZstdCompress({ params, pledgedSrcSize: file.size }),
-    buffer,
-  ).catch((cause: Error) => {
-    throw new Error(`compress ${file.path}: ${cause.message}`, { cause });
-  });
-  if (sha256.digest('hex') === file.sha256) return compressed;
-  throw new Error(
-    `${file.path} is damaged: its SHA-256 is not the one in the manifest. Check the generation with "cover-catalogue snapshot verify".`,
-  );
+  return pipeline(source, createZstdCompress({ params, pledgedSrcSize: file.size }), buffer);
 }
 
 /**
@@ -236,10 +218,7 @@ async function compress(dir: string, file: ManifestFile): Promise<Buffer> {
  * @returns how many objects were removed
  */
 async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Promise<number> {
-  const lists = GENERATION_PREFIXES.map((prefix) =>
-    tryAgain(`list ${prefix}`, () => depot.list(prefix), systemClock),
-  );
-  const objects = (await Promise.all(lists)).flat();
+  const objects = await listObjects(depot);
   // By the clock of the depot, which may differ from that of this machine.
   const now = objects.reduce((time, { modifiedAt }) => Math.max(time, modifiedAt), Date.now());
   const isOld = ({ modifiedAt }: StoredObject) => modifiedAt + graceMs <= now;
@@ -247,14 +226,12 @@ async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Pro
   const others = objects.filter(({ path: name }) => !needed.has(name));
   for (const object of others) {
     if (!object.path.startsWith(MANIFESTS) || isOld(object)) continue;
-    const encoded = await readObject(depot, object.path, LARGEST_MANIFEST, systemClock);
+    const encoded = await readObject(depot, object.path, LARGEST_MANIFEST);
     for (const name of objectsOf(encoded)) needed.add(name);
   }
   const old = others.filter((object) => isOld(object) && !needed.has(object.path));
   // Manifests come first: then no reader finds a generation whose files are gone.
-  for (const { path: name } of old) {
-    await tryAgain(`remove ${name}`, () => depot.remove(name), systemClock);
-  }
+  for (const { path: name } of old) await depot.remove(name);
   return old.length;
 }
 
@@ -266,4 +243,40 @@ function objectsOf(encoded: Buffer | undefined): string[] {
   } catch {
     return [];
   }
+}
+
+/** How often `current` is read: one system call. */
+const INTERVAL_MS = 500;
+/** When to push again after a failure; the push itself has tried each transfer several times. */
+const AGAIN_MS = 10_000;
+/** A push that finds nothing new sends what the depot has lost, and removes what it no longer needs. */
+const CHECK_MS = 60_000;
+
+/**
+ * Keeps a depot up to date: pushes whenever another generation has become current, and again after a while.
+ * @param send pushes the current generation once; if it fails, it is tried again
+ */
+export function pushChanges(
+  snapshotsDir: string,
+  send: (report: TransferReport) => Promise<PushResult>,
+  tasks: Tasks,
+  log: Logger,
+  now = Date.now,
+) {
+  /** The generation that the last push sent, or failed to send. */
+  let lastId: string | undefined;
+  let nextAt = 0;
+  const pushOnce = tasks.observe('push', () => send(logProgress(log)));
+  const check = async () => {
+    const id = currentId(snapshotsDir);
+    if (id === undefined || (id === lastId && now() < nextAt)) return;
+    lastId = id;
+    nextAt = now() + AGAIN_MS;
+    const result = await pushOnce();
+    if (result.outcome !== 'unchanged' || result.removed > 0) log.info(result, 'pushed');
+    nextAt = now() + CHECK_MS;
+  };
+  return poll(check, INTERVAL_MS, ({ message }) =>
+    log.error(`The push failed, and will be tried again: ${message}`),
+  );
 }

@@ -23,29 +23,9 @@ import {
 import { makeSnapshotsFolder } from '../generations/files/file-modes.ts';
 import { replaceFile } from '../generations/files/replace-file.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
-import { type Depot, RefusedReleaseError, TransferError, type WritableDepot } from './depot.ts';
+import { type Depot, RefusedReleaseError, type WritableDepot } from './depot.ts';
 import { isSignedBy, signRelease } from './signing.ts';
-import { type Clock, readWhole, systemClock, tryAgain } from './transfers.ts';
-
-/** A release has less than a kilobyte. */
-const LONGEST_READ_MS = 10_000;
-
-/**
- * Reads the bytes of a release.
- * @returns undefined if there is none
- * @throws TransferError, also after 10 s; RefusedReleaseError if it is too large
- */
-async function readRelease(depot: Depot, kind: ReleaseKind): Promise<Buffer | undefined> {
-  const signal = AbortSignal.timeout(LONGEST_READ_MS);
-  const what = `${RELEASES[kind]} at ${depot.name}`;
-  try {
-    const found = await depot.get(RELEASES[kind], signal);
-    return found && (await readWhole(found, LARGEST_RELEASE, what));
-  } catch (cause) {
-    if (!signal.aborted) throw cause;
-    throw new TransferError(`${what} was not sent within ${LONGEST_READ_MS / 1000} s`, { cause });
-  }
-}
+import { type Clock, readObject } from './transfers.ts';
 
 /**
  * Reads the release that a new one would replace.
@@ -57,15 +37,13 @@ export async function readReplaced(
   kind: ReleaseKind,
   signingKey: KeyObject | undefined,
 ): Promise<Release | undefined> {
-  const read = () => readRelease(depot, kind);
-  const bytes = await tryAgain(`read ${RELEASES[kind]}`, read, systemClock);
-  let release: Release;
+  const bytes = await readObject(depot, RELEASES[kind], LARGEST_RELEASE);
   try {
-    release = parseRelease(bytes ?? '', kind);
+    const release = parseRelease(bytes ?? '', kind);
+    return signingKey === undefined || isSignedBy(release, [signingKey]) ? release : undefined;
   } catch {
     return undefined;
   }
-  return signingKey === undefined || isSignedBy(release, [signingKey]) ? release : undefined;
 }
 
 /** Writes a release, signed if there is a key. */
@@ -76,8 +54,7 @@ export async function writeRelease(
   signingKey: KeyObject | undefined,
 ): Promise<void> {
   const release = signRelease(makeRelease(kind, content), signingKey);
-  const put = () => depot.put(RELEASES[kind], Buffer.from(encodeRelease(release)));
-  await tryAgain(`write ${RELEASES[kind]}`, put, systemClock);
+  await depot.put(RELEASES[kind], Buffer.from(encodeRelease(release)));
 }
 
 export interface FollowOptions {
@@ -139,8 +116,7 @@ export function followRelease(
 
   return async () => {
     // The next poll tries again, but not while the depot asks to wait.
-    const read = () => readRelease(depot, kind);
-    const bytes = await tryAgain(`read ${RELEASES[kind]}`, read, clock, 1);
+    const bytes = await readObject(depot, RELEASES[kind], LARGEST_RELEASE, clock, 1);
     if (bytes === undefined) {
       throw new Error(`${depot.name} has no ${RELEASES[kind]}: nothing was pushed there yet.`);
     }

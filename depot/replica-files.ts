@@ -9,16 +9,11 @@ import {
 } from '../format/replica-file.ts';
 import { makeSnapshotsFolder } from '../generations/files/file-modes.ts';
 import { replaceFile } from '../generations/files/replace-file.ts';
-import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+import { tryToRead } from '../program/files/bounded-file.ts';
 
 /** @returns undefined if there is no replica in the folder, or its file cannot be read */
 export function readReplicaState(snapshotsDir: string): ReplicaState | undefined {
-  const file = path.join(snapshotsDir, REPLICA_FILE);
-  try {
-    return parseReplicaState(readBoundedFileSync(file, LARGEST_REPLICA_FILE).toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return tryToRead(path.join(snapshotsDir, REPLICA_FILE), LARGEST_REPLICA_FILE, parseReplicaState);
 }
 
 /** @throws Error if the file cannot be written */

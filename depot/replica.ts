@@ -3,26 +3,18 @@
  * sends key usage back; and reports its state in `replica.json`. Whatever fails, the proxy keeps serving
  * what is there.
  */
-import { hash } from 'node:crypto';
-import { lstatSync, utimesSync } from 'node:fs';
-import { hostname } from 'node:os';
-import path from 'node:path';
-import { LARGEST_KEY_USAGE } from '../format/key-usage.ts';
-import { LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file.ts';
-import { isKeyUsageFile, KEYS_FILE, PROXY_FOLDER } from '../format/layout.ts';
-import { type Release, storedKeys, storedUsage } from '../format/release.ts';
+import type { Release, ReleaseKind } from '../format/release.ts';
 import type { FollowedPart, ReplicaState } from '../format/replica-file.ts';
 import { makeKnownFiles } from '../generations/files/checked-files.ts';
-import { replaceFile } from '../generations/files/replace-file.ts';
-import { currentId, namesIn } from '../generations/generations.ts';
+import { currentId } from '../generations/generations.ts';
 import { HeldError } from '../generations/hold.ts';
 import { LockedError } from '../generations/lock.ts';
-import { NO_LINK, readBoundedFileSync } from '../program/files/bounded-file.ts';
-import { type Depot, GoneError, RefusedReleaseError, type WritableDepot } from './depot.ts';
+import { type Depot, RefusedReleaseError, TransferError, type WritableDepot } from './depot.ts';
+import { makeKeysFollower, makeUsageSender } from './keys.ts';
 import { type Pulled, type PullOptions, pull } from './pull.ts';
 import { type FollowOptions, followRelease } from './release.ts';
 import { readReplicaState, saveReplicaState } from './replica-files.ts';
-import { readObject } from './transfers.ts';
+import { tryAgain } from './transfers.ts';
 
 export interface ReplicaOptions extends FollowOptions, Omit<PullOptions, 'isKnown'> {
   readonly depot: Depot;
@@ -44,10 +36,6 @@ export interface Replica {
   sendUsage(): Promise<void>;
 }
 
-/** How often a check begins its pull again because an object is gone. It keeps the files that it has. */
-const MOST_RESTARTS = 10;
-/** Several servers of one API may change to a newer generation one after another. */
-const RESTART_MS = 200;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -59,44 +47,43 @@ export function makeReplica(options: ReplicaOptions): Replica {
     keys: keysDepot ? partFrom(keysDepot, before?.keys) : null,
   };
 
-  /** Does the work of a check, and saves whether it found the part equal to its depot. */
-  async function check<T>(
-    name: 'snapshot' | 'keys',
-    work: () => Promise<T>,
-    found: (result: T) => Partial<ReplicaState['snapshot']>,
+  function save(kind: ReleaseKind, changes: Partial<ReplicaState['snapshot']>): void {
+    state = { ...state, [kind]: { ...state[kind], ...changes } };
+    saveReplicaState(snapshotsDir, state);
+  }
+
+  /** Checks a part, and saves whether that found it equal to its depot. */
+  async function check<T extends { readonly release: Release }>(
+    kind: ReleaseKind,
+    follow: () => Promise<T>,
   ): Promise<T> {
     const now = () => new Date(clock.now()).toISOString();
-    const save = (changes: Partial<ReplicaState['snapshot']>) => {
-      state = { ...state, [name]: { ...state[name], ...changes } };
-      saveReplicaState(snapshotsDir, state);
-    };
     let result: T;
     try {
-      result = await work();
-    } catch (error) {
-      const { message } = error as Error;
-      const refused = state[name]?.refused;
-      if (!(error instanceof RefusedReleaseError)) save({ error: message });
-      else if (refused?.error === message) save({ error: null });
-      else save({ error: null, refused: { at: now(), error: message } });
-      throw error;
+      result = await follow();
+    } catch (cause) {
+      const { message: error } = cause as Error;
+      const { refused } = state[kind] ?? {};
+      if (!(cause instanceof RefusedReleaseError)) save(kind, { error });
+      else
+        save(kind, {
+          error: null,
+          ...(refused?.error !== error && { refused: { at: now(), error } }),
+        });
+      throw cause;
     }
-    save({ ...found(result), current_as_of: now(), error: null, refused: null });
+    const { id, released_at: published_at } = result.release;
+    const found = kind === 'snapshot' ? { id, published_at } : {};
+    save(kind, { ...found, current_as_of: now(), error: null, refused: null });
     return result;
   }
 
   const followSnapshot = makeSnapshotFollower(options);
   const followKeys = keysDepot && makeKeysFollower(keysDepot, options);
-  const sendUsage = keysDepot && makeUsageSender(keysDepot, snapshotsDir);
-
   return {
-    checkSnapshot: () =>
-      check('snapshot', followSnapshot, ({ release: { id, released_at } }) => ({
-        id,
-        published_at: released_at,
-      })),
-    checkKeys: async () => followKeys !== undefined && check('keys', followKeys, () => ({})),
-    sendUsage: async () => sendUsage?.(),
+    checkSnapshot: () => check('snapshot', followSnapshot),
+    checkKeys: async () => followKeys !== undefined && (await check('keys', followKeys)).isNew,
+    sendUsage: keysDepot ? makeUsageSender(keysDepot, snapshotsDir) : async () => {},
   };
 }
 
@@ -110,116 +97,35 @@ function partFrom<Part extends FollowedPart>(
 }
 
 function makeSnapshotFollower(options: ReplicaOptions): Replica['checkSnapshot'] {
-  const { depot, snapshotsDir, report, clock } = options;
+  const { depot, snapshotsDir, clock } = options;
   const nextRelease = followRelease(depot, 'snapshot', options);
   const isKnown = makeKnownFiles(clock.now);
   /** The id of the generation that was found intact, or was pulled, by this process. */
   let settledId: string | undefined;
-  /** The release whose pull has failed, how often, the last error, and when to try again. */
-  let failure: { release: Release; times: number; error: unknown; until: number } | undefined;
+  /** The release whose pull has failed, the error, and when and after how long it is tried again. */
+  let failure: { release: Release; error: unknown; until: number; wait: number } | undefined;
 
-  /** Pulls a release, unless its last pull has failed a short time ago. */
-  async function pullOnce(release: Release): Promise<Pulled | undefined> {
-    if (settledId === release.id && currentId(snapshotsDir) === release.id) return undefined;
+  async function check(): ReturnType<Replica['checkSnapshot']> {
+    const release = await nextRelease();
+    const { id } = release;
+    if (settledId === id && currentId(snapshotsDir) === id) return { release, pulled: undefined };
     if (failure?.release !== release) failure = undefined;
-    else {
-      const left = failure.until - clock.now();
-      // More, if the clock was set back.
-      if (left > 0 && left <= LONGEST_WAIT_MS) throw failure.error;
-    }
+    const left = failure === undefined ? 0 : failure.until - clock.now();
+    // More, if the clock was set back.
+    if (left > 0 && left <= LONGEST_WAIT_MS) throw failure?.error;
     try {
       const pulled = await pull(depot, release, { ...options, isKnown });
-      settledId = release.id;
-      return pulled;
+      settledId = id;
+      return { release, pulled };
     } catch (error) {
-      // These have cost no transfer, or have restarts of their own.
-      const isCheap = [HeldError, LockedError, GoneError].some((kind) => error instanceof kind);
-      if (isCheap) throw error;
-      const times = (failure?.times ?? 0) + 1;
-      const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (times - 1));
-      failure = { release, times, error, until: clock.now() + wait };
+      // These have cost no transfer, or are tried again below.
+      if ([HeldError, LockedError, TransferError].some((kind) => error instanceof kind))
+        throw error;
+      const wait = Math.min(LONGEST_WAIT_MS, (failure?.wait ?? FIRST_WAIT_MS / 2) * 2);
+      failure = { release, error, until: clock.now() + wait, wait };
       throw error;
     }
   }
-
-  return async () => {
-    for (let restarts = 0; ; restarts++) {
-      const release = await nextRelease();
-      try {
-        return { release, pulled: await pullOnce(release) };
-      } catch (error) {
-        if (!(error instanceof GoneError) || restarts === MOST_RESTARTS) throw error;
-        report.step(`${error.message} Reading the release again`);
-        await clock.pause(RESTART_MS);
-      }
-    }
-  };
-}
-
-/**
- * Keeps `keys.json` equal to the released keys. Its modification time is when they last agreed with the
- * database, by the clock of the sender.
- */
-function makeKeysFollower(depot: Depot, options: ReplicaOptions): () => Promise<boolean> {
-  const nextRelease = followRelease(depot, 'keys', options);
-  const file = path.join(options.snapshotsDir, KEYS_FILE);
-  let settled: Release | undefined;
-
-  async function fetchKeys({ sha256 }: Release): Promise<string> {
-    const name = storedKeys(sha256);
-    const bytes = await readObject(depot, name, LARGEST_KEYS_FILE, options.clock);
-    if (bytes === undefined) throw new Error(`${depot.name} does not have ${name}.`);
-    try {
-      if (hash('sha256', bytes) !== sha256) throw new Error('it has another SHA-256');
-      parseKeys(bytes.toString('utf8'));
-      return bytes.toString('utf8');
-    } catch (cause) {
-      throw new RefusedReleaseError(
-        `${name} at ${depot.name} is refused: ${(cause as Error).message}. The known keys stay.`,
-        { cause },
-      );
-    }
-  }
-
-  function hasKeys({ sha256 }: Release): boolean {
-    try {
-      return hash('sha256', readBoundedFileSync(file, LARGEST_KEYS_FILE)) === sha256;
-    } catch {
-      return false;
-    }
-  }
-
-  return async () => {
-    const release = await nextRelease();
-    if (release === settled) return false;
-    const isNew = !hasKeys(release);
-    if (isNew) replaceFile(file, await fetchKeys(release));
-    const confirmedAt = new Date(release.released_at ?? 0);
-    utimesSync(file, confirmedAt, confirmedAt);
-    settled = release;
-    return isNew;
-  };
-}
-
-function makeUsageSender(depot: WritableDepot, snapshotsDir: string): () => Promise<void> {
-  const folder = path.join(snapshotsDir, PROXY_FOLDER);
-  // Several replicas on one machine have different folders.
-  const host = hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
-  const name = `${host.slice(0, 60)}-${hash('sha256', path.resolve(snapshotsDir)).slice(0, 8)}`;
-  const sentMtimes = new Map<string, number>();
-
-  async function send(report: string): Promise<void> {
-    const file = path.join(folder, report);
-    const mtimeMs = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
-    if (mtimeMs === undefined || mtimeMs === sentMtimes.get(report)) return;
-    // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
-    const bytes = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK);
-    await depot.put(storedUsage(name, report), bytes);
-    sentMtimes.set(report, mtimeMs);
-  }
-
-  return async () => {
-    const sent = await Promise.allSettled(namesIn(folder).filter(isKeyUsageFile).map(send));
-    for (const each of sent) if (each.status === 'rejected') throw each.reason;
-  };
+  // It begins again if an object is gone, and keeps the files that it has.
+  return () => tryAgain('pull', check, clock);
 }

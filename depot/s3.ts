@@ -10,15 +10,14 @@ import { AwsV4Signer } from 'aws4fetch';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { shownAddress } from '../program/environment/variables.ts';
 import {
-  checkObjectPath,
+  checkPath,
   codingOf,
   isObjectPath,
   type StoredObject,
-  TransferError,
   type WritableDepot,
 } from './depot.ts';
-import { errorOf, foundIn, type HttpRequest, makeHttpClient, textOf } from './http.ts';
-import { readWhole } from './transfers.ts';
+import { type HttpReply, type HttpRequest, MISSING, makeHttpClient, textOf } from './http.ts';
+import { readWhole, systemClock, tryAgain } from './transfers.ts';
 
 /** In bytes; a list of 1,000 objects has about 300 KB. */
 const LARGEST_LIST = 4 * 1024 * 1024;
@@ -58,54 +57,55 @@ export function openS3Depot(
   // Signing keys, which are derived once a day.
   const cache = new Map<string, ArrayBuffer>();
 
-  /** Signs a request and sends it. */
-  async function send(url: string, { headers, ...request }: HttpRequest = {}) {
+  /** Signs a request and sends it. @param rest what follows the address of the bucket */
+  async function send(rest: string, request: HttpRequest): Promise<HttpReply> {
     const signer = new AwsV4Signer({
       method: request.method ?? 'GET',
-      url,
+      url: base + rest,
       region,
       service: 's3',
       accessKeyId: settings.AWS_ACCESS_KEY_ID,
       secretAccessKey: settings.AWS_SECRET_ACCESS_KEY,
       cache,
       ...(sessionToken === '' ? {} : { sessionToken }),
-      headers: { 'x-amz-content-sha256': hash('sha256', request.body ?? ''), ...headers },
+      headers: { 'x-amz-content-sha256': hash('sha256', request.body ?? '') },
     });
-    const signed = await signer.sign();
-    const fields = Object.fromEntries(signed.headers);
-    return client.send(signed.url.href, { ...request, headers: fields });
+    const { url, headers } = await signer.sign();
+    return client.send(url.href, { ...request, headers: Object.fromEntries(headers) });
   }
 
-  function addressOf(path: string): string {
-    checkObjectPath(path);
-    return `${base}/${prefix}${path}`;
-  }
+  const ask = (path: string, request: HttpRequest = {}) =>
+    send(`/${prefix}${checkPath(path)}`, {
+      ...request,
+      what: `${name}/${path}`,
+      expected: request.method === 'PUT' ? [] : MISSING,
+    });
 
-  async function change(path: string, method: 'PUT' | 'DELETE', body?: Buffer): Promise<void> {
-    const reply = await send(addressOf(path), { method, body });
-    const isDone = reply.status >= 200 && reply.status < 300;
-    const isGone = method === 'DELETE' && reply.status === 404;
-    if (!isDone && !isGone) throw await errorOf(`${name}/${path}`, reply);
-    reply.drop();
-  }
+  /** Sends a request until it succeeds, and reads the whole reply. */
+  const finish = (what: string, work: () => Promise<HttpReply>) =>
+    tryAgain(what, async () => readWhole(await work(), LARGEST_LIST, what), systemClock);
 
   return {
     name,
-    async get(path, signal) {
-      const reply = await send(addressOf(path), { signal });
-      return foundIn(`${name}/${path}`, reply, codingOf(path));
+    async get(path) {
+      const reply = await ask(path);
+      return MISSING.includes(reply.status) ? undefined : { ...reply, coding: codingOf(path) };
     },
-    put: (path, bytes) => change(path, 'PUT', bytes),
-    remove: (path) => change(path, 'DELETE'),
+    async put(path, body) {
+      await finish(`write ${path}`, () => ask(path, { method: 'PUT', body }));
+    },
+    async remove(path) {
+      await finish(`remove ${path}`, () => ask(path, { method: 'DELETE' }));
+    },
     async list(wanted) {
       const objects: StoredObject[] = [];
       const query = { 'list-type': '2', 'encoding-type': 'url', prefix: prefix + wanted };
       for (let next: Record<string, string> | undefined = {}; next !== undefined; ) {
-        const reply = await send(`${base}?${new URLSearchParams({ ...query, ...next })}`);
-        if (reply.status !== 200) throw await errorOf(name, reply);
-        const xml = (await readWhole(reply, LARGEST_LIST, `the list of ${name}`)).toString('utf8');
+        const parameters = new URLSearchParams({ ...query, ...next });
+        const page = await finish(`list ${wanted}`, () => send(`?${parameters}`, { what: name }));
+        const xml = page.toString('utf8');
         if (!xml.includes('</ListBucketResult>')) {
-          throw new TransferError(`${name} sends something else than a list of objects`);
+          throw new Error(`${name} sends something else than a list of objects.`);
         }
         objects.push(...objectsIn(xml, prefix));
         const token = textOf(xml, 'NextContinuationToken');

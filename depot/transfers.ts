@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib';
 import { messageOf } from '../program/failure.ts';
+import type { Progress } from '../program/progress.ts';
 import { type Depot, type Found, RefusedReleaseError, TransferError } from './depot.ts';
 
 /** The wall clock and its timer, as a parameter: tests pass their own. */
@@ -18,12 +19,7 @@ export interface Clock {
 export const systemClock: Clock = { now: Date.now, pause: setTimeout };
 
 /** Is told how a pull or a push advances. */
-export interface TransferReport {
-  /** @param size of all files that are transferred, in bytes and not compressed; `done` of them are */
-  advance(done: number, size: number): void;
-  step(text: string): void;
-  warn(text: string): void;
-}
+export type TransferReport = Pick<Progress, 'advance' | 'step' | 'warn'>;
 
 /** Bytes as megabytes with one decimal. */
 export function megabytes(bytes: number): string {
@@ -62,34 +58,39 @@ export async function tryAgain<T>(
   }
 }
 
+export function sizeOf(files: readonly { readonly size: number }[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0);
+}
+
 /**
  * Transfers files, a few at a time. The largest come first, so that none is left alone at the end. After an
  * error, no other is begun, and those that are under way end: the next pull or push finds them.
+ * @param action what the report calls it, such as "sending"
  * @throws the first error
  */
 export async function transferAll<T extends { readonly size: number }>(
+  action: string,
   files: readonly T[],
   transfer: (file: T) => Promise<unknown>,
-  report: TransferReport,
+  { advance }: TransferReport,
 ): Promise<void> {
-  const size = files.reduce((sum, file) => sum + file.size, 0);
-  const queue = files.toSorted((a, b) => b.size - a.size).values();
-  const errors: unknown[] = [];
+  const size = sizeOf(files);
+  const queue = files.toSorted((a, b) => a.size - b.size);
   let done = 0;
   async function transferNext(): Promise<void> {
-    for (const file of queue) {
-      if (errors.length > 0) return;
+    for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
       try {
         await transfer(file);
-        done += file.size;
-        report.advance(done, size);
       } catch (error) {
-        errors.push(error);
+        queue.length = 0;
+        throw error;
       }
+      done += file.size;
+      advance(action, `${megabytes(done)} of ${megabytes(size)} MB`, size && done / size);
     }
   }
-  await Promise.all(Array.from({ length: PARALLEL }, transferNext));
-  if (errors.length > 0) throw errors[0];
+  const ends = await Promise.allSettled(Array.from({ length: PARALLEL }, transferNext));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 /**
@@ -147,7 +148,7 @@ export function readWhole(found: Found, most: number, what: string): Promise<Buf
 }
 
 /**
- * Reads a small object, and tries again.
+ * Reads a small object.
  * @returns undefined if there is none
  * @throws as {@link contentOf} and {@link tryAgain}
  */
@@ -155,12 +156,13 @@ export function readObject(
   depot: Depot,
   path: string,
   most: number,
-  clock: Clock,
+  clock = systemClock,
+  mostFailures = MOST_FAILURES,
 ): Promise<Buffer | undefined> {
   const what = `${path} at ${depot.name}`;
   const read = async () => {
     const found = await depot.get(path);
     return found && readWhole(found, most, what);
   };
-  return tryAgain(`read ${what}`, read, clock);
+  return tryAgain(`read ${what}`, read, clock, mostFailures);
 }

@@ -8,8 +8,8 @@ import {
   storedFile,
   storedManifest,
 } from '../format/release.ts';
-import { checkObjectPath, codingOf, type Depot, type Found, RefusedReleaseError } from './depot.ts';
-import { errorOf, foundIn, type HttpReply, makeHttpClient } from './http.ts';
+import { checkPath, codingOf, type Depot, type Found, RefusedReleaseError } from './depot.ts';
+import { MISSING, makeHttpClient } from './http.ts';
 import { readWhole } from './transfers.ts';
 
 /**
@@ -17,15 +17,14 @@ import { readWhole } from './transfers.ts';
  * @param address without a slash at its end
  */
 export function openWebDepot(address: string, stallMs?: number): Depot {
-  const client = makeHttpClient(address, stallMs);
+  const { send, close } = makeHttpClient(address, stallMs);
   return {
     name: address,
-    async get(path, signal) {
-      checkObjectPath(path);
-      const url = `${address}/${path}`;
-      return foundIn(url, await client.send(url, { signal }), codingOf(path));
+    async get(path) {
+      const reply = await send(`${address}/${checkPath(path)}`, { expected: MISSING });
+      return MISSING.includes(reply.status) ? undefined : { ...reply, coding: codingOf(path) };
     },
-    close: client.close,
+    close,
   };
 }
 
@@ -36,34 +35,21 @@ export function openWebDepot(address: string, stallMs?: number): Depot {
  * @param key the API key; no message contains it
  */
 export function openApiDepot(address: string, key: string, stallMs?: number): Depot {
-  const client = makeHttpClient(address, stallMs);
+  const { send, close } = makeHttpClient(address, stallMs);
   const fields = { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' };
   /** The manifest of the last release, and its bytes and ETag. */
   let newest: { manifest: Manifest; encoded: Buffer; etag: string } | undefined;
 
-  /** @throws RefusedReleaseError if the reply has another coding than it was asked for */
-  function found(url: string, reply: HttpReply): Promise<Found | undefined> {
-    const coding = reply.header('content-encoding');
-    if (coding === undefined || coding === 'gzip') return foundIn(url, reply, coding);
-    reply.drop();
-    throw new RefusedReleaseError(`${url} sends another Content-Encoding than it was asked for.`);
-  }
-
   /** Reads the manifest, unless it is still the newest. */
-  async function readNewest(signal: AbortSignal | undefined): Promise<Manifest> {
+  async function readNewest() {
     const condition = newest && { 'if-none-match': newest.etag };
-    const reply = await client.send(address, { headers: { ...fields, ...condition }, signal });
-    if (reply.status === 304 && newest !== undefined) {
-      reply.drop();
-      return newest.manifest;
-    }
-    if (reply.status !== 200) throw await errorOf(address, reply);
-    const content = (await found(address, reply)) as Found;
-    const encoded = await readWhole(content, LARGEST_MANIFEST, `The manifest of ${address}`);
+    const expected = newest && [304];
+    const reply = await send(address, { headers: { ...fields, ...condition }, expected });
+    if (reply.status === 304 && newest !== undefined) return newest;
+    const encoded = await readWhole(reply, LARGEST_MANIFEST, `The manifest of ${address}`);
     try {
-      const manifest = parseManifest(encoded);
-      newest = { encoded, manifest, etag: reply.header('etag') ?? '' };
-      return manifest;
+      newest = { manifest: parseManifest(encoded), encoded, etag: reply.etag ?? '' };
+      return newest;
     } catch (cause) {
       throw new RefusedReleaseError(`${address}: ${(cause as Error).message}`, { cause });
     }
@@ -71,30 +57,32 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
 
   return {
     name: address,
-    async get(path, signal) {
+    async get(path) {
       if (path === RELEASES.snapshot) {
-        const { id, sequence } = await readNewest(signal);
-        const sha256 = hash('sha256', newest?.encoded ?? '');
-        const release = makeRelease('snapshot', { id, sequence, sha256, released_at: null });
-        return { bytes: once(Buffer.from(encodeRelease(release))) };
+        const { manifest, encoded } = await readNewest();
+        const { id, sequence } = manifest;
+        const content = { id, sequence, sha256: hash('sha256', encoded), released_at: null };
+        return found(encodeRelease(makeRelease('snapshot', content)));
       }
       if (newest === undefined) return undefined;
       const { manifest, encoded } = newest;
-      if (path === storedManifest(manifest.id)) return { bytes: once(encoded) };
+      if (path === storedManifest(manifest.id)) return found(encoded);
       const file = manifest.files.find(({ sha256 }) => storedFile(sha256) === path);
       if (file === undefined) return undefined;
-      const url = `${address}/files/${file.path}`;
-      const headers = { ...fields, 'x-snapshot': manifest.id };
-      const reply = await client.send(url, { headers, signal });
-      if (reply.status !== 412) return found(url, reply);
-      // The API has published another generation since.
-      reply.drop();
-      return undefined;
+      // The status 412: the API has published another generation since.
+      const reply = await send(`${address}/files/${file.path}`, {
+        headers: { ...fields, 'x-snapshot': manifest.id },
+        expected: [...MISSING, 412],
+      });
+      return reply.status === 200 ? reply : undefined;
     },
-    close: client.close,
+    close,
   };
 }
 
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
+function found(content: Buffer | string): Found {
+  const bytes = async function* () {
+    yield Buffer.from(content);
+  };
+  return { bytes: bytes() };
 }

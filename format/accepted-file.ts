@@ -3,8 +3,8 @@
  * even somebody who controls the depot cannot bring back an old generation or a revoked key. If the file is
  * damaged, the replica accepts nothing until an operator removes the file.
  */
-import { parseFile } from './json/parse-file.ts';
-import { isSequence, isSha256 } from './json/values.ts';
+import { parseFile, readMembers } from './json/parse-file.ts';
+import { hasMembers, isSequence, isSha256, isString, orNull } from './json/values.ts';
 import { ACCEPTED_FILE } from './layout.ts';
 import type { Release, ReleaseKind } from './release.ts';
 
@@ -23,17 +23,11 @@ export function encodeAccepted({ snapshot, keys }: Accepted): string {
   return `${JSON.stringify({ version: VERSION, snapshot, keys }, null, 1)}\n`;
 }
 
+const RELEASE = { from: isString, id: isString, sequence: isSequence, sha256: isSha256 };
+const isAccepted = orNull((value) => hasMembers(value, RELEASE));
+
 /** @throws Error that says what is wrong */
 export function parseAccepted(text: string): Accepted {
-  const { snapshot, keys } = parseFile(text, ACCEPTED_FILE, VERSION);
-  if (isAccepted(snapshot) && isAccepted(keys)) return { snapshot, keys };
-  throw new Error(`${ACCEPTED_FILE} is damaged: it does not name what was accepted.`);
-}
-
-function isAccepted(value: unknown): value is AcceptedRelease | null {
-  if (value === null) return true;
-  const { from, id, sequence, sha256 }: Partial<Record<string, unknown>> = Object(value);
-  return (
-    typeof from === 'string' && typeof id === 'string' && isSequence(sequence) && isSha256(sha256)
-  );
+  const found = parseFile(text, ACCEPTED_FILE, VERSION);
+  return readMembers<Accepted>(found, ACCEPTED_FILE, { snapshot: isAccepted, keys: isAccepted });
 }

@@ -3,7 +3,8 @@
  * a generation, and nothing removes the generation whose id it contains. The commands `snapshot hold` and
  * `snapshot rollback` write the file; `snapshot resume` removes it.
  */
-import { parseFile } from './json/parse-file.ts';
+import { parseFile, readMembers } from './json/parse-file.ts';
+import { isTime, orNull } from './json/values.ts';
 import { HOLD_FILE, isGenerationId } from './layout.ts';
 
 const VERSION = 1;
@@ -37,15 +38,12 @@ export function encodeHold({ id, since, reason, by }: Hold): string {
  * @throws Error that says what is wrong; for a file of another version, with both versions
  */
 export function parseHold(text: string): Hold {
-  const { id, since, reason, by } = parseFile(text, HOLD_FILE, VERSION);
-  const damaged = (member: string) => new Error(`${HOLD_FILE} is damaged: "${member}" is wrong.`);
-  if (typeof id !== 'string' || !isGenerationId(id)) throw damaged('id');
-  if (typeof since !== 'string' || !TIME.test(since) || Number.isNaN(Date.parse(since))) {
-    throw damaged('since');
-  }
-  if (reason !== null && !isReason(reason)) throw damaged('reason');
-  if (by !== 'hold' && by !== 'rollback') throw damaged('by');
-  return { id, since, reason, by };
+  return readMembers<Hold>(parseFile(text, HOLD_FILE, VERSION), HOLD_FILE, {
+    id: isGenerationId,
+    since: (value) => isTime(value) && TIME.test(value),
+    reason: orNull(isReason),
+    by: (value) => value === 'hold' || value === 'rollback',
+  });
 }
 
 /** Whether a value can be the reason of a hold: one line of text that is neither blank nor too long. */

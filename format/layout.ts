@@ -144,7 +144,7 @@ export function sequenceOf(id: string): number {
   return Number(id.split('-', 1)[0]);
 }
 
-/** Whether a name has the form of a {@link generationId}; no other name is looked up on disk. */
-export function isGenerationId(name: string): boolean {
-  return GENERATION_ID.test(name);
+/** Whether a value has the form of a {@link generationId}; no other name is looked up on disk. */
+export function isGenerationId(value: unknown): value is string {
+  return typeof value === 'string' && GENERATION_ID.test(value);
 }

@@ -143,7 +143,7 @@ export function parseManifest(text: Buffer | string): Manifest {
 
 function faultOf(manifest: Manifest): string | undefined {
   const { id, sequence, counts, settings, files } = manifest;
-  if (typeof id !== 'string' || !isGenerationId(id)) return '"id" is not an id of a generation';
+  if (!isGenerationId(id)) return '"id" is not an id of a generation';
   if (!isCount(sequence)) return '"sequence" is not a whole number';
   if (!isObject(counts)) return '"counts" is missing';
   for (const name of ['platforms', 'games', 'covers', 'cover_files', 'left_out'] as const) {

@@ -5,8 +5,8 @@
  * written. All others are named by their content, so no cache can mix generations. This module performs no
  * input or output.
  */
-import { parseObject, shown } from './json/parse-file.ts';
-import { isSequence, isSha256, isTime } from './json/values.ts';
+import { parseObject, readMembers, shown } from './json/parse-file.ts';
+import { isSequence, isSha256, isTime, orNull } from './json/values.ts';
 import { GENERATIONS, isGenerationId, isKeyUsageFile } from './layout.ts';
 
 /** What is released: a generation, or the API keys of replicas. */
@@ -70,28 +70,22 @@ export function encodeRelease(release: Release): string {
 export function parseRelease(bytes: Buffer | string, kind: ReleaseKind): Release {
   const name = RELEASES[kind];
   const found = parseObject(bytes, name, DEEPEST);
-  const { format_version, id, sequence, sha256, released_at, signature } = found;
-  if (format_version !== FORMAT_VERSION) {
+  if (found.format_version !== FORMAT_VERSION) {
     throw new Error(
-      `${name} has format version ${shown(format_version)}; this program reads version ${FORMAT_VERSION}. Upgrade this program.`,
+      `${name} has format version ${shown(found.format_version)}; this program reads version ${FORMAT_VERSION}. Upgrade this program.`,
     );
   }
-  const fault = (member: string) =>
-    new Error(`${name} is damaged: "${member}" is ${shown(found[member])}.`);
-  const isId = kind === 'keys' ? id === KEYS_ID : typeof id === 'string' && isGenerationId(id);
-  if (typeof id !== 'string' || !isId) throw fault('id');
-  if (!isSequence(sequence)) throw fault('sequence');
-  if (!isSha256(sha256)) throw fault('sha256');
-  if (released_at !== null && !isExactTime(released_at)) throw fault('released_at');
-  if (signature !== null && !isSignature(signature)) throw fault('signature');
-  return { format_version, id, sequence, sha256, released_at, signature };
+  return readMembers<Release>(found, name, {
+    format_version: isSequence,
+    id: kind === 'keys' ? (value) => value === KEYS_ID : isGenerationId,
+    sequence: isSequence,
+    sha256: isSha256,
+    released_at: orNull((value) => isTime(value) && new Date(value).toISOString() === value),
+    signature: orNull(isSignature),
+  });
 }
 
-function isExactTime(value: unknown): value is string {
-  return isTime(value) && new Date(value).toISOString() === value;
-}
-
-function isSignature(value: unknown): value is string {
+function isSignature(value: unknown): boolean {
   return typeof value === 'string' && /^[A-Za-z0-9+/]{86}==$/.test(value);
 }
 

@@ -2,8 +2,8 @@
  * `replica.json`: the state of the replica that writes this snapshots folder. `cover-catalogue replica`
  * replaces it at every check, and `/readyz` and `/metrics` of the proxy show it. Times are RFC 3339 in UTC.
  */
-import { parseFile } from './json/parse-file.ts';
-import { isTime } from './json/values.ts';
+import { parseFile, readMembers } from './json/parse-file.ts';
+import { hasMembers, isString, isTime, orNull } from './json/values.ts';
 import { isGenerationId, REPLICA_FILE } from './layout.ts';
 
 const VERSION = 1;
@@ -37,37 +37,21 @@ export function encodeReplicaState(state: ReplicaState): string {
   return `${JSON.stringify({ version: VERSION, ...state }, null, 1)}\n`;
 }
 
+const PART = {
+  from: isString,
+  current_as_of: orNull(isTime),
+  error: orNull(isString),
+  refused: orNull((value) => hasMembers(value, { at: isTime, error: isString })),
+};
+const SNAPSHOT = { ...PART, id: orNull(isGenerationId), published_at: orNull(isTime) };
+
 /**
  * @param text the content of the file
  * @throws Error if it is not the state of a replica
  */
 export function parseReplicaState(text: string): ReplicaState {
-  const { snapshot, keys } = parseFile(text, REPLICA_FILE, VERSION);
-  if (isSnapshot(snapshot) && (keys === null || isPart(keys))) return { snapshot, keys };
-  throw new Error(`${REPLICA_FILE} is damaged: it is not the state of a replica.`);
-}
-
-function isSnapshot(value: unknown): value is ReplicaState['snapshot'] {
-  const { id, published_at }: { id?: unknown; published_at?: unknown } = Object(value);
-  return (
-    isPart(value) &&
-    (id === null || (typeof id === 'string' && isGenerationId(id))) &&
-    isTimeOrNull(published_at)
-  );
-}
-
-function isPart(value: unknown): value is FollowedPart {
-  const { from, current_as_of, error, refused }: Partial<Record<keyof FollowedPart, unknown>> =
-    Object(value);
-  const { at, error: reason }: { at?: unknown; error?: unknown } = Object(refused);
-  return (
-    typeof from === 'string' &&
-    isTimeOrNull(current_as_of) &&
-    (error === null || typeof error === 'string') &&
-    (refused === null || (isTime(at) && typeof reason === 'string'))
-  );
-}
-
-function isTimeOrNull(value: unknown): boolean {
-  return value === null || isTime(value);
+  return readMembers<ReplicaState>(parseFile(text, REPLICA_FILE, VERSION), REPLICA_FILE, {
+    snapshot: (value) => hasMembers(value, SNAPSHOT),
+    keys: orNull((value) => hasMembers(value, PART)),
+  });
 }

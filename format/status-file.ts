@@ -2,7 +2,8 @@
  * `status.json`: how the last run of the generator ended. The manifest cannot contain this, because a
  * run that finds nothing new publishes no generation. The proxy computes the age of its data from this file.
  */
-import { isTime } from './json/values.ts';
+import { parseObject, readMembers } from './json/parse-file.ts';
+import { isString, isTime, orNull } from './json/values.ts';
 import { isGenerationId, STATUS_FILE } from './layout.ts';
 
 /** The largest file that is read, in bytes. */
@@ -30,19 +31,11 @@ export function encodeStatus(status: RunStatus): string {
  * @throws Error if it is not the status of a run
  */
 export function parseStatus(text: string): RunStatus {
-  let found: RunStatus;
-  try {
-    found = JSON.parse(text) ?? {};
-  } catch (cause) {
-    throw new Error(`${STATUS_FILE} is damaged: it is not JSON.`, { cause });
-  }
-  const { finished_at, outcome, id, current_as_of, error } = found;
-  const isStatus =
-    isTime(finished_at) &&
-    typeof outcome === 'string' &&
-    (id === null || (typeof id === 'string' && isGenerationId(id))) &&
-    (current_as_of === null || isTime(current_as_of)) &&
-    (error === null || typeof error === 'string');
-  if (!isStatus) throw new Error(`${STATUS_FILE} is damaged: it is not the status of a run.`);
-  return found;
+  return readMembers<RunStatus>(parseObject(text, STATUS_FILE, 1), STATUS_FILE, {
+    finished_at: isTime,
+    outcome: isString,
+    id: orNull(isGenerationId),
+    current_as_of: orNull(isTime),
+    error: orNull(isString),
+  });
 }

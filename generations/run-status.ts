@@ -7,7 +7,7 @@ import {
   parseStatus,
   type RunStatus,
 } from '../format/status-file.ts';
-import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+import { tryToRead } from '../program/files/bounded-file.ts';
 import { utcNow } from '../program/utc-now.ts';
 import { makeSnapshotsFolder } from './files/file-modes.ts';
 import { replaceFile } from './files/replace-file.ts';
@@ -36,10 +36,5 @@ export function saveStatus(snapshotsDir: string, end: Ending): void {
 
 /** How the last run ended; undefined if no run has ended yet, or the file cannot be read. */
 export function readStatus(snapshotsDir: string): RunStatus | undefined {
-  const file = path.join(snapshotsDir, STATUS_FILE);
-  try {
-    return parseStatus(readBoundedFileSync(file, LARGEST_STATUS_FILE).toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return tryToRead(path.join(snapshotsDir, STATUS_FILE), LARGEST_STATUS_FILE, parseStatus);
 }

@@ -2,6 +2,7 @@
  * The progress of a run on stderr: a bar on a terminal, plain lines elsewhere.
  */
 import { SingleBar } from 'cli-progress';
+import type { Logger } from 'pino';
 
 export interface Progress {
   /**
@@ -24,6 +25,12 @@ export interface Printable {
 
 export function makeProgress(stream: Printable | NodeJS.WriteStream): Progress {
   return 'isTTY' in stream && stream.isTTY ? makeBar(stream) : makeLines(stream);
+}
+
+/** For a program that runs all the time: steps are only logged for who looks for a fault. */
+export function logProgress(log: Logger): Progress {
+  const step = (text: string) => log.debug(text);
+  return { advance() {}, step, warn: (text) => log.warn(text), end() {} };
 }
 
 function makeLines(stream: Printable): Progress {

@@ -57,6 +57,24 @@ export function parseFile(
   );
 }
 
+/** A check for each member of an object. */
+export type Shape<T> = { readonly [Name in keyof T]-?: (value: unknown) => boolean };
+
+/**
+ * Checks the members of an object.
+ * @returns only those that the shape names
+ * @throws Error that names the first wrong one
+ */
+export function readMembers<T>(found: object, what: string, shape: Shape<T>): T {
+  const members: Partial<T> = {};
+  for (const name of Object.keys(shape) as (keyof T & string)[]) {
+    const value = (found as T)[name];
+    if (!shape[name](value)) throw new Error(`${what} is damaged: "${name}" is ${shown(value)}.`);
+    members[name] = value;
+  }
+  return members as T;
+}
+
 // In UTF-8, no byte of a longer character equals one of these.
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -8,8 +8,7 @@ import '../../program/service.ts';
 import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { openKeysDepot, openWritableDepot } from '../../depot/open.ts';
-import { pushConfigured } from '../../depot/push.ts';
-import { pushChanges } from '../../depot/push-changes.ts';
+import { pushChanges, pushConfigured } from '../../depot/push.ts';
 import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from '../../depot/signing.ts';
 import { addDiskMetrics } from '../../generations/disk-metrics.ts';
 import { currentId } from '../../generations/generations.ts';
@@ -110,10 +109,12 @@ async function main(): Promise<void> {
     log.info({ signal }, 'stopping');
     admin.announceEnd();
     await task?.stop();
-    pushes?.stop();
+    // What a push under way has sent stays for the next.
+    void pushes?.stop();
     await Promise.all([changes?.stop(), runs.stop(), keys.stop()]);
     admin.close();
   });
+  void pushes?.start();
   log.info({ cron, snapshotsDir, admin: adminAddress }, 'scheduled');
   reportReady(log);
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();

@@ -7,7 +7,7 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Database, Value } from '../../database/database.ts';
 import type { WritableDepot } from '../../depot/depot.ts';
-import { readObject, systemClock } from '../../depot/transfers.ts';
+import { readObject } from '../../depot/transfers.ts';
 import {
   type DayUsage,
   dayOf,
@@ -60,7 +60,7 @@ export function makeKeyUsageImport(snapshotsDir: string) {
 /** @returns a function that imports what replicas have sent to their depot */
 export function makeRemoteUsageImport(depot: WritableDepot) {
   const read = async (name: string) =>
-    (await readObject(depot, name, LARGEST_KEY_USAGE, systemClock))?.toString('utf8');
+    (await readObject(depot, name, LARGEST_KEY_USAGE))?.toString('utf8');
   return makeReportsImport(async function* () {
     for (const { path: name, modifiedAt } of await depot.list(USAGE_PREFIX)) {
       if (!isStoredUsage(name)) continue;

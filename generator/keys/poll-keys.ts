@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import type { WritableDepot } from '../../depot/depot.ts';
-import { makeKeysSender } from '../../depot/send-keys.ts';
+import { makeKeysSender } from '../../depot/keys.ts';
 import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
 import { hasKeys, readKeys, refuseLoss, writeKeys } from './export-keys.ts';

@@ -47,6 +47,19 @@ export function readBoundedFileSync(file: string, largest: number, flags = 0): B
   }
 }
 
+/** Reads and parses a regular file. @returns undefined if that fails, whatever the reason */
+export function tryToRead<T>(
+  file: string,
+  largest: number,
+  parse: (text: string) => T,
+): T | undefined {
+  try {
+    return parse(readBoundedFileSync(file, largest).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
 /** As {@link readBoundedFileSync}, without blocking the thread: for large files, read by a server. */
 export async function readBoundedFile(file: string, largest: number): Promise<Buffer> {
   const descriptor = openBounded(file, largest);

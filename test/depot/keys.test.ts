@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
+import { makeKeysSender } from '../../depot/keys.ts';
 import { openWritableDepot } from '../../depot/open.ts';
 import { readReplicaState } from '../../depot/replica-files.ts';
-import { makeKeysSender } from '../../depot/send-keys.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { encodeKeyUsage } from '../../format/key-usage.ts';
 import { encodeKeys, type KeyEntry } from '../../format/keys-file.ts';

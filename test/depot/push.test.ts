@@ -5,9 +5,9 @@ import { zstdDecompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { RefusedReleaseError, TransferError, type WritableDepot } from '../../depot/depot.ts';
+import { RefusedReleaseError, type WritableDepot } from '../../depot/depot.ts';
 import { openWritableDepot } from '../../depot/open.ts';
-import { pushChanges } from '../../depot/push-changes.ts';
+import { pushChanges } from '../../depot/push.ts';
 import { RELEASES, storedManifest } from '../../format/release.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
 import { makeTasks } from '../../program/admin/tasks.ts';
@@ -98,16 +98,6 @@ describe('a push', () => {
     writeFileSync(file, content);
   });
 
-  test('tries again what failed in the depot', async () => {
-    let failures = 0;
-    const put: WritableDepot['put'] = async (name, bytes) => {
-      if (name.endsWith('.json') && failures++ % 2 === 0) throw new TransferError('503');
-      return depot.put(name, bytes);
-    };
-    await pushTo({ ...depot, put }, origin.snapshotsDir);
-    await readDepot(depot);
-  });
-
   test('of an empty folder says so', async () => {
     await expect(pushHere({}, newSnapshots())).rejects.toThrow(/no generation in .* to push/);
   });
@@ -148,11 +138,11 @@ describe('a push refuses to replace', () => {
     await origin.publishChange();
     const newer = { ...(await readStoredRelease(depot)), sequence: 9e15 };
     let reads = 0;
-    const get: WritableDepot['get'] = async (name, signal) => {
+    const get: WritableDepot['get'] = async (name) => {
       if (name === RELEASES.snapshot && ++reads === 2) {
         writeFileSync(path.join(folder, name), JSON.stringify(newer));
       }
-      return depot.get(name, signal);
+      return depot.get(name);
     };
     const pushing = pushTo({ ...depot, get }, origin.snapshotsDir);
     await expect(pushing).rejects.toThrow(RefusedReleaseError);
@@ -229,18 +219,18 @@ test('a program that runs all the time pushes changes, and again after failures'
   };
   const tasks = makeTasks(new Registry());
   const log = pino({ level: 'silent' });
-  const pushes = pushChanges(origin.snapshotsDir, send, tasks, log, { now: () => time });
-  await pushes.check();
+  const pushes = pushChanges(origin.snapshotsDir, send, tasks, log, () => time);
+  await pushes.now();
   expect(pushed).toHaveLength(1);
   time += 10_000;
-  await pushes.check();
-  await pushes.check();
+  await pushes.now();
+  await pushes.now();
   expect(pushed).toHaveLength(2);
   const { id } = await origin.publishChange();
-  await pushes.check();
+  await pushes.now();
   expect(pushed.at(-1)).toBe(id);
   time += 60_000;
-  await pushes.check();
+  await pushes.now();
   expect(pushed).toHaveLength(4);
-  pushes.stop();
+  await pushes.stop();
 });

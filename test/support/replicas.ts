@@ -10,7 +10,7 @@ import type { Depot, Found, WritableDepot } from '../../depot/depot.ts';
 import { openWritableDepot } from '../../depot/open.ts';
 import { type PushOptions, push } from '../../depot/push.ts';
 import { makeReplica, type ReplicaOptions } from '../../depot/replica.ts';
-import { readWhole } from '../../depot/transfers.ts';
+import { readWhole, type TransferReport } from '../../depot/transfers.ts';
 import { type Manifest, parseManifest } from '../../format/manifest.ts';
 import {
   parseRelease,
@@ -34,7 +34,7 @@ import {
 import { startFaultyOrigin } from './servers/faulty-origin.ts';
 import { makeChanging, makePublished, newSnapshots } from './wholeness.ts';
 
-export const SILENT = { advance() {}, step() {}, warn() {} };
+export const SILENT: TransferReport = { advance() {}, step() {}, warn() {} };
 
 /** A key that signs, and the text of its public key. */
 export function newSigningKey() {
@@ -189,9 +189,9 @@ export function makeFaultyDepot<D extends Depot>(depot: D) {
     paths,
     depot: {
       ...depot,
-      get(name: string, signal?: AbortSignal) {
+      get(name: string) {
         paths.push(name);
-        return faulty.fault(name, () => depot.get(name, signal));
+        return faulty.fault(name, () => depot.get(name));
       },
     },
   };

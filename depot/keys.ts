@@ -1,0 +1,118 @@
+/**
+ * Keys on their way to replicas, and key usage on its way back, through a private depot. The keys file travels
+ * like a generation: first the content, under its SHA-256, then the release that names it.
+ */
+import { hash, type KeyObject } from 'node:crypto';
+import { lstatSync, utimesSync } from 'node:fs';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { LARGEST_KEY_USAGE } from '../format/key-usage.ts';
+import { LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file.ts';
+import { isKeyUsageFile, KEYS_FILE, PROXY_FOLDER } from '../format/layout.ts';
+import { KEYS_PREFIX, RELEASES, type Release, storedKeys, storedUsage } from '../format/release.ts';
+import { replaceFile } from '../generations/files/replace-file.ts';
+import { namesIn } from '../generations/generations.ts';
+import { NO_LINK, readBoundedFileSync, tryToRead } from '../program/files/bounded-file.ts';
+import { type Depot, RefusedReleaseError, type WritableDepot } from './depot.ts';
+import { type FollowOptions, followRelease, readReplaced, writeRelease } from './release.ts';
+import { readObject } from './transfers.ts';
+
+/** How often keys that have not changed are confirmed to agree with the database, by a new release. */
+const CONFIRM_MS = 10_000;
+/** A replica may still be reading an old content for this long. */
+const KEPT_MS = 10 * 60_000;
+
+/**
+ * @param now a clock in milliseconds since 1970
+ * @returns a function that sends keys that were read from the database at a time, if they have changed or
+ * must be confirmed. It returns whether they had changed, and must not be called again before it has ended.
+ */
+export function makeKeysSender(
+  depot: WritableDepot,
+  signingKey: KeyObject | undefined,
+  now: () => number,
+): (content: string, readAt: number) => Promise<boolean> {
+  let sent: { readonly sha256: string; readonly at: number; readonly sequence: number } | undefined;
+
+  return async (content, readAt) => {
+    const sha256 = hash('sha256', content);
+    const isNew = sent?.sha256 !== sha256;
+    // The clock may have been set back since.
+    if (!isNew && Math.abs(readAt - (sent?.at ?? 0)) < CONFIRM_MS) return false;
+    if (isNew) await depot.put(storedKeys(sha256), Buffer.from(content));
+    const before = sent ?? (await readReplaced(depot, 'keys', signingKey));
+    // Grows also if the clock was set back.
+    const sequence = Math.max(now(), (before?.sequence ?? 0) + 1);
+    const released_at = new Date(readAt).toISOString();
+    await writeRelease(depot, 'keys', { sequence, sha256, released_at }, signingKey);
+    sent = { sha256, at: readAt, sequence };
+    if (!isNew) return false;
+    for (const { path: name, modifiedAt } of await depot.list(KEYS_PREFIX)) {
+      if (name === RELEASES.keys || name === storedKeys(sha256)) continue;
+      if (now() - modifiedAt > KEPT_MS) await depot.remove(name);
+    }
+    return true;
+  };
+}
+
+/**
+ * @returns a function that keeps `keys.json` equal to the released keys, and returns whether they are new.
+ * The modification time of the file is when they last agreed with the database, by the clock of the sender.
+ */
+export function makeKeysFollower(depot: Depot, options: FollowOptions) {
+  const nextRelease = followRelease(depot, 'keys', options);
+  const file = path.join(options.snapshotsDir, KEYS_FILE);
+  let settled: Release | undefined;
+
+  async function fetchKeys({ sha256 }: Release): Promise<string> {
+    const name = storedKeys(sha256);
+    const bytes = await readObject(depot, name, LARGEST_KEYS_FILE, options.clock);
+    if (bytes === undefined) throw new Error(`${depot.name} does not have ${name}.`);
+    try {
+      if (hash('sha256', bytes) !== sha256) throw new Error('it has another SHA-256');
+      parseKeys(bytes.toString('utf8'));
+      return bytes.toString('utf8');
+    } catch (cause) {
+      throw new RefusedReleaseError(
+        `${name} at ${depot.name} is refused: ${(cause as Error).message}. The known keys stay.`,
+        { cause },
+      );
+    }
+  }
+
+  return async () => {
+    const release = await nextRelease();
+    if (release === settled) return { release, isNew: false };
+    const known = tryToRead(file, LARGEST_KEYS_FILE, (text) => hash('sha256', text));
+    const isNew = known !== release.sha256;
+    if (isNew) replaceFile(file, await fetchKeys(release));
+    const confirmedAt = new Date(release.released_at ?? 0);
+    utimesSync(file, confirmedAt, confirmedAt);
+    settled = release;
+    return { release, isNew };
+  };
+}
+
+/** @returns a function that sends the reports of proxies that have changed, or throws the first error */
+export function makeUsageSender(depot: WritableDepot, snapshotsDir: string): () => Promise<void> {
+  const folder = path.join(snapshotsDir, PROXY_FOLDER);
+  // Several replicas on one machine have different folders.
+  const host = hostname().replaceAll(/[^A-Za-z0-9_-]/g, '-');
+  const name = `${host.slice(0, 60)}-${hash('sha256', path.resolve(snapshotsDir)).slice(0, 8)}`;
+  const sentMtimes = new Map<string, number>();
+
+  async function send(report: string): Promise<void> {
+    const file = path.join(folder, report);
+    const mtimeMs = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    if (mtimeMs === undefined || mtimeMs === sentMtimes.get(report)) return;
+    // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
+    const bytes = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK);
+    await depot.put(storedUsage(name, report), bytes);
+    sentMtimes.set(report, mtimeMs);
+  }
+
+  return async () => {
+    const sent = await Promise.allSettled(namesIn(folder).filter(isKeyUsageFile).map(send));
+    for (const each of sent) if (each.status === 'rejected') throw each.reason;
+  };
+}
