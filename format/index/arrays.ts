@@ -18,6 +18,24 @@ export function sharedZeros<T extends NumberArray>(Type: NumberArrayType<T>, len
   return new Type(new SharedArrayBuffer(length * Type.BYTES_PER_ELEMENT));
 }
 
+/** A column of 32-bit numbers that grows. A list would take twice the memory, and leave more garbage. */
+export function makeColumn() {
+  let numbers = new Uint32Array(1024);
+  let count = 0;
+  return {
+    add(number: number): void {
+      if (count === numbers.length) {
+        const larger = new Uint32Array(count * 2);
+        larger.set(numbers);
+        numbers = larger;
+      }
+      numbers[count++] = number;
+    },
+    /** The numbers so far, as a view. */
+    all: () => numbers.subarray(0, count),
+  };
+}
+
 /**
  * The first index from `from` (inclusive) to `to` (exclusive) that passes a test, or `to` if none does.
  * @param passes the test; if an index passes, all higher ones must pass, too

@@ -34,7 +34,10 @@ const RUN_WITHOUT_SPACES = new RegExp(
   'gu',
 );
 const WORD_WITHOUT_SPACES = new RegExp(`^${WITHOUT_SPACES}+$`, 'u');
+const NOT_ASCII = /[\x80-\uffff]/;
 const ASCII_WORD = /[a-z0-9]+/g;
+/** As {@link WORD} for ASCII texts in lower case, in a third of the time. */
+const FOLDED_ASCII_WORD = /(?<![a-z0-9])c(?:\+\+|#)(?![a-z0-9])|[a-z0-9]+/g;
 // In ASCII texts without these characters, no rule applies to more than one character.
 const ASCII_WITHOUT_RULES = /^[^&.+#\x80-\uffff]*$/;
 /** The word that "&" stands for. */
@@ -82,10 +85,15 @@ export function plainWordsOf(text: string): string[] {
 }
 
 function asciiWordsOf(text: string): string[] {
-  return text.toLowerCase().replace(/['`]+/g, '').match(ASCII_WORD) ?? [];
+  return foldAscii(text).match(ASCII_WORD) ?? [];
+}
+
+function foldAscii(text: string): string {
+  return text.toLowerCase().replace(/['`]+/g, '');
 }
 
 function split(folded: string): string[] {
+  if (!NOT_ASCII.test(folded)) return folded.match(FOLDED_ASCII_WORD) ?? [];
   const words: string[] = [];
   for (const word of folded.match(WORD) ?? []) {
     let end = 0;
@@ -128,6 +136,7 @@ export function foldCase(value: string): string {
 }
 
 function fold(text: string): string {
+  if (!NOT_ASCII.test(text)) return foldAscii(text);
   return (
     text
       .replace(APOSTROPHES, '')

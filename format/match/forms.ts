@@ -93,10 +93,17 @@ const LATIN_LETTER = /\p{Script=Latin}/u;
 const NOT_ASCII = /[\x80-\uffff]/;
 const VARIED = /o[ou]|uu|m[bp]/;
 
-/** @param slugOf returns the slug of the title; undefined for the name of a file */
-export function looseFormsOf(title: string, slugOf?: () => string): LooseForms {
+/**
+ * @param slugOf returns the slug of the title; undefined for the name of a file
+ * @param wordsOfTitle if they are known
+ */
+export function looseFormsOf(
+  title: string,
+  slugOf?: () => string,
+  wordsOfTitle?: readonly string[],
+): LooseForms {
   const text = withArticleInFront(title);
-  const words = wordsOf(text);
+  const words = (text === title ? wordsOfTitle : undefined) ?? wordsOf(text);
   const wordLists = [words];
   if (NOT_ASCII.test(text)) {
     const other = words.filter(isScriptWithoutSpaces);

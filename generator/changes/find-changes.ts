@@ -44,11 +44,10 @@ export type Fingerprints = Readonly<Record<string, string>>;
 export type AllFingerprints = Readonly<Record<Group, Fingerprints>>;
 
 /**
- * With smaller blocks, a run reads fewer rows that have not changed, and more fingerprints: at 300,000 games
- * of which 1 % have changed, blocks of 16 cost .4 of a full run, blocks of 256 a full run.
+ * With smaller blocks, a run reads fewer rows that have not changed, and more fingerprints: with 300,000 games or
+ * a million, of which 1 % have changed, blocks of 16 cost .5 of a full run, and blocks of 40 a full run.
  */
 const ROWS_PER_BLOCK = 16;
-const MOST_BLOCKS = 25_000;
 
 /**
  * The shift at which most blocks have about as many rows as they should.
@@ -58,8 +57,8 @@ const MOST_BLOCKS = 25_000;
 export function chooseShift(rows: number, low: Id, high: Id): number {
   // Ids that are texts may be in another order.
   const ids = Math.max(1, (high[0] - low[0]) * 2 ** 32 + high[1] - low[1] + 1);
-  const perBlock = Math.max(ROWS_PER_BLOCK, rows / MOST_BLOCKS);
-  return Math.min(60, Math.max(0, Math.ceil(Math.log2((ids / Math.max(1, rows / 2)) * perBlock))));
+  const idsPerBlock = (ids / Math.max(1, rows / 2)) * ROWS_PER_BLOCK;
+  return Math.min(60, Math.max(0, Math.ceil(Math.log2(idsPerBlock))));
 }
 
 /** The number of the block of an id. */

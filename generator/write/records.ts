@@ -132,24 +132,17 @@ export function makeRecordWriter({ texts, position, length }: RecordTexts, files
     return end;
   }
 
-  /** The JSON of the slug and the title of a game. */
-  function slugAndTitle(row: number): [slug: string, title: string] {
-    return [slug(row), title(row)];
-  }
-
-  function slug(row: number): string {
+  /** The JSON of a value, which is `before` values after the first. They are short: `indexOf` would take longer. */
+  function valueAt(row: number, before: number, encoding: 'latin1' | 'utf8'): string {
     const source = blockOf(position[row]);
-    const start = source.indexOf(0, indexOf(position[row])) + 1;
-    return source.toString('latin1', start, source.indexOf(0, start));
+    let start = indexOf(position[row]);
+    for (let left = before; left > 0; start++) if (source[start] === 0) left--;
+    let end = start;
+    while (source[end] !== 0) end++;
+    return source.toString(encoding, start, end);
   }
-
-  /** Without its slug, since most that need titles need no slugs. */
-  function title(row: number): string {
-    const source = blockOf(position[row]);
-    const slug = source.indexOf(0, indexOf(position[row])) + 1;
-    const start = source.indexOf(0, slug) + 1;
-    return source.toString('utf8', start, source.indexOf(0, start));
-  }
+  const slug = (row: number) => valueAt(row, 1, 'latin1');
+  const title = (row: number) => valueAt(row, 2, 'utf8');
 
   return {
     /** The most bytes that the record of a game up to `publisher`, or of a file, takes. */
@@ -158,7 +151,8 @@ export function makeRecordWriter({ texts, position, length }: RecordTexts, files
     putGame: (target: Buffer, at: number, row: number) => putMembers(target, at, row, GAME_MEMBERS),
     /** Writes the members of a file, without the closing brace. @returns the position after them */
     putFile: (target: Buffer, at: number, row: number) => putMembers(target, at, row, FILE_MEMBERS),
-    slugAndTitle,
+    /** The JSON of the slug and the title of a game. */
+    slugAndTitle: (row: number) => [slug(row), title(row)] as const,
     slug: (row: number) => textOf(slug(row)),
     title: (row: number) => textOf(title(row)),
   };

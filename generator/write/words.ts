@@ -3,10 +3,10 @@
  * `search.json`, which MiniSearch can load.
  */
 
+import { makeColumn } from '../../format/index/arrays.ts';
 import { encodeColumns } from '../../format/index/columns.ts';
-import { textOfId } from '../../format/index/ids.ts';
 import { MOST_POSITIONS, type ReadingWords } from '../../format/index/reading-words.ts';
-import { equals, needsSlug, readingsOf as readingsOfText } from '../../format/index/readings.ts';
+import { equals } from '../../format/index/readings.ts';
 import {
   entriesAt,
   LONGEST_ENDING,
@@ -15,112 +15,110 @@ import {
   textCount,
   wordColumns,
 } from '../../format/index/search-index.ts';
-import { isScriptWithoutSpaces, plainWordsOf } from '../../format/index/words.ts';
+import { isScriptWithoutSpaces } from '../../format/index/words.ts';
 import { MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { getOrAdd } from '../get-or-add.ts';
-import { makeGameItems } from '../order/items.ts';
+import type { GameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';
 import { encodeTexts, makePostings } from './indexes.ts';
 import { encodeMiniSearch } from './minisearch.ts';
 import type { WriteSource } from './packs.ts';
 
-/** Links both files if no title, path or alternative title has changed. */
-export async function writeWords(source: WriteSource): Promise<ManifestFile[]> {
-  const { dir, platforms, games, numbering, titles, earlier } = source;
-  if (earlier !== undefined && numbering.isSame && titles.areSame) {
-    const words = earlier.link(dir, WORD_INDEX);
-    const miniSearch = words && earlier.link(dir, MINISEARCH);
-    if (words !== undefined && miniSearch !== undefined) return [words, miniSearch];
-  }
-  const { itemOfRank, earlierGames, twins } = numbering;
-  const items = makeGameItems(games, earlier);
+/** Collects the words of games, which are added in title order. */
+export function makeWords(source: WriteSource, items: GameItems) {
+  const { dir, platforms, numbering, titles, earlier } = source;
+  const { itemOfRank } = numbering;
   const table = makeTextTable();
-  const known = titles.areSame ? earlier?.readings(table.numberOf) : undefined;
-  const readingsOf = (item: number) => {
-    const number = item < earlierGames ? item : twins[item - earlierGames];
-    const alternatives = titles.of.size === 0 ? [] : titles.of.get(textOfId(items.id(item)));
-    return (
-      (number === LEFT_OUT ? undefined : known?.(number)) ??
-      makeReadings(items.title(item), () => items.slug(item), alternatives ?? [], table.numberOf)
-    );
-  };
-  const words: number[] = [];
-  const start = [0];
+  const readingsBefore = titles.areSame ? earlier?.readings(table.numberOf) : undefined;
+  const words = makeColumn();
+  const start = makeColumn();
+  start.add(0);
   const further: (readonly number[])[] = [];
   const rankOfFurther: number[] = [];
   const slugReadings: number[] = [];
-  const add = (reading: readonly number[]) => {
-    for (const word of reading) words.push(word);
-    start.push(words.length);
+  const addReading = (reading: readonly number[]) => {
+    for (const word of reading) words.add(word);
+    start.add(words.all().length);
   };
-  for (const [rank, item] of itemOfRank.entries()) {
-    const { readings, endsWithSlug } = readingsOf(item);
-    const [first = [], ...others] = readings;
-    add(first);
+  const addGame = (
+    rank: number,
+    [first = [], ...others]: readonly (readonly number[])[],
+    endsWithSlug: boolean,
+  ) => {
+    addReading(first);
     for (const reading of others) {
       further.push(reading);
       rankOfFurther.push(rank);
     }
     if (endsWithSlug) slugReadings.push(itemOfRank.length + further.length - 1);
-  }
-  for (const reading of further) add(reading);
-  const { orderOf, sorted } = table.inOrder();
-  const all: ReadingWords = {
-    words: Uint32Array.from(words, (number) => orderOf[number]),
-    start: Uint32Array.from(start),
   };
-  const repeatedWords: number[] = [];
-  const { postings, frequencies, positions, distinct } = invert(
-    sorted,
-    all,
-    (reading, position, word) => {
-      if (position < MOST_POSITIONS) repeatedWords.push(reading, position, word);
+  return {
+    /** Adds the words of a game of the earlier generation. @returns whether they are known */
+    copy(rank: number, before: number): boolean {
+      const found = readingsBefore?.(before);
+      if (found !== undefined) addGame(rank, found.readings, found.endsWithSlug);
+      return found !== undefined;
     },
-  );
-  const columns = wordColumns({
-    words: postings,
-    endings: indexEndings(postings),
-    wordPositions: positions,
-    repeatedWords: Uint32Array.from(repeatedWords),
-    rankOfFurther: Uint32Array.from(rankOfFurther),
-    slugReadings: Uint32Array.from(slugReadings),
-    readingsByWords: sortReadings(all),
-  });
-  const pathOf = (rank: number) => {
-    const item = itemOfRank[rank];
-    return `${platforms[items.platform(item)]?.slug}/${items.slug(item)}`;
+    /**
+     * @param readings of the title and the alternative titles
+     * @param ofSlug the words of the slug, if the game is found by them, too
+     */
+    add(rank: number, readings: readonly string[][], ofSlug: string[] | undefined): void {
+      // No reading but the first is empty, and no two are equal.
+      const [first = [], ...others] = readings;
+      const distinct = [first];
+      const addNew = (reading: string[]): boolean => {
+        const isNew = reading.length > 0 && !distinct.some((known) => equals(known, reading));
+        if (isNew) distinct.push(reading);
+        return isNew;
+      };
+      others.forEach(addNew);
+      const endsWithSlug = ofSlug !== undefined && addNew(ofSlug);
+      addGame(
+        rank,
+        distinct.map((reading) => reading.map(table.numberOf)),
+        endsWithSlug,
+      );
+    },
+    async write(): Promise<ManifestFile[]> {
+      for (const reading of further) addReading(reading);
+      const { orderOf, sorted } = table.inOrder();
+      const all: ReadingWords = { words: words.all(), start: start.all() };
+      for (const [at, number] of all.words.entries()) all.words[at] = orderOf[number];
+      const repeatedWords: number[] = [];
+      const { postings, frequencies, positions, distinct } = invert(
+        sorted,
+        all,
+        (reading, position, word) => {
+          if (position < MOST_POSITIONS) repeatedWords.push(reading, position, word);
+        },
+      );
+      const columns = wordColumns({
+        words: postings,
+        endings: indexEndings(postings),
+        wordPositions: positions,
+        repeatedWords: Uint32Array.from(repeatedWords),
+        rankOfFurther: Uint32Array.from(rankOfFurther),
+        slugReadings: Uint32Array.from(slugReadings),
+        readingsByWords: sortReadings(all),
+      });
+      const pathOf = (rank: number) => {
+        const item = itemOfRank[rank];
+        return `${platforms[items.platform(item)]?.slug}/${items.slug(item)}`;
+      };
+      const ofTitles = distinct.subarray(0, itemOfRank.length);
+      return [
+        await writeWhole(dir, WORD_INDEX, encodeColumns(columns)),
+        await writeWhole(
+          dir,
+          MINISEARCH,
+          encodeMiniSearch(postings, frequencies, ofTitles, pathOf),
+        ),
+      ];
+    },
   };
-  return [
-    await writeWhole(dir, WORD_INDEX, encodeColumns(columns)),
-    await writeWhole(
-      dir,
-      MINISEARCH,
-      encodeMiniSearch(postings, frequencies, distinct.subarray(0, itemOfRank.length), pathOf),
-    ),
-  ];
-}
-
-/** The readings of a game: that of its title comes first, no other is empty, and no two are equal. */
-function makeReadings(
-  title: string,
-  slugOf: () => string,
-  alternatives: readonly string[],
-  numberOf: (word: string) => number,
-) {
-  const [first = [], ...others] = readingsOfText(title);
-  const readings = [first];
-  const add = (reading: string[]): boolean => {
-    const isNew = reading.length > 0 && !readings.some((known) => equals(known, reading));
-    if (isNew) readings.push(reading);
-    return isNew;
-  };
-  for (const reading of others) add(reading);
-  for (const alternative of alternatives)
-    for (const reading of readingsOfText(alternative)) add(reading);
-  const endsWithSlug = needsSlug(title) && add(plainWordsOf(slugOf()));
-  return { readings: readings.map((words) => words.map(numberOf)), endsWithSlug };
 }
 
 /** Numbers words in the order in which they first appear. */

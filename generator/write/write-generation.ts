@@ -18,7 +18,6 @@ import {
   writeTitles,
 } from './indexes.ts';
 import { type RecentCover, writePlatforms, writeRecentCovers, writeStats } from './lists.ts';
-import { writeMatch } from './match.ts';
 import {
   type CoverSource,
   makePositions,
@@ -27,7 +26,7 @@ import {
   writePack,
 } from './packs.ts';
 import { makeCoverRecords, makeGameRecords, type RecordTarget } from './records.ts';
-import { writeWords } from './words.ts';
+import { writeSearch } from './search.ts';
 
 /** What was written, without what the report adds. */
 export type Written = Pick<ManifestContent, 'files' | 'latest_cover_at'> & {
@@ -111,8 +110,7 @@ export async function writeGames(source: WriteSource): Promise<ManifestFile[]> {
     files.push(await writePack(source, 'games', platform, addRecord));
   files.push(await writeGameIndex(source), await writePathIndex(source));
   files.push(await writeTitles(source));
-  files.push(await writeFilters(source), ...(await writeWords(source)));
-  files.push(await writeMatch(source));
+  files.push(await writeFilters(source), ...(await writeSearch(source)));
   return files;
 }
 
