@@ -2,8 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import { makeLog } from '../support/log.ts';
-import { startTied } from '../support/processes.ts';
+import { startTiedUntil } from '../support/processes.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { lazily } from './figures.ts';
 import type { Prepared } from './prepare.ts';
@@ -31,15 +30,11 @@ async function startServer(
   const started = performance.now();
   // Not in the checkout, where a developer's .env would be read.
   const place = ['env', '-C', folder, 'taskset', '-c', String(chooseCores().server)];
-  const server = await startTied([...place, ...command], { output: 'pipe', environment });
+  const server = await startTiedUntil(ready, [...place, ...command], { environment });
   atEnd(server.stop);
-  const log = makeLog();
-  server.output?.setEncoding('utf8').on('data', log.write);
-  server.output?.once('close', () => log.end(`${command[0]} ended`));
-  const url = toUrl(await log.logged(ready));
   const load = (performance.now() - started) / 1000;
   const pids = [server.pid];
-  return { url, pids, loading: { load, loaded: memoryOf(pids, 'VmRSS') } };
+  return { url: toUrl(server.line), pids, loading: { load, loaded: memoryOf(pids, 'VmRSS') } };
 }
 
 /** By name, how to start each server. */

@@ -1,12 +1,10 @@
 /**
  * Processes for tests and benchmarks: the Node flags of the product's programs, what restricts them or
- * changes their timers, the time that a command takes, and servers that never outlive the process that
- * started them.
+ * changes their timers, and servers that never outlive the process that started them.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { makeLog } from './log.ts';
 
 const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
@@ -63,59 +61,50 @@ export function withOpenFiles(limit: number): string[] {
   return ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
 }
 
-/** Runs a command and discards its output. @returns seconds */
-export function timeOf(command: string, args: readonly string[]): Promise<number> {
-  const started = performance.now();
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => {
-      if (code === 0) resolve((performance.now() - started) / 1000);
-      else reject(new Error(`${command} ended with ${code}.`));
-    });
-  });
-}
-
 export interface TiedServer {
   readonly pid: number;
-  /** Its stdout and stderr in one stream; null unless `output` is "pipe". */
-  readonly output: Readable | null;
   /** Ends it and waits for its end. */
   stop(): Promise<void>;
 }
 
-/** Starts a server as {@link startTied} does, and waits until it prints that it is ready. */
-export async function startTiedUntil(
-  ready: string,
-  command: readonly string[],
-  options: { signal?: 'TERM' | 'KILL'; environment?: Readonly<Record<string, string>> } = {},
-): Promise<TiedServer> {
-  const server = await startTied(command, { ...options, output: 'pipe' });
-  const log = makeLog();
-  server.output?.setEncoding('utf8').on('data', log.write);
-  server.output?.once('close', () => log.end(`${command[0]} ended`));
-  await log.logged(ready);
-  return server;
+interface TiedOptions {
+  /** To end it with. */
+  readonly signal?: 'TERM' | 'KILL';
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /**
  * Starts a server that ends when this process ends, even when it is killed: a shell ends the server
  * once the shell's stdin closes.
- * @param output where its stdout and stderr go: nowhere, to a stream, or to an open file
- * @param signal to end it with
  */
 export async function startTied(
   command: readonly string[],
-  {
-    output = 'ignore',
-    signal = 'TERM',
-    environment = {},
-  }: {
-    output?: 'ignore' | 'pipe' | number;
-    signal?: 'TERM' | 'KILL';
-    environment?: Readonly<Record<string, string>>;
-  } = {},
+  options: TiedOptions = {},
 ): Promise<TiedServer> {
+  return spawnTied(command, options, 'ignore');
+}
+
+/**
+ * Starts such a server, and waits until it prints that it is ready.
+ * @returns also the line with that text, and a function that gives all that it has printed
+ */
+export async function startTiedUntil(
+  ready: string,
+  command: readonly string[],
+  options: TiedOptions = {},
+): Promise<TiedServer & { readonly line: string; printed(): string }> {
+  const { output, ...server } = await spawnTied(command, options, 'pipe');
+  const log = makeLog();
+  output?.setEncoding('utf8').on('data', log.write);
+  output?.once('close', () => log.end(`${command[0]} ended`));
+  return { ...server, line: await log.logged(ready), printed: log.text };
+}
+
+async function spawnTied(
+  command: readonly string[],
+  { signal = 'TERM', environment = {} }: TiedOptions,
+  output: 'ignore' | 'pipe',
+) {
   const child = spawn('sh', ['-c', TIE.replace('$SIGNAL', signal), 'sh', ...command], {
     stdio: ['pipe', 'pipe', output],
     // Debian installs servers in /usr/sbin, which is not on the PATH of other users than root.

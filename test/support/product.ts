@@ -183,18 +183,43 @@ export function writeKeys(snapshotsDir: string, keys: readonly TestKey[]): void 
   writeFileSync(path.join(snapshotsDir, KEYS_FILE), encodeKeys(entries), { mode: 0o600 });
 }
 
-export interface RunningServer {
+/** A program of the product, with its log. */
+export interface RunningProgram {
   readonly child: ChildProcess;
-  /** The addresses on which it listens, from its log. */
-  readonly listening: Readonly<Record<string, string>>;
   /** Its log so far. */
   log(): string;
   /** Resolves with the line when the log has so many lines that contain the text; see {@link Log}. */
   readonly logged: Log['logged'];
   /** Sends SIGTERM, which takes a proxy half a second. @returns the exit code */
   stop(): Promise<number | null>;
-  /** Sends SIGKILL, for a test that no longer needs the server. */
+  /** Sends SIGKILL, for a test that no longer needs the program. */
   kill(): Promise<unknown>;
+}
+
+/** Starts a program as {@link startProgram} does, and collects its log. */
+export function startLogged(...started: Parameters<typeof startProgram>): RunningProgram {
+  const child = startProgram(...started);
+  const log = makeLog();
+  child.stdout?.resume();
+  child.stderr?.setEncoding('utf8').on('data', log.write);
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  child.once('close', (code) => log.end(`${started[0]} ended with ${code}`));
+  return {
+    child,
+    log: log.text,
+    logged: log.logged,
+    async stop() {
+      const code = await end(child, 'SIGTERM');
+      await closed;
+      return code;
+    },
+    kill: () => end(child, 'SIGKILL'),
+  };
+}
+
+export interface RunningServer extends RunningProgram {
+  /** The addresses on which it listens, from its log. */
+  readonly listening: Readonly<Record<string, string>>;
 }
 
 /** Starts a server of the product as a program, and waits until it listens. */
@@ -203,20 +228,8 @@ export async function startServing(
   environment: Readonly<Record<string, string>>,
   wrapper: readonly string[] = [],
 ): Promise<RunningServer> {
-  const child = startProgram(program, [], environment, wrapper);
-  const log = makeLog();
-  child.stdout?.resume();
-  child.stderr?.setEncoding('utf8').on('data', log.write);
-  child.once('close', (code) => log.end(`${program} ended with ${code}`));
-  const line = await log.logged('"msg":"listening"');
-  return {
-    child,
-    listening: JSON.parse(line),
-    log: log.text,
-    logged: log.logged,
-    stop: () => end(child, 'SIGTERM'),
-    kill: () => end(child, 'SIGKILL'),
-  };
+  const server = startLogged(program, [], environment, wrapper);
+  return { ...server, listening: JSON.parse(await server.logged('"msg":"listening"')) };
 }
 
 export interface RunningProxy {

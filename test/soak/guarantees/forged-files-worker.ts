@@ -1,49 +1,43 @@
 /**
- * Opens one forged generation after another as the proxy does. From each that opens it requests every
- * resource. It runs in a worker thread, which can be ended if it hangs; the current seed is in memory
- * that both threads share.
+ * Opens one forged generation after another as the proxy does, and requests every resource of each that opens. A
+ * program of its own, because one that hangs can only be killed. Its arguments are the folder of a real
+ * generation, whose files it overwrites, and the number of forgeries. It prints what it found as JSON.
  */
-import { closeSync, writeFileSync } from 'node:fs';
+import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
 import { gameSlug } from '../../../format/index/record-index.ts';
 import { recordBody } from '../../../proxy/api/bodies.ts';
 import { makeMatchRoute } from '../../../proxy/api/routes/match-route.ts';
 import { splitTarget } from '../../../proxy/http/message/target.ts';
 import { type Generation, makeGeneration, viewIndex } from '../../../proxy/snapshot/generation.ts';
-import { type OpenedFiles, openFiles } from '../../../proxy/snapshot/open-files.ts';
+import { openFiles } from '../../../proxy/snapshot/open-files.ts';
 import { strictly } from '../../format/strict-columns.ts';
 import { type Files, forge } from './forged-files.ts';
-
-export interface ForgedOrder {
-  /** A folder with the base generation, whose files are overwritten. */
-  readonly dir: string;
-  readonly base: Files;
-  /** Without the base path of the API. */
-  readonly targets: readonly string[];
-  readonly seeds: { readonly from: number; readonly to: number };
-  /** Shared memory for the current seed. */
-  readonly at: Int32Array;
-}
 
 export interface ForgedResult {
   readonly refused: number;
   readonly served: number;
-  /** The longest time for one seed, in milliseconds of CPU time. */
+  /** The longest time for one forgery, in milliseconds of CPU time. */
   readonly longest: number;
   readonly faults: readonly string[];
 }
 
-/** The highest CPU time for one seed. */
+/** The highest CPU time for one forgery. */
 const MOST_SECONDS = 1;
 /** How many games per platform are also requested by the slugs in the forged index. */
 const FORGED_SLUGS = 20;
 
+const [dir = '', forgeries] = process.argv.slice(2);
+const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  statSync(path.join(dir, name)).isFile(),
+);
+const base: Files = new Map(
+  names.map((name) => [name, new Uint8Array(readFileSync(path.join(dir, name)))]),
+);
+const targets = targetsOf(base);
 const matchRoute = makeMatchRoute('', async () => 'gone');
-const { dir, base, targets, seeds, at } = workerData as ForgedOrder;
 const faults: string[] = [];
-let refused = 0;
-let served = 0;
+const outcomes = { refused: 0, served: 0 };
 let longest = 0;
 let onDisk: readonly string[] = [];
 
@@ -54,12 +48,7 @@ function writeFiles(files: Files): void {
   onDisk = changed.map(([name]) => name);
 }
 
-interface Opened {
-  readonly descriptors: OpenedFiles['descriptors'];
-  readonly generation: Generation;
-}
-
-function tryToOpen(id: string): Opened | Error {
+function tryToOpen(id: string) {
   try {
     const files = openFiles({ dir, id });
     const generation = makeGeneration(files, strictly(viewIndex(files)));
@@ -92,19 +81,20 @@ function requestAll(generation: Generation): void {
     recordBody(generation.covers, cover);
 }
 
-for (let seed = seeds.from; seed < seeds.to; seed++) {
-  Atomics.store(at, 0, seed);
+for (let seed = 1; seed <= Number(forgeries) && faults.length <= 5; seed++) {
   const { files, id, changes } = forge(base, seed);
+  const name = `seed ${seed} (${changes.join(', ')})`;
+  // The last line is of the one that hangs.
+  process.stderr.write(`${name}\n`);
   writeFiles(files);
   const started = process.threadCpuUsage();
   const opened = tryToOpen(id);
-  const name = `seed ${seed} (${changes.join(', ')})`;
   if (opened instanceof Error) {
-    refused++;
+    outcomes.refused++;
     const isNamed = [...base.keys()].some((file) => opened.message.includes(file));
     if (!isNamed) faults.push(`${name}: the error names no file: ${opened.stack}`);
   } else {
-    served++;
+    outcomes.served++;
     try {
       requestAll(opened.generation);
     } catch (error) {
@@ -115,6 +105,53 @@ for (let seed = seeds.from; seed < seeds.to; seed++) {
   const { user, system } = process.threadCpuUsage(started);
   longest = Math.max(longest, (user + system) / 1000);
   if (user + system > MOST_SECONDS * 1e6) faults.push(`${name} took ${user + system} µs`);
-  if (faults.length > 5) break;
 }
-parentPort?.postMessage({ refused, served, longest, faults } satisfies ForgedResult);
+process.stdout.write(JSON.stringify({ ...outcomes, longest, faults } satisfies ForgedResult));
+
+/** All requests: every resource, and searches of every kind. */
+function targetsOf(files: Files): string[] {
+  const textOf = (name: string) => Buffer.from(files.get(name) ?? []).toString();
+  const platforms = JSON.parse(textOf('platforms.json')).data as { slug: string }[];
+  const records = (folder: string) =>
+    platforms.flatMap(({ slug }) => JSON.parse(textOf(`${folder}/${slug}.json`)));
+  const games = records('games');
+  const values = [...new Set(games.flatMap(({ title }) => title.split(' ')))] as string[];
+  const { region, type } = records('covers').find((cover) => cover.region && cover.type);
+  const genre = games.find((game) => game.genres).genres.split(', ')[0];
+  const filters = { platform: platforms[0]?.slug ?? '', region, type, genre };
+  return [
+    ...['/platforms', '/stats', '/covers/recent', '/covers/0', '/games/none/none'],
+    ...platforms.flatMap(({ slug }) => [
+      ...[`/platforms/${slug}`, `/games/${slug}/none`, `/games/${slug}/`],
+      ...[1, 7, 100].flatMap((size) =>
+        [1, 2, 99].map((page) => `/platforms/${slug}/games?per_page=${size}&page=${page}`),
+      ),
+    ]),
+    ...games.map((game) => `/games/${game.platform.slug}/${game.slug}`),
+    ...games.map((game) => `/games/${game.platform.slug}/${game.slug}/covers`),
+    ...records('covers').map(({ id }) => `/covers/${id}`),
+    ...['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'].flatMap((sort) => [
+      `/search?sort=${sort}&page=2&per_page=9`,
+      `/search?sort=${sort}&q=e&per_page=100`,
+      ...Object.entries(filters).map(
+        ([name, value]) => `/search?sort=${sort}&${new URLSearchParams({ [name]: value })}`,
+      ),
+    ]),
+    // A prefix, the word itself, and a misspelling.
+    ...values
+      .slice(0, 40)
+      .flatMap((word) =>
+        [word.slice(0, 2), word, `${word.slice(0, -1)}qq`].map(
+          (q) => `/search?${new URLSearchParams({ q })}`,
+        ),
+      ),
+    // All words, joined words, words of a platform, and a word too many.
+    ...games
+      .slice(0, 20)
+      .flatMap(({ title, platform }) =>
+        [title, title.replaceAll(' ', ''), `${title} ${platform.slug}`, `${title} qqqqq`].map(
+          (q) => `/search?sort=relevance&${new URLSearchParams({ q: q.slice(0, 100) })}`,
+        ),
+      ),
+  ];
+}

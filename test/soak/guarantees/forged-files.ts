@@ -34,25 +34,9 @@ const encode = (columns: Record<string, Column>) =>
 /** A number that often causes errors, or one near the original. */
 function oddNumber(random: Random, before: number, count: number): number {
   return random.pick([
-    0,
-    1,
-    2,
-    before - 1,
-    before + 1,
-    before * 2,
-    count - 1,
-    count,
-    count + 1,
-    random.below(count + 1),
-    2 ** 16,
-    2 ** 31,
-    2 ** 32 - 1,
-    2 ** 32,
-    2 ** 53,
-    -1,
-    0.5,
-    Number.NaN,
-    Number.POSITIVE_INFINITY,
+    ...[0, 1, 2, before - 1, before + 1, before * 2, count - 1, count, count + 1],
+    ...[random.below(count + 1), 2 ** 16, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 53, -1, 0.5],
+    ...[Number.NaN, Number.POSITIVE_INFINITY],
   ]);
 }
 
@@ -61,27 +45,19 @@ function changeValues(column: Column, random: Random): void {
   if (length === 0) return;
   const at = random.below(length);
   const odd = () => oddNumber(random, column[at], length);
-  switch (random.below(7)) {
-    case 0:
-      column.fill(odd());
-      break;
-    case 1:
-      column.fill(odd(), at);
-      break;
-    case 2:
-      column.reverse();
-      break;
-    case 3:
-      column.copyWithin(at, random.below(length), length);
-      break;
-    case 4: {
-      const other = random.below(length);
+  const other = random.below(length);
+  random.pick<() => unknown>([
+    () => column.fill(odd()),
+    () => column.fill(odd(), at),
+    () => column.reverse(),
+    () => column.copyWithin(at, other, length),
+    () => {
       [column[at], column[other]] = [column[other], column[at]];
-      break;
-    }
-    default:
+    },
+    () => {
       for (let i = random.below(3); i >= 0; i--) column[(at + i) % length] = odd();
-  }
+    },
+  ])();
 }
 
 const changeColumnValues: Change = (file, random) => {
@@ -148,7 +124,7 @@ const changeJson: Change = (file, random) =>
   aligned(Buffer.from(changedJson(Buffer.from(file).toString(), random)));
 
 /** Replaces, removes or repeats one value in a JSON text. */
-export function changedJson(text: string, random: Random): string {
+function changedJson(text: string, random: Random): string {
   const root = { root: JSON.parse(text) };
   let member: { holder: Record<string, unknown>; key: string } = { holder: root, key: 'root' };
   for (let depth = random.below(5); depth >= 0; depth--) {

@@ -11,8 +11,7 @@ import path from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { atEndOfFile } from '../end-of-file.ts';
-import { makeLog } from '../log.ts';
-import { startTied } from '../processes.ts';
+import { startTiedUntil } from '../processes.ts';
 import { makeFolder, ROOT } from '../product.ts';
 import { freePort } from './ports.ts';
 
@@ -93,14 +92,10 @@ export async function runNginx(
   // On stderr, it reports its start, too.
   const options = ['-e', 'stderr', '-g', 'daemon off; error_log stderr notice;'];
   const command = ['nginx', '-p', folder, '-c', file, ...options];
-  const server = await startTied(command, { output: 'pipe' });
-  atEndOfFile(server.stop);
-  const log = makeLog();
-  server.output?.setEncoding('utf8').on('data', log.write);
-  server.output?.once('close', () => log.end('nginx ended'));
   // It listens before it starts them.
-  await log.logged('start worker processes');
-  return { stop: server.stop, stderr: log.text };
+  const server = await startTiedUntil('start worker processes', command);
+  atEndOfFile(server.stop);
+  return { stop: server.stop, stderr: server.printed };
 }
 
 /** @throws unless each text occurs as often as its change says */

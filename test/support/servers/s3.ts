@@ -4,8 +4,7 @@
  */
 import path from 'node:path';
 import { atEndOfFile } from '../end-of-file.ts';
-import { makeLog } from '../log.ts';
-import { startTied } from '../processes.ts';
+import { startTiedUntil } from '../processes.ts';
 import { makeFolder } from '../product.ts';
 
 export const BUCKET = 'catalogue';
@@ -24,21 +23,14 @@ export interface RunningS3 {
  * @param port of a server before it; any free one by default
  */
 export async function startS3(folder = makeFolder(), port = 0): Promise<RunningS3> {
-  const server = await startTied(
-    [
-      process.execPath,
-      // Its continuation tokens are encrypted with an algorithm that OpenSSL 3 has only with this flag.
-      '--openssl-legacy-provider',
-      ...[PROGRAM, folder, String(port), BUCKET],
-    ],
-    { output: 'pipe' },
-  );
+  const server = await startTiedUntil('listening on ', [
+    process.execPath,
+    // Its continuation tokens are encrypted with an algorithm that OpenSSL 3 has only with this flag.
+    '--openssl-legacy-provider',
+    ...[PROGRAM, folder, String(port), BUCKET],
+  ]);
   atEndOfFile(server.stop);
-  const log = makeLog();
-  server.output?.setEncoding('utf8').on('data', log.write);
-  server.output?.once('close', () => log.end('The S3 server ended'));
-  const line = await log.logged('listening on ');
-  const chosen = Number(line.split(' ').at(-1));
+  const chosen = Number(server.line.split(' ').at(-1));
   return {
     environment: {
       AWS_ACCESS_KEY_ID: 'S3RVER',

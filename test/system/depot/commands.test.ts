@@ -5,13 +5,11 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runPush } from '../../../commands/run-push.ts';
 import { runReplica } from '../../../commands/run-replica.ts';
-import { openDatabase } from '../../../database/open.ts';
 import { openWritableDepot } from '../../../depot/open.ts';
 import { currentId } from '../../../generations/generations.ts';
-import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { makeLog } from '../../support/log.ts';
-import { end, makeFolder, runCommand, startProgram } from '../../support/product.ts';
+import { startSchedule } from '../../generator/schedule/start-schedule.ts';
+import { makeFolder, runCommand, runKeys, startLogged } from '../../support/product.ts';
 import {
   makeOrigin,
   newDepotFolder,
@@ -104,37 +102,26 @@ test('a depot that is not there when a replica starts is used as soon as it is',
   const origin = await makeOrigin();
   const SNAPSHOTS_DIR = newSnapshots();
   const gone = `${origin.folder}-later`;
-  const child = startProgram('commands/replica.ts', ['--from', gone], { SNAPSHOTS_DIR });
-  const log = makeLog();
-  child.stderr?.setEncoding('utf8').on('data', log.write);
-  child.once('close', (code) => log.end(`The replica ended with ${code}`));
-  await log.logged('does not exist');
+  const running = startLogged('commands/replica.ts', ['--from', gone], { SNAPSHOTS_DIR });
+  await running.logged('does not exist');
   renameSync(origin.folder, gone);
-  await log.logged('is equal to its depot again');
+  await running.logged('is equal to its depot again');
   await expectCurrentVerifies(SNAPSHOTS_DIR);
-  expect(await end(child, 'SIGTERM')).toBe(0);
+  expect(await running.stop()).toBe(0);
 });
 
 test('snapshots and keys travel through S3', async () => {
   const s3 = await startS3();
   const databaseUrl = await makeSampleSqlite();
   const origin = await makeSampleSnapshots();
-  const database = await openDatabase(databaseUrl);
-  await createKeysTables(database);
-  await database.close();
+  await runKeys(databaseUrl, ['issue']);
   const KEYS_DEPOT = `s3://${BUCKET}/private`;
-  const schedule = startProgram('generator/cli/schedule.ts', [], {
-    DATABASE_URL: databaseUrl,
-    SNAPSHOTS_DIR: origin,
-    GENERATE_CRON: 'off',
-    ...s3.environment,
-    KEYS_DEPOT,
+  const schedule = startSchedule(databaseUrl, origin, {
+    ...{ ...s3.environment, GENERATE_CRON: 'off', KEYS_DEPOT },
     SNAPSHOT_PUSH: `s3://${BUCKET}/public`,
   });
-  const log = makeLog();
-  schedule.stderr?.setEncoding('utf8').on('data', log.write);
-  schedule.once('close', (code) => log.end(`The schedule ended with ${code}`));
-  await Promise.all([log.logged('sent the keys to replicas'), log.logged('"msg":"pushed"')]);
+  await schedule.logged('sent the keys to replicas');
+  await schedule.logged('"msg":"pushed"');
   const SNAPSHOTS_DIR = newSnapshots();
   const variables = { SNAPSHOTS_DIR, ...s3.environment, KEYS_DEPOT };
   const { code, stderr } = await replica(['--once', '--from', `s3://${BUCKET}/public`], variables);
@@ -143,7 +130,7 @@ test('snapshots and keys travel through S3', async () => {
   const keys = (dir: string) => readFileSync(path.join(dir, 'keys.json'), 'utf8');
   expect(keys(SNAPSHOTS_DIR)).toBe(keys(origin));
   expect(statSync(path.join(SNAPSHOTS_DIR, 'keys.json')).mode & 0o777).toBe(0o600);
-  expect(await end(schedule, 'SIGTERM')).toBe(0);
+  expect(await schedule.stop()).toBe(0);
 });
 
 describe('a run of the generator', () => {

@@ -13,46 +13,47 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { runSnapshot } from '../../../commands/run-snapshot.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { hashKey, makeKey } from '../../../format/api-key.ts';
 import {
   encodeHold,
   LARGEST_HOLD_FILE,
   LONGEST_REASON,
   parseHold,
 } from '../../../format/hold-file.ts';
-import { COVER_INDEX, HOLD_FILE, REPORT } from '../../../format/layout.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  pointCurrentTo,
-} from '../../../generations/generations.ts';
+import { HOLD_FILE } from '../../../format/layout.ts';
+import { currentId, idsOnDisk, pointCurrentTo } from '../../../generations/generations.ts';
 import { withLock } from '../../../generations/lock.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
-import { createKeysTables } from '../../../keys/tables/schema.ts';
+import { startSchedule } from '../../generator/schedule/start-schedule.ts';
 import { makeLog } from '../../support/log.ts';
 import {
-  end,
   generate,
-  generatorVariables,
   makeFolder,
+  runKeys,
   runSnapshots as snapshot,
-  startProgram,
   startProxy,
 } from '../../support/product.ts';
-import { makeChanging, newSnapshots, runGenerator, statusOf } from '../../support/wholeness.ts';
+import {
+  makeChanging,
+  newSnapshots,
+  reportOf,
+  runGenerator,
+  statusOf,
+} from '../../support/wholeness.ts';
 import { noSpace, replaceFileFunction } from './disk.ts';
 
 /** The exit code of a run that publishes nothing. */
 const REFUSED = 3;
 const SINCE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+const GOOD = {
+  ...{ version: 1, id: '000001-0123456789ab', since: '2026-01-02T03:04:05Z', reason: null },
+  by: 'hold',
+} as const;
 
 const holdFile = (dir: string) => path.join(dir, HOLD_FILE);
 const readHold = (dir: string) => parseHold(readFileSync(holdFile(dir), 'utf8'));
@@ -61,7 +62,7 @@ const currentOf = (dir: string) => currentId(dir) as string;
 interface Published {
   readonly dir: string;
   /** The generations in it, the oldest first; the last one is current. */
-  readonly ids: readonly string[];
+  readonly ids: readonly [string, ...string[]];
   /** The database, with a change that is not published. */
   readonly url: string;
 }
@@ -82,7 +83,7 @@ beforeAll(async () => {
   copyFileSync(database.url.replace('sqlite:', ''), path.join(template, 'catalogue.db'));
   makePublished = (generations = 1) => {
     const folder = makeFolder();
-    const ids = all.slice(-generations);
+    const ids = all.slice(-generations) as [string, ...string[]];
     const isLeftOut = (name: string) => all.includes(name) && !ids.includes(name);
     cpSync(template, folder, {
       recursive: true,
@@ -95,60 +96,35 @@ beforeAll(async () => {
   };
 });
 
-async function issueKey(url: string): Promise<string> {
-  const key = makeKey();
-  const database = await openDatabase(url);
-  await createKeysTables(database);
-  await database.run(
-    "INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, key_hash, requested_at) VALUES ('a test', '', 'approved', 60, ?, '2026-01-01 00:00:00')",
-    [hashKey(key)],
-  );
-  await database.close();
-  return key;
-}
-
-async function revokeKeys(url: string): Promise<void> {
-  const database = await openDatabase(url);
-  await database.run("UPDATE api_keys SET state = 'revoked'");
-  await database.close();
-}
-
 describe('hold', () => {
   test('pauses the schedule but not the export of keys, until it is resumed', async () => {
     const { dir, url, ids } = makePublished();
-    await issueKey(url);
+    await runKeys(url, ['issue']);
     expect((await snapshot(dir, 'hold', '--reason', 'the import is being fixed')).code).toBe(0);
-    const child = startProgram('generator/cli/schedule.ts', [], {
-      ...generatorVariables(url, dir),
-      GENERATE_CRON: '* * * * * *',
-      LOG_LEVEL: 'debug',
-    });
-    const log = makeLog();
-    child.stdout?.resume();
-    child.stderr?.setEncoding('utf8').on('data', log.write);
-    child.once('close', (code) => log.end(`The schedule ended with ${code}`));
+    const every = { GENERATE_CRON: '* * * * * *', LOG_LEVEL: 'debug' };
+    const schedule = startSchedule(url, dir, every);
     const keys = () => readFileSync(path.join(dir, 'keys.json'), 'utf8');
-    await log.logged('exported the keys');
+    await schedule.logged('exported the keys');
     expect(keys()).toContain('"approved"');
-    await revokeKeys(url);
-    await log.logged('exported the keys', 2);
+    await runKeys(url, ['revoke', '1', '--reason', 'x']);
+    await schedule.logged('exported the keys', 2);
     expect(keys()).toContain('"revoked"');
     // A scheduled time has passed between the two exports. No run was started, and the hold was logged once.
-    expect(log.text()).not.toContain('"run":');
-    expect(log.text().split('Publishing is held').length - 1).toBe(1);
-    expect(log.text()).toContain('the import is being fixed');
+    expect(schedule.log()).not.toContain('"run":');
+    expect(schedule.log().split('Publishing is held').length - 1).toBe(1);
+    expect(schedule.log()).toContain('the import is being fixed');
     expect(idsOnDisk(dir)).toEqual(ids);
 
     expect((await snapshot(dir, 'resume')).code).toBe(0);
-    await log.logged('publishing was resumed');
-    await log.logged('"generated"');
+    await schedule.logged('publishing was resumed');
+    await schedule.logged('"generated"');
     expect(idsOnDisk(dir)).toHaveLength(2);
-    expect(await end(child, 'SIGTERM')).toBe(0);
+    expect(await schedule.stop()).toBe(0);
   });
 
   test('makes a run end with 3 and a message about resume, but the run still exports the keys', async () => {
     const { dir, url, ids } = makePublished();
-    await issueKey(url);
+    await runKeys(url, ['issue']);
     await snapshot(dir, 'hold', '--reason', 'waiting for Ann');
     for (const args of [[], ['--force'], ['--json']]) {
       const { code, stdout, stderr } = await runGenerator(url, dir, args);
@@ -174,12 +150,7 @@ describe('hold', () => {
 
   test('keeps a run under way from publishing, also at the last moment', async () => {
     const { dir, url, ids } = makePublished();
-    const hold = {
-      id: ids[0] ?? '',
-      since: '2026-01-02T03:04:05Z',
-      reason: null,
-      by: 'hold',
-    } as const;
+    const hold = { ...GOOD, id: ids[0] };
     // The last step before a run checks for a hold.
     const restore = replaceFileFunction('fsyncSync', (original, file, ...rest) => {
       if (/generations\/\S+\/games$/.test(file)) writeFileSync(holdFile(dir), encodeHold(hold));
@@ -188,31 +159,25 @@ describe('hold', () => {
     const { code, stderr } = await runGenerator(url, dir).finally(restore);
     expect([code, stderr]).toEqual([REFUSED, expect.stringContaining('Publishing is held')]);
     expect(idsOnDisk(dir)).toEqual(ids);
-    const report = JSON.parse(readFileSync(path.join(dir, REPORT), 'utf8'));
-    expect(report).toMatchObject({ outcome: 'held', error: expect.stringContaining(ids[0] ?? '') });
+    const error = expect.stringContaining(ids[0]);
+    expect(reportOf(dir)).toMatchObject({ outcome: 'held', error });
   });
 
-  /** Holds while another program writes, which does something before it ends. */
-  async function holdDuring(dir: string, work: () => void) {
+  test('waits for a run under way, and holds what that published at the last moment', async () => {
+    const { dir, ids } = makePublished(2);
+    const [older] = ids;
     const [stdout, stderr] = [makeLog(), makeLog()];
     const variables = () => ({ SNAPSHOTS_DIR: dir });
     const holding = await withLock(dir, async () => {
       const code = runSnapshot({ words: ['hold'], variables, stdout, stderr });
       await stderr.logged('Waiting for the run that is under way to end');
       expect(existsSync(holdFile(dir))).toBe(true);
-      work();
+      // A run that checked for a hold just before would still publish.
+      pointCurrentTo(dir, older);
       return { code };
     });
-    return { code: await holding.code, stdout: stdout.text(), stderr: stderr.text() };
-  }
-
-  test('waits for a run under way, and holds what that published at the last moment', async () => {
-    const { dir, ids } = makePublished(2);
-    const [older] = ids as [string];
-    // A run that checked for a hold just before would still publish.
-    const { code, stdout, stderr } = await holdDuring(dir, () => pointCurrentTo(dir, older));
-    expect([code, stdout]).toEqual([0, `${older} is held.\n`]);
-    expect(stderr).toContain('Takedowns wait too.');
+    expect([await holding.code, stdout.text()]).toEqual([0, `${older} is held.\n`]);
+    expect(stderr.text()).toContain('Takedowns wait too.');
     expect(readHold(dir).id).toBe(older);
   });
 
@@ -220,13 +185,8 @@ describe('hold', () => {
     const dir = newSnapshots();
     const early = await snapshot(dir, 'hold');
     expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('no generation')]);
-    for (const reason of [
-      '',
-      '  ',
-      'two\nlines',
-      '\u001b[31mred',
-      'x'.repeat(LONGEST_REASON + 1),
-    ]) {
+    const tooLong = 'x'.repeat(LONGEST_REASON + 1);
+    for (const reason of ['', '  ', 'two\nlines', '\u001b[31mred', tooLong]) {
       const { code, stderr } = await snapshot(dir, 'hold', '--reason', reason);
       expect([code, stderr]).toEqual([2, expect.stringContaining('--reason must be one line')]);
     }
@@ -264,16 +224,10 @@ describe('hold', () => {
 describe('a rollback', () => {
   test('holds its generation, which neither a run nor a prune removes', async () => {
     const { dir, url, ids } = makePublished(KEPT_GENERATIONS);
-    const [oldest] = ids as [string];
-    const { code, stdout, stderr } = await snapshot(
-      dir,
-      'rollback',
-      oldest,
-      '--reason',
-      'bad data',
-    );
+    const rollback = ['rollback', ids[0], '--reason', 'bad data'];
+    const { code, stdout, stderr } = await snapshot(dir, ...rollback);
     const id = currentOf(dir);
-    expect([code, stdout]).toEqual([0, `${id} is current, with the content of ${oldest}.\n`]);
+    expect([code, stdout]).toEqual([0, `${id} is current, with the content of ${ids[0]}.\n`]);
     expect(stderr).toMatch(
       /^Publishing is held at \S+ since \S+ by a rollback \(bad data\)\. .*resume/,
     );
@@ -299,20 +253,14 @@ describe('a rollback', () => {
 
   test('that fails does not change the hold', async () => {
     const { dir, ids } = makePublished(2);
-    const [first] = ids as [string];
-    truncateSync(path.join(generationDir(dir, first), COVER_INDEX), 100);
-    expect((await snapshot(dir, 'rollback', first)).code).toBe(1);
-    expect(existsSync(holdFile(dir))).toBe(false);
     // The last step fails, because a folder has the name of the link that it moves.
-    const blocked = makePublished(2);
-    const [older, newer] = blocked.ids as [string, string];
-    rmSync(path.join(blocked.dir, 'current'));
-    mkdirSync(path.join(blocked.dir, 'current/x'), { recursive: true });
-    const { code, stderr } = await snapshot(blocked.dir, 'rollback', older, '--with-taken-down');
+    rmSync(path.join(dir, 'current'));
+    mkdirSync(path.join(dir, 'current/x'), { recursive: true });
+    const { code, stderr } = await snapshot(dir, 'rollback', ids[0], '--with-taken-down');
     expect([code, stderr]).toEqual([1, expect.stringContaining('point "current"')]);
     expect(stderr).not.toContain('Publishing is held');
-    expect(existsSync(holdFile(blocked.dir))).toBe(false);
-    expect(idsOnDisk(blocked.dir)).toEqual([older, newer]);
+    expect(existsSync(holdFile(dir))).toBe(false);
+    expect(idsOnDisk(dir)).toEqual(ids);
   });
 
   test('with --no-hold lets the next run publish, and is refused while publishing is held', async () => {
@@ -354,24 +302,11 @@ test('on a full disk, hold and rollback change nothing, and say what is held', a
 });
 
 describe('a damaged hold file', () => {
-  const good = {
-    version: 1,
-    id: '000001-0123456789ab',
-    since: '2026-01-02T03:04:05Z',
-    reason: null,
-    by: 'hold',
-  };
   test('cannot be parsed', () => {
-    expect(parseHold(JSON.stringify(good)).id).toBe(good.id);
-    const wrong = {
-      id: '../../etc',
-      since: 'yesterday',
-      reason: 'a\nb',
-      by: 'someone',
-      version: 2,
-    };
-    for (const [member, value] of Object.entries(wrong)) {
-      expect(() => parseHold(JSON.stringify({ ...good, [member]: value }))).toThrow(member);
+    expect(parseHold(JSON.stringify(GOOD)).id).toBe(GOOD.id);
+    const wrong = { id: '../../etc', since: 'yesterday', reason: 'a\nb', by: 'someone' };
+    for (const [member, value] of Object.entries({ ...wrong, version: 2 })) {
+      expect(() => parseHold(JSON.stringify({ ...GOOD, [member]: value }))).toThrow(member);
     }
     expect(() => parseHold('')).toThrow('not JSON');
   });
@@ -382,7 +317,7 @@ describe('a damaged hold file', () => {
     const damage: readonly [() => void, RegExp][] = [
       [() => writeFileSync(holdFile(dir), ''), /hold\.json is damaged: it is not JSON\./],
       [
-        () => writeFileSync(holdFile(dir), JSON.stringify(good).padEnd(LARGEST_HOLD_FILE + 1)),
+        () => writeFileSync(holdFile(dir), JSON.stringify(GOOD).padEnd(LARGEST_HOLD_FILE + 1)),
         /hold\.json is larger than 16384 bytes\./,
       ],
       [() => symlinkSync('absent', holdFile(dir)), /ENOENT.*hold\.json/],

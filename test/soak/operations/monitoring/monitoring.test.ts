@@ -10,12 +10,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { makeSampleSqlite } from '../../../catalogue/snapshots.ts';
 import { makeAccounts, startPages } from '../../../support/account.ts';
 import { atEndOfFile } from '../../../support/end-of-file.ts';
-import { makeLog } from '../../../support/log.ts';
 import {
   makeFolder,
   ROOT,
   send,
-  startProgram,
+  startLogged,
   startProxyProgram,
 } from '../../../support/product.ts';
 import { startRedis } from '../../../support/servers/redis.ts';
@@ -67,12 +66,8 @@ const metricsOf = async (program: keyof typeof admin) =>
 
 /** Starts a program. @returns its admin address, which it logs with this message */
 async function start(program: string, message: string, environment: Record<string, string>) {
-  const child = startProgram(program, [], environment);
-  const log = makeLog();
-  child.stdout?.resume();
-  child.stderr?.setEncoding('utf8').on('data', log.write);
-  child.once('close', (code) => log.end(`${program} ended with ${code}`));
-  return String(JSON.parse(await log.logged(`"msg":"${message}"`)).admin);
+  const running = startLogged(program, [], environment);
+  return String(JSON.parse(await running.logged(`"msg":"${message}"`)).admin);
 }
 
 /** Starts a schedule that pushes to depots, a replica of them, a proxy of the replica, and the account pages. */
