@@ -11,14 +11,12 @@ export interface CodeBlock {
   /** What the block contains, such as "Command"; the copy button and screen readers name it. */
   readonly name: string;
   readonly text: string;
-  /** Whether long lines break, such as those of a key. Otherwise they scroll. */
-  readonly breaksLines?: boolean;
 }
 
-export function codeBlock({ id, name, text, breaksLines = false }: CodeBlock): Html {
+export function codeBlock({ id, name, text }: CodeBlock): Html {
   return html`<div class="code">
-  <pre class="${breaksLines ? 'breaks' : 'scrolls'}" tabindex="0" role="group" aria-label="${name}"><code id="${id}">${text}</code></pre>
-  <button type="button" class="quiet small" data-copy="${id}" hidden>Copy<span class="unseen"> ${name}</span></button>
+  <pre tabindex="0" role="group" aria-label="${name}"><code id="${id}">${text}</code></pre>
+  <button type="button" class="quiet small needs-script" data-copy="${id}">Copy<span class="unseen"> ${name}</span></button>
 </div>`;
 }
 
@@ -44,7 +42,7 @@ export function codeSamples(
   <legend class="unseen">Language: ${name}</legend>
   ${samples.map(
     ({ language }, index) =>
-      html`<label class="language"><input type="radio" name="${id}" value="${language}"${index === 0 && html` checked`}>${LANGUAGES[language]}</label>`,
+      html`<label><input type="radio" name="${id}" value="${language}"${index === 0 && html` checked`}>${LANGUAGES[language]}</label>`,
   )}
   ${samples.map(
     ({ language, text }) =>

@@ -37,12 +37,10 @@ export interface PageParts {
   /** Paths of stylesheets and scripts in addition to the shared ones. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
-  /** `column`: text of a comfortable width. `wide`: as wide as the header, for pages with a sidebar or a grid. */
+  /** `column`: text of a comfortable width. `wide`: as wide as the header, for pages with several columns. */
   readonly width?: 'column' | 'wide';
   /** Links in the header, in addition to those of every page. */
   readonly navigation?: readonly Link[];
-  /** A search box in the header. */
-  readonly search?: Html | undefined;
   /** What stands at the end of the header, such as the name of the account. */
   readonly aside?: Html | undefined;
   /** What stands in `main`. It contains the only `h1`. */
@@ -50,7 +48,7 @@ export interface PageParts {
 }
 
 export function renderPage(parts: PageParts): Html {
-  const { title, filesPath, path, search, aside, body } = parts;
+  const { title, filesPath, path, aside, body } = parts;
   const { styles = [], scripts = [], navigation = [], width = 'column' } = parts;
   return html`<!doctype html>
 <html lang="en">
@@ -68,20 +66,17 @@ export function renderPage(parts: PageParts): Html {
   <body>
     <a class="skip" href="#content">Skip to the content</a>
     <header class="site">
-      <div class="site-bar">
-        <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${SITE_NAME}</a>
-        <nav aria-label="Site">
-          ${[...NAVIGATION, ...navigation].map((link) => navigationLink(link, path))}
-        </nav>
-        ${search}
-        ${aside !== undefined && html`<div class="site-aside">${aside}</div>`}
-      </div>
+      <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${SITE_NAME}</a>
+      <nav aria-label="Site">
+        ${[...NAVIGATION, ...navigation].map((link) => navigationLink(link, path))}
+      </nav>
+      ${aside !== undefined && html`<div class="actions">${aside}</div>`}
     </header>
     <main id="content" class="${width}" tabindex="-1">
       ${body}
     </main>
     <footer class="site">
-      <nav class="site-bar" aria-label="More">
+      <nav aria-label="More">
         ${FOOTER.map(({ path, text }) => html`<a href="${path}">${text}</a>`)}
       </nav>
     </footer>

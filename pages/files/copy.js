@@ -1,5 +1,4 @@
-// Makes the copy buttons work, which are hidden until this script runs. A script that adds such a button
-// later only has to remove its attribute "hidden".
+// Makes the copy buttons work, also those that another script adds later. Without scripts, they are hidden.
 const SHOWN_MS = 2_000;
 
 /** Tells screen readers what happened; the button itself tells everyone else. */
@@ -7,8 +6,6 @@ const message = document.createElement('p');
 message.className = 'unseen';
 message.setAttribute('role', 'status');
 document.body.append(message);
-
-for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
 
 document.addEventListener('click', async ({ target }) => {
   const button = target.closest?.('[data-copy]');

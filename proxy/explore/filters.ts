@@ -86,7 +86,7 @@ export function activeFilters(
     return value === undefined ? [] : [{ name, value }];
   });
   if (used.length === 0) return undefined;
-  return html`<ul class="active-filters" aria-label="Filters in use">
+  return html`<ul class="actions" aria-label="Filters in use">
   ${used.map(
     ({ name, value }) =>
       html`<li><a class="button quiet small" href="${withValue(view, name, undefined)}" rel="nofollow"><span class="unseen">Remove the filter </span>${labelOf(name, value, generation)}<span aria-hidden="true"> ×</span></a></li>`,
@@ -95,7 +95,7 @@ export function activeFilters(
 }
 
 export function filterLists(view: SearchView, filters: readonly Filter[]): Html {
-  return html`<nav class="filters" id="filters" aria-label="Filters">
+  return html`<nav id="filters" aria-label="Filters">
   ${filters.map((filter) => filter.values.length > 0 && filterList(view, filter))}
 </nav>`;
 }

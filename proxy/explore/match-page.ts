@@ -31,15 +31,15 @@ export function matchPage(
 <h1>Match my files</h1>
 <p class="lead">Find the games and covers of a folder by the names of its files. Nothing but the names leaves your browser.</p>
 ${matchForm(view, context)}
-<p class="found" id="found" role="status">${items && summary(items)}</p>
+<p class="faint" id="found" role="status">${items && summary(items)}</p>
 <div id="results">
   ${
     items &&
-    html`<p class="actions" data-copy-results hidden>
+    html`<p class="actions needs-script" data-copy-results>
     <button type="button" class="quiet small" value="json">Copy as JSON</button>
     <button type="button" class="quiet small" value="csv">Copy as CSV</button>
   </p>
-  <div class="table" tabindex="0" role="region" aria-label="Matches"><table class="matches">
+  <div class="table" tabindex="0" role="region" aria-label="Matches"><table>
     <thead><tr><th scope="col">Cover</th><th scope="col">File</th><th scope="col">Game</th></tr></thead>
     <tbody id="matches">${items.map((item) => matchRow(item, context.imageOrigin))}</tbody>
   </table></div>`
@@ -53,7 +53,7 @@ function matchForm(
   { platform, names, prefer }: MatchView,
   { generation }: Pick<PageContext, 'generation'>,
 ): Html {
-  return html`<form class="match" action="${MATCH}" data-match>
+  return html`<form action="${MATCH}" data-match>
   <label for="platform">Platform</label>
   <select id="platform" name="platform" required>
     <option value="">Choose…</option>
@@ -66,8 +66,8 @@ function matchForm(
   <input id="prefer" name="prefer" value="${prefer ?? ''}" placeholder="Europe, USA" autocomplete="off">
   <label for="names">Names of files, one on each line</label>
   <textarea id="names" name="names" rows="8" required spellcheck="false" placeholder="Chrono Trigger (USA).sfc" aria-describedby="names-hint">${names.join('\n')}</textarea>
-  <p class="hint" id="names-hint"><span data-scripted hidden>Paste names, or drop files or a folder here. The files stay where they are.</span><noscript>At most 50 names at once.</noscript></p>
-  <p class="actions"><button>Match</button><label class="button quiet" data-scripted hidden>Choose a folder<input type="file" class="unseen" webkitdirectory multiple data-folder></label></p>
+  <p class="faint" id="names-hint"><span class="needs-script">Paste names, or drop files or a folder here. The files stay where they are.</span><noscript>At most 50 names at once.</noscript></p>
+  <p class="actions"><button>Match</button><label class="button quiet needs-script">Choose a folder<input type="file" class="unseen" webkitdirectory multiple data-folder></label></p>
 </form>`;
 }
 

@@ -10,10 +10,10 @@ export function keyPage(status: number): RenderedPage {
     status,
     'Enter your API key',
     'This explorer works with your own API key. The key stays in this tab of your browser, and each page that you open counts as one request.',
-    html`<p class="notice refused" data-key-error role="alert" hidden></p>
-<form class="narrow wide-form" data-key-form hidden>
+    html`<p class="notice refused" id="found" role="alert"></p>
+<form class="needs-script" data-key-form>
   <label for="key">API key</label>
-  <input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="cck_…" required>
+  <input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="cck_…" required autofocus>
   <button>Open the explorer</button>
 </form>
 <noscript><p class="notice">Your browser must allow JavaScript for this, because the key is not stored anywhere else.</p></noscript>

@@ -46,18 +46,15 @@ export function explorerPage(title: string, body: Html): Html {
 
 /** @param crumbs the pages above this one, besides the start of the explorer */
 export function crumbs(...crumbs: readonly Crumb[]): Html {
-  return html`<nav class="crumbs" aria-label="You are here"><ol>
-  ${[[EXPLORE, 'Explore'] as const, ...crumbs].map(
-    ([path, text]) => html`<li><a href="${path}">${text}</a></li>`,
-  )}
-</ol></nav>`;
+  const others = crumbs.map(([path, text]) => html` / <a href="${path}">${text}</a>`);
+  return html`<nav class="faint" aria-label="You are here"><a href="${EXPLORE}">Explore</a>${others}</nav>`;
 }
 
 /** The call behind the page, for readers who want the same in their program. */
 export function apiCall({ call, apiUrl, hasOwnKey }: PageContext): Html {
-  return html`<section class="api-call">
+  return html`<section class="ruled">
   <h2>This as an API call</h2>
-  <p class="faint">The page shows the result of one call. ${hasOwnKey ? html`It was made with your key. <button type="button" class="quiet small" data-forget-key hidden>Forget my key</button>` : html`To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.`}</p>
+  <p>The page shows the result of one call. ${hasOwnKey ? html`It was made with your key. <button type="button" class="quiet small needs-script" data-forget-key>Forget my key</button>` : html`To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.`}</p>
   ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
 </section>`;
 }
@@ -69,7 +66,7 @@ export function countOf(count: number, noun: string): string {
 
 /** A list of facts, each with its name and value. A fact whose value is not known is left out. */
 export function facts(pairs: readonly (readonly [string, Html | string | number | null])[]): Html {
-  return html`<dl class="facts">${pairs.map(
+  return html`<dl>${pairs.map(
     ([name, value]) =>
       value !== null && value !== '' && html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`;

@@ -54,7 +54,7 @@ function coverGrid({ slug, platform }: Game, covers: readonly Cover[], context: 
       isFirst: index < FIRST_IMAGES,
     });
     return html`<li><a class="game" href="${pathOf(platform.slug, slug, cover.id)}">
-  <span class="art">${image ?? html`<span class="no-cover">No preview</span>`}</span>
+  <span class="art">${image ?? html`<span class="faint">No preview</span>`}</span>
   <strong>${typeOf(cover)}</strong>
   <span class="faint">${cover.region ?? 'Unknown region'}</span>
 </a></li>`;
@@ -84,9 +84,10 @@ export function coverPage(cover: Cover, context: PageContext): Html {
   return explorerPage(
     `${kind} · ${game.title}`,
     html`${crumbs([pathOf(platform.slug), platform.name], [pathOf(platform.slug, game.slug), game.title])}
-<h1>${game.title}<span class="kind">${kind}</span></h1>
-<div class="cover">
-  <div class="large-art">${image ?? html`<p class="no-cover">This page cannot show the image. Open one of its files instead.</p>`}</div>
+<h1>${game.title}</h1>
+<p class="lead">${kind}</p>
+<div class="columns">
+  <div class="art">${image ?? html`<p class="faint">This page cannot show the image. Open one of its files instead.</p>`}</div>
   <div>
     ${facts([
       ['Game', html`<a href="${pathOf(platform.slug, game.slug)}">${game.title}</a>`],

@@ -29,11 +29,11 @@ export function searchPage(view: SearchView, result: SearchResult, context: Page
 <h1>${title}</h1>
 <p class="lead">${platform === undefined ? html`${summary(context)} Or <a href="${MATCH}">match your files</a>.` : `${countOf(platform.games, 'game')}, ${countOf(platform.covers, 'cover')}.`}</p>
 ${searchForm(view, platform?.name)}
-<p class="found" id="found" role="status">${foundText(view, result)}</p>
+<p class="faint" id="found" role="status">${foundText(view, result)}</p>
 <div id="results">
   ${activeFilters(view, result.filters, context.generation)}
-  ${result.filters.some(({ values }) => values.length > 0) && html`<p class="to-filters"><a href="#filters">Filter these games</a></p>`}
-  <div class="found-games">
+  ${result.filters.some(({ values }) => values.length > 0) && html`<p class="to-side"><a href="#filters">Filter these games</a></p>`}
+  <div class="sided">
     <div>
       ${result.found.data.length === 0 ? nothingFound(view) : grid(result.found.data, view.platform === undefined, context)}
       ${paging(view, result.found)}
@@ -54,7 +54,7 @@ function searchForm(view: SearchView, platform: string | undefined): Html {
   const { region, type, genre } = view;
   const kept = Object.entries({ region, type, genre });
   const action = view.platform === undefined ? EXPLORE : pathOf(view.platform);
-  return html`<form class="search" role="search" action="${action}" data-search>
+  return html`<form class="inline" role="search" action="${action}" data-search>
   <label class="unseen" for="q">${platform === undefined ? 'Search games by title' : `Search the games of ${platform}`}</label>
   <input id="q" name="q" type="search" value="${view.q ?? ''}" maxlength="100" placeholder="Search by title" autocomplete="off" spellcheck="false">
   <label class="unseen" for="sort">Order</label>
@@ -90,13 +90,13 @@ function nothingFound(view: SearchView): Html {
   const isPastEnd = page !== undefined && page !== '1';
   const hasFilters = [region, type, genre, platform].some((value) => value !== undefined);
   if (isPastEnd) {
-    return html`<div class="nothing">
+    return html`<div>
   <h2>There are no more games</h2>
   <p>This page is after the last one.</p>
   <p><a href="${searchPath({ ...view, page: undefined })}">Go to the first page</a></p>
 </div>`;
   }
-  return html`<div class="nothing">
+  return html`<div>
   <h2>No games found</h2>
   <p>${adviceOf(q, hasFilters)}</p>
   ${hasFilters && html`<p><a href="${searchPath({ ...view, region: undefined, type: undefined, genre: undefined, platform: undefined })}">Remove all filters</a></p>`}
@@ -126,7 +126,7 @@ function gameCard(
     coverImage(cover, { origin, sizes: IMAGE_SIZES, width: IMAGE_WIDTH, alt: '', isFirst });
   const facts = [namesPlatforms && platform.name, release_year].filter(Boolean).join(' · ');
   return html`<li><a class="game" href="${pathOf(platform.slug, slug)}">
-  <span class="art">${image ?? html`<span class="no-cover">No cover yet</span>`}</span>
+  <span class="art">${image ?? html`<span class="faint">No cover yet</span>`}</span>
   <strong>${title}</strong>
   <span class="faint">${facts}</span>
 </a></li>`;
@@ -138,7 +138,7 @@ function paging(view: SearchView, { page, total_pages: last }: Body<'/search'>):
     to < 1 || to > last
       ? html`<span></span>`
       : html`<a class="button quiet" rel="${rel} nofollow" href="${searchPath({ ...view, page: String(to) })}">${text}</a>`;
-  return html`<nav class="paging" aria-label="Pages">
+  return html`<nav class="actions" aria-label="Pages">
   ${link(page - 1, 'Previous', 'prev')}
   <span class="faint">Page ${shownNumber(page)} of ${shownNumber(last)}</span>
   ${link(page + 1, 'Next', 'next')}

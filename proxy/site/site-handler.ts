@@ -12,30 +12,38 @@ import { toResponder } from '../http/node-response.ts';
 import { respond } from '../http/resource.ts';
 import { withoutSlash } from '../http/trailing-slash.ts';
 import { isValid, type KeyTable } from '../keys/key-table.ts';
-import { errorFor, prepareBadRequest, prepareSiteError } from './error-page.ts';
-import { HTML, makePage, PAGE_POLICY, pageResource, uncachedPage } from './page-responses.ts';
+import {
+  errorFor,
+  HTML,
+  makePage,
+  PAGE_POLICY,
+  pageResource,
+  prepareBadRequest,
+  prepareSiteError,
+  uncachedPage,
+} from './page-responses.ts';
 import type { SitePages } from './site.ts';
 import { makeStatusPage, type StatusParts } from './status-page.ts';
 
-const NOT_FOUND = prepareSiteError({
-  status: 404,
-  error: 'Not found',
-  title: 'There is no such page',
-  text: 'The address may be mistyped, or the page has moved.',
-});
-const METHOD_NOT_ALLOWED = prepareSiteError({
-  status: 405,
-  error: 'Method not allowed',
-  title: 'This page can only be read',
-  text: 'It does not accept this kind of request.',
-  headers: ['Allow', 'GET, HEAD'],
-});
-const INTERNAL_ERROR = prepareSiteError({
-  status: 500,
-  error: 'Internal error',
-  title: 'Something went wrong on our side',
-  text: 'The error has been logged. Try again in a few minutes.',
-});
+const NOT_FOUND = prepareSiteError(
+  404,
+  'Not found',
+  'There is no such page',
+  'The address may be mistyped, or the page has moved.',
+);
+const METHOD_NOT_ALLOWED = prepareSiteError(
+  405,
+  'Method not allowed',
+  'This page can only be read',
+  'It does not accept this kind of request.',
+  ['Allow', 'GET, HEAD'],
+);
+const INTERNAL_ERROR = prepareSiteError(
+  500,
+  'Internal error',
+  'Something went wrong on our side',
+  'The error has been logged. Try again in a few minutes.',
+);
 
 export interface SiteParts extends StatusParts {
   /** From `openSite`. */

@@ -30,9 +30,7 @@ const TEXT = 'text/plain; charset=utf-8';
 
 /** The stylesheets and scripts of the pages, by the paths at which they are served. */
 const FILES = [
-  ['/start.css', './files/start.css'],
   ['/docs/docs.css', './files/docs.css'],
-  ['/docs/reference.css', './files/reference.css'],
   ['/docs/reference.js', './files/reference.js'],
   ['/explore.css', '../explore/files/explore.css'],
   ['/explore.js', '../explore/files/explore.js'],
@@ -85,12 +83,11 @@ function startPage(api: string): Html {
     filesPath: '',
     path: '/',
     width: 'wide',
-    styles: ['/start.css'],
-    body: html`<div class="hero">
+    body: html`<div class="columns hero">
         <div>
           <h1>Video-game covers, as JSON</h1>
           <p class="lead">Look up platforms, games and approved cover images from a script, a tool or a web page. The API is read-only, and every request needs an API key.</p>
-          <form class="find" role="search" action="/explore">
+          <form class="inline" role="search" action="/explore">
             <label class="unseen" for="q">Search games by title</label>
             <input id="q" name="q" type="search" maxlength="100" placeholder="Search the covers" autocomplete="off">
             <button>Search</button>
@@ -101,10 +98,10 @@ function startPage(api: string): Html {
           ${codeSamples({ id: 'first-call', name: 'Get a game' }, callSamples(FIRST_CALL, api))}
         </div>
       </div>
-      <ol class="steps">
-        <li><strong>Get a key</strong> <a href="/account/api-keys">Request an API key</a> and say what you are building.</li>
-        <li><strong>Set it</strong> In your terminal, run <code>export COVERS_KEY=cck_…</code> with your key.</li>
-        <li><strong>Call the API</strong> Paste the code above. To generate a client of your own, use the <a href="/openapi.json">OpenAPI document</a>; it needs no key.</li>
+      <ol class="columns ruled">
+        <li><strong>1. Get a key</strong> <a href="/account/api-keys">Request an API key</a> and say what you are building.</li>
+        <li><strong>2. Set it</strong> In your terminal, run <code>export COVERS_KEY=cck_…</code> with your key.</li>
+        <li><strong>3. Call the API</strong> Paste the code above. To generate a client of your own, use the <a href="/openapi.json">OpenAPI document</a>; it needs no key.</li>
       </ol>`,
   });
 }

@@ -56,7 +56,7 @@ export function accountPage(page: AccountPage): Html {
         ${open.length === 0 ? page.page === 1 && noKeys(ended.length > 0) : html`<ul class="cards">${open.map(card)}</ul>`}
         ${
           ended.length > 0 &&
-          html`<details class="ended">
+          html`<details>
           <summary>Revoked, rejected and withdrawn (${ended.length})</summary>
           <ul class="cards">${ended.map(card)}</ul>
         </details>`
@@ -85,16 +85,16 @@ export interface Draft {
 }
 
 function requestForm(defaultLimit: number, draft: Draft | undefined): Html {
-  return html`<form class="wide" method="post" action="${PATHS.keys}">
+  return html`<form method="post" action="${PATHS.keys}">
           <label for="purpose">What are you building?</label>
-          <p class="hint" id="purpose-hint">A moderator reads this to decide. A key allows ${shownNumber(defaultLimit)} requests per minute, enough for most projects. If you need more, say how many, and why.</p>
+          <p class="faint" id="purpose-hint">A moderator reads this to decide. A key allows ${shownNumber(defaultLimit)} requests per minute, enough for most projects. If you need more, say how many, and why.</p>
           <textarea id="purpose" name="purpose" rows="5" maxlength="${LONGEST_TEXT}" required aria-describedby="purpose-hint">
 ${draft?.purpose ?? ''}</textarea>
           <label for="website-url">Website of the project</label>
-          <p class="hint" id="website-hint">For example https://example.org. A code repository is fine.</p>
+          <p class="faint" id="website-hint">For example https://example.org. A code repository is fine.</p>
           <input id="website-url" name="website_url" type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url" aria-describedby="website-hint" value="${draft?.websiteUrl ?? ''}">
           <label for="name">Name of the key (optional)</label>
-          <p class="hint" id="name-hint">For you, to tell your keys apart. For example: Shelf app, production.</p>
+          <p class="faint" id="name-hint">For you, to tell your keys apart. For example: Shelf app, production.</p>
           <input id="name" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off" aria-describedby="name-hint" value="${draft?.name ?? ''}">
           <button>Request a key</button>
         </form>`;
@@ -155,7 +155,7 @@ function revealForm(id: number): Html {
 /** A form that opens below its name. @param what "key" or "request" */
 function foldedForm(id: number, action: OwnAction, name: string, what: string, body: Html): Html {
   return html`<details>
-            <summary>${name}<span class="unseen"> ${what} ${id}</span></summary>
+            <summary class="button quiet">${name}<span class="unseen"> ${what} ${id}</span></summary>
             <form method="post" action="${ownKeyPath(id, action)}">
               ${body}
             </form>
@@ -180,14 +180,13 @@ export function keyShownPage(shown: ShownKey): Html {
     viewer,
     body: html`
       <p><strong>Copy it now: it is shown only once.</strong> Keep it where only you can read it.${!isAccepted && ' It works within a few seconds.'}</p>
-      ${codeBlock({ id: 'key', name: 'API key', text: key, breaksLines: true })}
+      ${codeBlock({ id: 'key', name: 'API key', text: key })}
       ${isRotation && html`<p>Your old key no longer works.</p>`}
       <h2>Try it</h2>
       ${codeBlock({
         id: 'curl',
         name: 'Command',
         text: `curl -H 'Authorization: Bearer ${key}' ${publicUrl}/api/v1/stats`,
-        breaksLines: true,
       })}
       <p>If you lose the key, or somebody else sees it, rotate it on your page of keys. The <a href="/docs">documentation</a> shows what it can do.</p>
       <p><a class="button" href="${PATHS.keys}">I’ve saved my key</a></p>`,

@@ -123,9 +123,9 @@ export function pageLinks(links: PageLinks): Html | undefined {
   const link = (number: number, text: string) => {
     const query = new URLSearchParams({ [name]: String(number) });
     for (const [field, value] of Object.entries(fields)) if (value) query.set(field, value);
-    return html`<a href="${path}?${query.toString()}#${anchor}">${text}</a>`;
+    return html`<a class="button quiet" href="${path}?${query.toString()}#${anchor}">${text}</a>`;
   };
-  return html`<nav class="pages" aria-label="Pages of the list">
+  return html`<nav class="actions" aria-label="Pages of the list">
           ${page > 1 && link(page - 1, before)}
           ${hasMore && link(page + 1, after)}
         </nav>`;

@@ -94,7 +94,9 @@ function row(key: KeyWithAccount): Html {
 }
 
 function filterForm({ state, text }: Filter): Html {
-  return html`<form class="filter" method="get" action="${PATHS.review}" role="search" aria-label="Keys">
+  return html`<form class="inline" method="get" action="${PATHS.review}" role="search" aria-label="Keys">
+          <div><label for="text">Name, e-mail, purpose or first characters of the key</label>
+          <input id="text" name="text" type="search" maxlength="200" value="${text}"></div>
           <div><label for="state">State</label>
           <select id="state" name="state">
             <option value="">All</option>
@@ -103,8 +105,6 @@ function filterForm({ state, text }: Filter): Html {
                 html`<option value="${value}"${value === state && html` selected`}>${name}</option>`,
             )}
           </select></div>
-          <div><label for="text">Name, e-mail, purpose or first characters of the key</label>
-          <input id="text" name="text" type="search" maxlength="200" value="${text}"></div>
           <button class="quiet">Filter</button>
         </form>`;
 }
@@ -129,7 +129,7 @@ export function keyPage(page: KeyPage): Html {
     viewer,
     notice,
     body: html`
-      <p class="line">${stateBadge(key.state)} <a href="${PATHS.review}">All keys</a></p>
+      <p>${stateBadge(key.state)} <a href="${PATHS.review}">All keys</a></p>
       ${facts(key, [
         limitOf(key),
         prefixOf(key),
@@ -142,13 +142,13 @@ export function keyPage(page: KeyPage): Html {
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
         ${page.hasEarlier && html`<p>Only the last ${events.length} events.</p>`}
-        ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : html`<ol class="history">${events.map(eventItem)}</ol>`}
+        ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : html`<ol class="rows">${events.map(eventItem)}</ol>`}
       </section>`,
   });
 }
 
 function changesOfApproved({ id, limit_per_minute }: KeyWithAccount): Html {
-  return html`<div class="decisions">
+  return html`<div class="columns ruled">
         ${decision(id, 'limit', limitInput(id, limit_per_minute), html`<button>Change limit</button>`)}
         ${decision(id, 'revoke', reasonInput(id), html`<button class="danger">Revoke key ${id}</button>`)}
       </div>`;
@@ -175,7 +175,7 @@ function actorOf({ actor_id, actor_name }: KeyEvent): string {
 /** The forms that approve and reject a request. */
 function decisions({ id }: KeyWithAccount, defaultLimit: number): Html {
   const what = html`<span class="unseen"> request ${id}</span>`;
-  return html`<div class="decisions">
+  return html`<div class="columns ruled">
         ${decision(id, 'approve', limitInput(id, defaultLimit), html`<button>Approve${what}</button>`)}
         ${decision(id, 'reject', reasonInput(id), html`<button class="danger">Reject${what}</button>`)}
       </div>`;

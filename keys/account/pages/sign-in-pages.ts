@@ -13,9 +13,9 @@ export function signInPage(viewer: Viewer, siteUrl: string, notice?: Notice): Ht
     body: html`
       <p>Type the e-mail address of your account. We send you a link that signs you in.</p>
       <p>No account yet? Ask for one at <a href="${siteUrl}">the catalogue’s website</a>.</p>
-      <form class="wide narrow" method="post" action="${PATHS.signIn}">
+      <form method="post" action="${PATHS.signIn}">
         <label for="email">E-mail address</label>
-        <p class="hint" id="email-hint">There is no password. The link works once, within ${LINK_MINUTES} minutes.</p>
+        <p class="faint" id="email-hint">There is no password. The link works once, within ${LINK_MINUTES} minutes.</p>
         <input id="email" name="email" type="email" maxlength="320" required autocomplete="email" aria-describedby="email-hint">
         <button>E-mail me a link</button>
       </form>`,

@@ -44,7 +44,7 @@ function chart(used: readonly DayOfUse[], keyId: number, now: Date): Html {
             ${used.map((each) => bar(each, xOf(each), highest))}
             <rect class="base" x="0" y="${HEIGHT}" width="${width}" height="1"></rect>
           </svg>
-          <p class="axis">${dayElement(first)} <span>busiest day: ${shownNumber(highest)}</span> ${dayElement(last)}</p>`;
+          <p class="axis faint">${dayElement(first)} <span>busiest day: ${shownNumber(highest)}</span> ${dayElement(last)}</p>`;
 }
 
 /** The requests of a day and, on top of them, those that were refused. */

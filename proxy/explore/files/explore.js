@@ -1,5 +1,5 @@
 // The explorer works without this script, if its operator has set a key. The script searches while the
-// visitor types, and keeps the visitor's own key in this tab.
+// visitor types, matches lists of any length, and keeps the visitor's own key in this tab.
 // All markup comes from the server, which escapes it: the script replaces parts of the page with those
 // of another page, and never makes markup from data.
 const TYPING_MS = 150;
@@ -8,10 +8,14 @@ const KEY_NAME = 'covers-key';
 /** A header takes only ASCII: a key that was copied in its short form, "cck_1234…", cannot be sent. */
 const SENDABLE = /^[!-~]+$/;
 const KEY_REFUSED = 'This key was not accepted. Check that it is complete and has been approved.';
+// A page of matches takes so many names in its address, which has at most 8 KiB.
+const MOST_NAMES = 50;
+const MOST_NAME_BYTES = 6_000;
 
-const main = document.querySelector('main');
 let loading = new AbortController();
 let typing;
+/** Counts the lists of names that were sent: a newer one ends the one before. */
+let matching = 0;
 
 /** The visitor's key; null without one, or if it cannot be sent, such as one that was typed in part. */
 function visitorKey() {
@@ -20,45 +24,27 @@ function visitorKey() {
 }
 
 /** Fetches a page, and aborts the earlier fetch if it is still under way. */
-async function fetchPage(address) {
+async function fetchPage(address, key = visitorKey()) {
   loading.abort();
   loading = new AbortController();
-  const { signal } = loading;
-  const key = visitorKey();
-  const fetched = await fetchWith(key, address, signal);
-  if (key === null || fetched.status !== 401) return fetched;
-  // The key is refused. Without it, the explorer uses its own, or asks for another one.
-  sessionStorage.removeItem(KEY_NAME);
-  return fetchWith(null, address, signal);
-}
-
-async function fetchWith(key, address, signal) {
   const headers = key === null ? {} : { Authorization: `Bearer ${key}` };
-  const response = await fetch(address, { headers, signal });
+  const response = await fetch(address, { headers, signal: loading.signal });
+  if (key !== null && response.status === 401) {
+    // The key is refused. Without it, the explorer uses its own, or asks for another one.
+    sessionStorage.removeItem(KEY_NAME);
+    return fetchPage(address, null);
+  }
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   return { status: response.status, page, wait: response.headers.get('retry-after') };
 }
 
 /** Shows the page of an address: its results, or all of it if it has none. */
 async function show(address) {
-  let fetched;
-  try {
-    fetched = await fetchPage(address);
-  } catch (error) {
-    // The visitor has typed on, or the network is gone: then the next letter tries again.
-    if (error.name === 'AbortError') return;
-    announce('The search cannot be reached. Check your connection.');
-    wireKeyForm('The explorer cannot be reached. Check your connection, then try again.');
-    return;
-  }
-  const { status, page } = fetched;
+  const { status, page } = await fetchPage(address);
   const old = document.getElementById('results');
   if (status >= 400 && status !== 401 && old !== null) {
     // Such as over the limit: the visitor keeps what is there, and can go on typing.
-    // A server in front of the proxy has error pages of its own.
-    announce(
-      page.querySelector('.lead')?.textContent ?? 'The search failed. Try again in a minute.',
-    );
+    announce(faultOf(page));
     return;
   }
   history.replaceState(null, '', address);
@@ -69,12 +55,16 @@ async function show(address) {
     old.replaceWith(results);
     announce(page.getElementById('found').textContent);
   } else {
-    main.replaceChildren(...page.querySelector('main').childNodes);
-    wireKeyForm(KEY_REFUSED);
+    document.querySelector('main').replaceChildren(...page.querySelector('main').childNodes);
+    if (document.querySelector('[data-key-form]') !== null) announce(KEY_REFUSED);
   }
   const chosen = document.querySelector(`[name="call"][value="${language}"]`);
   if (chosen !== null) chosen.checked = true;
-  revealControls();
+}
+
+/** What a page says is wrong. A server in front of the proxy has error pages of its own. */
+function faultOf(page) {
+  return page.querySelector('.lead')?.textContent ?? 'The search failed. Try again in a minute.';
 }
 
 /** Tells everyone, screen readers included. */
@@ -83,49 +73,35 @@ function announce(text) {
   if (found !== null && found.textContent !== text) found.textContent = text;
 }
 
-/** Shows what works only with this script. */
-function revealControls() {
-  const scripted = '[data-copy], [data-scripted], [data-copy-results]';
-  for (const each of document.querySelectorAll(scripted)) each.hidden = false;
-  const hasKey = visitorKey() !== null;
-  for (const each of document.querySelectorAll('[data-forget-key]')) each.hidden = !hasKey;
+/** What a fetch that failed is worth saying. If the visitor has typed on, it is nothing. */
+function announceFailure(error) {
+  if (error.name === 'AbortError') return;
+  announce('The explorer cannot be reached. Check your connection, then try again.');
 }
 
-/** The address of the search that the form describes, without fields that are empty or the default. */
-function addressOf(form) {
+/** Shows what the form describes, without fields that are empty or the default. @param delay in milliseconds */
+function search(form, delay) {
+  clearTimeout(typing);
   const query = new URLSearchParams(new FormData(form));
   for (const [name, value] of [...query]) {
     const isDefault = value.trim() === '' || (name === 'sort' && value === 'relevance');
     if (isDefault) query.delete(name);
   }
-  return query.size === 0 ? form.action : `${form.action}?${query}`;
+  const address = query.size === 0 ? form.action : `${form.action}?${query}`;
+  typing = setTimeout(() => show(address).catch(announceFailure), delay);
 }
-
-function searchSoon(form) {
-  clearTimeout(typing);
-  typing = setTimeout(() => show(addressOf(form)), TYPING_MS);
-}
-
-function searchNow(form) {
-  clearTimeout(typing);
-  show(addressOf(form));
-}
-
-// Matching files. A page takes so many names in its address, which has at most 8 KiB.
-const MOST_NAMES = 50;
-const MOST_NAME_BYTES = 6_000;
-/** Counts the lists that were sent: a newer one ends the one before. */
-let matching = 0;
 
 /** The names in the form, in lists for one page each. */
 function partsOf(form) {
-  const lines = form.elements.names.value.split('\n').map((line) => line.trim());
   const parts = [];
   let bytes = Number.POSITIVE_INFINITY;
-  for (const line of lines) {
-    const name = line.replace(/^.*[/\\](?=.)/, '').toWellFormed();
-    const more = encodeURIComponent(name).length + 3;
+  for (const line of form.elements.names.value.split('\n')) {
+    const name = line
+      .trim()
+      .replace(/^.*[/\\](?=.)/, '')
+      .toWellFormed();
     if (name === '') continue;
+    const more = encodeURIComponent(name).length + 3;
     if (bytes + more > MOST_NAME_BYTES || parts.at(-1).length === MOST_NAMES) {
       parts.push([]);
       bytes = 0;
@@ -146,29 +122,26 @@ async function matchFiles(form) {
     const names = parts[at].join('\n');
     const query = new URLSearchParams({ platform: platform.value, prefer: prefer.value, names });
     const { status, page, wait } = await fetchPage(`${form.action}?${query}`);
-    const rows = page.querySelectorAll('#matches > tr');
     if (run !== matching) return;
     if (status !== 200) {
-      announce(page.querySelector('.lead').textContent);
+      announce(faultOf(page));
       if (wait === null) return;
       await new Promise((resolve) => setTimeout(resolve, wait * 1_000));
       if (run !== matching) return;
       continue;
     }
     if (at === 0) document.getElementById('results').replaceWith(page.getElementById('results'));
-    else document.getElementById('matches').append(...rows);
+    else document.getElementById('matches').append(...page.querySelectorAll('#matches > tr'));
     at++;
     const results = matchResults();
     const found = results.filter(({ match }) => match !== null).length;
     announce(`${results.length} of ${total} names read, ${found} games found`);
-    revealControls();
   }
 }
 
 function matchResults() {
-  return [...document.querySelectorAll('[data-result]')].map((row) =>
-    JSON.parse(row.dataset.result),
-  );
+  const rows = document.querySelectorAll('[data-result]');
+  return [...rows].map(({ dataset }) => JSON.parse(dataset.result));
 }
 
 async function copyResults(format) {
@@ -202,37 +175,15 @@ async function namesIn(entry) {
   }
 }
 
-/** Shows the form for a key, if the page has one. @param fault why a key did not work; '' without one */
-function wireKeyForm(fault) {
-  const form = document.querySelector('[data-key-form]');
-  if (form === null) return;
-  form.hidden = false;
-  const error = document.querySelector('[data-key-error]');
-  error.textContent = fault;
-  error.hidden = fault === '';
-  form.querySelector('input').focus();
-}
-
-function useKey(key) {
-  if (!SENDABLE.test(key)) {
-    wireKeyForm(KEY_REFUSED);
-    return;
-  }
-  sessionStorage.setItem(KEY_NAME, key);
-  show(location.href);
-}
-
 document.addEventListener('input', ({ target }) => {
-  if (target.form?.matches('[data-search]') && target.name === 'q') searchSoon(target.form);
+  if (target.form?.matches('[data-search]') && target.name === 'q') search(target.form, TYPING_MS);
 });
 
 document.addEventListener('change', ({ target }) => {
-  if (target.name === 'sort') searchNow(target.form);
-  if (target.matches('[data-folder]'))
-    addNames(
-      target.form,
-      [...target.files].map(({ name }) => name),
-    );
+  if (target.name === 'sort') search(target.form, 0);
+  if (!target.matches('[data-folder]')) return;
+  const names = [...target.files].map(({ name }) => name);
+  addNames(target.form, names);
 });
 
 document.addEventListener('dragover', (event) => {
@@ -253,18 +204,17 @@ document.addEventListener('drop', async (event) => {
 });
 
 document.addEventListener('submit', (event) => {
-  if (event.target.matches('[data-search]')) {
-    event.preventDefault();
-    searchNow(event.target);
-  } else if (event.target.matches('[data-match]')) {
-    event.preventDefault();
-    matchFiles(event.target).catch((error) => {
-      if (error.name !== 'AbortError') announce('The search cannot be reached. Try again.');
-    });
-  } else if (event.target.matches('[data-key-form]')) {
-    event.preventDefault();
-    useKey(event.target.querySelector('input').value.trim());
-  }
+  const form = event.target;
+  const { search: isSearch, match: isMatch, keyForm: isKey } = form.dataset;
+  if ([isSearch, isMatch, isKey].every((each) => each === undefined)) return;
+  event.preventDefault();
+  if (isSearch !== undefined) search(form, 0);
+  if (isMatch !== undefined) matchFiles(form).catch(announceFailure);
+  if (isKey === undefined) return;
+  const key = form.elements.key.value.trim();
+  if (!SENDABLE.test(key)) return announce(KEY_REFUSED);
+  sessionStorage.setItem(KEY_NAME, key);
+  show(location.href).catch(announceFailure);
 });
 
 document.addEventListener('click', ({ target }) => {
@@ -276,8 +226,7 @@ document.addEventListener('click', ({ target }) => {
   if (format !== undefined) copyResults(format);
 });
 
-revealControls();
-if (document.querySelector('[data-key-form]') !== null) {
-  if (visitorKey() === null) wireKeyForm('');
-  else show(location.href);
+// A page that asks for a key: the visitor may have entered one before, in this tab.
+if (document.querySelector('[data-key-form]') !== null && visitorKey() !== null) {
+  show(location.href).catch(announceFailure);
 }

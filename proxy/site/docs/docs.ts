@@ -95,15 +95,15 @@ function docsPage(
     filesPath: '',
     path: '/docs',
     width: 'wide',
-    styles: ['/docs/docs.css', ...(isReference ? ['/docs/reference.css'] : [])],
+    styles: ['/docs/docs.css'],
     scripts: isReference ? ['/docs/reference.js'] : [],
-    body: html`<div class="docs">
-        <article class="docs-text">
-          <p class="to-contents"><a href="#contents">All pages</a></p>
+    body: html`<div class="sided">
+        <article>
+          <p class="to-side"><a href="#contents">All pages</a></p>
           <h1>${title}</h1>
           ${body}
         </article>
-        <nav class="docs-side" id="contents" aria-label="Docs">
+        <nav id="contents" aria-label="Docs">
           <ul>
             ${pages.map((link) =>
               link.path === path
@@ -124,12 +124,12 @@ function contentsList(entries: readonly ContentsEntry[]): Html | undefined {
 }
 
 function nextLink({ path, text }: Link): Html {
-  return html`<p class="next">Next: <a href="${path}">${text}</a></p>`;
+  return html`<p class="ruled">Next: <a href="${path}">${text}</a></p>`;
 }
 
 function overview(guides: readonly Guide[]): Html {
   return html`<p class="lead">The API gives you the platforms, games and approved covers of the catalogue as JSON. Start with a first call, or look up an endpoint.</p>
-          <ul class="tiles">
+          <ul class="columns">
             ${guides.map(({ path, title, about }) => tile(path, title, about))}
             ${tile(REFERENCE.path, REFERENCE.text, 'Every endpoint, with code to copy and a form to try it')}
           </ul>
@@ -140,5 +140,5 @@ function overview(guides: readonly Guide[]): Html {
 }
 
 function tile(path: string, title: string, about: string): Html {
-  return html`<li><a class="tile" href="${path}"><strong>${title}</strong>${about}</a></li>`;
+  return html`<li class="card"><strong><a href="${path}">${title}</a></strong>${about}</li>`;
 }

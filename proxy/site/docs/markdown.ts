@@ -2,7 +2,7 @@
  * Markdown of our own files as markup for the pages. Headings get anchors. Code can be copied, and code
  * in several languages in a row becomes one block in which readers choose a language.
  */
-import { Marked, type Token, type Tokens } from 'marked';
+import { Marked, Renderer, type Token, type Tokens } from 'marked';
 import { codeBlock, codeSamples, type Language } from '../../../pages/code-block.ts';
 import { type Html, html, trusted } from '../../../pages/html.ts';
 
@@ -33,11 +33,7 @@ const marked = new Marked({
       return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${this.parser.parseInline(tokens)}</a></h${depth}>\n`;
     },
     table(token) {
-      const head = token.header.map((cell) => `<th scope="col">${inline(this, cell)}</th>`);
-      const rows = token.rows.map(
-        (row) => `<tr>${row.map((cell) => `<td>${inline(this, cell)}</td>`).join('')}</tr>`,
-      );
-      return `<div class="table"><table><thead><tr>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>\n`;
+      return `<div class="table">${Renderer.prototype.table.call(this, token)}</div>`;
     },
     link({ href, tokens }) {
       // The contract refers to an operation by "#/operation/<id>", which is "#<id>" in the reference.
@@ -50,9 +46,6 @@ const marked = new Marked({
     },
   },
 });
-
-type Renderer = { parser: { parseInline(tokens: Token[]): string } };
-const inline = ({ parser }: Renderer, cell: Tokens.TableCell) => parser.parseInline(cell.tokens);
 
 /**
  * @param idPrefix in front of the ids of blocks of code; unique on the page
@@ -76,6 +69,11 @@ export function renderArticle(text: string, idPrefix: string): Article {
 /** Renders Markdown without a title. @param idPrefix as for {@link renderArticle} */
 export function renderMarkdown(text: string, idPrefix: string): Html {
   return renderTokens(tokensOf(text), idPrefix);
+}
+
+/** Renders Markdown of one line, without a paragraph around it. */
+export function renderLine(text: string): Html {
+  return trusted(marked.parseInline(text, { async: false }));
 }
 
 function tokensOf(text: string): Token[] {

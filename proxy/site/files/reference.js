@@ -31,7 +31,7 @@ for (const details of document.querySelectorAll('[data-try]')) {
 }
 
 async function send(template, form) {
-  const [status, box, code] = ['.try-status', '.code', 'code:not(label code)'].map((selector) =>
+  const [status, box, code] = ['[role="status"]', '.code', '.code code'].map((selector) =>
     form.querySelector(selector),
   );
   const key = keyInput.value.trim();

@@ -80,7 +80,7 @@ describe.each(paths)('%s', (path) => {
 });
 
 // One large, one small, one of each type: all are answered in one way.
-test.each(['/', '/docs/reference', '/start.css', '/icon.svg', '/robots.txt'])(
+test.each(['/', '/docs/reference', '/explore.css', '/icon.svg', '/robots.txt'])(
   '%s has a form for each coding, 304 and HEAD, and refuses DELETE',
   async (path) => {
     const plain = await sendRequest(path);

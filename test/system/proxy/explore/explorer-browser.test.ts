@@ -145,7 +145,7 @@ describe('without EXPLORER_KEY', () => {
     await page.getByRole('button', { name: 'Open the explorer' }).click();
     await found(page).filter({ hasText: 'zelda' }).waitFor();
     await gamesOn(page).first().click();
-    await page.locator('.crumbs').waitFor();
+    await page.getByLabel('You are here').waitFor();
     expect(await page.content()).not.toContain(visitorKey.key);
     expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0);
     expect(page.url()).not.toContain('cck_');
@@ -224,7 +224,7 @@ test('without scripts, the way from the start page to a cover', async () => {
   expect(await page.locator('.sample:visible').textContent()).toContain('await fetch(');
   await gamesOn(page).first().click();
   await page.getByText('Files', { exact: true }).waitFor();
-  expect(await page.locator('.large-art img').count()).toBe(1);
+  expect(await page.locator('.columns > .art img').count()).toBe(1);
   expect(await page.locator('button:visible').count()).toBe(0);
   explorer.expectQuiet();
 });

@@ -172,7 +172,7 @@ describe('what does not exist', () => {
   ])('%s is past the end, and leads back to the first page', async (path, first) => {
     const { status, text } = await get(path);
     expect(status).toBe(200);
-    const nothing = text.slice(text.indexOf('class="nothing"'));
+    const nothing = text.slice(text.indexOf('There are no more'));
     expect(nothing).toMatch(/There are no more games<.h2>\s*<p>This page is after the last one/);
     expect(nothing).toContain(`href="${first}"`);
   });
