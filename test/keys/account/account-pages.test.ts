@@ -273,7 +273,9 @@ describe('with many keys', () => {
   }
   const cardsIn = (text: string) => text.match(/<li class="card"/g)?.length ?? 0;
   const linksIn = (text: string) =>
-    [...text.matchAll(/<a [^>]*href="[^"]*\?([^"#]*)#[\w-]+">([^<]*)/g)].map(([, ...parts]) => parts);
+    [...text.matchAll(/<a [^>]*href="[^"]*\?([^"#]*)#[\w-]+">([^<]*)/g)].map(
+      ([, ...parts]) => parts,
+    );
 
   test('the page of an owner shows twenty, first those in use, with links to the others', async () => {
     const visitor = site.visit();
