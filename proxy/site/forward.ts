@@ -19,7 +19,7 @@ import { prepareBadRequest, prepareSiteError, refuse } from './page-responses.ts
 
 /** In bytes; the account pages accept no larger body. */
 const LARGEST_BODY = 64 * 1024;
-const UPSTREAM_TIMEOUT_MS = 30_000;
+const LONGEST_SILENCE_MS = 30_000;
 const FORWARDED_PATH = /^\/(?:account|moderation)(?:\/|$)/;
 /** Fields that apply to one connection only (RFC 9110 section 7.6.1), or must not be forwarded. */
 const DROPPED_FIELDS = [
@@ -71,6 +71,8 @@ export interface ForwardParts {
   readonly log: Logger;
   /** How long a client may take to read a page, in milliseconds; by default as for the API. */
   readonly longestDrainMs?: number;
+  /** How long the account pages may be silent, in milliseconds. */
+  readonly longestSilenceMs?: number;
 }
 
 /**
@@ -101,6 +103,7 @@ export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHand
 
 function makeForwarder({ accountUrl, trustedProxies, ...limits }: ForwardParts) {
   const { longestDrainMs = LONGEST_DRAIN_MS, mostForwards = MOST_FORWARDS } = limits;
+  const { longestSilenceMs = LONGEST_SILENCE_MS } = limits;
   const { protocol, hostname, port, pathname } = new URL(accountUrl);
   const { Agent, request: send } = protocol === 'https:' ? https : http;
   // Connections are not reused, so that none serves two clients. When `maxSockets` are open, further
@@ -120,15 +123,14 @@ function makeForwarder({ accountUrl, trustedProxies, ...limits }: ForwardParts) 
     if (waiting >= mostForwards * 2) return refuse(request, response, BUSY);
     waiting++;
     const options = { method, headers, path: pathname.replace(/\/$/, '') + url };
-    const forwarded = send({ ...upstream, ...options, timeout: UPSTREAM_TIMEOUT_MS });
+    const forwarded = send({ ...upstream, ...options, timeout: longestSilenceMs });
     const giveUp = () =>
       forwarded.destroy(new Error('the account pages have not answered in time'));
+    // After the response, errors reach the page, too; without a listener they would end this process.
+    forwarded.on('timeout', giveUp).on('error', () => {});
     response.once('close', () => forwarded.destroy());
     try {
-      const [page]: IncomingMessage[] = await once(
-        forwarded.on('timeout', giveUp).end(body),
-        'response',
-      );
+      const [page]: IncomingMessage[] = await once(forwarded.end(body), 'response');
       response.writeHead(page.statusCode ?? 502, page.statusMessage, [
         ...endToEnd(page.rawHeaders),
         ...['Connection', 'close'],

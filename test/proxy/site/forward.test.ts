@@ -344,6 +344,18 @@ test('a truncated response of the pages is truncated for the client too', async 
   await expect(send(`${proxy.url}/account`)).rejects.toThrow();
 });
 
+test('pages that fall silent in the middle of a response cost only that response', async () => {
+  const port = await serveForwarding({ longestSilenceMs: 50 });
+  const url = `http://127.0.0.1:${port}/account`;
+  act = (_request, response) => {
+    response.writeHead(200, { 'Content-Length': '100' });
+    response.write('half');
+  };
+  await expect(send(url)).rejects.toThrow();
+  act = undefined;
+  expect((await send(url)).status).toBe(200);
+});
+
 test('without ACCOUNT_URL the paths of the account pages are 404', async () => {
   const alone = await startProxy(snapshotsDir);
   const reply = await send(`${alone.url}/account/api-keys`);
