@@ -6,10 +6,10 @@
 import { EQUAL } from '../index/equal-words.ts';
 import { needsSlug } from '../index/readings.ts';
 import { isScriptWithoutSpaces, wordsOf } from '../index/words.ts';
-import { ARTICLES, EQUAL_WORDS, LICENCES, PLATFORM_WORDS, SHORT_FORMS } from './tags.ts';
+import { ARTICLES, LICENCES, PLATFORM_WORDS, SHORT_FORMS } from './tags.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */
-export const MATCH_RULES = 1;
+export const MATCH_RULES = 2;
 
 export interface LooseForms {
   /**
@@ -19,8 +19,12 @@ export interface LooseForms {
   readonly lists: readonly (readonly string[])[];
   /** Each list as one text: without spaces, articles, and differences in spelling. */
   readonly loose: readonly string[];
-  /** The loose form of what stands before a subtitle; undefined without one. */
-  readonly head: string | undefined;
+}
+
+/** The loose forms of what stands before each subtitle, and of what stands after it. */
+export interface Parts {
+  readonly heads: readonly string[];
+  readonly tails: readonly string[];
 }
 
 export interface ExactForms {
@@ -37,52 +41,38 @@ const MOVED_ARTICLE = new RegExp(
   'i',
 );
 const SUBTITLE = /\s[-–~]\s|:\s|_\s/;
+/** Hardly any title has more. */
+const MOST_SUBTITLES = 4;
 /** In front of a title: "Time Bokan Series: Bokan Densetsu", "Simple 1500 Series Vol. 30 - The Basket". */
 const SERIES = /^.{1,60}?\bseries(?:\s+vol(?:ume|\.)?\s*\d+)?\s*[-:]\s+(?=\S)/i;
 const ROMAN = 'ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx'.split(' ');
 const NUMERALS = new Map(ROMAN.map((numeral, at) => [numeral, String(at + 2)]));
 
-/** A word that has another loose form than itself. */
-interface Special {
-  readonly loose: string;
-  readonly isDropped: boolean;
-  readonly isDroppedInFront: boolean;
-  /** The word that must follow. */
-  readonly next?: string;
-}
-
-const DROPPED = ['the', 'and', 'n'];
-const DROPPED_IN_FRONT = ['the', 'a', 'an'];
-const SPECIAL = new Map<string, Special>();
-for (const [word, group] of EQUAL)
-  if (!NUMERALS.has(group[0]))
-    setSpecial(
-      word,
-      group.reduce((a, b) => (b.length < a.length ? b : a)),
-    );
-for (const [word, loose] of [...NUMERALS, ...EQUAL_WORDS, ['wo', 'o'] as const])
-  setSpecial(word, loose);
-for (const word of [...DROPPED, ...DROPPED_IN_FRONT]) setSpecial(word, word);
-for (const [word, [next, loose]] of SHORT_FORMS) setSpecial(word, loose, next);
-
-function setSpecial(word: string, loose: string, next?: string): void {
-  const isDropped = DROPPED.includes(word);
-  const isDroppedInFront = DROPPED_IN_FRONT.includes(word);
-  SPECIAL.set(word, {
-    loose,
-    isDropped,
-    isDroppedInFront,
-    ...(next === undefined ? {} : { next }),
-  });
-}
+/** Words that are dropped at the start of a title, and after it. */
+const DROPPED_IN_FRONT = new Set(['the', 'a', 'an']);
+const DROPPED = new Set(['the', 'and', 'n']);
+/** What a word, or two words that follow each other, count as. */
+const SHORT = new Map<string, string>([
+  ...[...EQUAL].flatMap(([word, group]) =>
+    NUMERALS.has(group[0])
+      ? []
+      : [[word, group.reduce((a, b) => (b.length < a.length ? b : a))] as const],
+  ),
+  ...NUMERALS,
+  ...SHORT_FORMS,
+]);
+/** The first of two such words. */
+const FIRST_OF_TWO = new Set(
+  [...SHORT.keys()].filter((words) => words.includes(' ')).map((words) => words.split(' ')[0]),
+);
 
 /**
- * For each first letter of a special word, or of a licence, a bit for each length. Hardly any other word has one of
+ * For each first letter of a word to which a rule applies, a bit for each length. Hardly any other word has one of
  * these shapes, and to look up each word would take half of the time of a form.
  */
 const SHAPES = new Uint32Array(128);
-for (const word of [...SPECIAL.keys(), ...LICENCES_BY_WORD.keys()])
-  SHAPES[word.charCodeAt(0) & 127] |= 1 << (word.length & 31);
+for (const words of [SHORT, FIRST_OF_TWO, DROPPED, DROPPED_IN_FRONT, LICENCES_BY_WORD])
+  for (const word of words.keys()) SHAPES[word.charCodeAt(0) & 127] |= 1 << (word.length & 31);
 
 function mayBeSpecial(word: string): boolean {
   return ((SHAPES[word.charCodeAt(0) & 127] >>> (word.length & 31)) & 1) === 1;
@@ -138,9 +128,27 @@ export function looseFormsOf(
   if (words.some(isShort)) add(looseText(exactText(words)));
   if (title.includes('~'))
     for (const half of title.split('~')) looseFormsOf(half.trim()).loose.forEach(add);
-  const at = text.search(SUBTITLE);
-  const head = at > 0 ? looseForm(specialWords(wordsOf(text.slice(0, at)))) : undefined;
-  return { lists, loose, head };
+  return { lists, loose };
+}
+
+/** @param wordsOfTitle if they are known */
+export function partsOf(title: string, wordsOfTitle?: readonly string[]): Parts {
+  const heads: string[] = [];
+  const tails: string[] = [];
+  const text = withArticleInFront(title);
+  let words: readonly string[] | undefined;
+  for (let from = 0; heads.length < MOST_SUBTITLES; ) {
+    const at = text.slice(from).search(SUBTITLE);
+    if (at < 0) break;
+    from += at + 2;
+    words ??= (text === title ? wordsOfTitle : undefined) ?? wordsOf(text);
+    const tail = wordsOf(text.slice(from));
+    const head = words.slice(0, words.length - tail.length);
+    if (head.length === 0 || tail.length === 0) continue;
+    heads.push(looseForm(specialWords(head)));
+    tails.push(looseForm(specialWords(tail)));
+  }
+  return { heads, tails };
 }
 
 export function exactFormsOf(title: string): ExactForms {
@@ -157,7 +165,11 @@ function withArticleInFront(title: string): string {
 }
 
 function exactText(words: readonly string[]): string {
-  return joinWords(words.map((word) => NUMERALS.get(word) ?? word));
+  return joinWords(
+    words.map(
+      (word) => (word.length < 6 && mayBeSpecial(word) ? NUMERALS.get(word) : undefined) ?? word,
+    ),
+  );
 }
 
 /** Numbers that stand next to each other stay two numbers. */
@@ -185,15 +197,14 @@ function specialWords(words: readonly string[]): string[] {
   const start = licenceLength(words);
   const found: string[] = [];
   for (let at = start; at < words.length; at++) {
-    const word = words[at];
-    const special = mayBeSpecial(word) ? SPECIAL.get(word) : undefined;
-    if (special === undefined) found.push(isDigit(word.charCodeAt(0)) ? looseNumber(word) : word);
-    else if (special.next !== undefined && words[at + 1] === special.next) {
-      found.push(special.loose);
-      at++;
-    } else if (special.next !== undefined) found.push(word);
-    else if (!(at === start ? special.isDroppedInFront : special.isDropped))
-      found.push(special.loose);
+    let word = words[at];
+    if (mayBeSpecial(word)) {
+      if ((at === start ? DROPPED_IN_FRONT : DROPPED).has(word)) continue;
+      const ofTwo = FIRST_OF_TWO.has(word) ? SHORT.get(`${word} ${words[at + 1]}`) : undefined;
+      if (ofTwo !== undefined) at++;
+      word = ofTwo ?? SHORT.get(word) ?? word;
+    }
+    found.push(isDigit(word.charCodeAt(0)) ? looseNumber(word) : word);
   }
   return found.length > 0 ? found : words.slice(start);
 }

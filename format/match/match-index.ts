@@ -31,14 +31,14 @@ export interface MatchIndex {
   };
   /** The lists of several loose words, by {@link hashWords}. */
   readonly words: FormList;
-  /** The heads, by {@link hashForm}. */
-  readonly heads: FormList;
+  /** What stands before and after subtitles, by {@link hashForm}. */
+  readonly parts: FormList;
   /** From the tables `game_ids` and `platform_ids`: each id with the numbers of its games or platforms. */
   readonly gameIds: Postings;
   readonly platformIds: Postings;
 }
 
-export const FORM_LISTS = ['loose', 'words', 'heads'] as const;
+export const FORM_LISTS = ['loose', 'words', 'parts'] as const;
 const LENGTH_SHIFT = 24;
 const LONGEST = 255;
 const LETTERS = 26;
@@ -142,7 +142,7 @@ export function openMatchIndex(contentOf: (name: string) => Uint8Array): MatchIn
   return {
     loose: { ...listOf('loose'), letters: of('loose.letters', Uint32Array) },
     words: listOf('words'),
-    heads: listOf('heads'),
+    parts: listOf('parts'),
     gameIds: openPostings(columns, MATCH_INDEX, 'gameIds'),
     platformIds: openPostings(columns, MATCH_INDEX, 'platformIds'),
   };

@@ -21,6 +21,8 @@ export interface NameReading {
   readonly disc: string | null;
   /** As printed on the package, such as SLUS-20851. */
   readonly serial: string | null;
+  /** Whether it is another game that was made of one. */
+  readonly isHack: boolean;
 }
 
 const EXTENSION = /\.([A-Za-z0-9]{1,5})$/;
@@ -50,7 +52,7 @@ const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
 };
 /** What follows a title without being part of it. Each is only tried: "Stand by Me" keeps its end otherwise. */
 const ENDINGS =
-  /[\s,]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|preview|demo|beta|proto(?:type)?)$/i;
+  /[\s,]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game|(?:2600|5200|7800)|update(?: data)?(?: [0-9][0-9. ]*)?|preview|demo|beta|proto(?:type)?)$/i;
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
@@ -65,7 +67,8 @@ export function readName(name: string): NameReading {
   found.disc ??= DISC.exec(name)?.[1].toUpperCase() ?? null;
   if (found.regions.size === 0 && KANA.test(text)) found.regions.add('Japan');
   const { disc, serial, withTags } = found;
-  const titles = titlesOf(text, HACK.test(name));
+  const isHack = HACK.test(name);
+  const titles = titlesOf(text, isHack);
   return {
     title: text,
     titles,
@@ -73,6 +76,7 @@ export function readName(name: string): NameReading {
     regions: [...found.regions],
     disc,
     serial,
+    isHack,
   };
 }
 

@@ -72,8 +72,11 @@ export const LICENCES: readonly (readonly string[])[] = [
   'american mcgees',
   'nintendo presents',
   'advanced dungeons and dragons',
+  'advanced dungeons dragons',
   'advanced d and d',
   'dungeons and dragons',
+  'dungeons dragons',
+  'konamis',
   'looney tunes',
 ].map((text) => text.split(' '));
 
@@ -89,12 +92,24 @@ export const PLATFORM_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Further short forms, each with the words that it stands for. */
-export const SHORT_FORMS: ReadonlyMap<string, readonly [next: string, short: string]> = new Map([
-  ['grand', ['prix', 'gp']],
-  ['dungeons', ['dragons', 'dd']],
-]);
-export const EQUAL_WORDS: ReadonlyMap<string, string> = new Map([
+/** Further words, or two that follow each other, that count as another word. */
+export const SHORT_FORMS: readonly (readonly [words: string, short: string])[] = [
+  ['grand prix', 'gp'],
+  ['dungeons dragons', 'dd'],
+  ['formula 1', 'f1'],
+  ['formula one', 'f1'],
+  // Japanese counts.
+  ['1 tsu', 'hitotsu'],
+  ['2 tsu', 'futatsu'],
+  ['3 tsu', 'mittsu'],
+  ['4 tsu', 'yottsu'],
+  ['5 tsu', 'itsutsu'],
+  ['6 tsu', 'muttsu'],
+  ['7 tsu', 'nanatsu'],
+  ['8 tsu', 'yattsu'],
+  ['9 tsu', 'kokonotsu'],
   ['nippon', 'nihon'],
   ['champ', 'championship'],
-]);
+  ['sp', 'special'],
+  ['wo', 'o'],
+];

@@ -8,7 +8,7 @@ import { encodeColumns } from '../../format/index/columns.ts';
 import { textOfId } from '../../format/index/ids.ts';
 import { MATCH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import type { LooseForms } from '../../format/match/forms.ts';
+import { looseFormsOf, partsOf } from '../../format/match/forms.ts';
 import {
   FORM_LISTS,
   type FormList,
@@ -31,7 +31,7 @@ export function makeForms(source: WriteSource, items: GameItems) {
   const before = titles.areSame && earlier ? openMatchIndex(earlier.read) : undefined;
   const copied = before && FORM_LISTS.map((name) => byGame(before[name], numbering.earlierGames));
   const lists = FORM_LISTS.map(() => makeList());
-  const [loose, words, heads] = lists;
+  const [loose, words, parts] = lists;
   return {
     /** Adds the forms of a game of the earlier generation. @param game its number now */
     copy(game: number, before: number): void {
@@ -40,17 +40,19 @@ export function makeForms(source: WriteSource, items: GameItems) {
       });
     },
     /** Adds the forms of one title of a game. */
-    add(game: number, { lists: wordLists, loose: forms, head }: LooseForms): void {
-      for (const form of forms) loose.add(looseKey(form), game, lettersOf(form));
-      for (const list of wordLists) if (list.length > 1) words.add(hashWords(list), game, 0);
-      if (head !== undefined) heads.add(hashForm(head), game, 0);
+    add(game: number, title: string, wordsOfTitle: readonly string[], slugOf?: () => string): void {
+      const forms = looseFormsOf(title, slugOf, wordsOfTitle);
+      for (const form of forms.loose) loose.add(looseKey(form), game, lettersOf(form));
+      for (const list of forms.lists) if (list.length > 1) words.add(hashWords(list), game, 0);
+      const { heads, tails } = partsOf(title, wordsOfTitle);
+      for (const part of [...heads, ...tails]) parts.add(hashForm(part), game, 0);
     },
     write(): Promise<ManifestFile> {
-      const [loose, words, heads] = lists.map((list) => list.inOrder(numbering.firstGame));
+      const [loose, words, parts] = lists.map((list) => list.inOrder(numbering.firstGame));
       const columns = matchColumns({
         loose,
         words,
-        heads,
+        parts,
         gameIds: makePostings(numbersById(source, items)),
         platformIds: makePostings(externalIds.ofPlatforms),
       });

@@ -7,7 +7,6 @@ import { needsSlug, readingsOf } from '../../format/index/readings.ts';
 import { plainWordsOf } from '../../format/index/words.ts';
 import { MATCH_INDEX, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { looseFormsOf } from '../../format/match/forms.ts';
 import { makeGameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
 import { makeForms } from './match.ts';
@@ -40,11 +39,11 @@ export async function writeSearch(source: WriteSource): Promise<ManifestFile[]> 
     // The first reading is that of the title, also if that has no words.
     const readings = readingsOf(title);
     if (readings.length === 0) readings.push([]);
-    forms?.add(game, looseFormsOf(title, slugOf, readings[0]));
+    forms?.add(game, title, readings[0], slugOf);
     for (const other of (titles.of.size > 0 && titles.of.get(textOfId(items.id(item)))) || []) {
       const ofOther = readingsOf(other);
       readings.push(...ofOther);
-      forms?.add(game, looseFormsOf(other, undefined, ofOther[0]));
+      forms?.add(game, other, ofOther[0] ?? []);
     }
     words?.add(rank, readings, needsSlug(title) ? plainWordsOf(slugOf()) : undefined);
   }

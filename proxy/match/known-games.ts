@@ -12,22 +12,22 @@ export function knownGames({ index, games, titles: alternatives, regionsOf, type
   const { firstCover } = index.games;
   const { region, type } = index.covers;
   const front = typeOf(FRONT);
-  const title = remember((game: number) => {
+  const titles = remember((game: number): string[] => {
     const record = Buffer.allocUnsafe(games.sizeOf(game, game + 1));
     games.copy(game, record.length, record, 0);
-    return titleOf(record.toString());
+    const others = titlesOf(alternatives, game);
+    return [
+      titleOf(record.toString()),
+      ...(others === undefined ? [] : JSON.parse(Buffer.from(others).toString())),
+    ];
   });
   return {
     platform: (game: number) => platformOf(index.platforms, 'first_game', game),
     forRegions(regions: readonly string[]): KnownGames {
       const wanted = regions.flatMap(regionsOf);
       return {
-        title,
+        titles,
         slug: (game) => gameSlug(index, game),
-        alternativeTitles(game) {
-          const found = titlesOf(alternatives, game);
-          return found === undefined ? [] : JSON.parse(Buffer.from(found).toString());
-        },
         frontRank(game) {
           let best: 0 | 1 | 2 = 2;
           for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {

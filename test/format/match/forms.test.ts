@@ -1,7 +1,7 @@
 /** The forms of titles: which titles are exact, the same, or neither. */
 import { expect, test } from 'vitest';
 import { externalIdKey, parseExternalId } from '../../../format/match/external-ids.ts';
-import { exactFormsOf, haveSameWords, looseFormsOf } from '../../../format/match/forms.ts';
+import { exactFormsOf, haveSameWords, looseFormsOf, partsOf } from '../../../format/match/forms.ts';
 
 /** The surest way in which two titles are equal. */
 function compare(one: string, other: string, slug?: string): string {
@@ -18,7 +18,7 @@ function compare(one: string, other: string, slug?: string): string {
   if (overlap(exactOf(one), exactOf(other))) return 'exact';
   const haveSame = a.lists.some((list) => b.lists.some((words) => haveSameWords(list, words)));
   if (overlap(a.loose, b.loose) || haveSame) return 'same';
-  return overlap([a.head ?? ''], b.loose) || overlap(a.loose, [b.head ?? '']) ? 'part' : 'none';
+  return 'none';
 }
 
 test.each([
@@ -49,6 +49,8 @@ test.each([
   ['Second Samurai, The', 'Second Samurai'],
   ['Nintendogs plus Cats', 'Nintendogs + Cats'],
   ['Super Monaco Grand Prix', 'Super Monaco GP'],
+  ['Formula One 97', 'F1 97'],
+  ['7-tsu no Hihou', 'Nanatsu no Hihou'],
   ['Bokan Densetsu', 'Time Bokan Series: Bokan Densetsu'],
   ['Magical Drop', 'Magical Drop for WonderSwan'],
   ['Marble Madness', 'マーブル Marble Madness'],
@@ -73,9 +75,13 @@ test.each([
   expect(compare(one, other)).toBe('none');
 });
 
-test('a title without its subtitle is a part', () => {
-  expect(compare('Revolution X', 'Revolution X: Music Is the Weapon')).toBe('part');
-  expect(compare('Revolution X - Music Is the Weapon', 'Revolution X')).toBe('part');
+test('the parts of a title are what stands before and after each subtitle', () => {
+  expect(partsOf("Disney's Tarzan: The Fawn - Part II")).toEqual({
+    heads: ['tarzan', 'tarzanfawn'],
+    tails: ['fawnpt2', 'pt2'],
+  });
+  for (const title of ['Bambi', 'Bambi - ', ' - Bambi', 'Bambi-Fawn'])
+    expect(partsOf(title)).toEqual({ heads: [], tails: [] });
 });
 
 test('every text has forms, and the forms of a form are that form', () => {

@@ -36,7 +36,7 @@ function makeIndex(): MatchIndex {
   return {
     loose: { ...list, letters },
     words: empty,
-    heads: empty,
+    parts: empty,
     gameIds: NO_IDS,
     platformIds: NO_IDS,
   };

@@ -30,6 +30,10 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [PS2, 'Okage: Shadow King', 'USA'],
   [PS2, 'Super Metroid', 'Europe'],
   [PS2, 'Kingdom Hearts Final Mix', 'Japan'],
+  [PS2, 'Phantasy Star II', 'USA'],
+  [PS2, 'Phantasy Star II - Numan Revolution', 'Japan'],
+  [PS2, 'The Legend of Zelda: Mujura no Kamen', 'Japan'],
+  [PS2, 'Sanrio World: Sanrio Shanghai', 'Japan'],
 ];
 
 function makeCatalogue(): Catalogue {
@@ -162,7 +166,26 @@ test('two games that are the same, and a title without its subtitle, are only ca
       ['same', 13],
     ],
   ]);
-  expect(shortly((await match('Revolution X (USA).sfc'))[0])).toEqual([null, null, [['part', 5]]]);
+  expect(shortly((await match('Okage', { platform: 'ps2' }))[0])).toEqual([
+    null,
+    null,
+    [['part', 16]],
+  ]);
+});
+
+test.each([
+  ['Revolution X (USA)', 'snes', 'near', 5],
+  ['Contra III (USA)', 'snes', 'near', 6],
+  ['Mega Man X - Sigma Rising (USA)', 'snes', 'near', 3],
+  ['Mega Man X - Sigma Rising (Hack)', 'snes', null, null],
+  ['Zelda no Densetsu - Mujura no Kamen', 'ps2', 'near', 21],
+  ['Zelda no Densetsu 2 - Mujura no Kamen', 'ps2', null, null],
+  ['Sanrio Shanghai', 'ps2', 'near', 22],
+  ['Okage', 'ps2', null, null],
+  // Another game has the same title in front of a subtitle.
+  ["Phantasy Star II - Huey's Adventure", 'ps2', null, null],
+])('%s on %s, whose title lacks a part, is %s %s', async (name, platform, kind, id) => {
+  expect(shortly((await match(name, { platform }))[0]).slice(0, 2)).toEqual([kind, id]);
 });
 
 test('the cover is one of the region in the name, then of prefer', async () => {
