@@ -40,3 +40,27 @@ export async function change(url: string, ...statements: string[]): Promise<void
   for (const sql of statements) await database.run(sql);
   await database.close();
 }
+
+/**
+ * A user of MariaDB without any right to the database, dropped when the test file ends. A server applies new
+ * grants to new connections.
+ */
+export async function makeDatabaseUser(url: string) {
+  const database = new URL(url).pathname.slice(1);
+  const name = `u${randomBytes(6).toString('hex')}`;
+  await change(url, `CREATE USER ${name} IDENTIFIED BY 'x'`);
+  atEndOfFile(async () =>
+    change((await sharedMariaDb()).url('mysql'), `DROP USER IF EXISTS ${name}`),
+  );
+  return {
+    name,
+    url: url.replace(/\/\/.*@/, `//${name}:x@`),
+    /** @param rights such as "SELECT ON games" or "SELECT ON *" */
+    grant: (...rights: string[]) =>
+      change(
+        url,
+        ...rights.map((right) => `GRANT ${right.replace(' ON ', ` ON ${database}.`)} TO ${name}`),
+      ),
+    revokeAll: () => change(url, `REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${name}`),
+  };
+}

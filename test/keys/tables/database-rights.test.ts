@@ -5,15 +5,14 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { runKeys } from '../../../keys/cli/run-keys.ts';
 import { requestKey } from '../../../keys/lifecycle/own-keys.ts';
 import { approveRequest } from '../../../keys/lifecycle/reviews.ts';
 import { createSession, endSession, mailSignInLink } from '../../../keys/lifecycle/sign-in.ts';
 import { makeMailer } from '../../../keys/mail/mailer.ts';
 import { sendDueMails } from '../../../keys/mail/outbox.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
-import { KINDS, makeDatabase } from '../../support/databases.ts';
-import { type Finished, makeFolder, ROOT, runCommand } from '../../support/product.ts';
+import { KINDS, makeDatabase, makeDatabaseUser } from '../../support/databases.ts';
+import { makeFolder, ROOT, runKeys } from '../../support/product.ts';
 
 it.each(KINDS)('a table on %s that lacks a column is refused, naming the column', async (kind) => {
   const url = await makeDatabase(kind);
@@ -21,34 +20,22 @@ it.each(KINDS)('a table on %s that lacks a column is refused, naming the column'
   await createKeysTables(database);
   await database.run('ALTER TABLE api_keys DROP COLUMN reviewed_by');
   await database.close();
-  const { code, stdout, stderr } = await runCommand(runKeys, ['list'], {
-    DATABASE_URL: url,
-  });
+  const { code, stdout, stderr } = await runKeys(url, ['list']);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^The database lacks the column api_keys\.reviewed_by, .*README\.md/);
 });
 
 describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) => {
-  let url: string;
   let admin: Database;
-  let user: string;
-  let userUrl: string;
-  const keys = (...args: string[]): Promise<Finished> =>
-    runCommand(runKeys, args, { DATABASE_URL: userUrl, MAIL_FOLDER: '/nowhere' });
-  const grant = (rights: string, table: string) =>
-    admin.run(`GRANT ${rights} ON ${new URL(url).pathname.slice(1)}.${table} TO ${user}`);
+  let user: Awaited<ReturnType<typeof makeDatabaseUser>>;
+  const keys = (...words: string[]) => runKeys(user.url, words, { MAIL_FOLDER: '/nowhere' });
 
   beforeEach(async () => {
-    url = await makeDatabase(kind);
+    const url = await makeDatabase(kind);
     admin = await openDatabase(url);
-    user = `u${new URL(url).pathname.slice(-12)}`;
-    await admin.run(`CREATE USER ${user} IDENTIFIED BY 'x'`);
-    userUrl = url.replace(/\/\/.*@/, `//${user}:x@`);
+    user = await makeDatabaseUser(url);
   });
-  afterEach(async () => {
-    await admin.run(`DROP USER ${user}`);
-    await admin.close();
-  });
+  afterEach(() => admin.close());
 
   it('needs only the rights in the documentation, and cannot change the history', async () => {
     const documents = ['README.md', 'OPERATIONS.md'].map((file) =>
@@ -61,7 +48,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
     ];
     expect(grants.length).toBeGreaterThan(5);
     await admin.run('CREATE TABLE game_titles (game_id BIGINT, title VARCHAR(500))');
-    for (const [, rights, table] of grants) await grant(rights as string, table as string);
+    await user.grant(...grants.map(([, rights, table]) => `${rights} ON ${table}`));
     await admin.run('CREATE TABLE people (no INT, mail VARCHAR(99), called VARCHAR(99))');
     await admin.run("INSERT INTO people VALUES (7, 'seven@covers.example', 'Seven')");
     await admin.run(
@@ -77,7 +64,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
       const { code, stderr } = await keys(...args);
       expect([args[0], code, code === 0 ? '' : stderr]).toEqual([args[0], 0, '']);
     }
-    const asUser = await openDatabase(userUrl);
+    const asUser = await openDatabase(user.url);
     const [accountId, at, publicUrl] = [7, new Date(), 'https://covers.example'];
     const text = { purpose: 'x', websiteUrl: 'https://x.example' };
     const { id } = await requestKey(asUser, { accountId, at, ...text });
@@ -94,7 +81,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
   });
 
   it('without the right to create tables gets an error that names the table', async () => {
-    await grant('SELECT, INSERT, UPDATE', '*');
+    await user.grant('SELECT, INSERT, UPDATE ON *');
     const refused = await keys('list');
     expect([refused.code, refused.stderr]).toEqual([
       1,
@@ -106,7 +93,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
 
   it('without the right to create triggers gets an error, unless it cannot change the history anyway', async () => {
     await createKeysTables(admin);
-    await grant('SELECT, INSERT, UPDATE, DELETE', '*');
+    await user.grant('SELECT, INSERT, UPDATE, DELETE ON *');
     expect((await keys('list')).code).toBe(0);
     for (const name of ['key_events_update', 'key_events_delete']) {
       await admin.run(`DROP TRIGGER ${name}`);
@@ -116,8 +103,8 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
       1,
       expect.stringMatching(/^The trigger key_events_update, .* GRANT TRIGGER ON key_events /),
     ]);
-    await admin.run(`REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}`);
-    await grant('SELECT, INSERT', '*');
+    await user.revokeAll();
+    await user.grant('SELECT, INSERT ON *');
     expect((await keys('list')).code).toBe(0);
   });
 });

@@ -1,73 +1,49 @@
 /** Tables and views that a database has and the program cannot read: which they are, why, and the fix. */
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Database } from '../../../database/database.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { CATALOGUE_TABLES, OPTIONAL_TABLES } from '../../../database/schema.ts';
 import { checkTables, createTables } from '../../../database/tables.ts';
-import { runGenerator } from '../../../generator/cli/run-generator.ts';
-import { runKeys } from '../../../keys/cli/run-keys.ts';
 import { ACCOUNTS_TABLE } from '../../../keys/tables/schema.ts';
-import { makeDatabase } from '../../support/databases.ts';
-import { makeFolder, runCommand } from '../../support/product.ts';
+import { change, makeDatabase, makeDatabaseUser } from '../../support/databases.ts';
+import { makeFolder, runKeys } from '../../support/product.ts';
+import { runGenerator } from '../../support/wholeness.ts';
 
 describe('in MariaDB', () => {
   const tables = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
-  let admin: Database;
-  let readerUrl: string;
-  let site: string;
-  let definer: string;
-  let reader: string;
+  type User = Awaited<ReturnType<typeof makeDatabaseUser>>;
+  let siteUrl: string;
+  let url: string;
+  let definer: User;
+  let reader: User;
 
   beforeEach(async () => {
-    const siteUrl = await makeDatabase('mysql');
-    const url = await makeDatabase('mysql');
-    const nameOf = (address: string) => new URL(address).pathname.slice(1);
-    site = nameOf(siteUrl);
-    definer = `d${nameOf(url).slice(-12)}`;
-    reader = `r${nameOf(url).slice(-12)}`;
+    siteUrl = await makeDatabase('mysql');
+    url = await makeDatabase('mysql');
+    [definer, reader] = [await makeDatabaseUser(siteUrl), await makeDatabaseUser(url)];
     const own = await openDatabase(siteUrl);
     await createTables(own, tables);
     await own.close();
-    admin = await openDatabase(url);
-    await admin.run(`CREATE USER ${definer}@'%'`);
-    await admin.run(`GRANT SELECT ON ${site}.* TO ${definer}@'%'`);
-    for (const table of Object.keys(tables)) {
-      await admin.run(
-        `CREATE DEFINER = ${definer}@'%' VIEW ${table} AS SELECT * FROM ${site}.${table}`,
-      );
-    }
-    await admin.run(`CREATE USER ${reader}@'%' IDENTIFIED BY 'x'`);
-    await admin.run(
-      `GRANT SELECT, INSERT, UPDATE, CREATE, TRIGGER ON ${nameOf(url)}.* TO ${reader}@'%'`,
-    );
-    readerUrl = url.replace(/\/\/.*@/, `//${reader}:x@`);
-  });
-  afterEach(async () => {
-    for (const user of [definer, reader]) await admin.run(`DROP USER IF EXISTS ${user}@'%'`);
-    await admin.close();
+    await definer.grant('SELECT ON *');
+    const site = new URL(siteUrl).pathname.slice(1);
+    const view = (table: string) =>
+      `CREATE DEFINER = ${definer.name}@'%' VIEW ${table} AS SELECT * FROM ${site}.${table}`;
+    await change(url, ...Object.keys(tables).map(view));
+    await reader.grant('SELECT, INSERT, UPDATE, CREATE, TRIGGER ON *');
   });
 
-  const generate = () =>
-    runCommand(runGenerator, [], {
-      DATABASE_URL: readerUrl,
-      SNAPSHOTS_DIR: makeFolder(),
-      SITE_URL: 'https://covers.example',
-      FILES_URL: 'https://files.covers.example',
-    });
+  const generate = () => runGenerator(reader.url, makeFolder());
 
   test('a definer that does not exist is named with every view of its', async () => {
     expect((await generate()).code).toBe(0);
-    await admin.run(`DROP USER ${definer}@'%'`);
+    await change(url, `DROP USER ${definer.name}`);
     const { code, stderr } = await generate();
     expect([code, stderr]).toEqual([
       1,
-      `The views platforms, games, covers, cover_files cannot be read: the definer ${definer}@% does not exist. ` +
+      `The views platforms, games, covers, cover_files cannot be read: the definer ${definer.name}@% does not exist. ` +
         'Create this user again, or recreate its views (CREATE OR REPLACE VIEW …) as a user that stays.\n',
     ]);
-    const accounts = await runCommand(runKeys, ['account', 'list'], {
-      DATABASE_URL: readerUrl,
-    });
+    const accounts = await runKeys(reader.url, ['account', 'list']);
     expect([accounts.code, accounts.stderr]).toEqual([
       1,
       expect.stringMatching(
@@ -77,30 +53,26 @@ describe('in MariaDB', () => {
   });
 
   test('a definer that may not read and a dropped table are not reported as a missing table', async () => {
-    await admin.run(`REVOKE SELECT ON ${site}.* FROM ${definer}@'%'`);
-    for (const table of ['platforms', 'games', 'covers']) {
-      await admin.run(`GRANT SELECT ON ${site}.${table} TO ${definer}@'%'`);
-    }
-    await admin.run(`DROP TABLE ${site}.covers`);
-    await admin.run('DROP VIEW games');
+    await definer.revokeAll();
+    await definer.grant('SELECT ON platforms', 'SELECT ON games', 'SELECT ON covers');
+    await change(siteUrl, 'DROP TABLE covers');
+    await change(url, 'DROP VIEW games');
     const { stderr } = await generate();
     expect(stderr).toBe(
-      `The views covers, cover_files cannot be read: a table or column that is selected from is gone, or the definer ${definer}@% may not read it. ` +
+      `The views covers, cover_files cannot be read: a table or column that is selected from is gone, or the definer ${definer.name}@% may not read it. ` +
         'Restore it, GRANT SELECT on it to the definer, or recreate the views (CREATE OR REPLACE VIEW …). ' +
         'The database lacks the table games, or its user may not read them. Offer them as tables or views; README.md shows how.\n',
     );
   });
 
   describe('for a user with rights to single tables', () => {
-    let name: string;
     beforeEach(async () => {
-      name = new URL(readerUrl).pathname.slice(1);
-      await admin.run(`REVOKE ALL, GRANT OPTION FROM ${reader}@'%'`);
-      for (const table of Object.keys(CATALOGUE_TABLES)) await grant('SELECT', table);
+      await reader.revokeAll();
+      await reader.grant(...Object.keys(CATALOGUE_TABLES).map((table) => `SELECT ON ${table}`));
+      const admin = await openDatabase(url);
       await createTables(admin, { game_titles: OPTIONAL_TABLES.game_titles });
+      await admin.close();
     });
-    const grant = (right: string, table: string) =>
-      admin.run(`GRANT ${right} ON ${name}.${table} TO ${reader}@'%'`);
 
     // A server does not show a table to a user without any right to it.
     test('game_titles counts as absent without any right, and is read with SELECT', async () => {
@@ -109,24 +81,24 @@ describe('in MariaDB', () => {
         0,
         expect.not.stringContaining('game_titles'),
       ]);
-      await grant('SELECT', 'game_titles');
+      await reader.grant('SELECT ON game_titles');
       expect((await generate()).code).toBe(0);
     });
 
     test.each(['INSERT', 'DELETE', 'INSERT (title)'])(
       'game_titles with only the right to %s is an error that says so, not absent',
       async (right) => {
-        await grant(right, 'game_titles');
+        await reader.grant(`${right} ON game_titles`);
         const { code, stderr } = await generate();
         expect([code, stderr]).toEqual([
           1,
-          `The table game_titles cannot be read: the user ${reader}@% does not have the right. GRANT SELECT on it to this user.\n`,
+          `The table game_titles cannot be read: the user ${reader.name}@% does not have the right. GRANT SELECT on it to this user.\n`,
         ]);
       },
     );
 
     test('a column of game_titles without the right is named', async () => {
-      await grant('SELECT (game_id)', 'game_titles');
+      await reader.grant('SELECT (game_id) ON game_titles');
       const { code, stderr } = await generate();
       expect([code, stderr]).toEqual([
         1,

@@ -12,13 +12,13 @@ import { grants } from '../../../doctor/checks/grants.ts';
 import { KEYS_RIGHTS, OWN_ACCOUNTS_RIGHTS } from '../../../keys/tables/rights.ts';
 import { createKeysTables, KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { examine, faultsIn } from '../../doctor/examine.ts';
-import { makeDatabase } from '../../support/databases.ts';
+import { makeDatabase, makeDatabaseUser } from '../../support/databases.ts';
 import { ROOT } from '../../support/product.ts';
 
 let admin: Database;
+let user: Awaited<ReturnType<typeof makeDatabaseUser>>;
 let schema: string;
-let user: string;
-let userUrl: string;
+let name: string;
 
 beforeAll(async () => {
   const url = await makeDatabase('mysql');
@@ -26,23 +26,17 @@ beforeAll(async () => {
   await loadCatalogue(admin, sampleCatalogue());
   await createKeysTables(admin);
   schema = new URL(url).pathname.slice(1);
-  user = `u${schema.slice(-12)}`;
-  await admin.run(`CREATE USER ${user} IDENTIFIED BY 'secret'`);
-  userUrl = url.replace(/\/\/.*@/, `//${user}:secret@`);
+  user = await makeDatabaseUser(url);
+  name = `'${user.name}'@'%'`;
 });
-afterAll(async () => {
-  await admin.run(`DROP USER ${user}`);
-  await admin.close();
-});
+afterAll(() => admin.close());
 
-async function grant(...statements: string[]): Promise<void> {
-  await admin.run(`REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}`);
-  for (const statement of statements) {
-    await admin.run(`GRANT ${statement.replace(' ON ', ` ON ${schema}.`)} TO ${user}`);
-  }
+async function grant(...rights: string[]): Promise<void> {
+  await user.revokeAll();
+  await user.grant(...rights);
 }
 
-const findings = (program: Program) => examine(grants, { DATABASE_URL: userUrl }, [program]);
+const findings = (program: Program) => examine(grants, { DATABASE_URL: user.url }, [program]);
 
 /** The GRANT statements of the documents, without the names of the database and the user. */
 function documented(): string[] {
@@ -72,10 +66,10 @@ test.each(['account', 'schedule'] as const)(
     expect(await findings(program)).toEqual([
       {
         level: 'ok',
-        text: `'${user}'@'%' has the rights that it needs, and none to change the catalogue.`,
+        text: `${name} has the rights that it needs, and none to change the catalogue.`,
       },
     ]);
-    const [server] = await examine(database, { DATABASE_URL: userUrl }, [program]);
+    const [server] = await examine(database, { DATABASE_URL: user.url }, [program]);
     expect(server?.text).toContain(`MariaDB`);
   },
 );
@@ -84,8 +78,8 @@ test('a missing right is an error, with the statement that grants it', async () 
   await grant('SELECT ON *', 'INSERT ON api_keys', 'INSERT, UPDATE, DELETE ON key_usage');
   const expected = {
     level: 'error',
-    text: `'${user}'@'%' lacks UPDATE on api_keys.`,
-    fix: `Run as an administrator: GRANT UPDATE ON ${schema}.api_keys TO '${user}'@'%';`,
+    text: `${name} lacks UPDATE on api_keys.`,
+    fix: `Run as an administrator: GRANT UPDATE ON ${schema}.api_keys TO ${name};`,
   };
   expect(await findings('schedule')).toEqual([expected]);
   expect(await findings('account')).toContainEqual(expected);
@@ -98,7 +92,7 @@ test('a table that may not be read is an error', async () => {
   const others = ['platforms', 'games', 'covers'].map((table) => `SELECT ON ${table}`);
   await grant(...others);
   expect(await findings('schedule')).toMatchObject([
-    { level: 'error', text: `'${user}'@'%' lacks SELECT on cover_files.` },
+    { level: 'error', text: `${name} lacks SELECT on cover_files.` },
   ]);
 });
 
@@ -117,8 +111,8 @@ test('rights that come from a role count', async () => {
   for (const statement of documented()) {
     await admin.run(`GRANT ${statement.replace(' ON ', ` ON ${schema}.`)} TO ${role}`);
   }
-  await admin.run(`GRANT ${role} TO ${user}`);
-  await admin.run(`SET DEFAULT ROLE ${role} FOR ${user}`);
+  await admin.run(`GRANT ${role} TO ${user.name}`);
+  await admin.run(`SET DEFAULT ROLE ${role} FOR ${user.name}`);
   expect(faultsIn(await findings('account'))).toEqual([]);
   await admin.run(`DROP ROLE ${role}`);
 });
@@ -130,7 +124,7 @@ test('the sample shows that the type of a column does not fit', async () => {
     `CREATE VIEW games AS SELECT id, platform_id, slug, title, CONCAT(release_year, '') AS release_year,
        description, genres, developer, publisher FROM site_games`,
   );
-  expect(await examine(sample, { DATABASE_URL: userUrl }, ['schedule'])).toContainEqual({
+  expect(await examine(sample, { DATABASE_URL: user.url }, ['schedule'])).toContainEqual({
     level: 'warning',
     text: expect.stringContaining('release_year is not a year'),
     fix: expect.any(String),

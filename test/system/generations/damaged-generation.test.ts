@@ -114,6 +114,12 @@ test.each<[string, string, Damage, RegExp]>([
   expect(metrics).toMatch(/^snapshot_refused 1$/m);
   expect(metrics).toContain(`snapshot_info{id="${older}"} 1`);
   expect(proxy.log().split('refused a generation').length - 1).toBe(1);
+  // Without another one, a proxy has nothing to serve.
+  const bare = await startProxy(dir, {}, NEVER);
+  expect((await bare.get('/stats', key.key)).json).toEqual({ error: 'No snapshot yet' });
+  const { status, json } = await bare.readyz();
+  expect([status, json.refused.error]).toEqual([503, expect.stringMatching(message)]);
+  await bare.stop();
   // The refusal ends as soon as the current generation is valid.
   pointTo(older);
   await proxy.refresh();

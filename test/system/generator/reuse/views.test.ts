@@ -8,35 +8,31 @@ import { openDatabase } from '../../../../database/open.ts';
 import { CATALOGUE_TABLES } from '../../../../database/schema.ts';
 import type { RunResult } from '../../../../generator/generate.ts';
 import { loadTimed, run } from '../../../generator/reuse/runs.ts';
-import { makeDatabase } from '../../../support/databases.ts';
+import { makeDatabase, makeDatabaseUser } from '../../../support/databases.ts';
 import { newSnapshots } from '../../../support/wholeness.ts';
 
 let admin: Database;
-let [api, user, readerUrl, snapshotsDir] = ['', '', '', ''];
+let reader: Awaited<ReturnType<typeof makeDatabaseUser>>;
+let [api, snapshotsDir] = ['', ''];
 
 beforeEach(async () => {
   const [siteUrl, apiUrl] = [await makeDatabase('mysql'), await makeDatabase('mysql')];
   api = new URL(apiUrl).pathname.slice(1);
-  user = `v${api.slice(-12)}`;
   admin = await openDatabase(siteUrl);
   await loadTimed(admin, 20);
   for (const table of Object.keys(CATALOGUE_TABLES)) {
     await admin.run(`CREATE VIEW ${api}.${table} AS SELECT * FROM ${table}`);
   }
-  await admin.run(`CREATE USER ${user} IDENTIFIED BY 'x'`);
-  await admin.run(`GRANT SELECT ON ${api}.* TO ${user}`);
-  readerUrl = apiUrl.replace(/\/\/.*@/, `//${user}:x@`);
+  reader = await makeDatabaseUser(apiUrl);
+  await reader.grant('SELECT ON *');
   snapshotsDir = newSnapshots();
 });
-afterEach(async () => {
-  await admin.run(`DROP USER ${user}`);
-  await admin.close();
-});
+afterEach(() => admin.close());
 
 /** Runs once, on a new connection: a server does not apply a new grant on a database to earlier ones. */
 async function runOnce(dir = snapshotsDir): Promise<RunResult> {
-  const reader = await openDatabase(readerUrl);
-  return run(reader, dir).finally(() => reader.close());
+  const database = await openDatabase(reader.url);
+  return run(database, dir).finally(() => database.close());
 }
 
 /** @returns the result of a run that has published the same as a run without any cache */
@@ -61,8 +57,8 @@ async function reasonsOf(result: Promise<RunResult>) {
 }
 
 test('without SHOW VIEW, all rows are read, with a warning that gives the fix', async () => {
-  const fault = `'${user}'@'%' may not see how the views cover_files, covers, games are defined`;
-  const grant = `GRANT SHOW VIEW ON ${api}.* TO '${user}'@'%'`;
+  const fault = `'${reader.name}'@'%' may not see how the views cover_files, covers, games are defined`;
+  const grant = `GRANT SHOW VIEW ON ${api}.* TO '${reader.name}'@'%'`;
   const warning = `All rows are read: ${fault}, so a new definition would go unnoticed. Run as an administrator: ${grant}`;
   expect(await reasonsOf(runOnce())).toEqual([fault, [warning]]);
   await rejectEvery(4);
@@ -74,7 +70,7 @@ test('without SHOW VIEW, all rows are read, with a warning that gives the fix', 
 });
 
 test('with SHOW VIEW, only changes are read until a view is redefined', async () => {
-  await admin.run(`GRANT SHOW VIEW ON ${api}.* TO ${user}`);
+  await reader.grant('SHOW VIEW ON *');
   await runOnce();
   await admin.run("UPDATE covers SET status = 'rejected', updated_at = NOW() ORDER BY id LIMIT 1");
   expect(await reasonsOf(runAndCompare())).toEqual([null, []]);
@@ -83,7 +79,7 @@ test('with SHOW VIEW, only changes are read until a view is redefined', async ()
   expect((await runAndCompare()).readAllBecause).toContain('a table or view was altered');
 
   // What was kept while the definition could be seen is not used once it cannot.
-  await admin.run(`REVOKE SHOW VIEW ON ${api}.* FROM ${user}`);
+  await admin.run(`REVOKE SHOW VIEW ON ${api}.* FROM ${reader.name}`);
   await rejectEvery(3);
   expect((await runAndCompare()).readAllBecause).toContain('may not see how the views');
 });

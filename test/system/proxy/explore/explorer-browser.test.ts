@@ -3,7 +3,7 @@
  * pages with and without scripts.
  */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { HOSTILE, startAgain } from '../../../proxy/explore/explored.ts';
 import { visitExplorer } from '../../../proxy/explore/visited-explorer.ts';
 import { look } from '../../../support/browser.ts';
@@ -103,20 +103,16 @@ describe('typing', () => {
 
   test('over the limit says when to go on, and keeps what is there', async () => {
     const small = await startAgain(explorer.snapshotsDir, smallKey.key);
-    try {
-      const page = await explorer.open();
-      await page.goto(`${small.url}/explore`);
-      const shown = await gamesOn(page).count();
-      await page.locator('#q').pressSequentially('zelda');
-      await found(page).filter({ hasText: 'Try again in' }).waitFor();
-      expect(await page.locator('#q').inputValue()).toBe('zelda');
-      expect(await gamesOn(page).count()).toBe(shown);
-      // The browser reports each 429 in its console.
-      expect(explorer.complaints).not.toEqual([]);
-      for (const complaint of explorer.complaints) expect(complaint).toContain('429');
-    } finally {
-      await small.stop();
-    }
+    const page = await explorer.open();
+    await page.goto(`${small.url}/explore`);
+    const shown = await gamesOn(page).count();
+    await page.locator('#q').pressSequentially('zelda');
+    await found(page).filter({ hasText: 'Try again in' }).waitFor();
+    expect(await page.locator('#q').inputValue()).toBe('zelda');
+    expect(await gamesOn(page).count()).toBe(shown);
+    // The browser reports each 429 in its console.
+    expect(explorer.complaints).not.toEqual([]);
+    for (const complaint of explorer.complaints) expect(complaint).toContain('429');
   });
 });
 
@@ -125,10 +121,6 @@ describe('without EXPLORER_KEY', () => {
 
   beforeAll(async () => {
     keyless = await startAgain(explorer.snapshotsDir, '');
-  });
-
-  afterAll(async () => {
-    await keyless?.stop();
   });
 
   test('the key of the visitor opens every page in its tab, and is kept nowhere else', async () => {

@@ -192,38 +192,30 @@ describe('what does not exist', () => {
 describe('the key', () => {
   test('each page counts as one request with EXPLORER_KEY, and past its limit there is a page with 429', async () => {
     const small = await startAgain(explored.snapshotsDir, smallKey.key);
-    try {
-      const statuses: number[] = [];
-      for (const path of ['/explore', '/explore/snes/chrono-trigger', '/explore/snes']) {
-        statuses.push((await send(small.url + path, asPerson())).status);
-      }
-      expect(statuses).toEqual([200, 200, 429]);
-      const refused = await send(`${small.url}/explore`, asPerson());
-      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-      expect(refused.text).toContain('Too many requests');
-      // The limit of the explorer is not that of the API, or of a visitor with a key.
-      const asVisitor = { headers: { 'x-api-key': visitorKey.key } };
-      expect((await send(`${small.url}/explore`, asVisitor)).status).toBe(200);
-    } finally {
-      await small.stop();
+    const statuses: number[] = [];
+    for (const path of ['/explore', '/explore/snes/chrono-trigger', '/explore/snes']) {
+      statuses.push((await send(small.url + path, asPerson())).status);
     }
+    expect(statuses).toEqual([200, 200, 429]);
+    const refused = await send(`${small.url}/explore`, asPerson());
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect(refused.text).toContain('Too many requests');
+    // The limit of the explorer is not that of the API, or of a visitor with a key.
+    const asVisitor = { headers: { 'x-api-key': visitorKey.key } };
+    expect((await send(`${small.url}/explore`, asVisitor)).status).toBe(200);
   });
 
   test('without EXPLORER_KEY, a page asks for a key, and works with that of the visitor', async () => {
     const keyless = await startAgain(explored.snapshotsDir, '');
-    try {
-      const asked = await send(`${keyless.url}/explore/snes`);
-      expect(asked.status).toBe(200);
-      expect(asked.text).toContain('<h1>Enter your API key</h1>');
-      expect(asked.text).not.toContain('Super Nintendo');
-      const bearer = { authorization: `Bearer ${visitorKey.key}` };
-      const shown = await send(`${keyless.url}/explore/snes`, { headers: bearer });
-      expect(shown.status).toBe(200);
-      expect(shown.text).toContain('Super Nintendo');
-      expect(shown.text).not.toContain(visitorKey.key);
-    } finally {
-      await keyless.stop();
-    }
+    const asked = await send(`${keyless.url}/explore/snes`);
+    expect(asked.status).toBe(200);
+    expect(asked.text).toContain('<h1>Enter your API key</h1>');
+    expect(asked.text).not.toContain('Super Nintendo');
+    const bearer = { authorization: `Bearer ${visitorKey.key}` };
+    const shown = await send(`${keyless.url}/explore/snes`, { headers: bearer });
+    expect(shown.status).toBe(200);
+    expect(shown.text).toContain('Super Nintendo');
+    expect(shown.text).not.toContain(visitorKey.key);
   });
 
   test.each([
@@ -238,14 +230,10 @@ describe('the key', () => {
 
   test('a key that the API refuses in EXPLORER_KEY closes the explorer, and nothing else', async () => {
     const closed = await startAgain(explored.snapshotsDir, testKey(9).key);
-    try {
-      const { status, text } = await send(`${closed.url}/explore`);
-      expect(status).toBe(401);
-      expect(text).toContain('The explorer is closed');
-      expect((await closed.get('/stats', visitorKey.key)).status).toBe(200);
-    } finally {
-      await closed.stop();
-    }
+    const { status, text } = await send(`${closed.url}/explore`);
+    expect(status).toBe(401);
+    expect(text).toContain('The explorer is closed');
+    expect((await closed.get('/stats', visitorKey.key)).status).toBe(200);
   });
 });
 

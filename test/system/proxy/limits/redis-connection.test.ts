@@ -1,5 +1,4 @@
 /** The connection to the store: passwords, TLS, and what happens when a server goes away. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -8,6 +7,7 @@ import { parseLimitsUrl } from '../../../../program/environment/limits-url.ts';
 import { connectToRedis, type RedisConnection } from '../../../../proxy/limits/redis-connection.ts';
 import { atEndOfFile } from '../../../support/end-of-file.ts';
 import { makeFolder } from '../../../support/product.ts';
+import { makeCertificate } from '../../../support/servers/nginx.ts';
 import { freePort } from '../../../support/servers/ports.ts';
 import { REDIS_PASSWORD, startRedis } from '../../../support/servers/redis.ts';
 
@@ -43,24 +43,32 @@ function connect(url: string): Watched {
   };
 }
 
-const isConnected = (connection: RedisConnection) => connection.isReady;
+async function start(options: readonly string[] = []) {
+  const redis = await startRedis(options);
+  atEndOfFile(redis.stop);
+  return redis;
+}
+
+/** A server, and a connection to it. */
+async function connected() {
+  const redis = await start();
+  const connection = connect(redis.url);
+  await connection.when(connection.isReady);
+  return { redis, connection };
+}
 
 test('a wrong password is reported, and the connection is tried again', async () => {
-  const redis = await startRedis();
+  const redis = await start();
   const connection = connect(`redis://:wrong@127.0.0.1:${redis.port}`);
   await connection.when(() => connection.fault()?.includes('WRONGPASS') === true);
   expect(connection.isReady()).toBe(false);
   await redis.client.config('SET', 'requirepass', 'wrong');
-  await connection.when(isConnected(connection));
+  await connection.when(connection.isReady);
   expect(connection.fault()).toBe(undefined);
-  connection.close();
-  await redis.stop();
 });
 
 test('commands under way fail when the server dies, and are never sent again', async () => {
-  const redis = await startRedis();
-  const connection = connect(redis.url);
-  await connection.when(isConnected(connection));
+  const { redis, connection } = await connected();
   redis.freeze();
   const reply = connection.take(['k1'], [1, 1, 1]);
   const failed = expect(reply).rejects.toThrow();
@@ -68,29 +76,21 @@ test('commands under way fail when the server dies, and are never sent again', a
   await failed;
   await expect(connection.take(['k1'], [1, 1, 1])).rejects.toThrow();
   await redis.restart();
-  await connection.when(isConnected(connection));
+  await connection.when(connection.isReady);
   const info = await redis.client.info('commandstats');
   expect(info).not.toMatch(/cmdstat_eval(sha)?:/);
-  connection.close();
-  await redis.stop();
 });
 
 test('a server that is now a replica is left', async () => {
-  const redis = await startRedis();
-  const connection = connect(redis.url);
-  await connection.when(isConnected(connection));
+  const { redis, connection } = await connected();
   await redis.client.replicaof('127.0.0.1', '1');
   await expect(connection.take(['k1'], [1, 1, 1])).rejects.toThrow('READONLY');
   connection.reset('READONLY');
   expect(connection.isReady()).toBe(false);
-  connection.close();
-  await redis.stop();
 });
 
 test('a window refuses beyond its limit, and a refused claim refuses those behind it', async () => {
-  const redis = await startRedis();
-  const connection = connect(redis.url);
-  await connection.when(connection.isReady);
+  const { redis, connection } = await connected();
   const full = expect.closeTo(60e6, -7);
   const take = (names: string[], ...args: number[]) => connection.take(names, args);
   expect(await take(['k1'], 2, 0, 1)).toEqual([1, 2, 0]);
@@ -110,29 +110,21 @@ test('a window refuses beyond its limit, and a refused claim refuses those behin
   await redis.client.lpush(window, ...old.toReversed());
   expect(await take(['k1'], 3, 1, 1)).toEqual([1, 0, full]);
   expect(await redis.client.llen(window)).toBe(3);
-  connection.close();
-  await redis.stop();
 });
 
 test('rediss:// uses TLS with a server name that its certificate must have', async () => {
   const folder = makeFolder();
   const file = (name: string) => path.join(folder, name);
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  execFileSync('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-    ...['-keyout', file('key.pem'), '-out', file('certificate.pem'), ...subject],
-  ]);
+  await makeCertificate('localhost', file('certificate.pem'), file('key.pem'));
   const port = String(await freePort());
   const tls = ['--tls-port', port, '--tls-cert-file', file('certificate.pem')];
-  const redis = await startRedis([
-    ...[...tls, '--tls-key-file', file('key.pem'), '--tls-auth-clients', 'no'],
-  ]);
+  await start([...tls, '--tls-key-file', file('key.pem'), '--tls-auth-clients', 'no']);
   const connection = connect(`rediss://:${PASSWORD}@localhost:${port}`);
   await connection.when(() => /self.signed certificate/.test(connection.fault() ?? ''));
   const trusted = getCACertificates('default');
   try {
     setDefaultCACertificates([...trusted, readFileSync(file('certificate.pem'), 'utf8')]);
-    await connection.when(isConnected(connection));
+    await connection.when(connection.isReady);
     const misnamed = connect(`rediss://:${PASSWORD}@127.0.0.1:${port}`);
     await misnamed.when(() => /certificate's altnames/.test(misnamed.fault() ?? ''));
     expect([misnamed.isReady(), connection.fault()]).toEqual([false, undefined]);
@@ -140,6 +132,4 @@ test('rediss:// uses TLS with a server name that its certificate must have', asy
   } finally {
     setDefaultCACertificates(trusted);
   }
-  connection.close();
-  await redis.stop();
 });
