@@ -3,6 +3,7 @@
  * server, or of another installation's API, which ends with /api/v1/snapshot.
  */
 import { isWellFormedKey } from '../format/api-key.ts';
+import { readValue } from '../program/arguments.ts';
 import { ConfigurationError } from '../program/environment/environment.ts';
 import { isAddress, parseWebAddress, shownAddress } from '../program/environment/variables.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
@@ -33,26 +34,17 @@ export function isApiAddress(address: string): boolean {
 export function openDepot(address: string, options: DepotOptions = {}): Depot {
   const { keyFile, stallMs } = options;
   const isApi = isApiAddress(address);
-  if (isApi && keyFile === undefined) {
+  if (isApi !== (keyFile !== undefined)) {
     throw new ConfigurationError(
-      `${shownAddress(address)} needs an API key. Name the file that contains it with --key-file.`,
-    );
-  }
-  if (!isApi && keyFile !== undefined) {
-    throw new ConfigurationError(
-      `--key-file is for the API of another installation, whose address ends with /api/v1/snapshot, not for ${shownAddress(address)}.`,
+      isApi
+        ? `${shownAddress(address)} needs an API key. Name the file that contains it with --key-file.`
+        : `--key-file is for the API of another installation, whose address ends with /api/v1/snapshot, not for ${shownAddress(address)}.`,
     );
   }
   if (!WEB.test(address)) return openWritableDepot(address, options);
-  let base: string;
-  try {
-    base = parseWebAddress(address);
-  } catch (cause) {
-    throw new ConfigurationError(`The address of the depot ${(cause as Error).message}`, { cause });
-  }
-  return keyFile === undefined
-    ? openWebDepot(base, stallMs)
-    : openApiDepot(base, readKey(keyFile), stallMs);
+  const base = readValue('The address of the depot', address, parseWebAddress);
+  if (keyFile === undefined) return openWebDepot(base, stallMs);
+  return openApiDepot(base, readValue('--key-file', keyFile, readKey), stallMs);
 }
 
 /** As {@link openDepot}. @throws ConfigurationError also for an address that can only be read */
@@ -79,18 +71,14 @@ export function openKeysDepot(
   options: DepotOptions = {},
 ): WritableDepot | undefined {
   if (address === '') return undefined;
+  const withSlash = (text: string) => `${text.replace(/\/+$/, '')}/`;
   for (const [name, other] of Object.entries(snapshots)) {
-    if (other === '' || !isWithin(address, other)) continue;
+    if (other === '' || !withSlash(address).startsWith(withSlash(other))) continue;
     throw new ConfigurationError(
       `KEYS_DEPOT is ${shownAddress(address)}, which is within ${name} (${shownAddress(other)}): whoever may read snapshots could read the keys. Choose another folder or prefix.`,
     );
   }
   return openWritableDepot(address, options);
-}
-
-function isWithin(address: string, other: string): boolean {
-  const withSlash = (text: string) => `${text.replace(/\/+$/, '')}/`;
-  return withSlash(address).startsWith(withSlash(other));
 }
 
 /** @returns the key in a file. No message contains it. */
@@ -99,11 +87,10 @@ function readKey(file: string): string {
   try {
     key = readBoundedFileSync(file, LARGEST_KEY_FILE).toString('utf8').trim();
   } catch (cause) {
-    const { message } = cause as Error;
-    throw new ConfigurationError(`--key-file cannot be read: ${message}`, { cause });
+    throw new Error(`cannot be read: ${(cause as Error).message}`, { cause });
   }
   if (isWellFormedKey(key)) return key;
-  throw new ConfigurationError(
-    '--key-file does not hold an API key: "cck_" and 38 letters and digits, which contain a checksum. Copy the key again.',
+  throw new Error(
+    'does not hold an API key: "cck_" and 38 letters and digits, which contain a checksum. Copy the key again.',
   );
 }

@@ -99,7 +99,7 @@ export function openS3Depot(
     },
     async list(wanted) {
       const objects: StoredObject[] = [];
-      const query = { 'list-type': '2', 'encoding-type': 'url', prefix: prefix + wanted };
+      const query = { 'list-type': '2', prefix: prefix + wanted };
       for (let next: Record<string, string> | undefined = {}; next !== undefined; ) {
         const parameters = new URLSearchParams({ ...query, ...next });
         const page = await finish(`list ${wanted}`, () => send(`?${parameters}`, { what: name }));
@@ -131,9 +131,8 @@ function bucketAddress(bucket: string, region: string, endpoint: string): string
 
 function objectsIn(xml: string, prefix: string): StoredObject[] {
   return [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].flatMap(([, entry = '']) => {
-    const key = decodeURIComponent((textOf(entry, 'Key') ?? '').replaceAll('+', ' '));
-    const path = key.slice(prefix.length);
-    // Some programs make empty objects that stand for folders.
+    const path = (textOf(entry, 'Key') ?? '').slice(prefix.length);
+    // Other programs may have made objects with other names, such as empty ones that stand for folders.
     if (!isObjectPath(path)) return [];
     const modifiedAt = Date.parse(textOf(entry, 'LastModified') ?? '');
     return [{ path, size: Number(textOf(entry, 'Size')), modifiedAt }];

@@ -1,9 +1,7 @@
 /** The contract of depots, checked with each kind; the API is in `api.test.ts`. */
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Depot, TransferError, type WritableDepot } from '../../depot/depot.ts';
@@ -13,7 +11,7 @@ import { atEndOfFile } from '../support/end-of-file.ts';
 import { makeFolder } from '../support/product.ts';
 import { readBytes } from '../support/replicas.ts';
 import { BUCKET, type RunningS3, startS3 } from '../support/servers/s3.ts';
-import { serveFolder } from '../support/servers/static-files.ts';
+import { serve, serveFolder } from '../support/servers/static-files.ts';
 
 let server: RunningS3 | undefined;
 let opened = 0;
@@ -127,7 +125,7 @@ describe('S3', () => {
       `<Contents><Key>site/${name}</Key><Size>1</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>`;
     const tokens: (string | null)[] = [];
     let failures = 0;
-    const url = await startServer((request, response) => {
+    const url = await serve((request, response) => {
       if (failures++ === 0) return response.writeHead(503, { 'retry-after': '0' }).end();
       const { searchParams } = new URL(request.url ?? '', 'http://s3');
       tokens.push(searchParams.get('continuation-token'));
@@ -176,7 +174,7 @@ describe('S3', () => {
 
 describe('a web server', () => {
   async function serving(answer: RequestListener): Promise<Depot> {
-    const depot = openDepot(`${await startServer(answer)}/base/`);
+    const depot = openDepot(`${await serve(answer)}/base/`);
     atEndOfFile(() => depot.close());
     return depot;
   }
@@ -209,11 +207,11 @@ describe('a web server', () => {
       response.write('12345', () => response.destroy());
     });
     await expect(read(cut, 'a')).rejects.toThrow(TransferError);
-    const silent = openDepot(await startServer(() => {}), { stallMs: 20 });
+    const silent = openDepot(await serve(() => {}), { stallMs: 20 });
     await expect(silent.get('a')).rejects.toThrow(TransferError);
     const slow = (_request: unknown, response: { write(text: string): unknown }) =>
       response.write('1');
-    const stalled = openDepot(await startServer(slow), { stallMs: 20 });
+    const stalled = openDepot(await serve(slow), { stallMs: 20 });
     await expect(read(stalled, 'a')).rejects.toThrow(/the connection was cut/);
     for (const each of [silent, stalled]) each.close();
   });
@@ -274,14 +272,3 @@ describe('an address', () => {
     expect(openKeysDepot('', others)).toBeUndefined();
   });
 });
-
-/** Starts a server that ends with the file. @returns its address */
-async function startServer(answer: RequestListener): Promise<string> {
-  const http = createServer(answer).listen(0, '127.0.0.1');
-  atEndOfFile(() => {
-    http.close();
-    http.closeAllConnections();
-  });
-  await once(http, 'listening');
-  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-}

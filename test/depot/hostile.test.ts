@@ -1,9 +1,7 @@
 /** A hostile origin: whatever it sends is refused by name, in few bytes, and nothing of it stays. */
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import { createGzip, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +16,6 @@ import {
   storedManifest,
 } from '../../format/release.ts';
 import { currentId } from '../../generations/generations.ts';
-import { atEndOfFile } from '../support/end-of-file.ts';
 import { makeFolder, testKey } from '../support/product.ts';
 import {
   makeOrigin,
@@ -27,6 +24,7 @@ import {
   readDepot,
   startReplica,
 } from '../support/replicas.ts';
+import { serve } from '../support/servers/static-files.ts';
 
 let origin: Origin;
 let manifest: Manifest;
@@ -139,16 +137,9 @@ describe('a file', () => {
 
 describe('an API', () => {
   async function serving(answer: RequestListener) {
-    const server = createServer(answer).listen(0, '127.0.0.1');
-    atEndOfFile(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    await once(server, 'listening');
     const keyFile = path.join(makeFolder(), 'key');
     writeFileSync(keyFile, testKey(1).key);
-    const { port } = server.address() as AddressInfo;
-    return openDepot(`http://127.0.0.1:${port}/api/v1/snapshot`, { keyFile });
+    return openDepot(`${await serve(answer)}/api/v1/snapshot`, { keyFile });
   }
 
   test('whose manifest never ends is refused', async () => {

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
 import { listDifferences } from '../../../generations/differences.ts';
-import { currentId } from '../../../generations/generations.ts';
+import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { rollbackTo } from '../../../generations/rollback.ts';
 import { makeLists } from '../../../proxy/changes/join-thread.ts';
 import { generate, makeFolder } from '../../support/product.ts';
@@ -11,7 +11,7 @@ import { expectExact, parseElements, readState, type State } from './generation-
 
 export interface History {
   readonly dir: string;
-  /** What the generations hold that were current, in their order. The last but one is a rollback. */
+  /** What the generations hold that were current, in their order. The fifth of each six is a rollback. */
   readonly states: ReadonlyMap<string, State>;
 }
 
@@ -21,9 +21,9 @@ export async function makeHistory(seed: number, generations = 6): Promise<Histor
   const states = new Map<string, State>();
   while (states.size < generations) {
     await catalogue.change();
-    const [first] = states.keys();
-    if (states.size === generations - 2 && first !== undefined) {
-      await rollbackTo(dir, first, { withTakenDown: true, warn() {} });
+    if (states.size % 6 === 4) {
+      const [oldest] = idsOnDisk(dir) as [string];
+      await rollbackTo(dir, oldest, { withTakenDown: true, warn() {} });
     } else await generate(catalogue.url, dir, ['--force']);
     const id = currentId(dir) as string;
     if (!states.has(id)) states.set(id, readState(dir, id));

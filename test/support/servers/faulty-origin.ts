@@ -1,8 +1,8 @@
 /**
  * An HTTP server in front of another one that passes requests on and changes its responses: it can
- * replace them, cut them off, delay them, or stop in the middle.
+ * replace them, delay them, or cut them off.
  */
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
 
@@ -12,8 +12,6 @@ export interface OriginReply {
   readonly body: Buffer;
   /** After how many bytes of the body the connection is cut. */
   readonly cutAfter?: number;
-  /** After how many bytes of the body nothing more is sent. */
-  readonly stallAfter?: number;
 }
 
 export interface OriginRequest {
@@ -33,8 +31,6 @@ export interface FaultyOrigin {
   readonly url: string;
   /** Every request so far. */
   readonly requests: OriginRequest[];
-  /** How many bytes of bodies were sent so far. */
-  sent(): number;
   change: Change;
   close(): Promise<void>;
 }
@@ -43,9 +39,8 @@ const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'date'];
 
 /** @param origin the address of the real proxy */
 export async function startFaultyOrigin(origin: string): Promise<FaultyOrigin> {
-  let sent = 0;
   const requests: OriginRequest[] = [];
-  const server: Server = createServer(async (incoming, outgoing) => {
+  const server = createServer(async (incoming, outgoing) => {
     const path = incoming.url ?? '';
     const asked = { path, headers: incoming.headers };
     requests.push(asked);
@@ -56,16 +51,12 @@ export async function startFaultyOrigin(origin: string): Promise<FaultyOrigin> {
       const own = Object.entries(answer.headers).filter(([name]) => !HOP_BY_HOP.includes(name));
       const plain = { status: answer.statusCode, headers: Object.fromEntries(own), body };
       const reply = await faulty.change(plain, asked);
-      const length = reply.headers['content-length'] === undefined ? {} : lengthOf(reply.body);
+      const isSized = reply.headers['content-length'] !== undefined;
+      const length = isSized && { 'content-length': String(reply.body.length) };
       outgoing.writeHead(reply.status, { ...reply.headers, ...length });
-      const end = Math.min(
-        reply.cutAfter ?? reply.body.length,
-        reply.stallAfter ?? reply.body.length,
-      );
-      sent += end;
-      if (reply.stallAfter !== undefined) outgoing.write(reply.body.subarray(0, end));
-      else if (reply.cutAfter === undefined) outgoing.end(reply.body);
-      else outgoing.write(reply.body.subarray(0, end), () => incoming.socket.destroy());
+      const sent = reply.body.subarray(0, reply.cutAfter);
+      if (reply.cutAfter === undefined) outgoing.end(sent);
+      else outgoing.write(sent, () => incoming.socket.destroy());
     } catch (error) {
       outgoing.destroy(error as Error);
     }
@@ -74,7 +65,6 @@ export async function startFaultyOrigin(origin: string): Promise<FaultyOrigin> {
   const faulty: FaultyOrigin = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
     requests,
-    sent: () => sent,
     change: (reply) => reply,
     async close() {
       server.closeAllConnections();
@@ -82,8 +72,4 @@ export async function startFaultyOrigin(origin: string): Promise<FaultyOrigin> {
     },
   };
   return faulty;
-}
-
-function lengthOf(body: Buffer): Record<string, string> {
-  return { 'content-length': String(body.length) };
 }

@@ -1,4 +1,4 @@
-/** The program of the S3 server in `s3.ts`. Arguments: the folder of its objects, a port, a bucket. */
+/** The program of the S3 server in `s3.ts`. Arguments: the folder of its objects, a bucket. */
 import { rename } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
@@ -13,10 +13,10 @@ interface S3rver {
 }
 
 const Server = createRequire(import.meta.url)('@20minutes/s3rver') as S3rver;
-const [directory, port, bucket] = process.argv.slice(2);
+const [directory, bucket] = process.argv.slice(2);
 const server = new Server({
   address: '127.0.0.1',
-  port: Number(port),
+  port: 0,
   silent: true,
   directory,
   configureBuckets: [{ name: bucket }],
@@ -32,5 +32,5 @@ store.putContent = async (file, content) => {
   await rename(next, file);
   return result;
 };
-const { port: listening } = await server.run();
-process.stderr.write(`listening on ${listening}\n`);
+const { port } = await server.run();
+process.stderr.write(`listening on ${port}\n`);

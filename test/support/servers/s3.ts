@@ -14,30 +14,24 @@ export interface RunningS3 {
   /** Variables with its address and the only credentials that it knows. */
   readonly environment: Readonly<Record<string, string>>;
   readonly port: number;
-  stop(): Promise<void>;
 }
 
-/**
- * Starts a server with one bucket, {@link BUCKET}.
- * @param folder with its objects, which another server may have left there
- * @param port of a server before it; any free one by default
- */
-export async function startS3(folder = makeFolder(), port = 0): Promise<RunningS3> {
+/** Starts a server with one bucket, {@link BUCKET}. */
+export async function startS3(): Promise<RunningS3> {
   const server = await startTiedUntil('listening on ', [
     process.execPath,
     // Its continuation tokens are encrypted with an algorithm that OpenSSL 3 has only with this flag.
     '--openssl-legacy-provider',
-    ...[PROGRAM, folder, String(port), BUCKET],
+    ...[PROGRAM, makeFolder(), BUCKET],
   ]);
   atEndOfFile(server.stop);
-  const chosen = Number(server.line.split(' ').at(-1));
+  const port = Number(server.line.split(' ').at(-1));
   return {
     environment: {
       AWS_ACCESS_KEY_ID: 'S3RVER',
       AWS_SECRET_ACCESS_KEY: 'S3RVER',
-      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${chosen}`,
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
     },
-    port: chosen,
-    stop: server.stop,
+    port,
   };
 }

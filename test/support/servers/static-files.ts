@@ -1,16 +1,14 @@
-/** A plain nginx on loopback that serves the files of a folder. It ends with the test file. */
+/** Servers on loopback for one test file, with which they end: a plain nginx, and one that a test writes. */
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { atEndOfFile } from '../end-of-file.ts';
 import { makeFolder } from '../product.ts';
 import { runNginx } from './nginx.ts';
 import { freePort } from './ports.ts';
 
-/**
- * @param tls the files of the certificate of localhost and its key, to serve the folder over https
- * @returns the address of the folder, without a slash at its end
- */
-export async function serveFolder(
-  folder: string,
-  tls?: { readonly certificate: string; readonly key: string },
-): Promise<string> {
+/** @returns the address of the folder, without a slash at its end */
+export async function serveFolder(folder: string): Promise<string> {
   const own = makeFolder();
   const port = await freePort();
   await runNginx(
@@ -22,12 +20,22 @@ events {}
 http {
 \taccess_log ${own}/access.log;
 \tserver {
-\t\tlisten 127.0.0.1:${port}${tls === undefined ? '' : ' ssl'};
-${tls === undefined ? '' : `\t\tssl_certificate ${tls.certificate};\n\t\tssl_certificate_key ${tls.key};`}
+\t\tlisten 127.0.0.1:${port};
 \t\tlocation /snapshots/ { alias ${folder}/; }
 \t}
 }
 `,
   );
-  return `${tls === undefined ? 'http://127.0.0.1' : 'https://localhost'}:${port}/snapshots`;
+  return `http://127.0.0.1:${port}/snapshots`;
+}
+
+/** @returns the address of a server, without a slash at its end */
+export async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  atEndOfFile(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

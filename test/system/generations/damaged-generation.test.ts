@@ -7,6 +7,7 @@ import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { FORMAT_VERSION, MANIFEST, PLATFORMS } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '../../../format/manifest.ts';
+import { verifyAndOpen } from '../../../generations/verify.ts';
 import { openFiles } from '../../../proxy/snapshot/open-files.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
 import {
@@ -45,6 +46,7 @@ test.each(Object.keys(DAMAGE) as (keyof typeof DAMAGE)[])(
       const manifest = readFileSync(path.join(newerDir, MANIFEST));
       const digit = (manifest.indexOf('"games": 2') + 9.5) / manifest.length;
       DAMAGE[kind](path.join(newerDir, file), file === MANIFEST ? digit : MIDDLE);
+      await expect(verifyAndOpen(newerDir), file).rejects.toThrow();
       pointTo(newer);
       await snapshots.refresh();
       expect(snapshots.current()?.id, file).toBe(older);

@@ -7,7 +7,6 @@ import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { runSnapshot } from '../../../commands/run-snapshot.ts';
-import { openDatabase } from '../../../database/open.ts';
 import { fillDatabase } from '../../../demo/catalogue/load.ts';
 import { CHANGES } from '../../../format/layout.ts';
 import { listDifferences, readDifference } from '../../../generations/differences.ts';
@@ -15,6 +14,7 @@ import { currentId, generationDir } from '../../../generations/generations.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
 import { SITE } from '../../catalogue/make-sample.ts';
+import { change } from '../../support/databases.ts';
 import { generate, makeFolder, runCommand } from '../../support/product.ts';
 
 const namesIn = (dir: string) => readdirSync(path.join(dir, CHANGES));
@@ -42,9 +42,7 @@ async function makeHistory() {
   const url = `sqlite:${path.join(folder, 'catalogue.db')}`;
   const dir = path.join(folder, 'snapshots');
   const publish = async (...statements: string[]) => {
-    const database = await openDatabase(url);
-    for (const statement of statements) await database.run(statement);
-    await database.close();
+    await change(url, ...statements);
     const { stderr } = await generate(url, dir, ['--force']);
     return { id: currentId(dir) as string, stderr };
   };

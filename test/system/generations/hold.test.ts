@@ -296,9 +296,6 @@ test('on a full disk, hold and rollback change nothing, and say what is held', a
   expect((await snapshot(dir, 'hold', '--reason', 'a test')).code).toBe(0);
   await expectFull(new RegExp(`^Publishing is held at ${newer} since `), 'rollback', older);
   expect(readHold(dir)).toMatchObject({ id: newer, reason: 'a test' });
-  expect((await snapshot(dir, 'rollback', older)).code).toBe(0);
-  expect(currentOf(dir)).not.toBe(newer);
-  expect(readHold(dir).id).toBe(currentOf(dir));
 });
 
 describe('a damaged hold file', () => {
@@ -342,15 +339,12 @@ describe('a damaged hold file', () => {
 
   test('is replaced by hold and rollback, and removed by resume', async () => {
     const { dir, ids } = makePublished(2);
-    writeFileSync(holdFile(dir), 'x');
-    await snapshot(dir, 'hold');
-    expect(readHold(dir).id).toBe(ids[1]);
-    writeFileSync(holdFile(dir), 'x');
-    await snapshot(dir, 'rollback', ids[0]);
-    expect(readHold(dir).id).toBe(currentOf(dir));
-    expect(currentOf(dir)).not.toBe(ids[1]);
-    writeFileSync(holdFile(dir), 'x');
-    expect((await snapshot(dir, 'resume')).code).toBe(0);
-    expect(existsSync(holdFile(dir))).toBe(false);
+    for (const args of [['hold'], ['rollback', ids[0]], ['resume']]) {
+      writeFileSync(holdFile(dir), 'x');
+      expect((await snapshot(dir, ...args)).code).toBe(0);
+      if (args[0] === 'resume') expect(existsSync(holdFile(dir))).toBe(false);
+      else expect(readHold(dir).id).toBe(currentOf(dir));
+    }
+    expect(ids).not.toContain(currentOf(dir));
   });
 });

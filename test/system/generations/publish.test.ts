@@ -3,7 +3,7 @@
  * that is gone. `current` always points to a generation that verifies.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sequenceOf } from '../../../format/layout.ts';
@@ -16,7 +16,6 @@ import {
 import { LockedError, withLock } from '../../../generations/lock.ts';
 import { KEPT_GENERATIONS, prune } from '../../../generations/prune.ts';
 import { rollbackTo } from '../../../generations/rollback.ts';
-import { verifyAndOpen } from '../../../generations/verify.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
@@ -238,34 +237,3 @@ describe('kept generations', () => {
     expectNoDebris(dir);
   });
 });
-
-/** Each changes at least one byte of a generation. */
-const DAMAGES: [string, (file: string) => void][] = [
-  ['games/snes.json', (file) => flip(file, 500)],
-  ['covers/snes.json', (file) => flip(file, 500)],
-  ['platforms.json', (file) => flip(file, 20)],
-  ['index/games.bin', (file) => flip(file, 500)],
-  ['index/covers.bin', (file) => flip(file, 2_000)],
-  ['index/words.bin', (file) => flip(file, 4_000)],
-  ['search.json', (file) => flip(file, 100)],
-  ['stats.json', (file) => writeFileSync(file, '{}')],
-  ['manifest.json', (file) => flip(file, 30)],
-  ['games/extra.json', (file) => writeFileSync(file, '[]\n')],
-  ['games/snes.json', (file) => rmSync(file)],
-];
-test.each(DAMAGES)(
-  'verification detects a damaged, additional or missing %s',
-  async (name, damage) => {
-    const dir = await makeSampleSnapshots();
-    const generation = generationDir(dir, currentId(dir) as string);
-    await verifyAndOpen(generation);
-    damage(path.join(generation, name));
-    await expect(verifyAndOpen(generation)).rejects.toThrow(name);
-  },
-);
-
-function flip(file: string, at: number): void {
-  const bytes = readFileSync(file);
-  bytes[at] = bytes[at] ^ 1;
-  writeFileSync(file, bytes);
-}

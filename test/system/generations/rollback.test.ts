@@ -7,7 +7,6 @@ import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runSnapshot } from '../../../commands/run-snapshot.ts';
-import { openDatabase } from '../../../database/open.ts';
 import { contentHash } from '../../../format/manifest.ts';
 import { listDifferences } from '../../../generations/differences.ts';
 import {
@@ -18,6 +17,7 @@ import {
 } from '../../../generations/generations.ts';
 import { removeHold } from '../../../generations/hold.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { change } from '../../support/databases.ts';
 import { generate, runCommand } from '../../support/product.ts';
 import { type ApiOrigin, filesOf, pullFromApi, startApi } from '../../support/replicas.ts';
 import { expectCurrentVerifies, newSnapshots } from '../../support/wholeness.ts';
@@ -104,11 +104,10 @@ test('covers that are not public now are counted; if that is not known, the oper
   const url = await makeSampleSqlite();
   const dir = await makeSampleSnapshots();
   const older = currentOf(dir);
-  const database = await openDatabase(url);
-  await database.run(
+  await change(
+    url,
     "UPDATE covers SET status = 'rejected' WHERE id IN (SELECT id FROM covers WHERE status = 'approved' ORDER BY id LIMIT 25)",
   );
-  await database.close();
   await generate(url, dir);
   const newer = currentOf(dir);
   const { code, stderr } = await rollback(dir, older, '--no-hold');

@@ -1,9 +1,5 @@
-/** `GET /changes` over HTTP: parameters, errors, headers, and what the operator sees. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHANGES, differenceFile } from '../../../../format/layout.ts';
-import { listDifferences } from '../../../../generations/differences.ts';
 import { currentId } from '../../../../generations/generations.ts';
 import { makeChangingCatalogue } from '../../../proxy/changes/changing-catalogue.ts';
 import { makeContractChecker } from '../../../support/openapi.ts';
@@ -24,13 +20,6 @@ const ids: string[] = [];
 const contract = makeContractChecker();
 let catalogue: Awaited<ReturnType<typeof makeChangingCatalogue>>;
 let proxy: OwnProxy;
-
-/** The name of the difference to a generation. */
-const nameOf = (id: string | undefined) =>
-  listDifferences(dir)
-    .filter(({ to }) => to === id)
-    .map(differenceFile)
-    .join();
 
 async function publish(): Promise<void> {
   await catalogue.change();
@@ -143,36 +132,4 @@ test('a proxy with several threads gives the same pages, and a restart changes n
     expect([status, text, headers.etag]).toEqual([200, expected.text, expected.headers.etag]);
   }
   await threads.stop();
-});
-
-test('a damaged difference is named in the log once, and gets 410; others still work', async () => {
-  const id = ids[1];
-  const file = path.join(dir, CHANGES, nameOf(id));
-  const good = readFileSync(file);
-  writeFileSync(file, good.subarray(0, good.length - 3));
-  const damaged = await startProxy(dir);
-  for (const page of [1, 2]) {
-    const query = `/changes?since=${ids[0]}&page=${page}`;
-    const { status, json } = await damaged.get(query, key.key);
-    expect([status, json]).toEqual([410, { error: GONE }]);
-  }
-  expect((await damaged.get(`/changes?since=${id}`, key.key)).status).toBe(200);
-  const lines = damaged.log().match(/"level":50.*/g) ?? [];
-  expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain(`${path.basename(file)} cannot be used: its last line is cut`);
-  await damaged.stop();
-  writeFileSync(file, good);
-});
-
-test('a list that was read before its differences were removed stays readable until the next snapshot', async () => {
-  const query = `/changes?since=${ids[2]}&per_page=2`;
-  const before = await proxy.get(query, key.key);
-  const file = path.join(dir, CHANGES, nameOf(ids[3]));
-  const kept = readFileSync(file);
-  rmSync(file);
-  expect((await proxy.get(`${query}&page=2`, key.key)).json.total).toBe(before.json.total);
-  writeFileSync(file, kept);
-  await publish();
-  await proxy.refresh();
-  expect((await proxy.get(query, key.key)).json.to).toBe(ids.at(-1));
 });
