@@ -58,7 +58,7 @@ export function chooseShift(rows: number, low: Id, high: Id): number {
   // Ids that are texts may be in another order.
   const ids = Math.max(1, (high[0] - low[0]) * 2 ** 32 + high[1] - low[1] + 1);
   const idsPerBlock = (ids / Math.max(1, rows / 2)) * ROWS_PER_BLOCK;
-  return Math.min(60, Math.max(0, Math.ceil(Math.log2(idsPerBlock))));
+  return Math.min(60, Math.max(0, Math.round(Math.log2(idsPerBlock))));
 }
 
 /** The number of the block of an id. */
