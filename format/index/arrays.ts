@@ -18,6 +18,21 @@ export function sharedZeros<T extends NumberArray>(Type: NumberArrayType<T>, len
   return new Type(new SharedArrayBuffer(length * Type.BYTES_PER_ELEMENT));
 }
 
+/** For each group, the index of its first member if all are sorted by group; at the end their number. */
+export function startsOf(groupOf: Uint32Array | Uint16Array, groups: number): Uint32Array {
+  const starts = sharedZeros(Uint32Array, groups + 1);
+  for (let i = 0; i < groupOf.length; i++) starts[groupOf[i] + 1]++;
+  for (let group = 1; group <= groups; group++) starts[group] += starts[group - 1];
+  return starts;
+}
+
+/** For each member, its group: the reverse of {@link startsOf}. */
+export function groupsOf(starts: Uint32Array): Uint32Array {
+  const groups = new Uint32Array(starts[starts.length - 1]);
+  for (const [group, start] of starts.entries()) groups.fill(group, start, starts[group + 1]);
+  return groups;
+}
+
 /** A column of 32-bit numbers that grows. A list would take twice the memory, and leave more garbage. */
 export function makeColumn() {
   let numbers = new Uint32Array(1024);

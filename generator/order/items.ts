@@ -2,6 +2,7 @@
  * The games and covers of a run as items: first those of the earlier generation by their earlier numbers, of
  * which some are kept, then the rows that were read. If all rows were read, items are rows.
  */
+import { groupsOf } from '../../format/index/arrays.ts';
 import type { Id } from '../../format/index/ids.ts';
 import { gameSlug } from '../../format/index/record-index.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
@@ -26,24 +27,21 @@ export function makeGameItems(games: Games, earlier: EarlierGeneration | undefin
   };
   if (earlier === undefined) return ofRows;
   const first = earlier.isKept.length;
-  const { platforms } = earlier.index;
-  const platformOf = new Uint32Array(first);
-  for (const [platform, { first_game, games: count }] of platforms.entries())
-    platformOf.fill(platform, first_game, first_game + count);
+  const platformOf = groupsOf(
+    Uint32Array.from([...earlier.index.platforms.map(({ first_game }) => first_game), first]),
+  );
   let ids: ReturnType<EarlierGeneration['ids']> | undefined;
-  const ofEarlier: GameItems = {
-    platform: (number) => platformOf[number],
-    id(number) {
+  const either =
+    <T>(ofEarlier: (number: number) => T, ofRow: (row: number) => T) =>
+    (item: number) =>
+      item < first ? ofEarlier(item) : ofRow(item - first);
+  return {
+    platform: either((number) => platformOf[number], ofRows.platform),
+    id: either((number) => {
       ids ??= earlier.ids();
       return [ids.high[number], ids.low[number]];
-    },
-    slug: (number) => gameSlug(earlier.index, number),
-    title: earlier.title,
-  };
-  return {
-    platform: (item) => (item < first ? ofEarlier.platform(item) : ofRows.platform(item - first)),
-    id: (item) => (item < first ? ofEarlier.id(item) : ofRows.id(item - first)),
-    slug: (item) => (item < first ? ofEarlier.slug(item) : ofRows.slug(item - first)),
-    title: (item) => (item < first ? ofEarlier.title(item) : ofRows.title(item - first)),
+    }, ofRows.id),
+    slug: either((number) => gameSlug(earlier.index, number), ofRows.slug),
+    title: either(earlier.title, ofRows.title),
   };
 }

@@ -7,7 +7,7 @@
  * order over all platforms.
  */
 
-import { sharedZeros } from '../../format/index/arrays.ts';
+import { sharedZeros, startsOf } from '../../format/index/arrays.ts';
 import { compareIds } from '../../format/index/ids.ts';
 import { type EarlierGeneration, twinOf } from '../changes/earlier-generation.ts';
 import { getOrAdd } from '../get-or-add.ts';
@@ -188,14 +188,6 @@ export function publishedRows(column: Uint32Array, rows: number): Uint32Array {
   let count = 0;
   for (let row = 0; row < rows; row++) if (column[row] !== LEFT_OUT) found[count++] = row;
   return found.subarray(0, count);
-}
-
-/** For each group, the index of its first member if all are sorted by group; at the end their number. */
-export function startsOf(groupOf: Uint32Array | Uint16Array, groups: number): Uint32Array {
-  const starts = sharedZeros(Uint32Array, groups + 1);
-  for (let i = 0; i < groupOf.length; i++) starts[groupOf[i] + 1]++;
-  for (let group = 1; group <= groups; group++) starts[group] += starts[group - 1];
-  return starts;
 }
 
 /** For each region or type, its position when they are sorted in title order, with null last. */

@@ -18,7 +18,6 @@ import type { Progress } from '../../program/progress.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import type { RowFault } from '../read/row-checks.ts';
-import { shownValue } from './shown-value.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES | OptionalTable;
 
@@ -206,6 +205,18 @@ export function makeReport() {
       ],
     }),
   };
+}
+
+/** In UTF-16 code units. */
+const LONGEST_SHOWN = 200;
+
+/** @returns the value itself, or the start of a long text with its length; NaN and infinities as text */
+export function shownValue(value: Value): Value {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (value === null || value.length <= LONGEST_SHOWN) return value;
+  // Copied: a V8 slice would keep the whole text in memory as long as the report exists.
+  const start = Buffer.from(value.slice(0, LONGEST_SHOWN).toWellFormed()).toString();
+  return `${start}… (${value.length} characters)`;
 }
 
 /** Adds a row to a list in order, which keeps the first {@link MOST_LISTED}. */

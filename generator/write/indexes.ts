@@ -4,6 +4,7 @@
  * value by which a search can be filtered.
  */
 
+import { groupsOf, startsOf } from '../../format/index/arrays.ts';
 import { type Column, encodeColumns } from '../../format/index/columns.ts';
 import { type IdColumns, textOfId } from '../../format/index/ids.ts';
 import { makeSlots, NO_VALUE } from '../../format/index/record-index.ts';
@@ -27,7 +28,8 @@ import {
 import type { ManifestFile } from '../../format/manifest.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
-import { publishedRows, startsOf } from '../order/numbering.ts';
+import { type Numbering, publishedRows } from '../order/numbering.ts';
+import { merge } from '../order/title-order.ts';
 import { type Ids, LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';
 import { namedAsInFile, type WriteSource } from './packs.ts';
@@ -53,8 +55,7 @@ export function writePathIndex(source: WriteSource): Promise<ManifestFile> {
   const slugStart = startsOfLists(slugs);
   const slugText = new Uint8Array(slugStart[slugs.length]);
   Buffer.from(slugText.buffer).write(slugs.join(''), 'latin1');
-  const platformOf = new Uint32Array(slugs.length);
-  for (const [platform, first] of firstGame.entries()) platformOf.fill(platform, first);
+  const platformOf = groupsOf(firstGame);
   const columns: Record<string, Column> = {
     rank: rankOfGame,
     gameOfRank: itemOfRank.map((item) => numberOfGame[item]),
@@ -107,7 +108,7 @@ export async function writeCoverIndex(source: WriteSource) {
     ...ids,
     region: valueColumn(source, 'region'),
     type: valueColumn(source, 'type'),
-    orderOfId: orderOfIdColumn(source),
+    orderOfId: orderOfIdColumn(ids, numbering),
   };
   return { file: await writeWhole(dir, COVER_INDEX, encodeColumns(columns)), ids };
 }
@@ -123,37 +124,21 @@ function idColumns(
   numberOf: Uint32Array,
   earlier?: IdColumns,
 ): IdColumns {
-  const before = earlier?.numberOfId.length ?? 0;
-  const high = new Uint32Array(before + rows.length);
-  const low = new Uint32Array(before + rows.length);
-  const numberOfId = new Uint32Array(before + rows.length);
-  let count = 0;
-  let at = 0;
-  const add = (idHigh: number, idLow: number, number: number) => {
-    high[count] = idHigh;
-    low[count] = idLow;
-    numberOfId[count++] = number;
-  };
-  /** Adds the earlier records whose ids are below one. */
-  const addEarlier = (idHigh: number, idLow: number) => {
-    for (; earlier !== undefined && at < before; at++) {
-      const earlierHigh = earlier.idHigh.length === 0 ? 0 : earlier.idHigh[at];
-      if ((earlierHigh - idHigh || earlier.idLow[at] - idLow) >= 0) return;
-      const number = numberOf[earlier.numberOfId[at]];
-      if (number !== LEFT_OUT) add(earlierHigh, earlier.idLow[at], number);
-    }
-  };
-  for (const row of rows) {
-    addEarlier(ids.high[row], ids.low[row]);
-    // The item of the row. A record that was read again comes instead of its earlier one.
-    add(ids.high[row], ids.low[row], numberOf[before + row]);
-  }
-  addEarlier(Number.POSITIVE_INFINITY, 0);
-  const isWide = high.some((half) => half !== 0);
+  const before = earlier?.numberOfId ?? new Uint32Array(0);
+  // A position is the index of an earlier id, or that of a row after all of these.
+  const itemAt = (at: number) => before[at] ?? at;
+  const highAt = (at: number) => ids.high[at - before.length] ?? earlier?.idHigh[at] ?? 0;
+  const lowAt = (at: number) => ids.low[at - before.length] ?? earlier?.idLow[at] ?? 0;
+  const order = merge(
+    [...before.keys()].filter((at) => numberOf[before[at]] !== LEFT_OUT),
+    rows.map((row) => before.length + row),
+    (a, b) => highAt(a) - highAt(b) || lowAt(a) - lowAt(b),
+  );
+  const idHigh = order.map(highAt);
   return {
-    idHigh: isWide ? high.subarray(0, count) : new Uint32Array(0),
-    idLow: low.subarray(0, count),
-    numberOfId: numberOfId.subarray(0, count),
+    idHigh: idHigh.some((half) => half !== 0) ? idHigh : new Uint32Array(0),
+    idLow: order.map(lowAt),
+    numberOfId: order.map((at) => numberOf[itemAt(at)]),
   };
 }
 
@@ -187,23 +172,11 @@ function textsOf(postings: Postings): string[] {
 }
 
 /** For each cover, its index among those of its game in the order of their ids. */
-function orderOfIdColumn({ numbering, earlier }: WriteSource): Uint16Array {
-  const { itemOfCover, itemOfGame, firstCover, earlierGames } = numbering;
-  const orderOfId = new Uint16Array(itemOfCover.length);
-  itemOfGame.forEach((game, number) => {
-    const [from, to] = [firstCover[number], firstCover[number + 1]];
-    if (earlier !== undefined && game < earlierGames) {
-      const first = itemOfCover[from];
-      orderOfId.set(earlier.index.covers.orderOfId.subarray(first, first + to - from), from);
-    } else if (to - from > 1) {
-      // Items are in the order of ids.
-      const numbers = Array.from({ length: to - from }, (_, at) => from + at);
-      numbers.sort((a, b) => itemOfCover[a] - itemOfCover[b]);
-      numbers.forEach((cover, at) => {
-        orderOfId[cover] = Math.min(at, 0xffff);
-      });
-    }
-  });
+function orderOfIdColumn({ numberOfId }: IdColumns, { firstCover }: Numbering): Uint16Array {
+  const gameOf = groupsOf(firstCover);
+  const next = new Uint32Array(firstCover.length);
+  const orderOfId = new Uint16Array(numberOfId.length);
+  for (const cover of numberOfId) orderOfId[cover] = Math.min(next[gameOf[cover]]++, 0xffff);
   return orderOfId;
 }
 

@@ -3,7 +3,7 @@
  * and path have not changed are copied from the earlier generation.
  */
 
-import { makeColumn } from '../../format/index/arrays.ts';
+import { groupsOf, makeColumn, startsOf } from '../../format/index/arrays.ts';
 import { encodeColumns } from '../../format/index/columns.ts';
 import { textOfId } from '../../format/index/ids.ts';
 import { MATCH_INDEX } from '../../format/layout.ts';
@@ -20,7 +20,6 @@ import {
   openMatchIndex,
 } from '../../format/match/match-index.ts';
 import type { GameItems } from '../order/items.ts';
-import { startsOf } from '../order/numbering.ts';
 import { writeWhole } from './file-writer.ts';
 import { makePostings } from './indexes.ts';
 import type { WriteSource } from './packs.ts';
@@ -98,25 +97,20 @@ function makeList() {
     /** @param firstGame for each platform, the number of its first game, and at the end that of all games */
     inOrder(firstGame: Uint32Array): FormList & { readonly letters: Uint32Array } {
       const all = { key: keys.all(), game: games.all(), letters: letters.all() };
-      const platforms = firstGame.length - 1;
-      const platformOf = new Uint32Array(firstGame[platforms]);
-      for (const [platform, first] of firstGame.entries()) platformOf.fill(platform, first);
-      const start = startsOf(
-        all.game.map((number) => platformOf[number]),
-        platforms,
-      );
+      const platformOf = groupsOf(firstGame);
+      const platforms = all.game.map((number) => platformOf[number]);
+      const start = startsOf(platforms, firstGame.length - 1);
       const next = start.slice();
       const entries = new Uint32Array(all.key.length);
       // A key and the index of its entry in one number: sorting numbers needs no comparator.
       const sorted = new Float64Array(all.key.length);
-      all.game.forEach((number, at) => {
-        const platform = platformOf[number];
+      platforms.forEach((platform, at) => {
         const to = next[platform]++;
         entries[to] = at;
         sorted[to] = all.key[at] * MOST_ENTRIES + to - start[platform];
       });
       const order = new Uint32Array(all.key.length);
-      for (let platform = 0; platform < platforms; platform++) {
+      for (let platform = 0; platform + 1 < start.length; platform++) {
         const [from, to] = [start[platform], start[platform + 1]];
         sorted
           .subarray(from, to)

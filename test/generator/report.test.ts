@@ -4,8 +4,13 @@ import { makeRandom } from '../../demo/catalogue/random.ts';
 import type { Manifest, ManifestContent } from '../../format/manifest.ts';
 import { findMissingCovers, findShrinkage } from '../../generations/publish.ts';
 import { RowFault } from '../../generator/read/row-checks.ts';
-import { MOST_LISTED, makeReport, summaryOf, type Table } from '../../generator/report/report.ts';
-import { shownValue } from '../../generator/report/shown-value.ts';
+import {
+  MOST_LISTED,
+  makeReport,
+  shownValue,
+  summaryOf,
+  type Table,
+} from '../../generator/report/report.ts';
 import { printableJson } from '../../program/printable.ts';
 
 /** A report of a table with so many bad rows, and so many that are left out with another row. */
