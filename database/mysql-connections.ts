@@ -2,10 +2,11 @@
  * The connections to one MySQL or MariaDB server. Every session starts with the same settings (UTC,
  * utf8mb4, one SQL mode), so that a statement means the same on every server and on SQLite.
  */
+import { promisify } from 'node:util';
 import { createPool, type PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import { MOST_CONNECTIONS } from './database.ts';
-import { discard, execute, isBroken } from './mysql-statement.ts';
+import { discard, execute, isBroken, socketOf } from './mysql-statement.ts';
 
 const CLOSE_SECONDS = 2;
 
@@ -15,11 +16,10 @@ const SESSION = [
   // value that does not fit is an error instead of being cut. NO_BACKSLASH_ESCAPES is not set, because
   // mysql2 escapes parameters with backslashes.
   "SET SESSION sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
-  // MySQL 8 would show times of information_schema that are up to a day old. MariaDB skips the comment.
-  "SET /*!80000 SESSION information_schema_stats_expiry = 0, */ SESSION time_zone = '+00:00'",
-  // The server must not close the connection of a reader that computes for minutes between two reads.
-  'SET SESSION net_write_timeout = 3600',
-  'SET SESSION wait_timeout = 28800',
+  // MySQL 8 would show times of information_schema that are up to a day old. MariaDB skips the comment. The
+  // server must not close the connection of a reader that computes for minutes between two reads.
+  `SET /*!80000 SESSION information_schema_stats_expiry = 0, */ SESSION time_zone = '+00:00',
+    SESSION net_write_timeout = 3600, SESSION wait_timeout = 28800`,
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
 
@@ -70,14 +70,16 @@ export function makeConnections(address: MysqlAddress): Connections {
   });
   const open = new Set<PoolConnection>();
   const ready = new WeakSet<PoolConnection>();
-  pool.on('connection', (connection: PoolConnection) => open.add(connection));
+  pool.on('connection', (connection: PoolConnection) => {
+    open.add(connection);
+    socketOf(connection).once('close', () => open.delete(connection));
+  });
+  const getConnection = promisify(pool.getConnection).bind(pool);
 
   return {
     server,
     async acquire() {
-      const connection = await new Promise<PoolConnection>((resolve, reject) => {
-        pool.getConnection((error, got) => (error ? reject(error) : resolve(got)));
-      }).catch((cause) => {
+      const connection = await getConnection().catch((cause) => {
         throw new Error(explain(cause, server, user, name), { cause });
       });
       if (ready.has(connection)) return connection;
@@ -95,7 +97,6 @@ export function makeConnections(address: MysqlAddress): Connections {
       return connection;
     },
     release(connection) {
-      for (const known of open) if (isBroken(known)) open.delete(known);
       if (isBroken(connection)) discard(connection);
       else connection.release();
     },

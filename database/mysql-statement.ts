@@ -12,9 +12,6 @@ export interface Outcome {
   readonly insertId: number;
 }
 
-/** After this many timer ticks without a byte from the server, the statement has stalled. */
-const STALL_TICKS = 10;
-
 // Codes of column types, which mysql2's types do not declare.
 const DECIMALS = new Set([0x00, 0xf6]);
 const TIMES = new Set([0x07, 0x0c]);
@@ -46,9 +43,8 @@ export function execute(
     const end = (settle: () => void) => {
       if (isOver) return;
       isOver = true;
-      clearInterval(stallTimer);
-      connection.removeListener('error', fail);
-      socket.removeListener('close', onClose);
+      connection.off('error', fail);
+      socket.off('close', onClose).off('timeout', onTimeout).setTimeout(0);
       settle();
     };
     const fail = (cause: Error & { readonly fatal?: boolean }) => {
@@ -56,21 +52,15 @@ export function execute(
       end(() => reject(explain(cause)));
     };
     const onClose = () => fail(new Error('the connection was closed'));
-
-    // Counts ticks instead of reading the clock. A slow onRow delays the ticks as much as the socket, so
-    // it does not look like a stall.
-    let idleTicks = 0;
-    let lastBytes = socket.bytesRead;
-    const stallTimer = setInterval(
-      () => {
-        idleTicks = socket.bytesRead === lastBytes ? idleTicks + 1 : 0;
-        lastBytes = socket.bytesRead;
-        if (idleTicks < STALL_TICKS) return;
+    const onTimeout = () => {
+      const { bytesRead } = socket;
+      // If a slow onRow was the cause, there are bytes to read.
+      setImmediate(() => {
+        if (isOver || socket.bytesRead > bytesRead) return;
         discard(connection);
         fail(new Error(`the server has sent nothing for ${stallSeconds} s`));
-      },
-      (stallSeconds * 1000) / STALL_TICKS,
-    );
+      });
+    };
 
     let convert: ((row: Value[]) => void) | undefined;
     const take = (row: Value[]) => {
@@ -87,9 +77,12 @@ export function execute(
     };
 
     connection.on('error', fail);
-    socket.on('close', onClose);
-    const query = connection.query({ sql, values: [...parameters], rowsAsArray: true });
-    query
+    socket
+      .on('close', onClose)
+      .on('timeout', onTimeout)
+      .setTimeout(stallSeconds * 1000);
+    connection
+      .query({ sql, values: [...parameters], rowsAsArray: true })
       .on('error', fail)
       .on('fields', (fields: FieldPacket[] | undefined) => {
         if (fields) convert = converterOf(fields);

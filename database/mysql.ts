@@ -6,7 +6,7 @@ import { messageOf } from '../program/failure.ts';
 import type { Database, LastCommit, Reader, Row, Value, Writer } from './database.ts';
 import { type Connections, type MysqlAddress, makeConnections } from './mysql-connections.ts';
 import { discard, execute, isBroken } from './mysql-statement.ts';
-import { viewHint } from './unreadable-tables.ts';
+import { viewHint } from './tables.ts';
 
 const ER_LOCK_DEADLOCK = 1213;
 const MOST_TRIES = 5;

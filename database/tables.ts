@@ -1,9 +1,17 @@
 /**
- * Checks that a database has the tables of a definition, and creates tables from it. One definition
- * serves MySQL, MariaDB and SQLite.
+ * Checks that a database has the tables of a definition and lets the program read them, and creates tables.
+ * One definition serves MySQL, MariaDB and SQLite.
+ *
+ * A table that exists may be unreadable: the user lacks the right, or it is a view whose definer or a table
+ * that it selects from was dropped. The server's own error about such a view is misleading: to a user that may
+ * only read, MariaDB reports a wrong password.
  */
 import type { Database } from './database.ts';
-import { findUnreadableTables } from './unreadable-tables.ts';
+
+const ER_ACCESS_DENIED_ERROR = 1045;
+const ER_TABLEACCESS_DENIED_ERROR = 1142;
+const ER_VIEW_INVALID = 1356;
+const ER_NO_SUCH_USER = 1449;
 
 export interface Table {
   /** For each column, in order, its definition in MySQL's SQL; SQLite's is derived from it. */
@@ -28,30 +36,93 @@ export function columnNames(table: Table): string[] {
  */
 export async function checkTables(database: Database, tables: Tables): Promise<void> {
   const found = await database.columns();
-  const existing = Object.keys(tables).filter((name) => found.has(name));
-  const unreadable = await findUnreadableTables(database, existing);
+  const unreadable: (Fault & { readonly table: string })[] = [];
   const missingTables: string[] = [];
   const missingColumns: string[] = [];
-  for (const [name, table] of Object.entries(tables)) {
-    if (unreadable.names.has(name)) continue;
-    const columns = found.get(name);
+  for (const [table, definition] of Object.entries(tables)) {
+    const columns = found.get(table);
+    const fault = columns && (await faultOf(database, table));
     if (columns === undefined) {
-      missingTables.push(name);
-      continue;
+      missingTables.push(table);
+    } else if (fault !== undefined) {
+      unreadable.push({ table, ...fault });
+    } else {
+      const missing = columnNames(definition).filter((column) => !columns.has(column));
+      missingColumns.push(...missing.map((column) => `${table}.${column}`));
     }
-    const missing = columnNames(table).filter((column) => !columns.has(column));
-    missingColumns.push(...missing.map((column) => `${name}.${column}`));
   }
-  const missing: string[] = [];
-  if (missingTables.length > 0) missing.push(listed('the table', missingTables));
-  if (missingColumns.length > 0) missing.push(listed('the column', missingColumns));
-  const faults = [...unreadable.faults];
+  // One sentence for all tables with the same fault.
+  const faults = [...Map.groupBy(unreadable, ({ text }) => text)].map(([text, same]) => {
+    const names = same.map(({ table }) => table);
+    return `The ${listed(same[0].noun, names)} cannot be read: ${text}`;
+  });
+  const missing = [
+    ...(missingTables.length > 0 ? [`the ${listed('table', missingTables)}`] : []),
+    ...(missingColumns.length > 0 ? [`the ${listed('column', missingColumns)}`] : []),
+  ];
   if (missing.length > 0) {
     faults.push(
       `The database lacks ${missing.join(' and ')}, or its user may not read them. Offer them as tables or views; README.md shows how.`,
     );
   }
   if (faults.length > 0) throw new Error(faults.join(' '));
+}
+
+/** What is wrong with a table and how to fix it. */
+interface Fault {
+  readonly noun: 'table' | 'view';
+  readonly text: string;
+}
+
+/** A hint to append to the error of a statement if a broken view may be the cause; '' otherwise. */
+export function viewHint(error: unknown): string {
+  const { errno } = Object(error) as { errno?: number };
+  return errno === ER_ACCESS_DENIED_ERROR || errno === ER_NO_SUCH_USER
+    ? ' (the definer of a view that it reads does not exist: create this user again, or recreate the view)'
+    : '';
+}
+
+/** @returns undefined if the table can be read, or if another error than those above prevents it */
+async function faultOf(database: Database, table: string): Promise<Fault | undefined> {
+  const error = await database.rows(`SELECT 1 FROM ${table} LIMIT 0`).then(
+    () => undefined,
+    (thrown: Error) => Object(thrown.cause) as { errno?: number; message?: string },
+  );
+  if (error === undefined) return undefined;
+  const ofView = (text: string): Fault => ({ noun: 'view', text });
+  if (database.kind === 'sqlite') {
+    const isView = "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND LOWER(name) = ?";
+    if ((await database.rows(isView, [table])).length === 0) return undefined;
+    return ofView(
+      `${error.message}. Restore the tables that it selects from, or recreate the view.`,
+    );
+  }
+  switch (error.errno) {
+    case ER_TABLEACCESS_DENIED_ERROR: {
+      const [[user] = []] = await database.rows('SELECT CURRENT_USER()');
+      const text = `the user ${user} does not have the right. GRANT SELECT on it to this user.`;
+      return { noun: 'table', text };
+    }
+    case ER_ACCESS_DENIED_ERROR:
+    case ER_NO_SUCH_USER:
+      return ofView(
+        `the definer${await definerOf(database, table)} does not exist. Create this user again, or recreate its views (CREATE OR REPLACE VIEW …) as a user that stays.`,
+      );
+    case ER_VIEW_INVALID:
+      return ofView(
+        `a table or column that is selected from is gone, or the definer${await definerOf(database, table)} may not read it. Restore it, GRANT SELECT on it to the definer, or recreate the views (CREATE OR REPLACE VIEW …).`,
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** The definer with a space before it; '' if the server does not show it to this user. */
+async function definerOf(database: Database, view: string): Promise<string> {
+  const sql =
+    'SELECT definer FROM information_schema.views WHERE table_schema = DATABASE() AND table_name = ?';
+  const [row] = await database.rows(sql, [view]);
+  return row?.[0] ? ` ${row[0]}` : '';
 }
 
 /** Creates the tables that do not exist; existing tables stay as they are. */

@@ -80,40 +80,12 @@ function drawCover(texts: Texts, width: number, height: number): string {
   const band = `${rectangle([0, 0, across, BAND], `hsl(${crc32(platform) % 360} 55% 32%)`)}
     <g font-size="11"><text x="7" y="16">${platform.toUpperCase()}</text>
     <text x="${across - 7}" y="16" text-anchor="end">${region.toUpperCase()}</text></g>`;
-  /** A circle in the middle. */
-  const circle = (radius: number, attributes: string) =>
-    `<circle cx="${across / 2}" cy="${up / 2}" r="${radius * across}" ${attributes}/>`;
-  const parts: Readonly<Record<string, () => string[]>> = {
-    front: () => [scene(whole), band, words(name, across, BAND + 14)],
-    back: () => [
-      rectangle(whole, '#1c1d24'),
-      band,
-      scene([10, BAND + 10, across - 20, up / 2]),
-      ...[0.2, 0.06, 0.3].map((missing, line) =>
-        rectangle([10, up * 0.72 + line * 12, (across - 20) * (1 - missing), 4], '#777986'),
-      ),
-    ],
-    spine: () => [
-      rectangle(whole, 'url(#sky)'),
-      `<text transform="translate(${across * 0.3} 12) rotate(90)"
-        font-size="${Math.min(across / 2, 22)}">${escaped(name)}</text>`,
-    ],
-    cart: () => [
-      rectangle(whole, '#8b8b93'),
-      scene([across * 0.12, up * 0.1, across * 0.76, up * 0.72]),
-      words(name, across, up * 0.14, 0.7),
-    ],
-    disc: () => [
-      scene(whole),
-      words(name, across, up * 0.07, 0.6),
-      circle(0.14, 'fill="#9a9aa2"'),
-      circle(0.08, ''),
-      circle(0.61, `fill="none" stroke="#fff" stroke-width="${across * 0.22}"`),
-    ],
-  };
+  const narrow = `${rectangle(whole, 'url(#sky)')}<text font-size="${Math.min(across / 2, 22)}"
+    transform="translate(${across * 0.3} 12) rotate(90)">${escaped(name)}</text>`;
+  const picture = `<use href="#scene" width="${across}" height="${up}"/>${band}${words(name, across, BAND + 14)}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"
     viewBox="${whole.join(' ')}" font-family="Arial,sans-serif" font-weight="bold" fill="#fff">
-    ${landscape(`${platform}/${slug}`)}${(parts[type] ?? parts.front)().join('')}</svg>`;
+    ${landscape(`${platform}/${slug}`)}${type === 'spine' ? narrow : picture}</svg>`;
 }
 
 /** Draws the symbol "scene" of a game: a sky with a sun or stars, hills, and a figure with equal halves. */
@@ -147,17 +119,13 @@ function landscape(game: string): string {
     <use href="#figure" x="-.4" y="-.4" fill="${colour(190, 90, 66)}"/></g></symbol>`;
 }
 
-function scene([left, top, width, height]: Box): string {
-  return `<use href="#scene" x="${left}" y="${top}" width="${width}" height="${height}"/>`;
-}
-
 function rectangle([left, top, width, height]: Box, fill: string): string {
   return `<path fill="${fill}" d="M${left} ${top}h${width}v${height}h-${width}z"/>`;
 }
 
-/** A text in up to four lines in the middle of a picture, as large as it fits the share of its width. */
-function words(text: string, across: number, top: number, share = 0.92): string {
-  const fits = (size: number) => Math.floor((across * share) / (size * 0.62));
+/** A text in up to four lines in the middle of a picture, as large as it fits its width. */
+function words(text: string, across: number, top: number): string {
+  const fits = (size: number) => Math.floor((across * 0.92) / (size * 0.62));
   const size =
     [36, 30, 25, 20].find((each) => {
       const lines = linesOf(text, fits(each));

@@ -8,7 +8,7 @@ import '../../program/environment/node-version.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setInterval as every } from 'node:timers/promises';
 import { openDatabase } from '../../database/open.ts';
 import { runGenerator } from '../../generator/cli/run-generator.ts';
 import { runKeys } from '../../keys/cli/run-keys.ts';
@@ -25,7 +25,6 @@ import {
   startProgram,
   waitUntilReady,
 } from '../programs.ts';
-import { startClients } from './clients.ts';
 import { startNginx, startRedis } from './servers.ts';
 
 const USAGE = `npm run demo:fleet
@@ -34,19 +33,11 @@ Runs an origin and two edges behind nginx until Ctrl-C, and shows how they share
 limits and snapshots. HOST and PORT set the address of nginx.
 `;
 const KEY_LIMIT = 120;
-/** Twice what the limit allows, so that the proxies refuse about half of the requests. */
-const REQUESTS_PER_SECOND = 4;
+/** Twice as many requests as the limit allows, so that the proxies refuse about half of them. */
+const REQUEST_INTERVAL_MS = 250;
 const PUBLISH_INTERVAL_MS = 20_000;
-const LOOK_INTERVAL_MS = 250;
-const LOOKS_PER_REPORT = 20;
+const REPORT_INTERVAL_MS = 5_000;
 const PATHS = ['/games/snes/chrono-trigger', '/platforms', '/search?q=zelda', '/stats'];
-
-/** The last generation that was published. */
-interface Published {
-  readonly id: string;
-  /** When, by `performance.now()`. */
-  readonly at: number;
-}
 
 interface Edge {
   readonly name: string;
@@ -90,7 +81,7 @@ async function main(): Promise<void> {
   };
   await fillDatabase(origin.DATABASE_URL, sampleCatalogue());
   const key = await runCommand(runKeys, ['issue', '--limit', String(KEY_LIMIT)], origin);
-  const published = await publish(origin);
+  let published = await publish(origin);
   startProgram('schedule', { ...origin, ADMIN_PORT: '0' });
 
   report('Starting two edges and nginx …');
@@ -127,22 +118,25 @@ curl -i -H 'Authorization: Bearer ${key}' ${api}/api/v1/games/snes/chrono-trigge
 Both proxies count the requests of this key together: at most ${KEY_LIMIT} in any 60 seconds.
 Press Ctrl-C to stop everything.
 `);
-  const urls = PATHS.map((target) => `${api}/api/v1${target}`);
-  const clients = startClients(urls, key, REQUESTS_PER_SECOND);
-  const last = { published };
-  const publishRegularly = async () => {
-    for (;;) {
-      await pause(PUBLISH_INTERVAL_MS);
-      await changeGame(origin.DATABASE_URL);
-      last.published = await publish(origin);
+  const countOf = startClients(`${api}/api/v1`, key);
+  const showRegularly = async () => {
+    for await (const _ of every(REPORT_INTERVAL_MS)) {
+      const lines = await Promise.all(edges.map((edge) => lineOf(edge, countOf)));
+      process.stdout.write(`\npublished ${published}\n${lines.join('')}`);
     }
   };
-  await Promise.race([publishRegularly(), show(edges, clients, last)]);
+  const publishRegularly = async () => {
+    for await (const _ of every(PUBLISH_INTERVAL_MS)) {
+      await changeGame(origin.DATABASE_URL);
+      published = await publish(origin);
+    }
+  };
+  await Promise.all([showRegularly(), publishRegularly()]);
 }
 
-async function publish(origin: NodeJS.ProcessEnv): Promise<Published> {
-  const { id } = JSON.parse(await runCommand(runGenerator, ['--json'], origin));
-  return { id, at: performance.now() };
+/** @returns the id of the generation */
+async function publish(origin: NodeJS.ProcessEnv): Promise<string> {
+  return JSON.parse(await runCommand(runGenerator, ['--json'], origin)).id;
 }
 
 async function changeGame(url: string): Promise<void> {
@@ -153,44 +147,31 @@ async function changeGame(url: string): Promise<void> {
     .finally(database.close);
 }
 
-/** Prints now and then what was published, what each proxy serves, and how many requests it admitted. */
-async function show(
-  edges: readonly Edge[],
-  clients: ReturnType<typeof startClients>,
-  last: { readonly published: Published },
-): Promise<never> {
-  let servedAt: Published | undefined;
-  for (let looks = 0; ; looks++) {
-    const states = await Promise.all(edges.map(readState));
-    const { id, at } = last.published;
-    if (servedAt?.id !== id && states.every((state) => state?.snapshot === id)) {
-      servedAt = { id, at: performance.now() };
-    }
-    if (looks % LOOKS_PER_REPORT === 0) {
-      const when =
-        servedAt?.id === id
-          ? `served by all proxies after ${((servedAt.at - at) / 1000).toFixed(1)} s`
-          : 'on its way to the proxies';
-      const rows = edges.map(({ name, port }, index) => {
-        const { snapshot = 'no answer', limits } = states[index] ?? {};
-        const { admitted, refused } = clients.countsOf(port);
-        const mode = limits?.mode ?? 'unknown';
-        return `  ${name}: ${snapshot}, limits ${mode}, ${admitted} admitted, ${refused} × 429\n`;
-      });
-      process.stdout.write(`\npublished ${id} (${when})\n${rows.join('')}`);
-      process.stdout.write(
-        `  ${clients.admittedInMinute()} of ${KEY_LIMIT} admitted in the last 60 s, ${clients.failed()} failed\n`,
-      );
-    }
-    await pause(LOOK_INTERVAL_MS);
-  }
+/** Sends requests until the demo ends. @returns how many answers with a status a proxy has given */
+function startClients(api: string, key: string) {
+  const answers = new Map<string, number>();
+  const send = async (target: string) => {
+    const response = await fetch(api + target, { headers: { Authorization: `Bearer ${key}` } });
+    await response.arrayBuffer();
+    const answer = `${response.headers.get('x-demo-proxy')} ${response.status}`;
+    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+  };
+  let sent = 0;
+  setInterval(() => {
+    send(PATHS[sent++ % PATHS.length]).catch(({ message }) =>
+      report(`A request failed: ${message}`),
+    );
+  }, REQUEST_INTERVAL_MS);
+  return (port: number, status: number) => answers.get(`127.0.0.1:${port} ${status}`) ?? 0;
 }
 
-/** What a proxy says of itself; undefined if it does not answer. */
-async function readState({ adminPort }: Edge) {
-  return fetch(`http://127.0.0.1:${adminPort}/readyz`)
+/** What a proxy serves, and what it has answered. */
+async function lineOf({ name, port, adminPort }: Edge, countOf: ReturnType<typeof startClients>) {
+  const state = await fetch(`http://127.0.0.1:${adminPort}/readyz`)
     .then((reply) => reply.json() as Promise<{ snapshot: string; limits: { mode: string } }>)
-    .catch(() => undefined);
+    .catch(() => ({ snapshot: 'no answer', limits: { mode: 'unknown' } }));
+  const counts = `${countOf(port, 200)} admitted, ${countOf(port, 429)} × 429`;
+  return `  ${name}: ${state.snapshot}, limits ${state.limits.mode}, ${counts}\n`;
 }
 
 runDemo(main);

@@ -70,34 +70,29 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isHere || !isRead) site(request, response, path);
     else if (/[^/]\/$/.test(path)) toResponder(response).send(withoutSlash(request));
-    else answer(request, response);
+    else answer(request, response).catch(() => response.destroy());
   };
 
-  function answer(request: IncomingMessage, response: ServerResponse): void {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const head = readHead(request);
-    const { send } = toResponder(response);
-    render(request, head)
-      .then(async (page) => send(await toResponse(page, head)))
-      .catch(async (error) => {
-        parts.log.error({ err: error }, 'a page of the explorer failed');
-        if (response.headersSent) response.destroy();
-        else send(await toResponse(failurePage(), head));
-      })
-      .catch(() => response.destroy());
+    const page = await render(request, head).catch((error) => {
+      parts.log.error({ err: error }, 'a page of the explorer failed');
+      return failurePage();
+    });
+    // Also on a page without images: the script may put those of another page there.
+    const imageOrigin = originOf(parts.snapshots.current());
+    toResponder(response).send(await toResponse(page, head, imageOrigin));
   }
 }
 
-function toResponse(
-  { status, page, imageOrigin = '', headers = [] }: RenderedPage,
-  head: RequestHead,
-) {
+function toResponse({ status, page, headers = [] }: RenderedPage, head: RequestHead, images = '') {
   const isFound = status === 200;
   const content = makePage(HTML, String(page), {
     // The page may load scripts, styles and pages of this host, and the images of the catalogue.
     policy: [
       "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
       "script-src 'self'; style-src 'self'; connect-src 'self'",
-      `img-src 'self' ${imageOrigin}`.trimEnd(),
+      `img-src 'self' ${images}`.trimEnd(),
     ].join('; '),
     cacheControl: isFound ? 'private, no-cache' : 'no-store',
     // Two visitors with keys of their own may see different pages at one address.
@@ -107,55 +102,50 @@ function toResponse(
   return isFound ? respond(pageResource(content), head) : uncachedPage(status, content);
 }
 
+/** What a page without a call shows: nothing of the API. */
+const NO_CALL: ApiReply = { status: 200, header: () => undefined, text: '{}' };
+
 function makeRender(parts: ExplorerParts) {
-  const { api, snapshots, explorerKey, explorerLimit, publicUrl } = parts;
-  const { visitors, trustedProxies, now } = parts;
-  const callApi = makeCallApi(api);
-  const apiUrl = `${publicUrl}${BASE}`;
+  const { snapshots, explorerKey, publicUrl } = parts;
+  const callApi = makeCallApi(parts.api);
 
   return async function render(request: IncomingMessage, head: RequestHead): Promise<RenderedPage> {
-    // Also on a page without images: the script may put those of another page there.
-    const imageOrigin = originOf(snapshots.current());
-    const [path, queryString] = splitTarget(request.url ?? '');
-    const view = readView(path, queryString);
+    const view = readView(...splitTarget(request.url ?? ''));
     if (view === undefined) return notFoundPage();
     const hasOwnKey = head.key !== undefined || head.hasSeveralKeys || head.hasMisplacedKey;
-    if (!hasOwnKey && explorerKey === '') return { ...keyPage(200), imageOrigin };
-    if (!hasOwnKey) {
-      const { remoteAddress } = request.socket;
-      const address = clientAddress(remoteAddress, head.forwardedFor, trustedProxies);
-      const share = Math.ceil((explorerLimit() ?? MOST_PAGES) * VISITORS_SHARE);
-      const most = Math.min(MOST_PAGES, share);
-      const { admitted, resetSeconds } = visitors.admit(address, now(), most);
-      if (!admitted) return { ...manyPagesPage(resetSeconds), imageOrigin };
-    }
+    if (!hasOwnKey && explorerKey === '') return keyPage(200);
+    const wait = hasOwnKey ? 0 : secondsToWait(request, head, parts);
+    if (wait > 0) return manyPagesPage(wait);
     const call = callOf(view);
-    const context = { apiUrl, imageOrigin, hasOwnKey };
-    if (call === undefined) {
-      const generation = snapshots.current();
-      const nothing = { status: 503, header: () => undefined, text: '' };
-      if (view.kind !== 'match' || generation === undefined) return errorPage(nothing, hasOwnKey);
-      return {
-        status: 200,
-        page: matchPage(view, undefined, { ...context, generation }),
-        imageOrigin,
-      };
-    }
     const key = head.key ?? (hasOwnKey ? undefined : explorerKey);
-    const reply = await callApi(request.socket, { ...head, key }, addressOf(call, ''));
-    // Read again, since a store of shared limits takes time to answer.
+    const reply = call
+      ? await callApi(request.socket, { ...head, key }, addressOf(call, ''))
+      : NO_CALL;
+    // Read only now, since a store of shared limits takes time to answer.
     const generation = snapshots.current();
-    if (reply.status !== 200 || generation === undefined) {
-      return { ...errorPage(reply, hasOwnKey), imageOrigin };
-    }
-    return { ...pageOf(view, reply, { ...context, call, generation }), imageOrigin };
+    if (reply.status !== 200 || generation === undefined) return errorPage(reply, hasOwnKey);
+    const imageOrigin = originOf(generation);
+    const apiUrl = `${publicUrl}${BASE}`;
+    return pageOf(view, reply, { call, apiUrl, imageOrigin, hasOwnKey, generation });
   };
+}
+
+/** For how long a visitor without a key must wait for a page; 0 if the page is admitted. */
+function secondsToWait(
+  { socket }: IncomingMessage,
+  { forwardedFor }: RequestHead,
+  { visitors, trustedProxies, explorerLimit, now }: ExplorerParts,
+): number {
+  const address = clientAddress(socket.remoteAddress, forwardedFor, trustedProxies);
+  const share = Math.ceil((explorerLimit() ?? MOST_PAGES) * VISITORS_SHARE);
+  const { admitted, resetSeconds } = visitors.admit(address, now(), Math.min(MOST_PAGES, share));
+  return admitted ? 0 : resetSeconds;
 }
 
 function pageOf(view: View, reply: ApiReply, context: PageContext): RenderedPage {
   const { generation } = context;
   if (view.kind === 'match') {
-    const { data } = parseRecords<Body<'/match'>>(reply.text);
+    const { data }: Partial<Body<'/match'>> = parseRecords(reply.text);
     return { status: 200, page: matchPage(view, data, context) };
   }
   if (view.kind === 'game') {

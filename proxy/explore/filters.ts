@@ -5,7 +5,7 @@
  */
 import type { Game } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { shownNumber } from '../../pages/shown-values.ts';
+import { capitalise, shownNumber } from '../../pages/shown-values.ts';
 import { searchOf } from '../api/parameters.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { type FilterName, type SearchView, searchPath } from './address.ts';
@@ -22,7 +22,7 @@ export interface Filter {
   readonly values: readonly FilterValue[];
 }
 
-const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
+export const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
 
 /** @param games those on the page, whose genres are offered */
 export function countFilters(
@@ -60,10 +60,6 @@ function labelOf(name: FilterName, value: string, { index }: Generation): string
 function genresOf(games: readonly Game[]): Map<string, string> {
   const names = games.flatMap(({ genres }) => genres?.split(',').map((name) => name.trim()) ?? []);
   return new Map(names.reverse().map((name) => [name.toLowerCase(), name]));
-}
-
-export function capitalise(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const NAMES: Readonly<Record<FilterName, string>> = {

@@ -5,10 +5,11 @@
  */
 import type { Game, MatchItem } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { countOf } from '../../pages/shown-values.ts';
 import { MATCH, type MatchView, pathOf } from './address.ts';
-import { apiCall, countOf, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
+import { apiCall, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
-const IMAGE_WIDTH = 56;
+const SMALL = { sizes: '56px', width: 56 };
 /** What people read for each kind of match, and the class of its mark. */
 const KINDS = {
   id: ['by its id', 'good'],
@@ -22,9 +23,8 @@ const KINDS = {
 export function matchPage(
   view: MatchView,
   items: readonly MatchItem[] | undefined,
-  context: Omit<PageContext, 'call'> & Partial<PageContext>,
+  context: PageContext,
 ): Html {
-  const { call } = context;
   return explorerPage(
     'Match my files',
     html`${crumbs()}
@@ -44,15 +44,12 @@ ${matchForm(view, context)}
     <tbody id="matches">${items.map((item) => matchRow(item, context.imageOrigin))}</tbody>
   </table></div>`
   }
-  ${call && apiCall({ ...context, call })}
+  ${apiCall(context)}
 </div>`,
   );
 }
 
-function matchForm(
-  { platform, names, prefer }: MatchView,
-  { generation }: Pick<PageContext, 'generation'>,
-): Html {
+function matchForm({ platform, names, prefer }: MatchView, { generation }: PageContext): Html {
   return html`<form action="${MATCH}" data-match>
   <label for="platform">Platform</label>
   <select id="platform" name="platform" required>
@@ -78,8 +75,7 @@ function summary(items: readonly MatchItem[]): string {
 
 function matchRow({ name, match, game, candidates }: MatchItem, origin: string | undefined): Html {
   const [label, kind] = KINDS[match ?? 'none'];
-  const size = { sizes: `${IMAGE_WIDTH}px`, width: IMAGE_WIDTH };
-  const image = game?.cover ? coverImage(game.cover, { ...size, origin, alt: '' }) : undefined;
+  const image = game?.cover ? coverImage(game.cover, { ...SMALL, origin }) : undefined;
   const others = candidates.map((each) => each.game);
   // What the script copies, in the order of the columns.
   const result = {

@@ -1,8 +1,9 @@
 /** The pages that the explorer shows instead of a result: the form for a key, and errors. */
 import { type Html, html } from '../../pages/html.ts';
+import { countOf } from '../../pages/shown-values.ts';
 import { EXPLORE } from './address.ts';
 import type { ApiReply } from './call-api.ts';
-import { countOf, explorerPage, type RenderedPage } from './page.ts';
+import { explorerPage, type RenderedPage } from './page.ts';
 
 /** Asks for the key of the visitor. @param status 200, or that of the response of the API */
 export function keyPage(status: number): RenderedPage {

@@ -1,17 +1,16 @@
-/** What the pages of the explorer have in common: their frame, the call of the API, images of covers, facts. */
+/** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
 import type { Cover, CoverFile } from '../../client/contract-types.ts';
 import { type Call, callSamples } from '../../pages/call-samples.ts';
 import { codeSamples } from '../../pages/code-block.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
-import { shownNumber } from '../../pages/shown-values.ts';
 import type { HeaderList } from '../http/message/response.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
 
 export interface PageContext {
-  /** The call whose result the page shows. */
-  readonly call: Call;
+  /** The call whose result the page shows; undefined if it shows none. */
+  readonly call: Call | undefined;
   /** The address of the API, with the base. */
   readonly apiUrl: string;
   /** The only origin from which the page may load images; undefined if there is none. */
@@ -24,8 +23,6 @@ export interface PageContext {
 export interface RenderedPage {
   readonly status: number;
   readonly page: Html;
-  /** The origin of the images, as in Content-Security-Policy; undefined without images. */
-  readonly imageOrigin?: string | undefined;
   readonly headers?: HeaderList;
 }
 
@@ -51,7 +48,8 @@ export function crumbs(...crumbs: readonly Crumb[]): Html {
 }
 
 /** The call behind the page, for readers who want the same in their program. */
-export function apiCall({ call, apiUrl, hasOwnKey }: PageContext): Html {
+export function apiCall({ call, apiUrl, hasOwnKey }: PageContext): Html | undefined {
+  if (call === undefined) return undefined;
   return html`<section class="ruled">
   <h2>This as an API call</h2>
   <p>The page shows the result of one call. ${hasOwnKey ? html`It was made with your key. <button type="button" class="quiet small needs-script" data-forget-key>Forget my key</button>` : html`To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.`}</p>
@@ -59,17 +57,19 @@ export function apiCall({ call, apiUrl, hasOwnKey }: PageContext): Html {
 </section>`;
 }
 
-/** "1 game", "2,300 games" */
-export function countOf(count: number, noun: string): string {
-  return `${shownNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** A list of facts, each with its name and value. A fact whose value is not known is left out. */
-export function facts(pairs: readonly (readonly [string, Html | string | number | null])[]): Html {
-  return html`<dl>${pairs.map(
-    ([name, value]) =>
-      value !== null && value !== '' && html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
-  )}</dl>`;
+/** A link to a game or a cover, in a list of class "grid". @param image undefined if there is none to show */
+export function card(
+  path: string,
+  image: Html | undefined,
+  missing: string,
+  title: string,
+  more: string,
+): Html {
+  return html`<li><a class="game" href="${path}">
+  <span class="art">${image ?? html`<span class="faint">${missing}</span>`}</span>
+  <strong>${title}</strong>
+  <span class="faint">${more}</span>
+</a></li>`;
 }
 
 interface ImageOptions {
@@ -78,8 +78,8 @@ interface ImageOptions {
   /** The width at which it is shown: the value of the attribute `sizes`, and in pixels for old browsers. */
   readonly sizes: string;
   readonly width: number;
-  /** '' if the text next to the image says the same. */
-  readonly alt: string;
+  /** By default '', for an image next to a text that says the same. */
+  readonly alt?: string;
   /** Whether it is visible at once, on most screens. */
   readonly isFirst?: boolean;
 }
@@ -89,7 +89,7 @@ interface ImageOptions {
  * @returns undefined if the cover has no file that the page may load
  */
 export function coverImage(cover: Cover, options: ImageOptions): Html | undefined {
-  const { origin, sizes, width, alt, isFirst = false } = options;
+  const { origin, sizes, width, alt = '', isFirst = false } = options;
   const files = cover.files.filter(({ url }) => isAt(url, origin));
   const measured = files
     .filter((file): file is Measured => file.width !== null && file.height !== null)
@@ -104,10 +104,7 @@ export function coverImage(cover: Cover, options: ImageOptions): Html | undefine
   return html`<img src="${file.url}"${set}${size} alt="${alt}" loading="${loading}" decoding="async">`;
 }
 
-interface Measured extends CoverFile {
-  readonly width: number;
-  readonly height: number;
-}
+type Measured = CoverFile & { readonly width: number; readonly height: number };
 
 function isAt(url: string, origin: string | undefined): boolean {
   return origin !== undefined && URL.canParse(url) && new URL(url).origin === origin;

@@ -1,10 +1,10 @@
 /** The page of a search, or of a platform: the search box, the filters, and a grid of games. */
 import type { Body, Game } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { shownNumber } from '../../pages/shown-values.ts';
+import { countOf, shownNumber } from '../../pages/shown-values.ts';
 import { EXPLORE, MATCH, pathOf, type SearchView, SORT_NAMES, searchPath } from './address.ts';
-import { activeFilters, type Filter, filterLists } from './filters.ts';
-import { apiCall, countOf, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
+import { activeFilters, FILTERS, type Filter, filterLists } from './filters.ts';
+import { apiCall, card, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
 export interface SearchResult {
   readonly found: Body<'/search'>;
@@ -15,14 +15,16 @@ export interface SearchResult {
 
 /** How many images are on the first screen. The others are loaded when they come near it. */
 const FIRST_IMAGES = 6;
-const IMAGE_SIZES = '(max-width: 40rem) 45vw, 12rem';
-const IMAGE_WIDTH = 192;
+const SMALL = { sizes: '(max-width: 40rem) 45vw, 12rem', width: 192 };
 
 export function searchPage(view: SearchView, result: SearchResult, context: PageContext): Html {
   const { platforms, platformBySlug } = context.generation.index;
   const platform = platforms[platformBySlug.get(view.platform ?? '') ?? -1];
   const title = platform?.name ?? 'Explore the covers';
   const { q } = view;
+  const games = result.found.data.map((game, index) =>
+    gameCard(game, index, view, context.imageOrigin),
+  );
   return explorerPage(
     q === undefined ? title : `${q} · ${title}`,
     html`${platform !== undefined && crumbs()}
@@ -35,7 +37,7 @@ ${searchForm(view, platform?.name)}
   ${result.filters.some(({ values }) => values.length > 0) && html`<p class="to-side"><a href="#filters">Filter these games</a></p>`}
   <div class="sided">
     <div>
-      ${result.found.data.length === 0 ? nothingFound(view) : grid(result.found.data, view.platform === undefined, context)}
+      ${games.length === 0 ? nothingFound(view) : html`<ul class="grid">${games}</ul>`}
       ${paging(view, result.found)}
     </div>
     ${filterLists(view, result.filters)}
@@ -86,21 +88,17 @@ function foundText({ q }: SearchView, { found, step }: SearchResult): string {
 }
 
 function nothingFound(view: SearchView): Html {
-  const { q, page, region, type, genre, platform } = view;
-  const isPastEnd = page !== undefined && page !== '1';
-  const hasFilters = [region, type, genre, platform].some((value) => value !== undefined);
-  if (isPastEnd) {
-    return html`<div>
-  <h2>There are no more games</h2>
+  const { q, page = '1', ...filters } = view;
+  if (page !== '1') {
+    return html`<h2>There are no more games</h2>
   <p>This page is after the last one.</p>
-  <p><a href="${searchPath({ ...view, page: undefined })}">Go to the first page</a></p>
-</div>`;
+  <p><a href="${searchPath({ ...view, page: undefined })}">Go to the first page</a></p>`;
   }
-  return html`<div>
-  <h2>No games found</h2>
+  const hasFilters = FILTERS.some((name) => filters[name] !== undefined);
+  const unfiltered = searchPath({ q, sort: view.sort });
+  return html`<h2>No games found</h2>
   <p>${adviceOf(q, hasFilters)}</p>
-  ${hasFilters && html`<p><a href="${searchPath({ ...view, region: undefined, type: undefined, genre: undefined, platform: undefined })}">Remove all filters</a></p>`}
-</div>`;
+  ${hasFilters && html`<p><a href="${unfiltered}">Remove all filters</a></p>`}`;
 }
 
 function adviceOf(q: string | undefined, hasFilters: boolean): string {
@@ -109,27 +107,12 @@ function adviceOf(q: string | undefined, hasFilters: boolean): string {
   return hasFilters ? 'No game passes all of these filters.' : 'The catalogue has no games yet.';
 }
 
-function grid(games: readonly Game[], namesPlatforms: boolean, context: PageContext): Html {
-  return html`<ul class="grid">
-  ${games.map((game, index) => gameCard(game, namesPlatforms, context, index < FIRST_IMAGES))}
-</ul>`;
-}
-
-function gameCard(
-  { title, slug, platform, release_year, cover }: Game,
-  namesPlatforms: boolean,
-  { imageOrigin: origin }: PageContext,
-  isFirst: boolean,
-): Html {
-  const image =
-    cover &&
-    coverImage(cover, { origin, sizes: IMAGE_SIZES, width: IMAGE_WIDTH, alt: '', isFirst });
-  const facts = [namesPlatforms && platform.name, release_year].filter(Boolean).join(' · ');
-  return html`<li><a class="game" href="${pathOf(platform.slug, slug)}">
-  <span class="art">${image ?? html`<span class="faint">No cover yet</span>`}</span>
-  <strong>${title}</strong>
-  <span class="faint">${facts}</span>
-</a></li>`;
+function gameCard(game: Game, index: number, { platform }: SearchView, origin?: string): Html {
+  const { title, slug, cover, release_year: year } = game;
+  const isFirst = index < FIRST_IMAGES;
+  const image = cover ? coverImage(cover, { ...SMALL, origin, isFirst }) : undefined;
+  const facts = [platform === undefined && game.platform.name, year].filter(Boolean).join(' · ');
+  return card(pathOf(game.platform.slug, slug), image, 'No cover yet', title, facts);
 }
 
 function paging(view: SearchView, { page, total_pages: last }: Body<'/search'>): Html | undefined {

@@ -9,7 +9,7 @@ import type { RunStatus } from '../../format/status-file.ts';
 import { readStatus } from '../../generations/run-status.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
-import { shownNumber, timeElement } from '../../pages/shown-values.ts';
+import { factList, shownNumber, timeElement } from '../../pages/shown-values.ts';
 import { readDataTime } from '../admin/state.ts';
 import type { Generation } from '../snapshot/generation.ts';
 
@@ -77,15 +77,12 @@ async function statusPage({ snapshotsDir, maintenance, ...parts }: StatusParts):
       }</p>
       <div class="card">
         <h2>Now in service</h2>
-        <dl>
-          <div><dt>Snapshot</dt><dd>${current === undefined ? 'none yet' : html`<code>${current.id}</code>`}</dd></div>
-          ${
-            counts !== undefined &&
-            html`<div><dt>Platforms</dt><dd>${shownNumber(counts.platforms)}</dd></div>
-          <div><dt>Games</dt><dd>${shownNumber(counts.games)}</dd></div>
-          <div><dt>Covers</dt><dd>${shownNumber(counts.covers)}</dd></div>`
-          }
-        </dl>
+        ${factList([
+          ['Snapshot', current === undefined ? 'none yet' : html`<code>${current.id}</code>`],
+          ['Platforms', counts && shownNumber(counts.platforms)],
+          ['Games', counts && shownNumber(counts.games)],
+          ['Covers', counts && shownNumber(counts.covers)],
+        ])}
       </div>
       ${status !== undefined && lastRun(status)}`,
   });

@@ -1,23 +1,14 @@
 /** The pages of an owner: the keys and requests, with the form for a new one, and a key that is shown once. */
 import { codeBlock } from '../../../pages/code-block.ts';
 import { type Html, html } from '../../../pages/html.ts';
-import { shownNumber } from '../../../pages/shown-values.ts';
+import { factList, shownNumber } from '../../../pages/shown-values.ts';
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
 import { LONGEST_ADDRESS, LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { limitOf, nameOf, numberOf, ownerBadge, prefixOf, purposeOf } from './key-parts.ts';
-import {
-  type Description,
-  day,
-  descriptions,
-  makePage,
-  moment,
-  type Notice,
-  pageLinks,
-  type Viewer,
-} from './layout.ts';
+import { day, makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
 export interface AccountPage {
@@ -107,9 +98,9 @@ function keyCard(key: KeyRow, usage: readonly DayOfUse[], now: Date): Html {
   const isOpen = key.state === 'pending' || key.state === 'approved';
   return html`<li class="card" id="key-${key.id}">
           <h3>${nameOf(key)} ${ownerBadge(key)}</h3>
-          ${descriptions([
-            ['Reason', key.reason ?? undefined],
-            ...(key.name === null ? [] : [['Number', numberOf(key)] satisfies Description]),
+          ${factList([
+            ['Reason', key.reason],
+            ['Number', key.name && numberOf(key)],
             prefixOf(key),
             limitOf(key),
             ['Last used', day(key.last_used_on)],

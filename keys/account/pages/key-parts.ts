@@ -1,10 +1,10 @@
 /** Parts of the pages about a key, which the pages of owners and of moderators share. */
 import type { KeyState } from '../../../format/api-key.ts';
 import { type Html, html } from '../../../pages/html.ts';
-import { shownNumber } from '../../../pages/shown-values.ts';
+import { type Fact, factList, shownNumber } from '../../../pages/shown-values.ts';
 import type { KeyRow, KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
-import { type Description, descriptions, moment, webLink } from './layout.ts';
+import { moment, webLink } from './layout.ts';
 
 export const STATE_NAMES: Readonly<Record<KeyState, string>> = {
   pending: 'Waiting for review',
@@ -39,12 +39,12 @@ export function hasLimit({ state }: KeyRow): boolean {
   return state === 'approved' || state === 'revoked';
 }
 
-export function limitOf(key: KeyRow): Description {
+export function limitOf(key: KeyRow): Fact {
   const limit = `${shownNumber(key.limit_per_minute)} requests per minute`;
   return ['Limit', hasLimit(key) ? limit : undefined];
 }
 
-export function prefixOf({ key_prefix }: KeyRow): Description {
+export function prefixOf({ key_prefix }: KeyRow): Fact {
   return ['Starts with', key_prefix === null ? undefined : html`<code>${key_prefix}…</code>`];
 }
 
@@ -60,7 +60,7 @@ export function excerptOf(text: string, most: number): string {
 export function purposeOf(
   { purpose, website_url, requested_at }: KeyRow,
   most = LONGEST_TEXT,
-): Description[] {
+): Fact[] {
   return [
     ['Purpose', excerptOf(purpose, most)],
     ['Website', website_url === '' ? undefined : webLink(website_url)],
@@ -72,9 +72,12 @@ export function purposeOf(
  * The account of a key, its purpose, and further details.
  * @param most how many characters of the purpose to show; by default all
  */
-export function facts(key: KeyWithAccount, more: readonly Description[] = [], most?: number): Html {
-  const name: Description = ['Key name', key.name ?? undefined];
-  return descriptions([['Account', accountOf(key)], name, ...purposeOf(key, most), ...more]);
+export function facts(key: KeyWithAccount, more: readonly Fact[] = [], most?: number): Html {
+  const account: Fact[] = [
+    ['Account', accountOf(key)],
+    ['Key name', key.name],
+  ];
+  return factList([...account, ...purposeOf(key, most), ...more]);
 }
 
 export function accountOf({ account_id, account_name, account_email }: KeyWithAccount): Html {

@@ -4,7 +4,7 @@
  */
 import { type Html, html } from '../../../pages/html.ts';
 import { renderPage } from '../../../pages/layout.ts';
-import { timeElement } from '../../../pages/shown-values.ts';
+import { dayElement, isWebAddress, timeElement } from '../../../pages/shown-values.ts';
 import { PATHS, SHARED_FILES_PATH, STYLES_PATH } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { fromDatabaseTime } from '../../tables/values.ts';
@@ -60,32 +60,17 @@ export function moment(time: string | null): Html | undefined {
 
 /** Formats a date of the database, "YYYY-MM-DD", for people. */
 export function day(date: string | null): Html | undefined {
-  if (date === null) return undefined;
-  const shown = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(
-    new Date(`${date.slice(0, 10)}T00:00:00Z`),
-  );
-  return html`<time datetime="${date.slice(0, 10)}">${shown}</time>`;
+  return date === null ? undefined : dayElement(date);
 }
 
 const LONGEST_ADDRESS_SHOWN = 200;
 
 /** Shows an address that someone typed, or its beginning. Only an http or https address becomes a link. */
 export function webLink(address: string): Html {
-  const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
   const isLong = address.length > LONGEST_ADDRESS_SHOWN;
   const shown = isLong ? `${address.slice(0, LONGEST_ADDRESS_SHOWN)}…` : address;
-  if (!isWeb) return html`<span>${shown}</span>`;
+  if (!isWebAddress(address)) return html`<span>${shown}</span>`;
   return html`<a href="${address}" rel="noopener noreferrer nofollow ugc">${shown}</a>`;
-}
-
-/** A name and its value. If the value is undefined or '', neither is shown. */
-export type Description = readonly [name: string, value: Html | string | undefined];
-
-export function descriptions(pairs: readonly Description[]): Html {
-  const shown = pairs.filter(([, value]) => value !== undefined && value !== '');
-  return html`<dl>${shown.map(
-    ([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
-  )}</dl>`;
 }
 
 /** A page with one message: the page does not exist or is not allowed, or something went wrong. */

@@ -1,7 +1,7 @@
 /** The pages of moderators: the requests under review with the list of all keys, and a key with its history. */
 import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
 import { type Html, html } from '../../../pages/html.ts';
-import { shownNumber } from '../../../pages/shown-values.ts';
+import { capitalise, shownNumber } from '../../../pages/shown-values.ts';
 import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
@@ -133,7 +133,7 @@ export function keyPage(page: KeyPage): Html {
       ${facts(key, [
         limitOf(key),
         prefixOf(key),
-        ['Reason', key.reason ?? undefined],
+        ['Reason', key.reason],
         ['Last used', day(key.last_used_on)],
       ])}
       ${usageChart(usage, { keyId: key.id, now })}
@@ -157,15 +157,10 @@ function changesOfApproved({ id, limit_per_minute }: KeyWithAccount): Html {
 function eventItem(event: KeyEvent): Html {
   const { action, at, reason, limit_per_minute } = event;
   return html`<li>
-            <p><strong>${capitalised(action.replace('_', ' '))}</strong> by ${actorOf(event)}, ${moment(at)}</p>
+            <p><strong>${capitalise(action.replace('_', ' '))}</strong> by ${actorOf(event)}, ${moment(at)}</p>
             ${limit_per_minute !== null && html`<p>${shownNumber(limit_per_minute)} requests per minute</p>`}
             ${reason !== null && reason !== '' && html`<p class="text">${reason}</p>`}
           </li>`;
-}
-
-/** Such as "Limit changed". */
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function actorOf({ actor_id, actor_name }: KeyEvent): string {

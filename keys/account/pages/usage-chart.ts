@@ -3,9 +3,8 @@
  * page: it needs no script and no styles of its own, which the content security policy would forbid.
  */
 import { type Html, html } from '../../../pages/html.ts';
-import { shownNumber } from '../../../pages/shown-values.ts';
+import { countOf, dayElement, shownNumber } from '../../../pages/shown-values.ts';
 import { boundsOf, type DayOfUse, totalOf } from '../../lifecycle/key-usage.ts';
-import { day as dayElement } from './layout.ts';
 
 /** How many days the chart shows. */
 export const CHART_DAYS = 30;
@@ -22,7 +21,7 @@ export function usageChart(
 ): Html | undefined {
   if (used.length === 0) return undefined;
   const total = totalOf(used);
-  const heading = `${counted(total.requests)} in the last ${CHART_DAYS} days${
+  const heading = `${countOf(total.requests, 'request')} in the last ${CHART_DAYS} days${
     total.refused === 0 ? '' : `, and ${shownNumber(total.refused)} over the limit`
   }`;
   return html`<figure class="usage">
@@ -53,7 +52,7 @@ function bar({ day, requests, refused }: DayOfUse, x: number, highest: number): 
   const part = (name: string, below: number, count: number) =>
     count > 0 &&
     html`<rect class="${name}" x="${x}" y="${(HEIGHT - scaled(below + count)).toFixed(2)}" width="${BAR}" height="${scaled(count).toFixed(2)}"></rect>`;
-  return html`<g><title>${day}: ${counted(requests)}, ${shownNumber(refused)} over the limit</title>${part('requests', 0, requests)}${part('refused', requests, refused)}</g>`;
+  return html`<g><title>${day}: ${countOf(requests, 'request')}, ${shownNumber(refused)} over the limit</title>${part('requests', 0, requests)}${part('refused', requests, refused)}</g>`;
 }
 
 function table(used: readonly DayOfUse[]): Html {
@@ -66,8 +65,4 @@ function table(used: readonly DayOfUse[]): Html {
 function row({ day, requests, not_modified, refused, bytes }: DayOfUse): Html {
   const cells = [requests, not_modified, refused, bytes];
   return html`<tr><th scope="row">${dayElement(day)}</th>${cells.map((cell) => html`<td>${shownNumber(cell)}</td>`)}</tr>`;
-}
-
-function counted(requests: number): string {
-  return `${shownNumber(requests)} ${requests === 1 ? 'request' : 'requests'}`;
 }

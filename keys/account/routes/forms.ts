@@ -6,8 +6,8 @@ import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { createMiddleware } from 'hono/factory';
 import { html } from '../../../pages/html.ts';
+import { factList } from '../../../pages/shown-values.ts';
 import { PATHS } from '../../paths.ts';
-import { descriptions } from '../pages/layout.ts';
 import { type AccountEnv, type FormEnv, redirect, sendMessage } from './replies.ts';
 
 /** In bytes. The longest purpose fits, even if each character takes nine bytes when encoded. */
@@ -47,7 +47,7 @@ export const needsAccount = createMiddleware<AccountEnv>(async (c, next) => {
   const typed = TYPED.map(([field, name]) => [name, fieldOf(form, field)] as const);
   const text = 'You are no longer signed in, so nothing was changed. Sign in, then try again.';
   const isTyped = typed.some(([, value]) => value !== '');
-  const shown = isTyped ? html`<p>You typed:</p>${descriptions(typed)}` : undefined;
+  const shown = isTyped ? html`<p>You typed:</p>${factList(typed)}` : undefined;
   return sendMessage(c, 401, 'Sign in again', text, shown);
 });
 
