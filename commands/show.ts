@@ -6,7 +6,7 @@ import { closeSync } from 'node:fs';
 import { generationDir } from '../generations/generations.ts';
 import { makeMatchRoute } from '../proxy/api/routes/match-route.ts';
 import { makeChanges } from '../proxy/changes/changes.ts';
-import { splitTarget } from '../proxy/http/message/target.ts';
+import { splitTarget } from '../proxy/http/request.ts';
 import { makeGeneration } from '../proxy/snapshot/generation.ts';
 import { openFiles } from '../proxy/snapshot/open-files.ts';
 

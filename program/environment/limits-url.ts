@@ -12,12 +12,9 @@ import type { RedisOptions } from 'ioredis';
 /** With Sentinel: its addresses, and the name of the server that they watch. Otherwise a host and a port. */
 export type LimitsAddress = RedisOptions;
 
-const USER = /(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?/.source;
-const SINGLE = new RegExp(`^redis(?<tls>s)?://${USER}(?<hosts>[^@/?#,]+)(?:/(?<db>\\d{0,5}))?$`);
-const SENTINEL = new RegExp(
-  `^redis(?<tls>s)?\\+sentinel://${USER}(?<hosts>[^@/?#]+)/(?<name>[^/?#]+)(?:/(?<db>\\d{0,5}))?(?:\\?sentinelPassword=(?<other>[^&#]*))?$`,
-);
-const HOST = /^(?<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?<port>\d{1,5}))?$/;
+const FORM =
+  /^redis(s)?(\+sentinel)?:\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^@/?#]+)((?:\/[^/?#]*)*)(?:\?sentinelPassword=([^&#]*))?$/;
+const NODE = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
 
 /**
  * @returns undefined for an empty text: each proxy has limits of its own
@@ -33,39 +30,36 @@ export function parseLimitsUrl(text: string): LimitsAddress | undefined {
 }
 
 function readAddress(text: string): LimitsAddress | undefined {
-  const {
-    tls,
-    user,
-    password,
-    hosts = '',
-    db,
-    name,
-    other,
-  } = (SINGLE.exec(text) ?? SENTINEL.exec(text))?.groups ?? {};
-  const nodes = hosts.split(',').map((host) => readNode(host, name === undefined ? 6379 : 26_379));
-  const secrets = [user, password, other].map((secret = '') => decoded(secret));
-  const known = nodes.filter((node) => node !== undefined);
-  if (known.length < nodes.length || secrets.includes(undefined)) return undefined;
-  const [username, plain, sentinelPassword] = secrets;
+  const [, tls, sentinel, user, word, hosts = '', path = '', other] = FORM.exec(text) ?? [];
+  const parts = path.split('/').slice(1);
+  const name = sentinel === undefined ? undefined : parts.shift();
+  const [db = '', ...rest] = parts;
+  const usualPort = sentinel === undefined ? 6379 : 26_379;
+  const nodes = hosts.split(',').map((host) => readNode(host, usualPort));
+  const sentinels = nodes.filter((node) => node !== undefined);
+  const secrets = [user, word, other].map((secret = '') => decoded(secret));
+  const isFitting = sentinel === undefined ? nodes.length === 1 && other === undefined : name;
+  const isWhole = sentinels.length === nodes.length && !secrets.includes(undefined);
+  if (!isFitting || !isWhole || rest.length > 0 || !/^\d{0,5}$/.test(db)) return undefined;
+  const [username, password, sentinelPassword] = secrets;
   const common = {
     ...(username && { username }),
-    ...(plain && { password: plain }),
-    db: Number(db ?? 0),
+    ...(password && { password }),
+    db: Number(db),
   };
   if (name === undefined) {
-    return { ...common, ...known[0], ...(tls && { tls: { servername: known[0].host } }) };
+    const [node] = sentinels;
+    return { ...common, ...node, ...(tls && { tls: { servername: node.host } }) };
   }
   return {
-    ...common,
-    sentinels: known,
-    name,
+    ...{ ...common, sentinels, name },
     ...(sentinelPassword && { sentinelPassword }),
     ...(tls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
   };
 }
 
 function readNode(text: string, usualPort: number): { host: string; port: number } | undefined {
-  const { host, port = usualPort } = HOST.exec(text)?.groups ?? {};
+  const [, host, port = usualPort] = NODE.exec(text) ?? [];
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }

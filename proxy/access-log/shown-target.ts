@@ -3,28 +3,13 @@
  * target a client puts one and however it encodes it, nor the value of a parameter that the API does not
  * have, which may be a secret of another system.
  */
-import { BASE, splitTarget } from '../http/message/target.ts';
+import { MATCH_NAMES } from '../api/parameters.ts';
+import { SEARCH_PARAMETERS } from '../api/routes/search.ts';
+import { BASE, splitTarget } from '../http/request.ts';
 
 /** The parameters whose values are shown. */
 export const SHOWN_PARAMETERS: ReadonlySet<string> = new Set([
-  'page',
-  'per_page',
-  'include',
-  'prefer',
-  'cover_type',
-  'names',
-  'ids',
-  'slugs',
-  'q',
-  'platform',
-  'region',
-  'type',
-  'genre',
-  'year',
-  'has_cover',
-  'facets',
-  'sort',
-  'since',
+  ...[...SEARCH_PARAMETERS, ...MATCH_NAMES, 'slugs', 'since'],
 ]);
 /** In characters, of the path and of the query. */
 const LONGEST = 1_000;

@@ -7,7 +7,7 @@
  */
 import type { BlockList } from 'node:net';
 import { clientAddress } from '../../program/client-address.ts';
-import type { ApiRequest } from '../http/message/responder.ts';
+import type { ApiRequest } from '../http/request.ts';
 import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import type { Claim, Limiter, Quota, Taken } from '../limits/rolling-window.ts';

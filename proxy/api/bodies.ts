@@ -102,18 +102,6 @@ export function recordBody(records: Records, number: number): Body {
   return { bytes, hash: records.hashOf(number) };
 }
 
-/** Adds the records with the given numbers, in their order, with separators between them. */
-function addEach(
-  numbers: readonly number[],
-  body: BodyWriter,
-  add: (number: number) => void,
-): void {
-  for (let position = 0; position < numbers.length; position++) {
-    if (position > 0) body.addText(RECORD_SEPARATOR);
-    add(numbers[position]);
-  }
-}
-
 // Lists.
 
 /** Records, which write themselves into a list. */
@@ -124,6 +112,35 @@ export interface ListContent {
   addTo(body: BodyWriter): void;
   /** What the records depend on besides their content hashes. */
   readonly hashed?: readonly number[];
+}
+
+/** The records from `from` (inclusive) to `to` (exclusive), all of one platform. */
+export function consecutive(records: Records, from: number, to: number): ListContent {
+  return {
+    count: to - from,
+    addTo(body) {
+      if (from < to) body.addRun(records, from, to);
+    },
+  };
+}
+
+/** The records with these numbers, in their order. @param makeAdd makes what adds one of them to a body */
+function gather(
+  numbers: readonly number[],
+  makeAdd: (body: BodyWriter) => (number: number) => void,
+  hashed: readonly number[] = [],
+): ListContent {
+  return {
+    count: numbers.length,
+    hashed,
+    addTo(body) {
+      const add = makeAdd(body);
+      for (let position = 0; position < numbers.length; position++) {
+        if (position > 0) body.addText(RECORD_SEPARATOR);
+        add(numbers[position]);
+      }
+    },
+  };
 }
 
 export interface Page {
@@ -194,30 +211,8 @@ export function gatherGames(
   games: readonly number[],
   include: ResolvedInclude | undefined,
 ): ListContent {
-  return {
-    count: games.length,
-    hashed: include === undefined ? [] : hashedOf(include),
-    addTo: (body) => addEach(games, body, makeGameWriter(generation, include, body)),
-  };
-}
-
-/** The games from `from` (inclusive) to `to` (exclusive), all of one platform. */
-export function consecutiveGames(
-  generation: Generation,
-  from: number,
-  to: number,
-  include: ResolvedInclude | undefined,
-): ListContent {
-  if (include !== undefined) {
-    const games = Array.from({ length: to - from }, (_, i) => from + i);
-    return gatherGames(generation, games, include);
-  }
-  return {
-    count: to - from,
-    addTo(body) {
-      if (from < to) body.addRun(generation.games, from, to);
-    },
-  };
+  const hashed = include === undefined ? [] : hashedOf(include);
+  return gather(games, (body) => makeGameWriter(generation, include, body), hashed);
 }
 
 /**
@@ -274,22 +269,9 @@ function addCoverArray({ covers, index }: Generation, game: number, body: BodyWr
   body.addText(arrayTail(to - from));
 }
 
-/** The covers from `from` (inclusive) to `to` (exclusive), all of one platform. */
-export function consecutiveCovers({ covers }: Generation, from: number, to: number): ListContent {
-  return {
-    count: to - from,
-    addTo(body) {
-      if (from < to) body.addRun(covers, from, to);
-    },
-  };
-}
-
 /** The given covers, in their order. */
 export function gatherCovers({ covers }: Generation, numbers: readonly number[]): ListContent {
-  return {
-    count: numbers.length,
-    addTo: (body) => addEach(numbers, body, (cover) => body.addRun(covers, cover, cover + 1)),
-  };
+  return gather(numbers, (body) => (cover) => body.addRun(covers, cover, cover + 1));
 }
 
 /**

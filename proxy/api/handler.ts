@@ -9,12 +9,10 @@
 import type { Logger } from 'pino';
 import { isGenerationId } from '../../format/layout.ts';
 import type { ReadChanges } from '../changes/changes.ts';
-import { makeRequestId } from '../http/message/request-id.ts';
-import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
-import type { HeaderLines, PreparedResponse } from '../http/message/response.ts';
-import { BASE, splitTarget } from '../http/message/target.ts';
+import { type ApiRequest, BASE, makeRequestId, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
-import { countUse, USE } from '../keys/use-counts.ts';
+import type { ApiHandler, HeaderLines, PreparedResponse } from '../http/response.ts';
+import { countUse, USE } from '../keys/key-table.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';

@@ -1,10 +1,10 @@
 /** A resource of the API, with the header fields that its responses have. */
 import { hexOf } from '../../format/content-hash.ts';
-import { type HeaderList, JSON_TYPE } from '../http/message/response.ts';
 import {
   type Resource as HttpResource,
   makeResource as makeHttpResource,
 } from '../http/resource.ts';
+import { type HeaderList, JSON_TYPE } from '../http/response.ts';
 import type { Step } from '../search/query.ts';
 import type { Body } from '../snapshot/generation.ts';
 

@@ -1,14 +1,15 @@
 /**
  * A request under way, its header fields, and the responses of the API whose text is always the same.
  */
-import type { ApiRequest, Responder } from '../http/message/responder.ts';
+import type { ApiRequest } from '../http/request.ts';
 import {
   type HeaderLines,
   type HeaderList,
   NO_BODY,
   type PreparedResponse,
   prepareError,
-} from '../http/message/response.ts';
+  type Responder,
+} from '../http/response.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import type { Refusal } from './request-counts.ts';

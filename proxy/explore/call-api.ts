@@ -3,9 +3,8 @@
  * any other: it needs a key, counts towards its limit, and appears in the metrics and the access log. Only
  * the network is left out.
  */
-import type { RequestHead } from '../http/message/request-head.ts';
-import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
-import { parseHeaders } from '../http/message/response.ts';
+import type { ApiRequest, RequestHead } from '../http/request.ts';
+import { type ApiHandler, parseHeaders } from '../http/response.ts';
 
 export interface ApiReply {
   readonly status: number;

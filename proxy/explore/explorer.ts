@@ -12,12 +12,10 @@ import type { Body, Cover, Game } from '../../client/contract-types.ts';
 import { addressOf } from '../../pages/call-samples.ts';
 import { clientAddress } from '../../program/client-address.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
-import { type RequestHead, readHead } from '../http/message/request-head.ts';
-import type { ApiHandler } from '../http/message/responder.ts';
-import { BASE, splitTarget } from '../http/message/target.ts';
 import { toResponder } from '../http/node-response.ts';
+import { BASE, type RequestHead, readHead, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
-import { withoutSlash } from '../http/trailing-slash.ts';
+import { type ApiHandler, withoutSlash } from '../http/response.ts';
 import { type AddressLimits, makeAddressLimits } from '../limits/address-limits.ts';
 import { HTML, makePage, pageResource, uncachedPage } from '../site/page-responses.ts';
 import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
@@ -69,7 +67,7 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
     // The site refuses every other method.
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isHere || !isRead) site(request, response, path);
-    else if (/[^/]\/$/.test(path)) toResponder(response).send(withoutSlash(request));
+    else if (/[^/]\/$/.test(path)) toResponder(response).send(withoutSlash(request.url));
     else answer(request, response).catch(() => response.destroy());
   };
 

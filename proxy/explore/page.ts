@@ -4,7 +4,7 @@ import { type Call, callSamples } from '../../pages/call-samples.ts';
 import { codeSamples } from '../../pages/code-block.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
-import type { HeaderList } from '../http/message/response.ts';
+import type { HeaderList } from '../http/response.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
 

@@ -4,11 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { readHead } from './message/request-head.ts';
-import type { ApiHandler, Responder } from './message/responder.ts';
-import { prepareError } from './message/response.ts';
-import { BASE, splitTarget } from './message/target.ts';
 import { toResponder } from './node-response.ts';
+import { BASE, readHead, splitTarget } from './request.ts';
+import { type ApiHandler, prepareError, type Responder } from './response.ts';
 
 const BAD_TARGET = prepareError(400, 'The request target must be a path');
 const INTERNAL_ERROR = prepareError(500, 'Internal error');

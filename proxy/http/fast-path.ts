@@ -13,10 +13,14 @@
 import { isUtf8 } from 'node:buffer';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type RequestHead, readHead } from './message/request-head.ts';
-import type { ApiHandler, Responder } from './message/responder.ts';
-import { type HeaderLines, type PreparedResponse, serialiseHeaders } from './message/response.ts';
-import { BASE, DOWNLOADS } from './message/target.ts';
+import { BASE, DOWNLOADS, type RequestHead, readHead } from './request.ts';
+import {
+  type ApiHandler,
+  type HeaderLines,
+  type PreparedResponse,
+  type Responder,
+  serialiseHeaders,
+} from './response.ts';
 
 /** In bytes. While the client has at least this much left to read, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
@@ -33,7 +37,7 @@ export interface FastPathOptions {
   readonly firstByteMs: number;
   /** How long a connection is kept between requests. */
   readonly keepAliveMs: number;
-  /** How long a client may take to read a response. */
+  /** For how long a client may take nothing of its response. */
   readonly longestDrainMs: number;
 }
 
@@ -54,14 +58,13 @@ interface Connection {
 }
 
 export function makeFastPath(options: FastPathOptions): FastPath {
-  const { api, keepAliveMs } = options;
+  const { api, keepAliveMs, longestDrainMs } = options;
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
   const connections = new Map<Socket, Connection>();
   let isEnding = false;
 
   function open(socket: Socket, noteUse: () => void): Connection {
     const readRequest = makeRequestReader();
-    const drainLimit = makeDrainLimit(socket, options.longestDrainMs);
     const listeners = { data, drain, end, timeout, error: () => {}, close: leave };
     let unread: Buffer | undefined;
     let isBusy = false;
@@ -136,17 +139,15 @@ export function makeFastPath(options: FastPathOptions): FastPath {
 
     /** Called after a response was written: closes the connection or reads the next request. */
     function finish(isClosing: boolean): void {
-      if (!hasAnswered) {
-        hasAnswered = true;
-        socket.setTimeout(keepAliveMs);
-      }
+      // The kernel takes most responses at once.
+      const isUnsent = socket.writableLength > 0;
+      if (isUnsent || !hasAnswered) socket.setTimeout(isUnsent ? longestDrainMs : keepAliveMs);
+      hasAnswered = true;
       isBusy = false;
       if (isClosing) {
         isOver = true;
         socket.end();
       }
-      // The kernel takes most responses at once. Only the others need a timer.
-      if (socket.writableLength > 0) drainLimit.start();
       advance();
     }
 
@@ -162,8 +163,8 @@ export function makeFastPath(options: FastPathOptions): FastPath {
     }
 
     function drain(): void {
-      // Everything was sent. The next response gets the full time again.
-      drainLimit.stop();
+      // Everything was sent.
+      socket.setTimeout(keepAliveMs);
       advance();
     }
 
@@ -174,13 +175,12 @@ export function makeFastPath(options: FastPathOptions): FastPath {
 
     function timeout(): void {
       if (isBusy) return;
-      if (!hasAnswered) options.onSilence(socket);
-      else if (socket.writableLength === 0) socket.destroy();
+      if (hasAnswered) socket.destroy();
+      else options.onSilence(socket);
     }
 
     function leave(): void {
       for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener);
-      drainLimit.stop();
       connections.delete(socket);
     }
 
@@ -201,31 +201,6 @@ export function makeFastPath(options: FastPathOptions): FastPath {
     },
     closeAll() {
       for (const socket of connections.keys()) socket.destroy();
-    },
-  };
-}
-
-/** Closes the connection of a client that does not read its responses in time. */
-function makeDrainLimit(socket: Socket, milliseconds: number) {
-  let timer: NodeJS.Timeout | undefined;
-
-  /** Starts the time in which the client must read what is unsent now, unless it is already running. */
-  function start(): void {
-    if (timer !== undefined) return;
-    // Counts the bytes that wait in the socket as well.
-    const goal = socket.bytesWritten;
-    timer = setTimeout(() => {
-      timer = undefined;
-      if (socket.bytesWritten - socket.writableLength < goal) socket.destroy();
-      else if (socket.writableLength > 0) start();
-    }, milliseconds).unref();
-  }
-
-  return {
-    start,
-    stop() {
-      clearTimeout(timer);
-      timer = undefined;
     },
   };
 }

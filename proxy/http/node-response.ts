@@ -4,8 +4,12 @@
  */
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { Responder } from './message/responder.ts';
-import { type HeaderLines, parseHeaders, type ResponseInPieces } from './message/response.ts';
+import {
+  type HeaderLines,
+  parseHeaders,
+  type Responder,
+  type ResponseInPieces,
+} from './response.ts';
 
 /** A client that takes nothing of its response for so long loses its connection. */
 export const LONGEST_DRAIN_MS = 30_000;

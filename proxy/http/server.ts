@@ -8,9 +8,8 @@ import type { Logger } from 'pino';
 import { isAnswering, makeConnections, newConnectionCells } from '../../program/connections.ts';
 import { answerFailure, dispatch, type SiteHandler } from './dispatch.ts';
 import { makeFastPath } from './fast-path.ts';
-import type { ApiHandler } from './message/responder.ts';
-import { prepareError, serialiseHeaders } from './message/response.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
+import { type ApiHandler, prepareError, serialiseHeaders } from './response.ts';
 
 /** The most bytes that the request line and the header fields may have together. */
 const LARGEST_HEAD = 16 * 1024;

@@ -10,8 +10,7 @@ import { LARGEST_KEYS_FILE, parseKeys } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { makeRollingWindow } from '../limits/rolling-window.ts';
-import { type KeyTable, makeKeyTable, type SharedKey } from './key-table.ts';
-import { newUseCounts } from './use-counts.ts';
+import { type KeyTable, makeKeyTable, newUseCounts, type SharedKey } from './key-table.ts';
 
 export interface KeyStore extends Omit<KeyTable, 'replace'> {
   /** For the id of each known key, the memory of its counts, from `newUseCounts`. */

@@ -13,7 +13,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { access, constants, open, rename, rm } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import {
   type DayUsage,
@@ -25,11 +25,11 @@ import {
   parseKeyUsage,
   type Usage,
 } from '../../format/key-usage.ts';
-import { keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
-import { makeFolder, modesIn } from '../../generations/files/file-modes.ts';
-import { removeDeadWrites } from '../../generations/files/replace-file.ts';
+import { keyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
+import { makeFolder } from '../../generations/files/file-modes.ts';
+import { removeDeadWrites, replaceFile } from '../../generations/files/replace-file.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
-import { sumOfUse, USE } from './use-counts.ts';
+import { sumOfUse, USE } from './key-table.ts';
 
 export interface KeyUsage {
   /**
@@ -117,7 +117,8 @@ export function makeKeyUsage(
       const text = report(now);
       const isUnused = written === '' && days.size === 0 && counts.size === 0;
       if (text === written || isUnused) return false;
-      await replaceUnsynced(file, text);
+      // A sync could delay requests. After a power cut the file may be damaged or missing.
+      replaceFile(file, text, { isSynced: false });
       written = text;
       return true;
     },
@@ -142,26 +143,5 @@ async function prepareFolder(folder: string): Promise<void> {
   } catch (error) {
     const { message } = error as Error;
     throw new Error(`Cannot write to ${folder}: ${message}.`, { cause: error });
-  }
-}
-
-/**
- * Replaces a file in one step, without a sync, which could delay requests: after a power cut the file may
- * be damaged or missing.
- */
-async function replaceUnsynced(file: string, text: string): Promise<void> {
-  const folder = path.dirname(file);
-  const next = path.join(folder, `${UNFINISHED_PREFIX}${process.pid}-${path.basename(file)}`);
-  try {
-    await rm(next, { force: true });
-    const { file: mode } = modesIn(folder);
-    await using handle = await open(next, 'wx', mode);
-    // The umask may have removed permissions.
-    await handle.chmod(mode);
-    await handle.writeFile(text);
-    await rename(next, file);
-  } catch (cause) {
-    await rm(next, { force: true }).catch(() => {});
-    throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
   }
 }

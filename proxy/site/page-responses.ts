@@ -7,9 +7,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hashBytes, hexOf } from '../../format/content-hash.ts';
 import { html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
-import { type HeaderList, type PreparedResponse, prepareError } from '../http/message/response.ts';
 import { toResponder } from '../http/node-response.ts';
 import { makeResource, type Resource } from '../http/resource.ts';
+import { type HeaderList, type PreparedResponse, prepareError } from '../http/response.ts';
 
 export const HTML = 'text/html; charset=utf-8';
 

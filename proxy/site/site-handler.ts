@@ -6,11 +6,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { SiteHandler } from '../http/dispatch.ts';
-import { readHead } from '../http/message/request-head.ts';
-import { JSON_TYPE, type PreparedResponse } from '../http/message/response.ts';
 import { toResponder } from '../http/node-response.ts';
+import { readHead } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
-import { withoutSlash } from '../http/trailing-slash.ts';
+import { JSON_TYPE, type PreparedResponse, withoutSlash } from '../http/response.ts';
 import { isValid, type KeyTable } from '../keys/key-table.ts';
 import {
   errorFor,
@@ -85,7 +84,7 @@ export function makeSiteHandler({ pages, keys, log, ...parts }: SiteParts): Site
     } else {
       const trimmed = path.slice(0, -1);
       const isSlashed = path.endsWith('/') && (pages.has(trimmed) || trimmed === '/status');
-      const redirect = isSlashed && trimmed !== '/' ? withoutSlash(request) : undefined;
+      const redirect = isSlashed && trimmed !== '/' ? withoutSlash(request.url) : undefined;
       send(redirect ?? keyStatus(path, keys) ?? errorFor(accept, NOT_FOUND));
     }
   };

@@ -1,9 +1,8 @@
 /** The Link header of a page (RFC 8288). */
 import { totalPages } from '../../../format/pack.ts';
-import { BASE } from '../../http/message/target.ts';
+import { BASE } from '../../http/request.ts';
 import type { Page } from '../bodies.ts';
-import type { Parameters } from '../parameters.ts';
-import { PAGING_NAMES } from '../parameters.ts';
+import { PAGING_NAMES, type Parameters } from '../parameters.ts';
 
 /**
  * Every page that it links exists, even if the page that was requested is past the end.

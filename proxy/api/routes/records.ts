@@ -5,8 +5,7 @@ import type { Query } from '../../search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import {
   batchBody,
-  consecutiveCovers,
-  consecutiveGames,
+  consecutive,
   gameBody,
   gameCovers,
   gatherCovers,
@@ -68,14 +67,15 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
         const platform = findPlatform(generation, slug);
         if (platform === undefined) return undefined;
         const [from, to] = rangeOfPage(platform.first_game, platform.games, paging);
-        const passing =
-          filters.year === undefined && filters.has_cover === undefined
-            ? undefined
-            : findPassing(generation, { ...NO_FILTERS, ...filters, platform: [slug] }, paging);
+        const isFiltered = filters.year !== undefined || filters.has_cover !== undefined;
+        const query = { ...NO_FILTERS, ...filters, platform: [slug] };
+        const passing = isFiltered ? findPassing(generation, query, paging) : undefined;
+        const numbers = passing?.games ?? (members && range(from, to));
+        // Consecutive records are one read.
         const content =
-          passing === undefined
-            ? consecutiveGames(generation, from, to, members)
-            : gatherGames(generation, passing.games, members);
+          numbers === undefined
+            ? consecutive(generation.games, from, to)
+            : gatherGames(generation, numbers, members);
         const page = { ...paging, total: passing?.total ?? platform.games };
         const body = pageBody(content, page);
         const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
@@ -125,7 +125,7 @@ export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
         if (platform === undefined) return undefined;
         const page = { ...paging, total: platform.covers };
         const [from, to] = rangeOfPage(platform.first_cover, platform.covers, paging);
-        const body = pageBody(consecutiveCovers(generation, from, to), page);
+        const body = pageBody(consecutive(generation.covers, from, to), page);
         const link = pageLinks(`/platforms/${slug}/covers`, parameters, page);
         return makeResource(body, generation.id, link);
       };
@@ -176,30 +176,26 @@ function findByPath({ index }: Generation, platformSlug: string, slug: string): 
   return platform === undefined ? undefined : findGame(index, platform, slug);
 }
 
-/** @param entry slugs, such as "snes/chrono-trigger" */
-function findByEntry(generation: Generation, entry: string): number | undefined {
-  const [platform, slug = ''] = entry.split('/');
-  return findByPath(generation, platform, slug);
-}
-
-export interface Found {
-  /** The numbers of the records that exist, each once. */
-  readonly numbers: readonly number[];
-  /** The other entries of the batch, each once. */
-  readonly missing: readonly string[];
-}
-
-/** @param columns the ids of all games, or of all covers */
-function findBatch(generation: Generation, columns: IdColumns, { entries, ids }: Batch): Found {
+/**
+ * @param columns the ids of all games, or of all covers
+ * @returns the numbers of the records that exist, and the other entries; each once
+ */
+function findBatch(generation: Generation, columns: IdColumns, { entries, ids }: Batch) {
   const numbers = new Set<number>();
   const missing = new Set<string>();
   for (const [position, entry] of entries.entries()) {
     const id = ids?.[position];
-    const number = id === undefined ? findByEntry(generation, entry) : findById(columns, id);
+    const [platform, slug = ''] = entry.split('/');
+    const number =
+      id === undefined ? findByPath(generation, platform, slug) : findById(columns, id);
     if (number === undefined) missing.add(entry);
     else numbers.add(number);
   }
   return { numbers: [...numbers], missing: [...missing] };
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
 /** The range of a page in `total` records from number `first` on: `from` inclusive, `to` exclusive. */

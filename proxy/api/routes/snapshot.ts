@@ -3,7 +3,7 @@
  * manifest; no part of it is ever used as a file name.
  */
 import { MANIFEST } from '../../../format/layout.ts';
-import { DOWNLOADS } from '../../http/message/target.ts';
+import { DOWNLOADS } from '../../http/request.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import type { StoredFile } from '../../snapshot/stored-file.ts';
 import { readParameters } from '../parameters.ts';

@@ -8,7 +8,7 @@ import {
   searchOf,
 } from '../../../proxy/api/parameters.ts';
 import { SEARCH_PARAMETERS } from '../../../proxy/api/routes/search.ts';
-import { chooseCoding, matchesEtag } from '../../../proxy/http/message/negotiation.ts';
+import { chooseCoding, matchesEtag } from '../../../proxy/http/resource.ts';
 
 const readPaging = (query: string) => pagingOf(readParameters(query, ['page', 'per_page']));
 

@@ -3,8 +3,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { hashBytes, hexOf } from '../../../format/content-hash.ts';
 import { makeResource } from '../../../proxy/api/resource.ts';
-import type { HeaderList } from '../../../proxy/http/message/response.ts';
 import { type Resource, respond } from '../../../proxy/http/resource.ts';
+import type { HeaderList } from '../../../proxy/http/response.ts';
 
 const SNAPSHOT = '000001-0123456789ab';
 const make = (length: number, link?: string) => {

@@ -10,8 +10,7 @@ import {
   withExplorer,
 } from '../../../proxy/explore/explorer.ts';
 import { errorPage } from '../../../proxy/explore/message-pages.ts';
-import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
-import { prepareError } from '../../../proxy/http/message/response.ts';
+import { type ApiHandler, prepareError } from '../../../proxy/http/response.ts';
 import { send, testKey } from '../../support/product.ts';
 
 const trustedProxies = new BlockList();

@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { countConnections, newConnectionCells } from '../../../program/connections.ts';
-import type { ApiHandler, Responder } from '../../../proxy/http/message/responder.ts';
+import type { ApiHandler, Responder } from '../../../proxy/http/response.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 

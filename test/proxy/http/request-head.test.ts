@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { type RequestHead, readHead } from '../../../proxy/http/message/request-head.ts';
+import { type RequestHead, readHead } from '../../../proxy/http/request.ts';
 
 function read(fields: readonly string[], httpVersion = '1.1'): RequestHead {
   const rawHeaders = fields.flatMap((field) => field.split(/: ?(.*)/s, 2));

@@ -1,7 +1,7 @@
 /** The id of a request: the client's or a random one, in every response of the API. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
-import { isRequestId, makeRequestId } from '../../../proxy/http/message/request-id.ts';
+import { isRequestId, makeRequestId } from '../../../proxy/http/request.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import {
   NEVER,

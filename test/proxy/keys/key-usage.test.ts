@@ -4,8 +4,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeKeyUsage, parseKeyUsage } from '../../../format/key-usage.ts';
 import { keyUsageFile, PROXY_FOLDER } from '../../../format/layout.ts';
+import { countUse, newUseCounts, USE, useCountsOf } from '../../../proxy/keys/key-table.ts';
 import { makeKeyUsage } from '../../../proxy/keys/key-usage.ts';
-import { countUse, newUseCounts, USE, useCountsOf } from '../../../proxy/keys/use-counts.ts';
 import { makeFolder } from '../../support/product.ts';
 
 const PORT = 8080;

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { gameSlug } from '../../../format/index/record-index.ts';
 import { recordBody } from '../../../proxy/api/bodies.ts';
 import { makeMatchRoute } from '../../../proxy/api/routes/match-route.ts';
-import { splitTarget } from '../../../proxy/http/message/target.ts';
+import { splitTarget } from '../../../proxy/http/request.ts';
 import { type Generation, makeGeneration, viewIndex } from '../../../proxy/snapshot/generation.ts';
 import { openFiles } from '../../../proxy/snapshot/open-files.ts';
 import { strictly } from '../../format/strict-columns.ts';

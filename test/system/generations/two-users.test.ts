@@ -22,8 +22,8 @@ import {
   UNFINISHED_PREFIX,
 } from '../../../format/layout.ts';
 import { currentId } from '../../../generations/generations.ts';
+import { countUse, newUseCounts, USE, useCountsOf } from '../../../proxy/keys/key-table.ts';
 import { makeKeyUsage } from '../../../proxy/keys/key-usage.ts';
-import { countUse, newUseCounts, USE, useCountsOf } from '../../../proxy/keys/use-counts.ts';
 import { finish, generate, makeFolder, ROOT, startProxyProgram } from '../../support/product.ts';
 import { startGenerator } from '../../support/wholeness.ts';
 import { listAll, makeSite, modesOf, SHARED } from './folder-modes.ts';

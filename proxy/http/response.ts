@@ -1,4 +1,7 @@
-/** Responses: their header fields as names and values, their body as bytes. */
+/**
+ * Responses: their header fields as names and values, their body as bytes; and the responder that sends one.
+ */
+import type { ApiRequest } from './request.ts';
 
 /** Alternating names and values, as Node's `writeHead` takes them; ASCII. */
 export type HeaderList = readonly string[];
@@ -35,6 +38,29 @@ export interface ResponseInPieces {
   readonly pieces: AsyncIterable<Buffer>;
 }
 
+/** Sends the one response to a request. */
+export interface Responder {
+  /** Whether the client wants only the header fields. */
+  readonly isHead: boolean;
+  readonly isSent: () => boolean;
+  /**
+   * @param headers the header fields of only this response
+   * @param isLast whether the connection is closed after this response
+   */
+  send(response: PreparedResponse, headers?: HeaderLines, isLast?: boolean): void;
+  /**
+   * Sends a response whose body comes in pieces. The next piece is made only once the client has taken
+   * the one before, so a response of any size needs the memory of one piece.
+   * @returns a promise that resolves when the response was sent, or its client has left
+   * @throws the error of a piece; the connection is then closed
+   */
+  sendPieces(response: ResponseInPieces, headers?: HeaderLines, isLast?: boolean): Promise<void>;
+  /** Closes the connection at once, even if a response has begun. */
+  destroy(): void;
+}
+
+export type ApiHandler = (request: ApiRequest, response: Responder) => void;
+
 export const NO_BODY = Buffer.alloc(0);
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -65,4 +91,14 @@ export function prepareError(
     ...['Cache-Control', 'no-store', ...headers],
   ];
   return { head: { status, headers: own }, headers: [], body };
+}
+
+/**
+ * Sends visitors who typed an address with a slash at its end to the page without it. The new address is a
+ * path, so it never leads to another host.
+ * @param target whose path is that of a page and a slash, and does not begin with two slashes
+ */
+export function withoutSlash(target = ''): PreparedResponse {
+  const headers = ['Location', target.replace(/\/(?:\??$|(?=\?))/, ''), 'Content-Length', '0'];
+  return { head: { status: 308, headers }, headers: [], body: NO_BODY };
 }

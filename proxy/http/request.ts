@@ -1,11 +1,33 @@
 /**
- * Reads the header fields of a request that the proxy needs, in one pass over the raw fields. Node's
- * parsed headers hide repeated fields: they keep only the first of two `Authorization` fields, and join
- * two `X-Api-Key` fields into one.
+ * The request that the API works with: its target, its id, and the header fields that the proxy needs. It is
+ * the same for requests that the fast path has read and for those that Node's HTTP server has read.
  */
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { KEY_PREFIX } from '../../../format/api-key.ts';
-import { isRequestId } from './request-id.ts';
+import type { Socket } from 'node:net';
+import { KEY_PREFIX } from '../../format/api-key.ts';
+
+export interface ApiRequest {
+  readonly method: string;
+  readonly socket: Pick<Socket, 'remoteAddress'>;
+  readonly head: RequestHead;
+  /** The raw path after the base, and the raw query. */
+  readonly target: string;
+}
+
+/** The base that every path of the API begins with. */
+export const BASE = '/api/v1';
+
+/** The path of a target, and its query without "?"; '' if it has no query. */
+export function splitTarget(target: string): readonly [path: string, queryString: string] {
+  const question = target.indexOf('?');
+  return question < 0 ? [target, ''] : [target.slice(0, question), target.slice(question + 1)];
+}
+
+/** How every path of a download begins, after the base. */
+export const DOWNLOADS = '/snapshot';
+
+// Header fields.
 
 export interface RequestHead {
   /** The raw API key; undefined if there is none or more than one. */
@@ -33,6 +55,10 @@ const LONGEST_KEY = 256;
 const MISPLACED_KEY = new RegExp(`(?:^|[ \\t"'=])${KEY_PREFIX}`);
 const BEARER = /^bearer[ \t]+([^ \t].*)$/i;
 
+/**
+ * Reads the fields in one pass over the raw ones. Node's parsed headers hide repeated fields: they keep only
+ * the first of two `Authorization` fields, and join two `X-Api-Key` fields into one.
+ */
 export function readHead({
   rawHeaders,
   httpVersion,
@@ -135,4 +161,34 @@ function tokenOf(authorization: string): string | undefined {
 
 function join(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
+}
+
+// Ids. An operator finds a request in the access log by its id. The client may choose it in `X-Request-Id`.
+// Invariant: an id is short, needs no escaping anywhere, and does not contain an API key.
+
+const SHAPE = /^[A-Za-z0-9._-]{1,64}$/;
+/** What follows the prefix of a key is as secret as the key. */
+const WITHOUT_PREFIX = /[0-9A-Za-z]{38}/;
+/** In hex digits. */
+const LENGTH = 24;
+/** Ids are made in batches of this many. Each alone would take several times as long. */
+const BATCH = 256;
+
+/** The digits of a batch of ids, and how many of them were used. */
+let digits = '';
+let used = 0;
+
+/** Whether a client may choose this id. */
+export function isRequestId(text: string): boolean {
+  return SHAPE.test(text) && !text.includes(KEY_PREFIX) && !WITHOUT_PREFIX.test(text);
+}
+
+/** @returns a random id of 24 hex digits */
+export function makeRequestId(): string {
+  if (used === digits.length) {
+    digits = randomBytes((BATCH * LENGTH) / 2).toString('hex');
+    used = 0;
+  }
+  used += LENGTH;
+  return digits.slice(used - LENGTH, used);
 }
