@@ -161,30 +161,17 @@ describe.each(PARSERS)('over %s', (_, fields) => {
       }
     });
 
-    test('refuses a wrong page or per_page and names the parameter', async () => {
-      for (const [query, text] of [
-        ['page=0', 'page must be an integer from 1 to 9007199254740991'],
-        ['page=-1', 'page must be an integer from 1 to 9007199254740991'],
-        ['page=1.0', 'page must be an integer from 1 to 9007199254740991'],
-        ['page=99999999999999999999', 'page must be an integer from 1 to 9007199254740991'],
-        ['per_page=101', 'per_page must be an integer from 1 to 100'],
-        ['per_page=0', 'per_page must be an integer from 1 to 100'],
-        ['per_page=1e1', 'per_page must be an integer from 1 to 100'],
-        ['per_page=%2B5', 'per_page must be an integer from 1 to 100'],
-        ['page=1&page=1', 'page must be given at most once'],
-        ['page=%ff', 'page must be percent-encoded UTF-8'],
-      ] as const) {
-        const reply = await get(pathOf(query));
-        expect(reply.status, query).toBe(400);
-        if (isPaged) expect(reply.json).toEqual({ error: text });
-      }
-      if (isPaged) expect((await get(pathOf('page=&per_page='))).status).toBe(200);
-    });
-
-    test('refuses an unknown parameter and names those that it has', async () => {
-      const reply = await get(pathOf('colour=red'));
-      expect(reply.status).toBe(400);
-      expect(reply.json.error).toMatch(/^Unknown parameter: colour\. Allowed: [a-z_, ]+$/);
+    test('refuses a wrong parameter, and names those that it has', async () => {
+      const { status, json } = await get(pathOf('colour=red'));
+      expect([status, json.error]).toEqual([
+        400,
+        expect.stringMatching(/^Unknown parameter: colour\. Allowed: [a-z_, ]+$/),
+      ]);
+      const wrong = await get(pathOf('page=0'));
+      expect(wrong.status).toBe(400);
+      if (!isPaged) return;
+      expect(wrong.json.error).toBe('page must be an integer from 1 to 9007199254740991');
+      expect((await get(pathOf('page=&per_page='))).status).toBe(200);
     });
 
     test('answers 412 if another snapshot is current than the request expects', async () => {
@@ -231,37 +218,19 @@ describe.each(PARSERS)('over %s', (_, fields) => {
       const damaged = `${key.key.slice(0, -1)}${key.key.endsWith('a') ? 'b' : 'a'}`;
       for (const [headers, text] of [
         [{}, '{"error":"Missing API key"}'],
-        [{ authorization: 'Basic dXNlcjpwYXNz' }, '{"error":"Missing API key"}'],
-        [{ authorization: key.key }, misplaced],
         [{ authorization: `Token ${key.key}` }, misplaced],
-        [{ authorization: `token="${key.key}"` }, misplaced],
         [{ 'x-api-key': `Bearer ${key.key}` }, misplaced],
-        [{ 'x-api-key': 'hello' }, invalid],
         [{ 'x-api-key': damaged }, invalid],
         [{ 'x-api-key': makeKey() }, invalid],
-        [{ 'x-api-key': revoked.key }, invalid],
         [{ 'x-api-key': rejected.key }, invalid],
         [{ authorization: `Bearer ${revoked.key}` }, invalid],
-        [{ authorization: `Bearer ${key.key}`, 'x-api-key': key.key }, several],
         [{ 'x-api-key': [key.key, key.key] }, several],
-        [{ authorization: [`Bearer ${key.key}`, `Bearer ${key.key}`] }, several],
       ] as [Headers, string][]) {
         const reply = await checked('/stats', headers);
         expect(reply.status, JSON.stringify(headers)).toBe(401);
         expect(reply.text).toBe(text);
         expect(reply.headers['www-authenticate']).toBe('Bearer');
         expect(reply.headers['x-ratelimit-limit']).toBe('1000000');
-      }
-    });
-
-    test('accepts the key as Bearer in any case, and X-Api-Key next to Basic authorization', async () => {
-      for (const headers of [
-        { authorization: `Bearer ${key.key}` },
-        { authorization: `bEARER ${key.key}` },
-        { 'X-API-KEY': key.key },
-        { authorization: 'Basic dXNlcjpwYXNz', 'x-api-key': key.key },
-      ] as Headers[]) {
-        expect((await checked('/stats', headers)).status, JSON.stringify(headers)).toBe(200);
       }
     });
 
@@ -376,71 +345,31 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     });
 
     test('Link names only pages that exist, also on a page past the end', async () => {
-      const first = await get('/platforms/snes/games?per_page=2');
-      const { total, total_pages } = first.json;
-      expect(total_pages).toBe(Math.ceil(total / 2));
-      const links = (reply: Reply) =>
-        Object.fromEntries(
-          [...(reply.headers.link ?? '').matchAll(/<([^>]+)>; rel="(\w+)"/g)].map(
-            ([, url, rel]) => [rel, url],
-          ),
+      const path = '/platforms/snes/games';
+      const { total, total_pages: last } = (await get(`${path}?per_page=2`)).json;
+      expect(last).toBe(Math.ceil(total / 2));
+      for (const [page, expected] of [
+        [1, { first: 1, next: 2, last }],
+        [2, { first: 1, prev: 1, next: 3, last }],
+        [last, { first: 1, prev: last - 1, last }],
+        [last + 7, { first: 1, prev: last, last }],
+      ]) {
+        const { json, headers } = await get(`${path}?per_page=2&page=${page}`);
+        expect(json).toMatchObject({ page, per_page: 2, total, total_pages: last });
+        if (page > last) expect(json.data).toEqual([]);
+        const links = Object.entries(expected).map(
+          ([relation, target]) =>
+            `<http://localhost:8080/api/v1${path}?page=${target}&per_page=2>; rel="${relation}"`,
         );
-      const base = 'http://localhost:8080/api/v1/platforms/snes/games';
-      expect(links(first)).toEqual({
-        first: `${base}?page=1&per_page=2`,
-        next: `${base}?page=2&per_page=2`,
-        last: `${base}?page=${total_pages}&per_page=2`,
-      });
-      const second = await get('/platforms/snes/games?per_page=2&page=2');
-      expect(links(second)).toEqual({
-        first: `${base}?page=1&per_page=2`,
-        prev: `${base}?page=1&per_page=2`,
-        next: `${base}?page=3&per_page=2`,
-        last: `${base}?page=${total_pages}&per_page=2`,
-      });
-      const end = await get(`/platforms/snes/games?per_page=2&page=${total_pages}`);
-      expect(links(end)).toEqual({
-        first: `${base}?page=1&per_page=2`,
-        prev: `${base}?page=${total_pages - 1}&per_page=2`,
-        last: `${base}?page=${total_pages}&per_page=2`,
-      });
+        expect(headers.link).toBe(links.join(', '));
+      }
       const none = await get('/search?q=nothingofthatname&page=3');
       expect(none.json).toEqual({ data: [], page: 3, per_page: 50, total: 0, total_pages: 0 });
-      expect(links(none)).toEqual({
-        first: 'http://localhost:8080/api/v1/search?q=nothingofthatname&page=1&per_page=50',
-      });
-      const past = await get(`/platforms/snes/games?per_page=2&page=${total_pages + 7}`);
-      expect(past.status).toBe(200);
-      expect(past.json).toEqual({
-        data: [],
-        page: total_pages + 7,
-        per_page: 2,
-        total,
-        total_pages,
-      });
-      expect(links(past)).toEqual({
-        first: `${base}?page=1&per_page=2`,
-        prev: `${base}?page=${total_pages}&per_page=2`,
-        last: `${base}?page=${total_pages}&per_page=2`,
-      });
+      expect(none.headers.link).toBe(
+        '<http://localhost:8080/api/v1/search?q=nothingofthatname&page=1&per_page=50>; rel="first"',
+      );
       const searched = await get('/search?q=pok%C3%A9mon+red&platform=game-boy&per_page=1');
-      expect(links(searched).first).toBe(
-        'http://localhost:8080/api/v1/search?q=pok%C3%A9mon+red&platform=game-boy&page=1&per_page=1',
-      );
-    });
-
-    test('unknown sorts and queries that are too long are refused', async () => {
-      const sort = await get('/search?sort=best');
-      expect(sort.status).toBe(400);
-      expect(sort.json.error).toBe(
-        'sort must be one of title_asc, title_desc, year_asc, year_desc, relevance',
-      );
-      expect((await get(`/search?q=${'x'.repeat(100)}`)).status).toBe(200);
-      expect((await get(`/search?q=+${'x'.repeat(100)}+`)).status).toBe(200);
-      expect((await get(`/search?q=${encodeURIComponent('𝕏'.repeat(100))}`)).status).toBe(200);
-      const long = await get(`/search?q=${'x'.repeat(101)}`);
-      expect(long.status).toBe(400);
-      expect(long.json.error).toBe('q must be at most 100 characters long');
+      expect(searched.headers.link).toContain('?q=pok%C3%A9mon+red&platform=game-boy&page=1&');
     });
   });
 

@@ -99,27 +99,14 @@ describe('the contract', () => {
 
   test.each(paths)('names every status of %s', (path, { get }) => {
     const statuses = Object.keys((get as JsonObject).responses as JsonObject);
-    const missing = path.includes('{') || path === '/snapshot' ? ['404'] : [];
-    const old = path === '/changes' ? ['410'] : [];
-    const long = path === '/match' ? ['414'] : [];
-    const ranges = path === '/snapshot/files/{path}' ? ['206', '416'] : [];
-    expect(statuses.sort()).toEqual(
-      [
-        '200',
-        '304',
-        '400',
-        '401',
-        '405',
-        '412',
-        '429',
-        '500',
-        '503',
-        ...missing,
-        ...ranges,
-        ...old,
-        ...long,
-      ].sort(),
-    );
+    const own = [
+      ...(path.includes('{') || path === '/snapshot' ? ['404'] : []),
+      ...(path === '/changes' ? ['410'] : []),
+      ...(path === '/match' ? ['414'] : []),
+      ...(path === '/snapshot/files/{path}' ? ['206', '416'] : []),
+    ];
+    const common = ['200', '304', '400', '401', '405', '412', '429', '500', '503'];
+    expect(statuses.sort()).toEqual([...common, ...own].sort());
   });
 
   test('has page and per_page exactly for the lists with pages', () => {
