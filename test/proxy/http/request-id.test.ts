@@ -54,23 +54,14 @@ describe.each(PARSERS)('over %s', (_, fields) => {
   });
 });
 
-test.each(['a', 'A-Z_0.9', '5f0c1e9a7b3d48260c1e9a7b12345678', `${'ab-'.repeat(21)}x`])(
-  'a client may choose %s',
-  (id) => {
-    expect(isRequestId(id)).toBe(true);
-  },
-);
-
-test.each([
-  ['empty', ''],
-  ['too long', 'ab-'.repeat(22)],
-  ['with a space', 'a b'],
-  ['with a quote', 'a"b'],
-  ['not ASCII', 'caf\xe9'],
-  ['a key with more text', `x.${makeKey()}`],
-  ['a key without its prefix', makeKey().slice(4)],
-])('it may not choose one that is %s', (_, id) => {
-  expect(isRequestId(id)).toBe(false);
+test('a client may choose a short id without odd characters and without a key', () => {
+  for (const id of ['a', 'A-Z_0.9', '5f0c1e9a7b3d48260c1e9a7b12345678', `${'ab-'.repeat(21)}x`]) {
+    expect(isRequestId(id), id).toBe(true);
+  }
+  const keys = [`x.${makeKey()}`, makeKey().slice(4)];
+  for (const id of ['', 'ab-'.repeat(22), 'a b', 'a"b', 'caf\xe9', ...keys]) {
+    expect(isRequestId(id), id).toBe(false);
+  }
 });
 
 test('a random id is never made twice', () => {

@@ -3,37 +3,23 @@
  * one thread with a clock of their own and without a snapshot, so it answers 503 to every admitted
  * request.
  */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { BlockList } from 'node:net';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
-import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
+import { makeApi } from '../../../proxy/api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../../proxy/api/request-counts.ts';
-import { toResponder } from '../../../proxy/http/node-response.ts';
+import { type CallApi, makeCallApi } from '../../../proxy/explore/call-api.ts';
 import { readHead } from '../../../proxy/http/request.ts';
 import { makeKeyTable, newUseCounts } from '../../../proxy/keys/key-table.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { makeRollingWindow, takeLocally } from '../../../proxy/limits/rolling-window.ts';
-import { send } from '../../support/product.ts';
 
 const GUESSES = 2;
 const TEN_MINUTES = 600_000;
-const server = createServer();
 let now: number;
 let key: string;
-let url: string;
-
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/stats`;
-});
-
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+let call: CallApi;
 
 beforeEach(() => {
   now = 5_000_000;
@@ -43,7 +29,7 @@ beforeEach(() => {
   const entry = { id: 1, hash: hashKey(key), state: 'approved', limit: 100 } as const;
   keys.replace([{ ...entry, window, uses: newUseCounts() }]);
   const api = makeApi({
-    snapshots: { current: () => undefined } as ApiParts['snapshots'],
+    snapshots: { current: () => undefined },
     keys,
     addresses: makeAddressLimits(GUESSES),
     limiter: { take: takeLocally },
@@ -55,14 +41,14 @@ beforeEach(() => {
     log: pino({ enabled: false }),
     now: () => now,
   });
-  server.removeAllListeners('request');
-  server.on('request', (request, response) => {
-    const { method = '', socket, url: target = '' } = request;
-    api({ method, socket, head: readHead(request), target }, toResponder(response));
-  });
+  call = makeCallApi(api);
 });
 
-const sendWithKey = (raw: string) => send(url, { headers: { 'x-api-key': raw } });
+function sendWithKey(raw: string) {
+  const rawHeaders = ['Host', 'x', 'X-Api-Key', raw];
+  const head = readHead({ rawHeaders, httpVersion: '1.1' });
+  return call({ remoteAddress: '192.0.2.1' }, head, '/stats');
+}
 const useKey = async () => (await sendWithKey(key)).status;
 
 /** Guesses until the address has used up its limit. */
@@ -93,7 +79,8 @@ test('after ten minutes a key counts like a guess, until the window of the addre
   await guess();
   const refused = await sendWithKey(key);
   expect(refused.status).toBe(429);
-  expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'retry-after': '60' });
+  expect(refused.header('X-RateLimit-Limit')).toBe('2');
+  expect(refused.header('Retry-After')).toBe('60');
   now += 59_999;
   expect(await useKey()).toBe(429);
   now += 1;
@@ -106,5 +93,5 @@ test('a key stays exempt while its requests are refused because of its own limit
   expect(statuses.filter((status) => status === 503)).toHaveLength(100);
   await guess();
   const refused = await sendWithKey(key);
-  expect(refused.headers['x-ratelimit-limit']).toBe('100');
+  expect(refused.header('X-RateLimit-Limit')).toBe('100');
 });
