@@ -72,7 +72,7 @@ export function renderPage(parts: PageParts): Html {
       </nav>
       ${aside !== undefined && html`<div class="actions">${aside}</div>`}
     </header>
-    <main id="content" class="${width}" tabindex="-1">
+    <main id="content" class="${width}">
       ${body}
     </main>
     <footer class="site">
@@ -90,23 +90,21 @@ function navigationLink(link: Link, path: string | undefined): Html {
   return html`<a href="${link.path}" aria-current="page">${link.text}</a>`;
 }
 
+/** The files that every page loads, and their types. */
+const SHARED_FILES = {
+  'design.css': 'text/css; charset=utf-8',
+  'copy.js': 'text/javascript; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+};
+
 /**
  * The files that every page loads. Each program serves them under a path of its own, so that pages always
  * match their design, even if the proxy and the account pages are of different versions.
+ * @throws Error if a file of the program is missing
  */
-export const SHARED_FILES: readonly SharedFile[] = [
-  { name: 'design.css', type: 'text/css; charset=utf-8' },
-  { name: 'copy.js', type: 'text/javascript; charset=utf-8' },
-  { name: 'icon.svg', type: 'image/svg+xml' },
-];
-
-interface SharedFile {
-  readonly name: 'design.css' | 'copy.js' | 'icon.svg';
-  /** The value of Content-Type. */
-  readonly type: string;
-}
-
-/** @throws Error if a file of the program is missing */
-export function readSharedFile({ name }: SharedFile): Buffer {
-  return readFileSync(new URL(`./files/${name}`, import.meta.url));
+export function readSharedFiles() {
+  return Object.entries(SHARED_FILES).map(([name, type]) => {
+    const content = readFileSync(new URL(`./files/${name}`, import.meta.url), 'utf8');
+    return { name, type, content };
+  });
 }

@@ -8,7 +8,7 @@ import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { secureHeaders } from 'hono/secure-headers';
 import type { Logger } from 'pino';
-import { readSharedFile, SHARED_FILES } from '../../pages/layout.ts';
+import { readSharedFiles } from '../../pages/layout.ts';
 import { SHARED_FILES_PATH, STYLES_PATH } from '../paths.ts';
 import { addModerationRoutes } from './routes/moderation.ts';
 import { addOwnKeyRoutes } from './routes/own-keys.ts';
@@ -105,9 +105,8 @@ function readFiles(): (readonly [path: string, type: string, text: string])[] {
   const own = readFileSync(new URL('./files/account.css', import.meta.url), 'utf8');
   return [
     [STYLES_PATH, 'text/css; charset=utf-8', own],
-    ...SHARED_FILES.map(
-      (file) =>
-        [`${SHARED_FILES_PATH}/${file.name}`, file.type, readSharedFile(file).toString()] as const,
+    ...readSharedFiles().map(
+      (file) => [`${SHARED_FILES_PATH}/${file.name}`, file.type, file.content] as const,
     ),
   ];
 }

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { callSamples } from '../../pages/call-samples.ts';
 import { codeSamples } from '../../pages/code-block.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { readSharedFile, renderPage, SHARED_FILES } from '../../pages/layout.ts';
+import { readSharedFiles, renderPage } from '../../pages/layout.ts';
 import { BASE } from '../http/request.ts';
 import { JSON_TYPE } from '../http/response.ts';
 import { parseContract, resolveContract } from './docs/contract.ts';
@@ -67,7 +67,7 @@ export function openSite({ publicUrl, ...limits }: SiteFacts): SitePages {
     const content = readFileSync(new URL(file, import.meta.url));
     add(path, path.endsWith('.css') ? CSS : SCRIPT, content);
   }
-  for (const file of SHARED_FILES) add(`/${file.name}`, file.type, readSharedFile(file));
+  for (const { name, type, content } of readSharedFiles()) add(`/${name}`, type, content);
   return pages;
 }
 

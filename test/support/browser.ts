@@ -10,7 +10,7 @@ import {
   chromium,
   type Page,
 } from 'playwright-core';
-import { expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { ROOT } from './product.ts';
 import { shared } from './shared.ts';
 
@@ -54,6 +54,20 @@ export async function startChromium(): Promise<Chromium> {
     },
     close: () => browser.close(),
   };
+}
+
+/**
+ * Connects to Chromium during a test file, and ends its contexts after each test.
+ * @returns a function that records visits to the pages of an origin, as {@link makeVisits} does
+ */
+export function useChromium(): (origin: string) => Visits {
+  let browser: Chromium;
+  beforeAll(async () => {
+    browser = await startChromium();
+  }, 60_000);
+  afterEach(() => browser.closeContexts());
+  afterAll(() => browser?.close());
+  return (origin) => makeVisits(browser, origin);
 }
 
 export interface Visits {

@@ -32,20 +32,15 @@ export interface Parameter {
   readonly example?: string | number;
 }
 
-export interface Example {
-  readonly summary?: string;
-  readonly value: unknown;
+interface Content {
+  readonly schema?: Schema;
+  readonly examples?: Readonly<Record<string, { summary?: string; value: unknown }>>;
 }
 
 export interface Response {
   readonly description: string;
   readonly headers?: Readonly<Record<string, { readonly description?: string }>>;
-  readonly content?: Readonly<
-    Record<
-      string,
-      { readonly schema?: Schema; readonly examples?: Readonly<Record<string, Example>> }
-    >
-  >;
+  readonly content?: Readonly<Record<string, Content>>;
 }
 
 export interface Operation {
@@ -93,10 +88,8 @@ export function resolveContract(whole: object): Contract {
 
 /** @param $ref such as "#/components/schemas/Game" */
 function targetOf(whole: object, $ref: string): unknown {
-  let target: unknown = whole;
-  for (const name of $ref.split('/').slice(1)) {
-    target = isObject(target) ? target[name] : undefined;
-  }
+  const names = $ref.split('/').slice(1);
+  const target = names.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), whole);
   if (target === undefined)
     throw new Error(`openapi.yaml refers to ${$ref}, which does not exist.`);
   return target;

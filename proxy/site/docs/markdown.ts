@@ -52,23 +52,21 @@ const marked = new Marked({
  * @throws Error if the text does not begin with a heading of the first level
  */
 export function renderArticle(text: string, idPrefix: string): Article {
-  const [title, ...tokens] = tokensOf(text);
+  const [title, ...tokens] = marked.lexer(text);
   if (title?.type !== 'heading' || title.depth !== 1) {
     throw new Error(`A text must begin with "# Title", not ${JSON.stringify(text.slice(0, 40))}.`);
   }
-  const headings = tokens
-    .filter((token) => token.type === 'heading' && token.depth === 2)
-    .map((token) => headingOf(token as Tokens.Heading));
-  return {
-    title: title.text,
-    headings,
-    body: renderTokens(tokens, idPrefix),
-  };
+  const headings = tokens.flatMap((token) =>
+    token.type === 'heading' && token.depth === 2
+      ? [{ id: idOf(token.text), text: token.text }]
+      : [],
+  );
+  return { title: title.text, headings, body: renderTokens(tokens, idPrefix) };
 }
 
 /** Renders Markdown without a title. @param idPrefix as for {@link renderArticle} */
 export function renderMarkdown(text: string, idPrefix: string): Html {
-  return renderTokens(tokensOf(text), idPrefix);
+  return renderTokens(marked.lexer(text), idPrefix);
 }
 
 /** Renders Markdown of one line, without a paragraph around it. */
@@ -76,41 +74,28 @@ export function renderLine(text: string): Html {
   return trusted(marked.parseInline(text, { async: false }));
 }
 
-function tokensOf(text: string): Token[] {
-  return marked.lexer(text).filter(({ type }) => type !== 'space');
-}
-
+/** Blocks of code stay together until something else follows, or a language for the second time. */
 function renderTokens(tokens: readonly Token[], idPrefix: string): Html {
-  const pieces: Html[] = [];
-  let at = 0;
-  while (at < tokens.length) {
-    const blocks = codeFrom(tokens, at);
-    if (blocks.length === 0) {
-      pieces.push(trusted(marked.parser([tokens[at] as Token])));
-      at++;
-    } else {
-      pieces.push(code(blocks, `${idPrefix}-${at + 1}`));
-      at += blocks.length;
-    }
+  const runs: Token[][] = [];
+  for (const token of tokens.filter(({ type }) => type !== 'space')) {
+    const run = runs.at(-1) ?? [];
+    const isCode = run[0]?.type === 'code' && token.type === 'code';
+    if (isCode && !run.some((each) => each.type === 'code' && each.lang === token.lang))
+      run.push(token);
+    else runs.push([token]);
   }
-  return html`${pieces}`;
-}
-
-/** The blocks of code from an index on, until something else follows, or a language for the second time. */
-function codeFrom(tokens: readonly Token[], start: number): Tokens.Code[] {
-  const blocks: Tokens.Code[] = [];
-  for (const token of tokens.slice(start)) {
-    if (token.type !== 'code') break;
-    const block = token as Tokens.Code;
-    if (blocks.some(({ lang }) => lang === block.lang)) break;
-    blocks.push(block);
-  }
-  return blocks;
+  return html`${runs.map((run, at) =>
+    run[0].type === 'code'
+      ? code(run as Tokens.Code[], `${idPrefix}-${at + 1}`)
+      : trusted(marked.parser(run)),
+  )}`;
 }
 
 function code(blocks: readonly Tokens.Code[], id: string): Html {
-  const [first] = blocks;
-  if (blocks.length === 1) return codeBlock({ id, name: nameOf(first), text: first.text });
+  const [{ text, lang }] = blocks;
+  if (blocks.length === 1) {
+    return codeBlock({ id, name: lang === 'json' ? 'Response' : 'Example', text });
+  }
   const samples = blocks.map(({ lang = '', text }) => {
     const language = LANGUAGE_OF[lang];
     if (language === undefined) throw new Error(`Code in "${lang}" stands next to other code.`);
@@ -119,19 +104,8 @@ function code(blocks: readonly Tokens.Code[], id: string): Html {
   return codeSamples({ id, name: 'Example' }, samples);
 }
 
-function nameOf({ lang }: Tokens.Code): string {
-  return lang === 'json' ? 'Response' : 'Example';
-}
-
-function headingOf({ text }: Tokens.Heading): Heading {
-  return { id: idOf(text), text };
-}
-
 /** As GitHub does: lower case, hyphens for spaces, without punctuation. */
 function idOf(text: string): string {
-  return text
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} -]/gu, '')
-    .trim()
-    .replaceAll(/ +/g, '-');
+  const words = text.toLowerCase().replaceAll(/[^\p{L}\p{N} -]/gu, '');
+  return words.trim().replaceAll(/ +/g, '-');
 }

@@ -1,9 +1,10 @@
-/** What the explorer does when a call of the API fails, and when one visitor opens too many pages. */
+/** What the explorer does when a call of the API fails or returns large ids, and one visitor opens many pages. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, BlockList } from 'node:net';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
+import { parseRecords } from '../../../proxy/explore/call-api.ts';
 import {
   type ExplorerParts,
   makeVisitorLimits,
@@ -100,4 +101,14 @@ test.each([
   const { page, headers } = errorPage({ status, text: '', header }, false);
   expect(page.toString()).toContain(expected);
   expect(headers).toEqual(['Retry-After', seconds]);
+});
+
+test('an id above 2^53 keeps its digits, and a text that looks like an id stays as it is', () => {
+  const title = '"id":12345678901234567890, or \\"id":9';
+  const body = `{"id":18446744073709551615,"title":${JSON.stringify(title)},"files":[{"id":7}]}`;
+  expect(parseRecords(body)).toEqual({
+    id: '18446744073709551615',
+    title,
+    files: [{ id: 7 }],
+  });
 });

@@ -1,16 +1,14 @@
 /** The pages outside the API in a real browser, for the tests of each run and for the soak. */
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { openSite } from '../../../proxy/site/site.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import {
   axeFaults,
-  type Chromium,
   isTooWide,
   layoutShift,
-  makeVisits,
   type Screen,
-  startChromium,
+  useChromium,
   type Visits,
 } from '../../support/browser.ts';
 import { type RunningProxy, startProxy, type TestKey } from '../../support/product.ts';
@@ -40,22 +38,15 @@ export interface VisitedSite {
 
 /** Serves the site during a test file, with a new visitor for each test. */
 export function visitSite(key: TestKey): VisitedSite {
+  const visit = useChromium();
   let proxy: RunningProxy;
-  let browser: Chromium;
   let visits: Visits;
   beforeAll(async () => {
     proxy = await startProxy(await makeSampleSnapshots([key]), { PUBLIC_URL });
-    browser = await startChromium();
   }, 60_000);
-  afterAll(async () => {
-    await browser?.close();
-    await proxy?.stop();
-  });
+  afterAll(() => proxy?.stop());
   beforeEach(() => {
-    visits = makeVisits(browser, proxy.url);
-  });
-  afterEach(async () => {
-    await browser.closeContexts();
+    visits = visit(proxy.url);
   });
   const complaints = () => visits.complaints.filter((text) => !/status of 404/.test(text));
   return {

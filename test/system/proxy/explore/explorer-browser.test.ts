@@ -35,7 +35,7 @@ describe('typing', () => {
 
   test('shows the best matches, with one request per letter, and keeps focus and address', async () => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url}/explore`);
+    await page.goto(`${explorer.url()}/explore`);
     const requested = requestsOf(page);
     for (const [i, letter] of [...'zelda'].entries()) {
       await page.locator('#q').press(letter);
@@ -56,7 +56,7 @@ describe('typing', () => {
 
   test('fast costs one request', async () => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url}/explore`);
+    await page.goto(`${explorer.url()}/explore`);
     const requested = requestsOf(page);
     // All at once, since a busy machine types slowly.
     await page.evaluate(`for (const letter of 'final fantasy') {
@@ -70,7 +70,7 @@ describe('typing', () => {
 
   test('a letter gives up the search before it', async () => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url}/explore`);
+    await page.goto(`${explorer.url()}/explore`);
     const gaveUp: string[] = [];
     page.on('requestfailed', (request) => gaveUp.push(new URL(request.url()).search));
     // Its response never comes.
@@ -85,7 +85,7 @@ describe('typing', () => {
 
   test('keeps the filters and the platform, and the example in the chosen language', async () => {
     const page = await explorer.open();
-    await page.goto(`${explorer.url}/explore/snes?region=Japan`);
+    await page.goto(`${explorer.url()}/explore/snes?region=Japan`);
     await page.getByText('Python', { exact: true }).click();
     await page.locator('#q').fill('chrono');
     await foundFor(page, 'chrono');
@@ -102,7 +102,7 @@ describe('typing', () => {
   });
 
   test('over the limit says when to go on, and keeps what is there', async () => {
-    const small = await startAgain(explorer.snapshotsDir, smallKey.key);
+    const small = await startAgain(explorer.site().snapshotsDir, smallKey.key);
     const page = await explorer.open();
     await page.goto(`${small.url}/explore`);
     const shown = await gamesOn(page).count();
@@ -111,8 +111,8 @@ describe('typing', () => {
     expect(await page.locator('#q').inputValue()).toBe('zelda');
     expect(await gamesOn(page).count()).toBe(shown);
     // The browser reports each 429 in its console.
-    expect(explorer.complaints).not.toEqual([]);
-    for (const complaint of explorer.complaints) expect(complaint).toContain('429');
+    expect(explorer.complaints()).not.toEqual([]);
+    for (const complaint of explorer.complaints()) expect(complaint).toContain('429');
   });
 });
 
@@ -120,7 +120,7 @@ describe('without EXPLORER_KEY', () => {
   let keyless: RunningProxy;
 
   beforeAll(async () => {
-    keyless = await startAgain(explorer.snapshotsDir, '');
+    keyless = await startAgain(explorer.site().snapshotsDir, '');
   });
 
   test('the key of the visitor opens every page in its tab, and is kept nowhere else', async () => {
@@ -132,7 +132,7 @@ describe('without EXPLORER_KEY', () => {
     await page.getByRole('button', { name: 'Open the explorer' }).click();
     await page.getByRole('alert').waitFor();
     // The browser reports the 401 in its console.
-    expect(explorer.complaints).toHaveLength(1);
+    expect(explorer.complaints()).toHaveLength(1);
     await page.getByLabel('API key').fill(visitorKey.key);
     await page.getByRole('button', { name: 'Open the explorer' }).click();
     await found(page).filter({ hasText: 'zelda' }).waitFor();
@@ -147,7 +147,7 @@ describe('without EXPLORER_KEY', () => {
     await page.getByRole('button', { name: 'Forget my key' }).click();
     await page.getByLabel('API key').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    expect(explorer.complaints).toHaveLength(1);
+    expect(explorer.complaints()).toHaveLength(1);
   });
 
   test('a key that cannot be sent, or a lost connection, leaves the form and says what is wrong', async () => {
@@ -162,7 +162,7 @@ describe('without EXPLORER_KEY', () => {
     await page.getByText('This key was not accepted').waitFor();
     await page.reload();
     await input.waitFor();
-    expect(explorer.complaints).toEqual([]);
+    expect(explorer.complaints()).toEqual([]);
     const explore = '**/explore';
     await page.route(explore, (route) => route.abort());
     await input.fill(visitorKey.key);
@@ -180,7 +180,7 @@ describe('without EXPLORER_KEY', () => {
     await page.getByLabel('Your API key').fill(visitorKey.key);
     await page.goto(`${keyless.url}/explore`);
     await gamesOn(page).first().waitFor();
-    expect(explorer.complaints).toEqual([]);
+    expect(explorer.complaints()).toEqual([]);
   });
 
   test('the page says that it needs scripts', async () => {
@@ -194,19 +194,19 @@ describe('without EXPLORER_KEY', () => {
 test('with EXPLORER_KEY, a wrong key of the visitor does not stop the search', async () => {
   const page = await explorer.open();
   for (const key of [testKey(9).key, `${visitorKey.key.slice(0, 8)}…`]) {
-    await page.goto(`${explorer.url}/docs/reference`);
+    await page.goto(`${explorer.url()}/docs/reference`);
     await page.getByLabel('Your API key').fill(key);
-    await page.goto(`${explorer.url}/explore`);
+    await page.goto(`${explorer.url()}/explore`);
     await page.locator('#q').fill('zelda');
     await found(page).filter({ hasText: 'for “zelda”' }).waitFor();
   }
   // The browser reports the 401 in its console. The second key cannot be sent.
-  expect(explorer.complaints).toHaveLength(1);
+  expect(explorer.complaints()).toHaveLength(1);
 });
 
 test('without scripts, the way from the start page to a cover', async () => {
   const page = await explorer.open({ javaScriptEnabled: false });
-  await page.goto(explorer.url);
+  await page.goto(explorer.url());
   await page.getByLabel('Search games by title').fill('chrono');
   await page.getByLabel('Search games by title').press('Enter');
   await found(page).filter({ hasText: 'chrono' }).waitFor();
@@ -229,7 +229,7 @@ describe('no part is too wide, no image is broken, and axe-core finds nothing', 
     `/explore/${platform}/${slug}/${cover}`,
   ])('%s', async (path) => {
     const page = await explorer.open();
-    await page.goto(explorer.url + path);
+    await page.goto(explorer.url() + path);
     const images = page.locator('main img');
     expect(await images.count()).toBeGreaterThan(0);
     for (const image of await images.all()) await image.scrollIntoViewIfNeeded();

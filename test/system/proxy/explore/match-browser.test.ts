@@ -20,7 +20,7 @@ const rows = (page: Page) => page.locator('#matches > tr');
 const found = (page: Page) => page.locator('#found');
 
 async function openForm(page: Page, names: readonly string[]): Promise<void> {
-  await page.goto(`${explorer.url}/match`);
+  await page.goto(`${explorer.url()}/match`);
   await page.getByLabel('Platform').selectOption('snes');
   await page.getByLabel('Names of files').fill(names.join('\n'));
 }
