@@ -98,7 +98,7 @@ function docsPage(
     styles: ['/docs/docs.css'],
     scripts: isReference ? ['/docs/reference.js'] : [],
     body: html`<div class="sided">
-        <article class="${isReference ? 'reference' : 'narrow'}">
+        <article${!isReference && html` class="narrow"`}>
           <p class="to-side"><a href="#contents">All pages</a></p>
           <h1>${title}</h1>
           ${body}
