@@ -9,13 +9,13 @@ import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import type { ProgramAdmin } from '../program/admin/program-admin.ts';
 import { ConfigurationError, type Environment } from '../program/environment/environment.ts';
+import { poll } from '../program/poll.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
 import { makeChanges } from './changes/changes.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
 import { makeMaintenanceFile } from './maintenance.ts';
-import { INTERVALS, type Intervals, makePolling } from './polling.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
 import {
   makeStarts,
@@ -33,6 +33,17 @@ export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
 
 /** How long load balancers have to notice that this proxy is not ready before it stops listening. */
 const NOTICE_MS = 500;
+
+/** How often a proxy polls, in milliseconds. */
+export const INTERVALS = {
+  /** Each poll reads one symbolic link. */
+  snapshot: 100,
+  /** Each poll reads the modification time. An owner of a new key waits for it. */
+  keys: 200,
+  maintenance: 1_000,
+  usage: 60_000,
+};
+export type Intervals = typeof INTERVALS;
 
 export interface Proxy {
   readonly accessLog: LogFile;
@@ -88,7 +99,19 @@ export async function assemble(
   const maintenance = makeMaintenanceFile(snapshotsDir, maintenanceCell, (seconds) =>
     log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
   );
-  const polling = makePolling({ snapshots, keys, usage, maintenance }, intervals, log);
+  const warn = (fault: string) => (error: Error) => log.warn({ err: error }, fault);
+  const serveOn = 'the proxy keeps serving as before';
+  /** A file that cannot be read is reported, and the proxy keeps serving with what it has. */
+  const polls = [
+    poll(snapshots.refresh, intervals.snapshot, warn(`cannot follow the snapshot; ${serveOn}`)),
+    poll(keys.refresh, intervals.keys, (error) => reportKeys(error, keys.size(), log)),
+    poll(
+      maintenance.refresh,
+      intervals.maintenance,
+      warn('cannot use the content of the file; maintenance is on'),
+    ),
+  ];
+  const usagePoll = poll(usage.write, intervals.usage, warn(`cannot report key usage; ${serveOn}`));
   let isStopping = false;
   const admin = makeProxyAdmin({
     snapshots,
@@ -96,14 +119,18 @@ export async function assemble(
     threads: starts,
     swaps: () => swaps,
     dropped: accessLog.dropped,
-    faults: () => [...polling.faults(), ...accessLog.faults()],
+    faults: () => [
+      ...[...polls, usagePoll].flatMap((each) => each.fault() ?? []),
+      ...accessLog.faults(),
+    ],
   });
   return {
     accessLog,
     isStopping: () => isStopping,
-    refresh: polling.refresh,
+    refresh: async () => void (await Promise.all(polls.map((each) => each.now()))),
     async start() {
-      await polling.start();
+      await Promise.all(polls.map((each) => each.start()));
+      await usagePoll.start();
       return listen(environment, admin, threads);
     },
     async stop(pause = () => sleep(NOTICE_MS)) {
@@ -111,12 +138,12 @@ export async function assemble(
       admin.announceEnd();
       await threads.announceEnd();
       await pause();
-      polling.stop();
+      for (const each of polls) void each.stop();
       snapshots.stop();
       await threads.close();
       changes.close();
       snapshots.close();
-      await polling.finish();
+      await usagePoll.finish();
       await accessLog.close();
       admin.close();
     },
@@ -134,6 +161,18 @@ async function listen(environment: ProxyEnvironment, admin: ProgramAdmin, thread
     throw new ConfigurationError(failed.map(({ reason }) => reason.message).join('\n'));
   }
   return { api: `${api.value.address}:${api.value.port}`, admin: ofAdmin.value };
+}
+
+/** @param known how many keys are known; undefined before the file was first read */
+function reportKeys(error: Error, known: number | undefined, log: Logger): void {
+  // A state, not a fault: `schedule` has not exported any keys yet.
+  if (known === undefined && Object(error.cause).code === 'ENOENT') {
+    log.info(`${error.message} Requests with a key get 503.`);
+    return;
+  }
+  const next =
+    known === undefined ? 'requests with a key get 503' : 'the last known keys stay valid';
+  log.warn({ err: error }, `cannot read the keys; ${next}`);
 }
 
 /** @param countSwap called after each switch to a generation */

@@ -15,7 +15,7 @@ import {
   type ResponseInPieces,
 } from '../http/response.ts';
 import { checkStored, readPieces } from '../snapshot/stored-file.ts';
-import { CACHING, CORS } from './resource.ts';
+import { CACHING, CORS } from './routes/route.ts';
 import type { Download } from './routes/snapshot.ts';
 
 const BINARY_TYPE = 'application/octet-stream';

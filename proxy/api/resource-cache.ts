@@ -6,8 +6,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { slugHash } from '../../format/index/record-index.ts';
-import type { Resource } from './resource.ts';
-import type { RouteName } from './routes/route.ts';
+import type { Resource, RouteName } from './routes/route.ts';
 
 /** How many targets are remembered, each by its hash. A new target replaces the one in its slot. */
 const SLOTS = 8 * 1024;

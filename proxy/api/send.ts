@@ -13,7 +13,7 @@ import {
 import type { KeyRecord } from '../keys/key-table.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import type { Refusal } from './request-counts.ts';
-import { CORS } from './resource.ts';
+import { CORS } from './routes/route.ts';
 
 /** A request that is being answered, and where its response goes. */
 export interface Reply {

@@ -15,9 +15,7 @@ import {
   pagingOf,
   readParameters,
 } from '../parameters.ts';
-import { makeResource } from '../resource.ts';
-import type { PageLinks } from './page-links.ts';
-import type { Route } from './route.ts';
+import { makeResource, type PageLinks, type Route } from './route.ts';
 
 export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Route {
   return {

@@ -6,7 +6,6 @@ import type { ReadChanges } from '../../changes/changes.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { changesRoute } from './changes.ts';
 import { fileMatchRoute } from './match.ts';
-import { makePageLinks } from './page-links.ts';
 import {
   coverBatchRoute,
   coverRoute,
@@ -16,7 +15,7 @@ import {
   platformCoversRoute,
   platformGamesRoute,
 } from './records.ts';
-import { plainRoute, type Route } from './route.ts';
+import { makePageLinks, plainRoute, type Route } from './route.ts';
 import { searchRoute } from './search.ts';
 
 /** The most parts that the path of an endpoint has. */

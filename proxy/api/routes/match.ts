@@ -15,8 +15,7 @@ import {
   readParameters,
   shown,
 } from '../parameters.ts';
-import { makeResource } from '../resource.ts';
-import type { Route } from './route.ts';
+import { makeResource, type Route } from './route.ts';
 
 export const fileMatchRoute: Route = {
   name: 'match',

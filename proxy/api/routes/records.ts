@@ -27,9 +27,7 @@ import {
   searchOf,
   slugsOf,
 } from '../parameters.ts';
-import { makeResource } from '../resource.ts';
-import type { PageLinks } from './page-links.ts';
-import { plainRoute, type Route } from './route.ts';
+import { makeResource, type PageLinks, plainRoute, type Route } from './route.ts';
 
 export function gameRoute(platform: string, slug: string): Route {
   return {

@@ -1,7 +1,19 @@
-/** What a route is: how it reads its parameters, and how it finds its resource in a generation. */
+/**
+ * What a route is: how it reads its parameters, how it finds its resource in a generation, and the header
+ * fields of a resource.
+ */
+import { hexOf } from '../../../format/content-hash.ts';
+import { totalPages } from '../../../format/pack.ts';
+import { BASE } from '../../http/request.ts';
+import {
+  type Resource as HttpResource,
+  makeResource as makeHttpResource,
+} from '../../http/resource.ts';
+import { type HeaderList, JSON_TYPE } from '../../http/response.ts';
+import type { Step } from '../../search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
-import { readParameters } from '../parameters.ts';
-import { makeResource, type Resource } from '../resource.ts';
+import type { Page } from '../bodies.ts';
+import { PAGING_NAMES, type Parameters, readParameters } from '../parameters.ts';
 
 export const ROUTES = [
   'platforms',
@@ -58,5 +70,70 @@ export function plainRoute(
         return body && makeResource(body, generation.id);
       };
     },
+  };
+}
+
+// Resources.
+
+/** Lets scripts of any site read the response and the header fields that are listed here. */
+export const CORS: HeaderList = [
+  ...['Access-Control-Allow-Origin', '*'],
+  'Access-Control-Expose-Headers',
+  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot',
+];
+export const CACHING: HeaderList = [
+  ...['Cache-Control', 'private, no-cache'],
+  ...['Vary', 'Accept-Encoding', ...CORS],
+];
+const KIND = {
+  ok: { status: 200, headers: [...CACHING, 'Content-Type', JSON_TYPE] },
+  notModified: { status: 304, headers: CACHING },
+};
+
+export interface Resource extends HttpResource {
+  /** The id of the generation that it comes from. */
+  readonly snapshot: string;
+}
+
+/**
+ * @param link the Link header of a paginated list: ASCII without control characters
+ * @param searchMatch the X-Search-Match header of a search
+ */
+export function makeResource(
+  { bytes, hash }: Body,
+  snapshot: string,
+  link?: string,
+  searchMatch?: Step,
+): Resource {
+  const headers = ['X-Snapshot', snapshot];
+  if (link !== undefined) headers.push('Link', link);
+  if (searchMatch !== undefined) headers.push('X-Search-Match', searchMatch);
+  return { ...makeHttpResource({ kind: KIND, hash: hexOf(hash), headers, body: bytes }), snapshot };
+}
+
+// The Link header of a page (RFC 8288).
+
+/**
+ * Every page that it links exists, even if the page that was requested is past the end.
+ * @param publicUrl the address of the API, without a slash at its end
+ * @param path the path after the base
+ * @param parameters those of the request; the links repeat them
+ */
+export type PageLinks = (path: string, parameters: Parameters, page: Page) => string;
+
+/** @param publicUrl the address at which clients reach the proxy; '' for links without a host */
+export function makePageLinks(publicUrl: string): PageLinks {
+  return (path, parameters, { page, perPage, total }) => {
+    const last = totalPages(total, perPage);
+    const others = new URLSearchParams([...parameters]);
+    for (const name of PAGING_NAMES) others.delete(name);
+    const start = `${publicUrl}${BASE}${path}?${others.size > 0 ? `${others}&` : ''}`;
+    const link = (relation: string, target: number) =>
+      `<${start}page=${target}&per_page=${perPage}>; rel="${relation}"`;
+    const links = [link('first', 1)];
+    if (page > 1 && last > 0) links.push(link('prev', Math.min(page - 1, last)));
+    if (page < last) links.push(link('next', page + 1));
+    if (last > 0) links.push(link('last', last));
+    return links.join(', ');
   };
 }

@@ -12,9 +12,7 @@ import {
   SEARCH_NAMES,
   searchOf,
 } from '../parameters.ts';
-import { makeResource } from '../resource.ts';
-import type { PageLinks } from './page-links.ts';
-import type { Route } from './route.ts';
+import { makeResource, type PageLinks, type Route } from './route.ts';
 
 export const SEARCH_PARAMETERS = [...SEARCH_NAMES, ...PAGING_NAMES, ...INCLUDE_NAMES];
 

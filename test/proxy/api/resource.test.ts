@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { hashBytes, hexOf } from '../../../format/content-hash.ts';
-import { makeResource } from '../../../proxy/api/resource.ts';
+import { makeResource } from '../../../proxy/api/routes/route.ts';
 import { type Resource, respond } from '../../../proxy/http/resource.ts';
 import type { HeaderList } from '../../../proxy/http/response.ts';
 
