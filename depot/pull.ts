@@ -20,7 +20,6 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { PULL_FOLDER } from '../format/layout.ts';
 import {
-  findOtherCollation,
   LARGEST_MANIFEST,
   type Manifest,
   type ManifestFile,
@@ -33,12 +32,7 @@ import { generationDir } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../generations/hold.ts';
 import { withLock } from '../generations/lock.ts';
 import { beginGeneration } from '../generations/prune.ts';
-import {
-  type EncodedManifest,
-  type Previous,
-  publishAs,
-  readPrevious,
-} from '../generations/publish.ts';
+import { type Previous, publishAs, readPrevious } from '../generations/publish.ts';
 import { bytesOnly } from '../generations/verify.ts';
 import { type Depot, type Found, RefusedReleaseError, TransferError } from './depot.ts';
 import {
@@ -90,8 +84,6 @@ export async function pull(
     const staging = path.join(snapshotsDir, PULL_FOLDER);
     try {
       const { manifest, encoded } = await fetchManifest(depot, release, clock);
-      const collation = findOtherCollation(manifest);
-      if (collation !== undefined) report.warn(`Warning: ${collation}`);
       const previous = readPrevious(snapshotsDir);
       const here = generationDir(snapshotsDir, manifest.id);
       const isHere = () => manifest.files.every((file) => isKnown(here, file));
@@ -105,7 +97,7 @@ export async function pull(
         report.step('verifying and publishing');
         // What was taken down at the origin goes here too. Its operator is the one who rolls back.
         const steps = { warn: report.warn, checks: bytesOnly(isKnown), keep: 1 };
-        await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, steps);
+        await publishAs(snapshotsDir, dir, encoded, previous, steps);
         pulled = { manifest, ...counts };
       }
       rmSync(staging, { recursive: true, force: true });
@@ -120,7 +112,7 @@ async function fetchManifest(
   depot: Depot,
   { id, sha256 }: Release,
   clock: Clock,
-): Promise<EncodedManifest> {
+): Promise<{ manifest: Manifest; encoded: Buffer }> {
   const name = storedManifest(id);
   const encoded = await readObject(depot, name, LARGEST_MANIFEST, clock);
   if (encoded === undefined) throw gone(depot, name);

@@ -6,7 +6,7 @@
  * push that was killed leaves objects that the next one finds, and nothing that readers could mistake for a
  * generation. Pushes from one snapshots folder wait for each other.
  */
-import { hash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -28,12 +28,7 @@ import {
 } from '../format/release.ts';
 import { checkFile } from '../generations/files/checked-files.ts';
 import { makeFolder } from '../generations/files/file-modes.ts';
-import {
-  checkId,
-  currentId,
-  generationDir,
-  readManifestBytes,
-} from '../generations/generations.ts';
+import { checkId, currentId, generationDir, readManifestFile } from '../generations/generations.ts';
 import { waitForLock } from '../generations/lock.ts';
 import type { Tasks } from '../program/admin/tasks.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
@@ -127,10 +122,9 @@ async function pushLocked(depot: WritableDepot, options: PushOptions): Promise<P
   const { snapshotsDir, signingKey, graceMs, report } = options;
   const id = currentId(snapshotsDir) ?? '';
   const dir = generationDir(snapshotsDir, id);
-  const encoded = readManifestBytes(dir);
-  const manifest = parseManifest(encoded);
+  const { manifest, encoded, file } = readManifestFile(dir);
   checkId(manifest, id);
-  const content = { id, sequence: manifest.sequence, sha256: hash('sha256', encoded) };
+  const content = { id, sequence: manifest.sequence, sha256: file.sha256 };
   const isReleased = () => checkReplaced(depot, content, signingKey);
   const wasReleased = await isReleased();
   report.step(`pushing ${id} to ${depot.name}`);
@@ -140,7 +134,7 @@ async function pushLocked(depot: WritableDepot, options: PushOptions): Promise<P
     const released_at = new Date().toISOString();
     await writeRelease(depot, 'snapshot', { ...content, released_at }, signingKey);
   }
-  const removed = await tidy(depot, encoded, graceMs).catch((error: unknown) => {
+  const removed = await tidy(depot, manifest, graceMs).catch((error: unknown) => {
     report.warn(
       `${depot.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,
     );
@@ -214,10 +208,10 @@ async function compress(dir: string, file: ManifestFile): Promise<Buffer> {
  * Removes what neither the current generation needs, nor one that was pushed within the time of grace: a
  * replica may still be pulling that. Other objects must not stay: a cover may have been taken down since.
  * What is younger than that stays too, because a push under way may have just sent it.
- * @param current the manifest of the generation that the release names
+ * @param current the generation that the release names
  * @returns how many objects were removed
  */
-async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Promise<number> {
+async function tidy(depot: WritableDepot, current: Manifest, graceMs: number): Promise<number> {
   const objects = await listObjects(depot);
   // By the clock of the depot, which may differ from that of this machine.
   const now = objects.reduce((time, { modifiedAt }) => Math.max(time, modifiedAt), Date.now());
@@ -227,7 +221,11 @@ async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Pro
   for (const object of others) {
     if (!object.path.startsWith(MANIFESTS) || isOld(object)) continue;
     const encoded = await readObject(depot, object.path, LARGEST_MANIFEST);
-    for (const name of objectsOf(encoded)) needed.add(name);
+    try {
+      for (const name of objectsOf(parseManifest(encoded ?? ''))) needed.add(name);
+    } catch {
+      // It is damaged, so nobody can pull that generation.
+    }
   }
   const old = others.filter((object) => isOld(object) && !needed.has(object.path));
   // Manifests come first: then no reader finds a generation whose files are gone.
@@ -235,14 +233,8 @@ async function tidy(depot: WritableDepot, current: Buffer, graceMs: number): Pro
   return old.length;
 }
 
-/** The objects of a generation; none if its manifest is damaged, so that nobody can pull it. */
-function objectsOf(encoded: Buffer | undefined): string[] {
-  try {
-    const { id, files } = parseManifest(encoded ?? '');
-    return [storedManifest(id), ...files.map(({ sha256 }) => storedFile(sha256))];
-  } catch {
-    return [];
-  }
+function objectsOf({ id, files }: Manifest): string[] {
+  return [storedManifest(id), ...files.map(({ sha256 }) => storedFile(sha256))];
 }
 
 /** How often `current` is read: one system call. */

@@ -8,10 +8,8 @@ import type { Difference } from './layout.ts';
 
 /** Independent of the version of generations: a difference outlives the generations that it compares. */
 const VERSION = 2;
-/** The largest difference that is read, in bytes: room for some ten million changes. */
-export const LARGEST_DIFFERENCE = 2 ** 30;
-/** The longest line, in bytes: that of a game, with two slugs of full length. */
-export const LONGEST_LINE = 1024;
+/** The largest difference that is read, in bytes: room for two million changes. */
+export const LARGEST_DIFFERENCE = 2 ** 28;
 
 export interface RecordName {
   readonly kind: 'platform' | 'game' | 'cover';
@@ -51,10 +49,10 @@ export function encodeTail(changes: number, sha256: string): string {
 }
 
 const LINE =
-  /^\{"kind":"(?<kind>platform|game|cover)","id":"?(?<id>[\w.~-]+)"?,"path":"(?<path>[\w.~/-]+)","before":(?:null|"(?<before>[0-9a-f]{16})"),"after":(?:null|"(?<after>[0-9a-f]{16})")\}\n$/;
+  /^\{"kind":"(?<kind>platform|game|cover)","id":"?(?<id>[\w.~-]+)"?,"path":"(?<path>[\w.~/-]+)","before":(?:null|"(?<before>[0-9a-f]{16})"),"after":(?:null|"(?<after>[0-9a-f]{16})")\}$/;
 
 /**
- * @param line with its line break
+ * @param line without its line break
  * @returns undefined if it is not a line of {@link encodeChange}
  */
 export function parseChange(line: string): Change | undefined {

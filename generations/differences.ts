@@ -3,16 +3,8 @@
  * publishes leaves one: from the generation that was current to the one that replaces it. They form a
  * chain, in the order of their numbers, and are kept longer than generations.
  */
-import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { hash } from 'node:crypto';
+import { renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import {
   type Change,
@@ -20,18 +12,16 @@ import {
   encodeHead,
   encodeTail,
   LARGEST_DIFFERENCE,
-  LONGEST_LINE,
   parseChange,
 } from '../format/difference-file.ts';
 import { CHANGES, type Difference, differenceFile, parseDifferenceFile } from '../format/layout.ts';
-import { openRegularFile } from '../program/files/bounded-file.ts';
-import { correctFolder, makeFolder, openForWriting } from './files/file-modes.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+import { correctFolder, makeFolder, writeNewFile } from './files/file-modes.ts';
 import { syncFolder } from './files/replace-file.ts';
 import { namesIn } from './generations.ts';
 
 /** How long clients may ask what has changed since a generation that was replaced. */
 const KEPT_MS = 30 * 24 * 60 * 60_000;
-const PIECE_BYTES = 64 * 1024;
 
 /** A difference is damaged, or cannot be read. The message names the file. */
 export class DifferenceError extends Error {
@@ -83,7 +73,10 @@ export function writeDifference(
 ): void {
   const folder = path.join(snapshotsDir, CHANGES);
   try {
-    writeChanges(unfinished, encodeHead(ids), changes);
+    const lines = [encodeHead(ids)];
+    for (const change of changes) lines.push(encodeChange(change));
+    const text = lines.join('');
+    writeNewFile(unfinished, text + encodeTail(lines.length - 1, hash('sha256', text)));
     makeFolder(folder);
     correctFolder(folder);
     syncFolder(snapshotsDir);
@@ -95,74 +88,30 @@ export function writeDifference(
   }
 }
 
-function writeChanges(file: string, head: string, changes: Iterable<Change>): void {
-  const descriptor = openForWriting(file, 'wx');
-  const sha256 = createHash('sha256');
-  let count = 0;
-  let piece = head;
-  try {
-    for (const change of changes) {
-      if (piece.length >= PIECE_BYTES) {
-        sha256.update(piece);
-        writeFileSync(descriptor, piece);
-        piece = '';
-      }
-      piece += encodeChange(change);
-      count++;
-    }
-    const tail = encodeTail(count, sha256.update(piece).digest('hex'));
-    writeFileSync(descriptor, piece + tail, { flush: true });
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 /**
- * Reads a difference. The caller must not use the changes unless it has read all of them: only then is
- * the checksum known to be right.
+ * Reads a difference, and checks it before the first change.
  * @throws DifferenceError
  */
 export function* readDifference(snapshotsDir: string, difference: Difference): Generator<Change> {
-  const head = encodeHead(difference);
-  const sha256 = createHash('sha256').update(head);
-  let count = 0;
   try {
-    const lines = readLines(path.join(snapshotsDir, CHANGES, differenceFile(difference)));
-    if (lines.next().value !== head) {
+    const file = path.join(snapshotsDir, CHANGES, differenceFile(difference));
+    const text = readBoundedFileSync(file, LARGEST_DIFFERENCE).toString('latin1');
+    const head = encodeHead(difference);
+    if (!text.startsWith(head)) {
       throw new Error('its first line does not fit its name, or is of another version');
     }
-    for (const line of lines) {
+    const end = text.lastIndexOf('\n', text.length - 2) + 1;
+    const lines = text.slice(head.length, end).split('\n').slice(0, -1);
+    if (text.slice(end) !== encodeTail(lines.length, hash('sha256', text.slice(0, end)))) {
+      throw new Error('its end is missing, or the checksum is wrong');
+    }
+    for (const [at, line] of lines.entries()) {
       const change = parseChange(line);
-      if (change === undefined) {
-        if (line === encodeTail(count, sha256.digest('hex')) && lines.next().done) return;
-        throw new Error(`line ${count + 2} is damaged, or the checksum is wrong`);
-      }
-      sha256.update(line);
-      count++;
+      if (change === undefined) throw new Error(`line ${at + 2} is damaged`);
       yield change;
     }
-    throw new Error('its end is missing');
   } catch (cause) {
     throw new DifferenceError(difference, cause as Error);
-  }
-}
-
-/** The lines of a file, with their line breaks. Memory is bounded, however large the file is. */
-function* readLines(file: string): Generator<string, undefined> {
-  const descriptor = openRegularFile(file);
-  const piece = Buffer.allocUnsafe(PIECE_BYTES);
-  try {
-    if (fstatSync(descriptor).size > LARGEST_DIFFERENCE) throw new Error('it is too large');
-    let text = '';
-    for (let read = readSync(descriptor, piece); read > 0; read = readSync(descriptor, piece)) {
-      const lines = (text + piece.toString('latin1', 0, read)).split('\n');
-      text = lines.pop() ?? '';
-      for (const line of lines) yield `${line}\n`;
-      if (text.length > LONGEST_LINE) throw new Error('it has a line without an end');
-    }
-    if (text !== '') throw new Error('its last line is cut off');
-  } finally {
-    closeSync(descriptor);
   }
 }
 

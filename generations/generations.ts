@@ -104,23 +104,23 @@ export function readManifest(dir: string): Manifest {
 
 /**
  * As {@link readManifest}.
- * @returns also the size and hash of the manifest itself, which no manifest contains
+ * @returns also its bytes, and their size and hash, which no manifest contains
  */
-export function readManifestFile(dir: string): { manifest: Manifest; file: ManifestFile } {
-  const bytes = readManifestBytes(dir);
-  const file = { path: MANIFEST, size: bytes.length, sha256: hash('sha256', bytes) };
-  return { manifest: parseManifest(bytes.toString('utf8')), file };
-}
-
-/** The bytes of the manifest, unchecked. */
-export function readManifestBytes(dir: string): Buffer {
-  const file = path.join(dir, MANIFEST);
+export function readManifestFile(dir: string) {
+  const name = path.join(dir, MANIFEST);
+  let encoded: Buffer;
   try {
-    return readBoundedFileSync(file, LARGEST_MANIFEST);
+    encoded = readBoundedFileSync(name, LARGEST_MANIFEST);
   } catch (cause) {
     if (cause instanceof UnfitFileError) throw cause;
-    throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
+    throw new Error(`${name} cannot be read: ${(cause as Error).message}`, { cause });
   }
+  const file: ManifestFile = {
+    path: MANIFEST,
+    size: encoded.length,
+    sha256: hash('sha256', encoded),
+  };
+  return { manifest: parseManifest(encoded), encoded, file };
 }
 
 /** @throws Error if the id in the manifest is not the name of the folder */

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { encodeHold, type Hold, LARGEST_HOLD_FILE, parseHold } from '../format/hold-file.ts';
 import { HOLD_FILE } from '../format/layout.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
-import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+import { readBoundedFileSync, tryToRead } from '../program/files/bounded-file.ts';
 import { utcNow } from '../program/utc-now.ts';
 import { replaceFile, syncFolder } from './files/replace-file.ts';
 import { currentId } from './generations.ts';
@@ -90,7 +90,7 @@ export function saveHold(
   reason: string | undefined,
   by: Hold['by'],
 ): Hold {
-  const known = readIntactHold(snapshotsDir);
+  const known = tryToRead(path.join(snapshotsDir, HOLD_FILE), LARGEST_HOLD_FILE, parseHold);
   const hold: Hold = {
     id,
     since: known?.since ?? utcNow(),
@@ -99,15 +99,6 @@ export function saveHold(
   };
   replaceFile(path.join(snapshotsDir, HOLD_FILE), encodeHold(hold));
   return hold;
-}
-
-/** Undefined also if the file cannot be read. */
-function readIntactHold(snapshotsDir: string): Hold | undefined {
-  try {
-    return readHoldFile(snapshotsDir);
-  } catch {
-    return undefined;
-  }
 }
 
 /** @returns whether there was a hold */

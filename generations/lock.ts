@@ -4,16 +4,18 @@
  * The lock is the kernel's lock on a file, which SQLite takes, because Node cannot. The kernel releases
  * the lock when the process ends for any reason, so a killed process leaves no lock behind.
  */
-
-import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
+import { tryToRead } from '../program/files/bounded-file.ts';
 import { makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
 
 const WAITING_MS = 100;
+/** In bytes. */
+const LONGEST_HOLDER = 32;
 
 /** Another process is writing into the snapshots folder. */
 export class LockedError extends Error implements ErrorWithExitCode {
@@ -86,10 +88,6 @@ function lockError(file: string, cause: unknown): Error {
 
 /** Which process holds the lock, for the error; empty until it has written its id. */
 function readHolder(file: string): string {
-  try {
-    const id = readFileSync(file, 'utf8').trim();
-    return id === '' ? '' : ` (process ${id})`;
-  } catch {
-    return '';
-  }
+  const id = tryToRead(file, LONGEST_HOLDER, (text) => text.trim());
+  return id ? ` (process ${id})` : '';
 }

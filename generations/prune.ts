@@ -54,19 +54,13 @@ function removeDebris(snapshotsDir: string): void {
   removeDeadWrites(snapshotsDir);
 }
 
-interface UnfinishedGeneration {
-  /** The folder of the generation, with its empty subfolders. */
-  readonly dir: string;
-  /** Removes it. */
-  clear(): void;
-}
-
 /**
  * Creates the folder in which a run writes a generation before it is published, and the snapshots folder if
  * necessary. The caller holds the lock. The folder is removed however the run ends, also by
  * `process.exit`; after a kill, the next run removes it.
+ * @returns the folder, with its empty subfolders, and what removes it
  */
-export function beginGeneration(snapshotsDir: string): UnfinishedGeneration {
+export function beginGeneration(snapshotsDir: string): { dir: string; clear: () => void } {
   makeSnapshotsFolder(snapshotsDir);
   const generations = path.join(snapshotsDir, GENERATIONS);
   makeFolder(generations);

@@ -108,14 +108,7 @@ export async function publish(
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
-  const encoded = encodeManifest(manifest);
-  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, steps);
-}
-
-/** A manifest and the bytes of its file. */
-export interface EncodedManifest {
-  readonly manifest: Manifest;
-  readonly encoded: string | Buffer;
+  return publishAs(snapshotsDir, dir, encodeManifest(manifest), previous, steps);
 }
 
 export interface PublishSteps {
@@ -132,24 +125,25 @@ export interface PublishSteps {
 /**
  * As {@link publish}, for a generation that another installation has made: it keeps its id, and its
  * manifest is the same, byte by byte. A damaged generation with this id is replaced.
+ * @param encoded the bytes of the manifest
  */
 export async function publishAs(
   snapshotsDir: string,
   dir: string,
-  { manifest, encoded }: EncodedManifest,
+  encoded: string | Buffer,
   previous: Previous,
   steps: PublishSteps,
 ): Promise<Manifest> {
   const { checks, keep = KEPT_GENERATIONS, evenIfHeld } = steps;
-  const target = generationDir(snapshotsDir, manifest.id);
   try {
     writeNewFile(path.join(dir, MANIFEST), encoded);
   } catch (cause) {
     throw new Error(`write ${MANIFEST}: ${(cause as Error).message}`, { cause });
   }
-  const { index } = await verifyAndOpen(dir, checks).catch((cause: Error) => {
+  const { manifest, index } = await verifyAndOpen(dir, checks).catch((cause: Error) => {
     throw new Error(`verify the new generation: ${cause.message}`, { cause });
   });
+  const target = generationDir(snapshotsDir, manifest.id);
   linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
   // As late as possible: an operator may have held publishing while this run was under way.

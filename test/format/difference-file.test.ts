@@ -1,14 +1,9 @@
 /** Lines and names of difference files: what is written is read, and nothing else. */
 import { expect, test } from 'vitest';
-import {
-  type Change,
-  encodeChange,
-  LONGEST_LINE,
-  parseChange,
-} from '../../format/difference-file.ts';
+import { type Change, encodeChange, parseChange } from '../../format/difference-file.ts';
 import { differenceFile, parseDifferenceFile } from '../../format/layout.ts';
 
-test('a change is read as it was written, also with the longest slugs', () => {
+test('a change is read as it was written, with the longest slugs, too', () => {
   const hash = '0123456789abcdef';
   for (const [name, before, after] of [
     [{ kind: 'platform', id: 'snes', path: '/platforms/snes' }, null, hash],
@@ -22,14 +17,13 @@ test('a change is read as it was written, also with the longest slugs', () => {
   ] as const) {
     const change: Change = { ...name, before, after };
     const line = encodeChange(change);
-    expect(parseChange(line)).toEqual(change);
+    expect(parseChange(line.trimEnd())).toEqual(change);
     expect(JSON.parse(line)).toMatchObject({ path: name.path, before, after });
-    expect(line.length).toBeLessThan(LONGEST_LINE);
   }
 });
 
 const good =
-  '{"kind":"game","id":11,"path":"/games/snes/f-zero","before":null,"after":"00000000000000ab"}\n';
+  '{"kind":"game","id":11,"path":"/games/snes/f-zero","before":null,"after":"00000000000000ab"}';
 
 test.each([
   ['another kind', '"game"', '"search"'],

@@ -135,6 +135,6 @@ test('snapshot verify names a damaged difference, and what to do', async () => {
   const { code, stderr } = await verify();
   expect(code).toBe(1);
   expect(stderr).toContain(
-    `changes/${name} cannot be used: line 3 is damaged, or the checksum is wrong.`,
+    `changes/${name} cannot be used: its end is missing, or the checksum is wrong.`,
   );
 });
