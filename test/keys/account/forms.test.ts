@@ -1,4 +1,4 @@
-/** Which forms the account pages accept, and their refusals, on a real server. */
+/** Which forms the account pages accept, and their refusals, on a real server with room for few connections. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -10,6 +10,7 @@ import { fieldOf, readForm } from '../../../keys/account/routes/forms.ts';
 import type { PageEnv } from '../../../keys/account/routes/replies.ts';
 import { makeAccountServer } from '../../../keys/account/server.ts';
 import { newConnectionCells } from '../../../program/connections.ts';
+import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const HEADERS = { 'content-type': FORM };
@@ -28,7 +29,8 @@ app.post('/', readForm, (c) => {
   form = c.var.form;
   return c.text('accepted');
 });
-const server = makeAccountServer(app, newConnectionCells(), pino({ level: 'silent' }));
+const MOST = 3;
+const server = makeAccountServer(app, newConnectionCells(MOST), pino({ level: 'silent' }));
 const portOf = () => (server.address() as AddressInfo).port;
 
 beforeAll(async () => {
@@ -112,4 +114,21 @@ test.each([
   socket.destroy();
   expect(await answered.promise).toBe(400);
   expect(form).toBeUndefined();
+});
+
+test.each([
+  ['send nothing', ''],
+  [
+    'send half a form',
+    `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: ${FORM}\r\nContent-Length: 9\r\n\r\na`,
+  ],
+])('more connections that %s than there may be keep nobody out', async (_name, part) => {
+  const ended = readToEnd(await openSocket(portOf()));
+  for (let i = 0; i < MOST; i++) {
+    const socket = await openSocket(portOf());
+    void readToEnd(socket);
+    socket.write(part);
+  }
+  expect(await post('a=1')).toEqual(accepted);
+  expect(await ended).toBe('');
 });
