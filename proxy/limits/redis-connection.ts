@@ -7,6 +7,7 @@
 import { isIP } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { LimitsAddress } from '../../program/environment/limits-url.ts';
+import { messageOf } from '../../program/failure.ts';
 
 const CONNECT_TIMEOUT_MS = 1_000;
 const LONGEST_PAUSE_MS = 1_000;
@@ -130,10 +131,4 @@ function optionsFor(address: LimitsAddress): Omit<RedisOptions, 'replyMapping'> 
     retryStrategy: pause,
     sentinelRetryStrategy: pause,
   };
-}
-
-function messageOf(error: Error): string {
-  // Node gives several errors, one for each address of a host name, an empty message.
-  const [first] = error instanceof AggregateError ? error.errors : [];
-  return error.message || (first instanceof Error ? first.message : String(error));
 }
