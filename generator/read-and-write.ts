@@ -3,8 +3,8 @@
  * changed, read and check their rows, write the files. A full run is one in which every block has changed.
  */
 import { createHash } from 'node:crypto';
-import type { Database, Reader, SnapshotReader } from '../database/database.ts';
-import { type Optional, type OptionalTable, TIMED_TABLES } from '../database/schema.ts';
+import type { Database, Reader, Row, SnapshotReader } from '../database/database.ts';
+import { type Optional, TIMED_TABLES } from '../database/schema.ts';
 import type { Id } from '../format/index/ids.ts';
 import type { ManifestFile, Settings } from '../format/manifest.ts';
 import type { Progress } from '../program/progress.ts';
@@ -26,22 +26,25 @@ import {
 } from './changes/find-changes.ts';
 import { keepUnchanged } from './changes/keep-unchanged.ts';
 import { findId, type Games, LEFT_OUT, readId } from './read/catalogue.ts';
-import { checkIds, type ExternalIds, type IdRows, readIdRows } from './read/external-ids.ts';
 import {
+  checkIds,
   checkTitles,
+  type OptionalRows,
+  readOptionalTables,
+} from './read/optional-tables.ts';
+import {
   isKeptBlock,
   type Platforms,
-  readCatalogue,
+  readCovers,
+  readFiles,
+  readGames,
   readPlatforms,
-  readTitleRows,
-  type TitleRow,
 } from './read/read-catalogue.ts';
 import { type Conditions, makeReadTable, type ReadTable } from './read/read-table.ts';
 import type { Report } from './report/report.ts';
 import { findFutureApprovals } from './report/warnings.ts';
 import type { RunWorker } from './worker.ts';
 import { findRecent, isKeptCover, type RecentCovers } from './write/lists.ts';
-import type { Titles } from './write/packs.ts';
 import { both, makeGenerationWriter, type Written } from './write/write-generation.ts';
 
 export interface ReadOptions extends Optional {
@@ -84,11 +87,9 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
       options.conditions,
     );
     const platforms = await readPlatforms(readTable);
-    const hasTable = (table: OptionalTable) => optionalTables.includes(table);
-    const titleRows = hasTable('game_titles') ? await readTitleRows(readTable) : [];
-    const idRows = await readIdRows(readTable, hasTable);
-    const titles = hashOf(titleRows);
-    const externalIds = hashOf([idRows]);
+    const optional = await readOptionalTables(readTable, optionalTables);
+    const titles = hashOf(optional.game_titles);
+    const externalIds = hashOf(optional.game_ids, optional.platform_ids);
     const areSame = {
       titles: titles === earlier?.titles,
       externalIds: externalIds === earlier?.externalIds,
@@ -103,7 +104,7 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
         return { written: undefined, rows: undefined };
       }
     }
-    const input = { reader, readTable, platforms, titleRows, idRows, areSame, changes, now };
+    const input = { reader, readTable, platforms, optional, areSame, changes, now };
     const { written, ...read } = await readAndWriteRows(input, options);
     const { fingerprints } = read;
     const findings = report.blocks();
@@ -117,8 +118,7 @@ interface Input {
   readonly reader: SnapshotReader;
   readonly readTable: ReadTable;
   readonly platforms: Platforms;
-  readonly titleRows: readonly TitleRow[];
-  readonly idRows: IdRows;
+  readonly optional: OptionalRows;
   /** Whether the rows of the optional tables are those of the earlier run. */
   readonly areSame: { readonly titles: boolean; readonly externalIds: boolean };
   /** Undefined if all rows are read. */
@@ -128,7 +128,7 @@ interface Input {
 }
 
 async function readAndWriteRows(
-  { reader, readTable, platforms, titleRows, idRows, areSame, changes, now }: Input,
+  { reader, readTable, platforms, optional, areSame, changes, now }: Input,
   options: ReadOptions,
 ) {
   const { report, settings, earlier, isTimed } = options;
@@ -147,23 +147,17 @@ async function readAndWriteRows(
     );
     const part = changes && generation && { ...changes, keptWithPath: generation.keptWithPath };
     const source = { reader, readTable, report, shifts, platforms, settings, part };
-    let titles: Titles = { of: new Map(), areSame: areSame.titles };
-    let ids: ExternalIds = {
-      ofGames: new Map(),
-      ofPlatforms: new Map(),
+    const games = await readGames(source);
+    if (generation === undefined) writer.gamesRead(games);
+    const covers = await readCovers(source, games);
+    const isPublished = makeIsPublished(games, generation);
+    const titles = { of: checkTitles(optional, report, isPublished), areSame: areSame.titles };
+    const ids = {
+      ...checkIds(optional, report, platforms, isPublished),
       areSame: areSame.externalIds,
     };
-    const { games, covers, files } = await readCatalogue(source, {
-      gamesRead(games) {
-        if (generation === undefined) writer.gamesRead(games);
-      },
-      async coversRead(games, covers) {
-        const isPublished = makeIsPublished(games, generation);
-        titles = { ...titles, of: checkTitles(titleRows, report, isPublished) };
-        ids = { ...ids, ...checkIds(idRows, report, platforms, isPublished) };
-        if (generation === undefined) await writer.coversRead(games, covers, titles, ids);
-      },
-    });
+    if (generation === undefined) await writer.coversRead(games, covers, titles, ids);
+    const files = await readFiles(source, games, covers);
     const time = Date.now() / 1000;
     if (generation !== undefined) {
       if (report.blocks() === undefined) throw new Error('the fault of a row depends on all rows');
@@ -204,9 +198,12 @@ async function readTime(reader: Reader): Promise<number> {
   return timeOf(time);
 }
 
-function hashOf(rows: readonly unknown[]): string {
+function hashOf(...tables: readonly (readonly Row[] | undefined)[]): string {
   const sha256 = createHash('sha256');
-  for (const row of rows) sha256.update(JSON.stringify(row));
+  for (const rows of tables) {
+    sha256.update('\n');
+    for (const row of rows ?? []) sha256.update(JSON.stringify(row));
+  }
   return sha256.digest('hex');
 }
 

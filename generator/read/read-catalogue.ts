@@ -4,7 +4,7 @@
  */
 
 import type { Reader, Row, Value } from '../../database/database.ts';
-import { compareIds, type Id, textOfId } from '../../format/index/ids.ts';
+import { compareIds, textOfId } from '../../format/index/ids.ts';
 import type { Settings } from '../../format/manifest.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import { blockOf, type Changes, rangesOf, rowsIn, type Shifts } from '../changes/find-changes.ts';
@@ -60,22 +60,6 @@ export class PathTaken extends Error {
   }
 }
 
-/** What is done with tables while others are read. */
-interface Stages {
-  gamesRead(games: Games): void;
-  coversRead(games: Games, covers: Covers): Promise<void>;
-}
-
-export async function readCatalogue(source: Source, stages: Stages) {
-  const games = await readGames(source);
-  stages.gamesRead(games);
-  const covers = await readCovers(source, games);
-  await stages.coversRead(games, covers);
-  const files = await readFiles(source, games, covers);
-  if (source.part !== undefined) await findLostFiles(source, source.part);
-  return { games, covers, files };
-}
-
 /** The rows of the changed blocks of games. @param group whose column names the game */
 function selectionOf(group: 'games' | 'covers', { part, shifts }: Source): Selection | undefined {
   if (part === undefined) return undefined;
@@ -87,8 +71,6 @@ function selectionOf(group: 'games' | 'covers', { part, shifts }: Source): Selec
 /** The block of the games with an id, for findings; a key of its own kind. */
 const gameBlock = (block: string) => `games ${block}`;
 const fileBlock = (block: string) => `files ${block}`;
-/** The block of all alternative titles, which are read in every run. */
-const TITLES_BLOCK = 'titles';
 
 /** Whether the findings of a block are those of an earlier run, of which some blocks are read again. */
 export function isKeptBlock(block: string, { games, files }: Changes): boolean {
@@ -145,7 +127,7 @@ export async function readPlatforms(readTable: ReadTable) {
 }
 
 /** @throws PathTaken */
-async function readGames(source: Source): Promise<Games> {
+export async function readGames(source: Source): Promise<Games> {
   const { readTable, shifts, platforms, part } = source;
   let games = makeGames(0);
   const texts = makeTexts();
@@ -197,7 +179,7 @@ async function readGames(source: Source): Promise<Games> {
   return { ...games, rows, genres: genres.values, texts: texts.texts };
 }
 
-async function readCovers(source: Source, games: Games): Promise<Covers> {
+export async function readCovers(source: Source, games: Games): Promise<Covers> {
   const { readTable, report, shifts } = source;
   let covers = makeCovers(0);
   const regions = numberValues('region');
@@ -250,11 +232,9 @@ const COVERS_PER_QUERY = 1_000;
  * Reads the files of published covers. They come in the order of their own ids: to order them by cover, the
  * server would sort the whole table first, which takes longer than reading it.
  */
-async function readFiles(
-  { readTable, shifts, settings: { files_url: filesUrl }, part }: Source,
-  games: Games,
-  covers: Covers,
-): Promise<Files> {
+export async function readFiles(source: Source, games: Games, covers: Covers): Promise<Files> {
+  const { readTable, shifts, part } = source;
+  const { files_url: filesUrl } = source.settings;
   let files = makeFiles(0);
   const texts = makeTexts();
   const nextId = makeIdCheck();
@@ -294,6 +274,7 @@ async function readFiles(
       covers.lastFile[cover] = file;
     },
   });
+  if (part !== undefined) await findLostFiles(source, part);
   return { ...files, texts: texts.texts };
 }
 
@@ -355,64 +336,4 @@ function numberValues(column: string) {
       return values.push(text) - 1;
     },
   };
-}
-
-/** An alternative title and the id of its game, as the database has them. */
-export type TitleRow = readonly [game: Value, title: Value];
-
-/** The rows of `game_titles`, in the order of the database. */
-export async function readTitleRows(readTable: ReadTable): Promise<TitleRow[]> {
-  const rows: TitleRow[] = [];
-  await readTable('game_titles', {
-    columns: 'game_id, title',
-    blockOf: () => TITLES_BLOCK,
-    take: ([game = null, title = null]) => rows.push([game, title]),
-  });
-  return rows;
-}
-
-/**
- * Checks alternative titles.
- * @param isPublished tells whether a game is published
- * @returns the titles of each published game by its id: in the order of UTF-16 code units, each once
- */
-export function checkTitles(
-  rows: readonly TitleRow[],
-  report: Report,
-  isPublished: (id: Id) => boolean,
-): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  const leaveOut = (id: Value, fault: RowFault) =>
-    report.leaveOut('game_titles', TITLES_BLOCK, id, fault);
-  for (const [game, value] of rows) {
-    try {
-      const id = check.checkId(game, 'game_id');
-      if (!isPublished(id))
-        throw new RowFault('its game does not exist or is left out', game, { isConsequence: true });
-      const title = check.checkText(value, 'title');
-      getOrAdd(found, textOfId(id), () => []).push(title);
-    } catch (error) {
-      if (!(error instanceof RowFault)) throw error;
-      leaveOut(game, error);
-    }
-  }
-  for (const [key, titles] of found) {
-    // Without a comparator, sort() compares by UTF-16 code unit.
-    titles.sort();
-    const id = Number.isSafeInteger(Number(key)) ? Number(key) : key;
-    const once = titles.filter((title, at) => {
-      if (title !== titles[at - 1]) return true;
-      leaveOut(id, new RowFault('the title appears twice for its game', title));
-      return false;
-    });
-    for (const title of once)
-      check.noteDamage(
-        title,
-        'title',
-        (reason, text) => report.warn('game_titles', TITLES_BLOCK, id, reason, text),
-        'searched',
-      );
-    found.set(key, once);
-  }
-  return found;
 }

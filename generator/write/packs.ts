@@ -14,7 +14,7 @@ import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import type { Numbering } from '../order/numbering.ts';
 import type { Files } from '../read/catalogue.ts';
-import type { ExternalIds } from '../read/external-ids.ts';
+import type { ExternalIds } from '../read/optional-tables.ts';
 import { FileWriter, writeWhole } from './file-writer.ts';
 import type { RecordSource, RecordTarget } from './records.ts';
 

@@ -7,7 +7,7 @@ import { sharedZeros } from '../../format/index/arrays.ts';
 import type { ManifestContent, ManifestFile } from '../../format/manifest.ts';
 import { type GameOrder, numberRecords, orderGames } from '../order/numbering.ts';
 import type { Covers, Files, Games } from '../read/catalogue.ts';
-import type { ExternalIds } from '../read/external-ids.ts';
+import type { ExternalIds } from '../read/optional-tables.ts';
 import type { RunWorker } from '../worker.ts';
 import { allSynced } from './file-writer.ts';
 import {

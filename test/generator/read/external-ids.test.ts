@@ -1,7 +1,7 @@
 /** Ids of other sources: which rows are left out, and under which spelling a generation has them. */
 import { expect, test } from 'vitest';
 import { textOfId } from '../../../format/index/ids.ts';
-import { checkIds, type IdRows } from '../../../generator/read/external-ids.ts';
+import { checkIds, type OptionalRows } from '../../../generator/read/optional-tables.ts';
 import { makeReport } from '../../../generator/report/report.ts';
 
 const PUBLISHED = new Set(['1', '2', '9223372036854775807']);
@@ -15,7 +15,7 @@ const PLATFORMS = {
   asText: '',
 };
 
-function check(rows: IdRows) {
+function check(rows: OptionalRows) {
   const report = makeReport();
   for (const table of ['game_ids', 'platform_ids'] as const) report.setRows(table, 10);
   const { ofGames, ofPlatforms } = checkIds(rows, report, PLATFORMS, (id) =>

@@ -7,11 +7,7 @@ import { OPTIONAL_TABLES } from '../../../database/schema.ts';
 import { createTables } from '../../../database/tables.ts';
 import { textOfId } from '../../../format/index/ids.ts';
 import { readManifest } from '../../../generations/generations.ts';
-import {
-  checkTitles,
-  readTitleRows,
-  type TitleRow,
-} from '../../../generator/read/read-catalogue.ts';
+import { checkTitles, readOptionalTables } from '../../../generator/read/optional-tables.ts';
 import { makeReadTable } from '../../../generator/read/read-table.ts';
 import { makeReport } from '../../../generator/report/report.ts';
 import { game, plainCatalogue } from '../../catalogue/plain.ts';
@@ -24,10 +20,10 @@ const HUGE = '9223372036854775807';
 const PUBLISHED = new Set(['1', '2', '3', '5', HUGE]);
 
 /** The titles after the ids of their games, and what is reported. */
-function check(rows: readonly TitleRow[]) {
+function check(rows: readonly Row[]) {
   const report = makeReport();
   report.setRows('game_titles', rows.length);
-  const titles = checkTitles(rows, report, (id) => PUBLISHED.has(textOfId(id)));
+  const titles = checkTitles({ game_titles: rows }, report, (id) => PUBLISHED.has(textOfId(id)));
   const { tables, rows: leftOut, warnings } = report.content();
   const reasons = leftOut.map(({ id, reason, value }) => [id, reason, value]);
   return { titles: Object.fromEntries(titles), table: tables.game_titles, reasons, warnings };
@@ -36,7 +32,7 @@ function check(rows: readonly TitleRow[]) {
 test('titles are sorted by UTF-16 code unit, whatever their order in the database', () => {
   // By code point, U+FF5A would be before U+1F600.
   const titles = ['1', 'Z', 'z', 'é', '😀', 'ｚ', ' padded ', 'a"\\\n\u0000'];
-  const rows = [3, 1, HUGE, 2].flatMap((id) => titles.map((title): TitleRow => [id, title]));
+  const rows = [3, 1, HUGE, 2].flatMap((id) => titles.map((title): Row => [id, title]));
   const sorted = titles.toSorted();
   for (const given of [rows, rows.toReversed()]) {
     const { reasons, ...found } = check(given);
@@ -46,10 +42,10 @@ test('titles are sorted by UTF-16 code unit, whatever their order in the databas
 });
 
 test('bad rows are left out, counted and listed by reason, game and value, in any order', () => {
-  const rows: TitleRow[] = [
-    ...[null, '', ' \t\n', 1942].map((title): TitleRow => [1, title]),
-    ...['Twice', 'twice', 'Twice', 'Twice'].map((title): TitleRow => [5, title]),
-    ...([null, 77, 99] as const).map((game): TitleRow => [game, 'Of no game']),
+  const rows: Row[] = [
+    ...[null, '', ' \t\n', 1942].map((title): Row => [1, title]),
+    ...['Twice', 'twice', 'Twice', 'Twice'].map((title): Row => [5, title]),
+    ...([null, 77, 99] as const).map((game): Row => [game, 'Of no game']),
   ];
   for (const given of [rows, rows.toReversed()]) {
     const { titles, table, reasons } = check(given);
@@ -159,7 +155,10 @@ describe.each(KINDS)('from %s', (kind) => {
     for (const row of rows) await database.run('INSERT INTO game_titles VALUES (?, ?)', row);
     const report = makeReport();
     const read = await database.snapshot((reader) =>
-      readTitleRows(makeReadTable(reader, report, () => {})),
+      readOptionalTables(
+        makeReadTable(reader, report, () => {}),
+        ['game_titles'],
+      ),
     );
     expect(Object.fromEntries(checkTitles(read, report, () => true))).toEqual(expected);
     await database.close();

@@ -1,0 +1,129 @@
+/**
+ * Reads and checks the optional tables: `game_titles`, alternative titles; `game_ids` and `platform_ids`, ids that
+ * other sources have given to games and platforms. All of them are read whole in every run.
+ */
+import type { Row, Value } from '../../database/database.ts';
+import { OPTIONAL_TABLES, type OptionalTable } from '../../database/schema.ts';
+import { type Id, textOfId } from '../../format/index/ids.ts';
+import { externalIdKey, parseExternalId } from '../../format/match/external-ids.ts';
+import { getOrAdd } from '../get-or-add.ts';
+import type { Report } from '../report/report.ts';
+import type { Platforms } from './read-catalogue.ts';
+import type { ReadTable } from './read-table.ts';
+import { checkId, checkText, noteDamage, RowFault } from './row-checks.ts';
+
+/** The rows of each table that exists, in the order of the database. */
+export type OptionalRows = Readonly<Partial<Record<OptionalTable, readonly Row[]>>>;
+
+/** The block of all rows of these tables, for their faults. */
+const BLOCK = 'optional';
+
+export async function readOptionalTables(
+  readTable: ReadTable,
+  tables: readonly OptionalTable[],
+): Promise<OptionalRows> {
+  const found: Partial<Record<OptionalTable, readonly Row[]>> = {};
+  for (const table of tables) {
+    const rows: Row[] = [];
+    found[table] = rows;
+    const columns = Object.keys(OPTIONAL_TABLES[table].columns).join(', ');
+    await readTable(table, { columns, blockOf: () => BLOCK, take: (row) => rows.push(row) });
+  }
+  return found;
+}
+
+/** Takes each row with the id of its game or platform. What it throws as a RowFault leaves the row out. */
+function takeRows(
+  rows: OptionalRows,
+  table: OptionalTable,
+  report: Report,
+  take: (owner: Id, row: Row) => void,
+): void {
+  const [column] = Object.keys(OPTIONAL_TABLES[table].columns);
+  for (const row of rows[table] ?? []) {
+    try {
+      take(checkId(row[0], column), row);
+    } catch (error) {
+      if (!(error instanceof RowFault)) throw error;
+      report.leaveOut(table, BLOCK, row[0], error);
+    }
+  }
+}
+
+function noOwner(noun: 'game' | 'platform', id: Value): RowFault {
+  const reason = `its ${noun} does not exist or is left out`;
+  return new RowFault(reason, id, { isConsequence: true });
+}
+
+/**
+ * @param isPublished tells whether a game is published
+ * @returns the titles of each published game by its id: in the order of UTF-16 code units, each once
+ */
+export function checkTitles(
+  rows: OptionalRows,
+  report: Report,
+  isPublished: (id: Id) => boolean,
+): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  takeRows(rows, 'game_titles', report, (game, [id, value]) => {
+    if (!isPublished(game)) throw noOwner('game', id);
+    const title = checkText(value, 'title');
+    getOrAdd(found, textOfId(game), () => []).push(title);
+  });
+  for (const [key, titles] of found) {
+    // Without a comparator, sort() compares by UTF-16 code unit.
+    titles.sort();
+    const id = Number.isSafeInteger(Number(key)) ? Number(key) : key;
+    const once = titles.filter((title, at) => {
+      if (title !== titles[at - 1]) return true;
+      const fault = new RowFault('the title appears twice for its game', title);
+      report.leaveOut('game_titles', BLOCK, id, fault);
+      return false;
+    });
+    const warn = (reason: string, text: Value) =>
+      report.warn('game_titles', BLOCK, id, reason, text);
+    for (const title of once) noteDamage(title, 'title', warn, 'searched');
+    found.set(key, once);
+  }
+  return found;
+}
+
+/** What the generator says of ids of other sources. */
+export interface ExternalIds {
+  /** For each id, as `source:value`, the ids of its games, in decimal digits. */
+  readonly ofGames: ReadonlyMap<string, readonly string[]>;
+  /** For each id, the numbers of its platforms, in ascending order. */
+  readonly ofPlatforms: ReadonlyMap<string, readonly number[]>;
+  /** Whether they are those of the earlier generation. */
+  readonly areSame: boolean;
+}
+
+/** Leaves out, and reports, what cannot be asked for. @param isPublished tells whether a game is published */
+export function checkIds(
+  rows: OptionalRows,
+  report: Report,
+  { numberOf }: Platforms,
+  isPublished: (id: Id) => boolean,
+): Omit<ExternalIds, 'areSame'> {
+  const read = <T>(noun: 'game' | 'platform', ownerOf: (id: Id) => T | undefined) => {
+    const found = new Map<string, T[]>();
+    takeRows(rows, `${noun}_ids`, report, (id, [owner, source, value]) => {
+      const published = ownerOf(id);
+      if (published === undefined) throw noOwner(noun, owner);
+      const key = externalIdKey(
+        checkText(source, 'source'),
+        checkText(String(value ?? ''), 'value'),
+      );
+      if (parseExternalId(key) === undefined)
+        throw new RowFault('source has other characters than letters, digits, - and _', source);
+      const owners = getOrAdd(found, key, () => []);
+      // Two spellings of one id are one id.
+      if (!owners.includes(published)) owners.push(published);
+    });
+    return found;
+  };
+  const ofPlatforms = read('platform', (id) => numberOf.get(textOfId(id)));
+  for (const numbers of ofPlatforms.values()) numbers.sort((a, b) => a - b);
+  const ofGames = read('game', (id) => (isPublished(id) ? textOfId(id) : undefined));
+  return { ofGames, ofPlatforms };
+}
