@@ -180,40 +180,46 @@ function orderOfIdColumn({ numberOfId }: IdColumns, { firstCover }: Numbering): 
   return orderOfId;
 }
 
-export function writeFilters({
-  dir,
-  games,
-  covers,
-  numbering,
-  earlier,
-}: WriteSource): Promise<ManifestFile> {
-  const { itemOfRank, earlierGames, earlierCovers, numberOfGame, firstCover, itemOfCover } =
-    numbering;
-  const total = itemOfRank.length;
+export function writeFilters(source: WriteSource): Promise<ManifestFile> {
+  const { dir, games, covers, numbering, earlier } = source;
+  const { itemOfRank, earlierGames, earlierCovers } = numbering;
+  const { numberOfGame, firstCover, itemOfCover } = numbering;
+  const before = earlier?.filters();
   const rankNow = new Uint32Array(earlierGames).fill(LEFT_OUT);
   itemOfRank.forEach((item, rank) => {
     if (earlier !== undefined && item < earlierGames)
       rankNow[earlier.index.games.rank[item]] = rank;
   });
 
-  /** The ranks of games that were read, by their values. */
-  const collect = (values: readonly (string | null)[]) => {
+  /** Collects the ranks of games by their values, those of kept games first. */
+  const collect = (values: readonly (string | null)[], known: Postings | undefined) => {
     const byText = new Map<string, number[]>();
+    for (let at = 0; known !== undefined && at < textCount(known); at++) {
+      const kept = Array.from(entriesAt(known, at), (rank) => rankNow[rank]);
+      byText.set(
+        textAt(known, at),
+        kept.filter((rank) => rank !== LEFT_OUT),
+      );
+    }
     const ranksOf = values.map((value) =>
       value === null ? undefined : getOrAdd(byText, foldCase(value), () => []),
     );
     return {
-      byText,
       add(value: number, rank: number) {
         const ranks = ranksOf[value];
+        // A game can have the same value several times.
         if (ranks !== undefined && ranks.at(-1) !== rank) ranks.push(rank);
+      },
+      postings() {
+        if (known !== undefined) for (const ranks of byText.values()) ranks.sort((a, b) => a - b);
+        return makePostings(byText);
       },
     };
   };
-  const genres = collect(games.genres);
-  const regions = collect(covers.regions);
-  const types = collect(covers.types);
-  const yearAt = new Int16Array(total).fill(NO_YEAR);
+  const genres = collect(games.genres, before?.genres);
+  const regions = collect(covers.regions, before?.regions);
+  const types = collect(covers.types, before?.types);
+  const yearAt = new Int16Array(itemOfRank.length).fill(NO_YEAR);
   itemOfRank.forEach((item, rank) => {
     if (item < earlierGames) return;
     const row = item - earlierGames;
@@ -226,36 +232,17 @@ export function writeFilters({
       types.add(covers.type[coverRow], rank);
     }
   });
-  const before = earlier?.filters();
   before?.yearOfRank.forEach((year, rank) => {
     if (rankNow[rank] !== LEFT_OUT && year < before.years.length)
       yearAt[rankNow[rank]] = before.years[year];
   });
   const filters: FilterIndex = {
-    regions: mergePostings(regions.byText, rankNow, before?.regions),
-    types: mergePostings(types.byText, rankNow, before?.types),
-    genres: mergePostings(genres.byText, rankNow, before?.genres),
+    regions: regions.postings(),
+    types: types.postings(),
+    genres: genres.postings(),
     ...orderByYear(yearAt),
   };
   return writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
-}
-
-/** @param rankNow for each earlier rank, the rank now, or LEFT_OUT */
-function mergePostings(
-  fresh: Map<string, number[]>,
-  rankNow: Uint32Array,
-  earlier?: Postings,
-): Postings {
-  for (let index = 0; earlier !== undefined && index < textCount(earlier); index++) {
-    const text = textAt(earlier, index);
-    const kept: number[] = [];
-    for (const rank of entriesAt(earlier, index))
-      if (rankNow[rank] !== LEFT_OUT) kept.push(rankNow[rank]);
-    const added = fresh.get(text);
-    // One game has the same value only once.
-    fresh.set(text, added === undefined ? kept : [...kept, ...added].sort((a, b) => a - b));
-  }
-  return makePostings(fresh);
 }
 
 /** @param entriesOf for each text, its entries in ascending order; texts without entries are left out */
