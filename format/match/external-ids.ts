@@ -4,8 +4,9 @@
  */
 
 const HASHES = /^(?:crc32|md5|sha1|sha256)$/;
-/** Some catalogues add the market after a slash: SLES-12345/ANZ. */
-const SERIAL = /^([A-Z]{2,4})[-_ ]?(\d{3})\.?(\d{2,3})(?:\/[A-Z]+)?$/;
+/** Some catalogues add the market, SLES-12345/ANZ, or have the id of a download, JP0425-NPJH50276_00-0001000200030004. */
+const SERIAL =
+  /^(?:[A-Z]{2}\d{4}-)?([A-Z]{2,4})[-_ ]?(\d{3})\.?(\d{2,3})(?:\/[A-Z]+|_\d\d-[0-9A-Z]+)?$/;
 /** Sony's serials: SLUS-20851, and SLUS_208.51 in front of a title as the file on the disc has it. */
 const SERIAL_IN_FRONT = /^([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})(?![0-9A-Za-z])[\s._-]*/;
 const SERIAL_IN_BRACKETS = /\s*[[(]([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})[\])]/;

@@ -96,6 +96,7 @@ test('ids of other sources have one spelling', () => {
   expect(externalIdKey('Serial', ' slus_208.51 ')).toBe('serial:SLUS-20851');
   expect(externalIdKey('serial', 'BLUS30636')).toBe('serial:BLUS-30636');
   expect(externalIdKey('serial', 'SLES-12345/ANZ')).toBe('serial:SLES-12345');
+  expect(externalIdKey('serial', 'JP0425-NPJH50276_00-0001000200030004')).toBe('serial:NPJH-50276');
   expect(externalIdKey('sha1', 'ABCDEF')).toBe('sha1:abcdef');
   expect(externalIdKey('mame', 'sf2')).toBe('mame:sf2');
   expect(parseExternalId('igdb:1022')).toEqual({ source: 'igdb', value: '1022' });
