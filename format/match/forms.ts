@@ -36,10 +36,7 @@ export interface ExactForms {
 
 const LICENCES_BY_WORD = Map.groupBy(LICENCES, ([first]) => first);
 /** "Legend of Zelda, The - Title", "hunt for red october, the" */
-const MOVED_ARTICLE = new RegExp(
-  String.raw`^([^~]{1,200}?),\s(${ARTICLES.join('|')})(?=$|\s*[-–:~([/])\s*`,
-  'i',
-);
+const MOVED_ARTICLE = new RegExp(String.raw`,\s(${ARTICLES.join('|')})(?=$|\s*[-–:~([/])\s*`, 'i');
 const SUBTITLE = /\s[-–~]\s|:\s|_\s/;
 /** Hardly any title has more. */
 const MOST_SUBTITLES = 4;
@@ -161,7 +158,10 @@ function exactForm(title: string): string {
 }
 
 function withArticleInFront(title: string): string {
-  return title.includes(', ') ? title.replace(MOVED_ARTICLE, '$2 $1 ').trim() : title;
+  const found = title.includes(', ') ? MOVED_ARTICLE.exec(title) : null;
+  const before = title.slice(0, found?.index);
+  if (found === null || before === '' || before.includes('~')) return title;
+  return `${found[1]} ${before} ${title.slice(found.index + found[0].length)}`.trim();
 }
 
 function exactText(words: readonly string[]): string {

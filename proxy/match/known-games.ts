@@ -2,26 +2,33 @@
 import { gameSlug, platformOf } from '../../format/index/record-index.ts';
 import { titlesOf } from '../../format/index/titles.ts';
 import { titleOf } from '../../format/pack.ts';
-import type { Generation } from '../snapshot/generation.ts';
+import type { Generation, Records } from '../snapshot/generation.ts';
 import { type KnownGames, remember } from './find-matches.ts';
 
 const FRONT = 'front';
 
-/** @returns `forRegions` makes the view for a name that has these regions */
+/** @returns `forRegions` makes the view for a name that has these regions; `records` are read once */
 export function knownGames({ index, games, titles: alternatives, regionsOf, typeOf }: Generation) {
   const { firstCover } = index.games;
   const { region, type } = index.covers;
   const front = typeOf(FRONT);
+  const record = remember((game: number) => {
+    const bytes = Buffer.allocUnsafe(games.sizeOf(game, game + 1));
+    games.copy(game, bytes.length, bytes, 0);
+    return bytes;
+  });
   const titles = remember((game: number): string[] => {
-    const record = Buffer.allocUnsafe(games.sizeOf(game, game + 1));
-    games.copy(game, record.length, record, 0);
     const others = titlesOf(alternatives, game);
     return [
-      titleOf(record.toString()),
+      titleOf(record(game).toString()),
       ...(others === undefined ? [] : JSON.parse(Buffer.from(others).toString())),
     ];
   });
   return {
+    records: {
+      ...games,
+      copy: (game, length, target, at) => record(game).copy(target, at, 0, length),
+    } satisfies Records,
     platform: (game: number) => platformOf(index.platforms, 'first_game', game),
     forRegions(regions: readonly string[]): KnownGames {
       const wanted = regions.flatMap(regionsOf);

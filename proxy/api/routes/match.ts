@@ -5,7 +5,7 @@ import { type NameReading, readName } from '../../../format/match/read-name.ts';
 import { type Found, findMatches, type Match } from '../../match/find-matches.ts';
 import { knownGames } from '../../match/known-games.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
-import { asciiJson, type BodyWriter, makeGameWriter, startBody } from '../bodies.ts';
+import { asciiJson, makeGameWriter, startBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
 import {
   MATCH_NAMES,
@@ -26,8 +26,10 @@ export const fileMatchRoute: Route = {
     return (generation) => {
       const members = resolveInclude(generation, include);
       const platforms = request.platforms.flatMap((text) => findPlatform(generation, text));
-      const items = matchAll(generation, request, platforms);
-      return makeResource(matchBody(generation, items, members), generation.id);
+      const known = knownGames(generation);
+      const items = matchAll(generation, known, request, platforms);
+      const body = matchBody({ ...generation, games: known.records }, items, members);
+      return makeResource(body, generation.id);
     };
   },
 };
@@ -58,12 +60,11 @@ function numbersWithId(ids: Postings, text: string): number[] {
 
 /** @param platforms the numbers of the platforms; all if there are none */
 function matchAll(
-  generation: Generation,
+  { match: index }: Generation,
+  games: ReturnType<typeof knownGames>,
   { names, ids }: MatchRequest,
   platforms: readonly number[],
 ): Item[] {
-  const { match: index } = generation;
-  const games = knownGames(generation);
   const onPlatforms = (numbers: readonly number[]) =>
     numbers.filter((game) => platforms.length === 0 || platforms.includes(games.platform(game)));
   const byId = (text: string): Match => {
@@ -94,34 +95,23 @@ function matchBody(
   include: ResolvedInclude | undefined,
 ): Body {
   const body = startBody();
+  const addGame = makeGameWriter(generation, include, body);
   body.addText('{"data":[');
-  items.forEach((item, at) => {
-    body.addText(at === 0 ? '\n' : ',\n');
-    addItem(generation, item, include, body);
+  items.forEach(({ name, reading, found, candidates }, at) => {
+    const { title, regions = [], disc, serial } = reading ?? {};
+    const read = reading === undefined ? null : { title, regions, disc, serial };
+    const head = asciiJson({ name, read, match: found?.kind ?? null });
+    body.addText(`${at === 0 ? '' : ','}\n${head.slice(0, -1)},"game":`);
+    if (found === undefined) body.addText('null');
+    else addGame(found.game, regions);
+    body.addText(',"candidates":[');
+    candidates.forEach(({ kind, game }, place) => {
+      body.addText(`${place === 0 ? '' : ','}{"match":"${kind}","game":`);
+      addGame(game, regions);
+      body.addText('}');
+    });
+    body.addText(']}');
   });
   body.addText('\n]}');
   return body.finishAsText();
-}
-
-function addItem(
-  generation: Generation,
-  { name, reading, found, candidates }: Item,
-  include: ResolvedInclude | undefined,
-  body: BodyWriter,
-): void {
-  const regions = reading?.regions ?? [];
-  const addGame = makeGameWriter(generation, include, body);
-  const { title, disc, serial } = reading ?? {};
-  const read = reading === undefined ? null : { title, regions, disc, serial };
-  const head = asciiJson({ name, read, match: found?.kind ?? null });
-  body.addText(`${head.slice(0, -1)},"game":`);
-  if (found === undefined) body.addText('null');
-  else addGame(found.game, regions);
-  body.addText(',"candidates":[');
-  candidates.forEach(({ kind, game }, at) => {
-    body.addText(`${at === 0 ? '' : ','}{"match":"${kind}","game":`);
-    addGame(game, regions);
-    body.addText('}');
-  });
-  body.addText(']}');
 }
