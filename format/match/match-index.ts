@@ -83,13 +83,18 @@ export function lettersOf(form: string): number {
   return (letters | ((digits >>> 26) << LETTERS)) >>> 0;
 }
 
-/** How many letters must differ, at least, between forms with these {@link lettersOf}; Infinity if digits do. */
-export function fewestEdits(one: number, other: number): number {
+/**
+ * How many letters must differ, at least, between forms with these {@link lettersOf}; Infinity if digits do.
+ * A letter that is added or missing changes one group, a wrong one at most two.
+ * @param lengths by how much the lengths of the forms differ
+ */
+export function fewestEdits(one: number, other: number, lengths: number): number {
   const difference = one ^ other;
   if (difference >>> LETTERS !== 0) return Number.POSITIVE_INFINITY;
-  let bits = 0;
-  for (let rest = difference; rest !== 0; rest &= rest - 1) bits++;
-  return (bits + 1) >> 1;
+  let bits = difference - ((difference >>> 1) & 0x5555_5555);
+  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
+  bits = Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+  return Math.max(lengths, (bits + lengths + 1) >> 1);
 }
 
 /** The range of the entries of a platform with a key from `low` (inclusive) to `high` (exclusive). */

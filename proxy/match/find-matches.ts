@@ -66,7 +66,9 @@ export function findMatches(
     const games = withLoose(catalogue, wantedBy(title).loose);
     if (games.length === 0) continue;
     const { exact: wanted } = exactFormsOf(title);
-    const forms = games.map((game) => known.titles(game).map(exactFormsOf));
+    // "Agent (USA)" is not "Agent U.S.A.".
+    const isLike = titles.includes(title) ? () => true : hasBrackets;
+    const forms = games.map((game) => known.titles(game).filter(isLike).map(exactFormsOf));
     const exact = games.filter((_, at) => forms[at].some((of) => of.exact === wanted));
     const half = games.filter((_, at) => forms[at].some((of) => of.halves.includes(wanted)));
     note(inOrder(exact, title, known), 'exact');
@@ -102,6 +104,10 @@ export function findMatches(
     note(games, 'part');
   }
   return result();
+}
+
+function hasBrackets(title: string): boolean {
+  return /[([{]/.test(title);
 }
 
 /** A function that computes each result once. */

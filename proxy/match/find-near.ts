@@ -28,18 +28,25 @@ export function findNear(
     if (most === 0 || tried.has(form)) continue;
     tried.add(form);
     const ofForm = lettersOf(form);
-    for (const platform of platforms) {
-      const low = firstKeyOf(form.length - most);
-      const [from, to] = findKeys(index.loose, platform, low, firstKeyOf(form.length + most + 1));
-      for (let at = from; at < to; at++) {
-        if (fewestEdits(letters[at], ofForm) > Math.min(most, fewest)) continue;
-        const edits = editsBetween(form, words, looseOf(games[at]), most);
-        if (edits > fewest) continue;
-        if (edits < fewest) best = [];
-        fewest = Math.min(fewest, edits);
-        if (edits <= most && !best.includes(games[at])) best.push(games[at]);
+    for (const platform of platforms)
+      for (let lengths = -most; lengths <= most; lengths++) {
+        const low = firstKeyOf(form.length + lengths);
+        const [from, to] = findKeys(
+          index.loose,
+          platform,
+          low,
+          firstKeyOf(form.length + lengths + 1),
+        );
+        for (let at = from; at < to; at++) {
+          const least = fewestEdits(letters[at], ofForm, Math.abs(lengths));
+          if (least > Math.min(most, fewest)) continue;
+          const edits = editsBetween(form, words, looseOf(games[at]), most);
+          if (edits > fewest) continue;
+          if (edits < fewest) best = [];
+          fewest = Math.min(fewest, edits);
+          if (edits <= most && !best.includes(games[at])) best.push(games[at]);
+        }
       }
-    }
   }
   return best;
 }

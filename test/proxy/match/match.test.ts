@@ -34,6 +34,9 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [PS2, 'Phantasy Star II - Numan Revolution', 'Japan'],
   [PS2, 'The Legend of Zelda: Mujura no Kamen', 'Japan'],
   [PS2, 'Sanrio World: Sanrio Shanghai', 'Japan'],
+  [PS2, 'Agent U.S.A.'],
+  [PS2, 'Agent'],
+  [PS2, 'Agent (Demo)'],
 ];
 
 function makeCatalogue(): Catalogue {
@@ -186,6 +189,12 @@ test.each([
   ["Phantasy Star II - Huey's Adventure", 'ps2', null, null],
 ])('%s on %s, whose title lacks a part, is %s %s', async (name, platform, kind, id) => {
   expect(shortly((await match(name, { platform }))[0]).slice(0, 2)).toEqual([kind, id]);
+});
+
+test('a tag is a part of a title only if the title has it in brackets', async () => {
+  const names = ['Agent (USA).iso', 'Agent (Demo) (USA).iso'];
+  const found = await match(names, { platform: 'ps2' });
+  expect(found.map(({ game }) => game.title)).toEqual(['Agent', 'Agent (Demo)']);
 });
 
 test('the cover is one of the region in the name, then of prefer', async () => {
