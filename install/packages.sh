@@ -9,11 +9,6 @@ install_npm_packages() {
     echo "npm is needed: install Node.js 20 or newer with npm." >&2
     return 1
   }
-  # If two commands start at once on a fresh clone, one waits for the other.
-  if command -v flock >/dev/null; then
-    exec 9<package-lock.json
-    flock 9
-  fi
   # Packages depend on the machine. The file is written last, so an interrupted installation is repeated.
   state="$(uname -sm) $(cksum <"$folder/package-lock.json")"
   case $(cat "$folder/node_modules/.installed" 2>/dev/null) in
@@ -28,7 +23,6 @@ install_npm_packages() {
       echo "$1 $state" >"$folder/node_modules/.installed"
       ;;
   esac
-  if command -v flock >/dev/null; then exec 9<&-; fi
   # npm set the PATH of this shell before the folder existed, so it is added here.
   PATH="$PWD/node_modules/.bin:$PATH" node program/environment/node-version.ts 2>/dev/null || {
     echo "Node 24 or newer is needed, and the packages have none for this machine ($(uname -sm)). Install it and try again." >&2
