@@ -78,6 +78,15 @@ export class RefusedReleaseError extends Error implements ErrorWithExitCode {
   readonly exitCode = 3;
 }
 
+/** @returns what the check returns @throws RefusedReleaseError, which says why, for any error of the check */
+export function orRefuse<T>(what: string, check: () => T): T {
+  try {
+    return check();
+  } catch (cause) {
+    throw new RefusedReleaseError(`${what} is refused: ${(cause as Error).message}`, { cause });
+  }
+}
+
 const PATH = /^(?!\.)[A-Za-z0-9._~-]{1,200}(?:\/(?!\.)[A-Za-z0-9._~-]{1,200})*$/;
 
 /** Whether a text is the path of an object. No other leads out of the depot, or needs to be encoded. */

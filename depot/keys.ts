@@ -13,7 +13,7 @@ import { KEYS_PREFIX, RELEASES, type Release, storedKeys, storedUsage } from '..
 import { replaceFile } from '../generations/files/replace-file.ts';
 import { namesIn } from '../generations/generations.ts';
 import { NO_LINK, readBoundedFileSync, tryToRead } from '../program/files/bounded-file.ts';
-import { type Depot, RefusedReleaseError, type WritableDepot } from './depot.ts';
+import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
 import { type FollowOptions, followRelease, readReplaced, writeRelease } from './release.ts';
 import { readObject } from './transfers.ts';
 
@@ -68,16 +68,12 @@ export function makeKeysFollower(depot: Depot, options: FollowOptions) {
     const name = storedKeys(sha256);
     const bytes = await readObject(depot, name, LARGEST_KEYS_FILE, options.clock);
     if (bytes === undefined) throw new Error(`${depot.name} does not have ${name}.`);
-    try {
+    return orRefuse(`${name} at ${depot.name}`, () => {
       if (hash('sha256', bytes) !== sha256) throw new Error('it has another SHA-256');
-      parseKeys(bytes.toString('utf8'));
-      return bytes.toString('utf8');
-    } catch (cause) {
-      throw new RefusedReleaseError(
-        `${name} at ${depot.name} is refused: ${(cause as Error).message}. The known keys stay.`,
-        { cause },
-      );
-    }
+      const text = bytes.toString('utf8');
+      parseKeys(text);
+      return text;
+    });
   }
 
   return async () => {

@@ -7,17 +7,9 @@
  * that fails or is killed stay in `pull/` for the next one, each under its SHA-256.
  */
 import { createHash, hash } from 'node:crypto';
-import {
-  closeSync,
-  fsync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { createWriteStream, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { pipeline } from 'node:stream/promises';
 import { PULL_FOLDER } from '../format/layout.ts';
 import {
   LARGEST_MANIFEST,
@@ -34,7 +26,7 @@ import { withLock } from '../generations/lock.ts';
 import { beginGeneration } from '../generations/prune.ts';
 import { type Previous, publishAs, readPrevious } from '../generations/publish.ts';
 import { bytesOnly } from '../generations/verify.ts';
-import { type Depot, type Found, RefusedReleaseError, TransferError } from './depot.ts';
+import { type Depot, type Found, orRefuse, RefusedReleaseError, TransferError } from './depot.ts';
 import {
   type Clock,
   contentOf,
@@ -46,7 +38,6 @@ import {
   tryAgain,
 } from './transfers.ts';
 
-const fsyncAsync = promisify(fsync);
 /** Several servers of one API may change to a newer generation one after another. */
 const NEXT_RELEASE_MS = 200;
 
@@ -90,9 +81,9 @@ export async function pull(
       let pulled: Pulled | undefined;
       if (previous.id !== manifest.id || !isHere()) {
         makeFolder(staging);
-        const counts = await gather(depot, manifest, previous, staging, options);
+        const { sources, ...counts } = await gather(depot, manifest, previous, staging, options);
         for (const { path: name, sha256 } of manifest.files) {
-          place(path.join(staging, sha256), path.join(dir, name));
+          place(sources.get(sha256) ?? '', path.join(dir, name));
         }
         report.step('verifying and publishing');
         // What was taken down at the origin goes here too. Its operator is the one who rolls back.
@@ -116,21 +107,16 @@ async function fetchManifest(
   const name = storedManifest(id);
   const encoded = await readObject(depot, name, LARGEST_MANIFEST, clock);
   if (encoded === undefined) throw gone(depot, name);
-  try {
+  return orRefuse(`The manifest of ${id} at ${depot.name}`, () => {
     if (hash('sha256', encoded) !== sha256) {
       throw new Error(
         'it does not have the SHA-256 in the release: somebody has changed it, or a cache mixes versions. Push again.',
       );
     }
     const manifest = parseManifest(encoded);
-    if (manifest.id === id) return { manifest, encoded };
-    throw new Error(`it is that of ${manifest.id}.`);
-  } catch (cause) {
-    throw new RefusedReleaseError(
-      `The manifest of ${id} at ${depot.name} is refused: ${(cause as Error).message}`,
-      { cause },
-    );
-  }
+    if (manifest.id !== id) throw new Error(`it is that of ${manifest.id}.`);
+    return { manifest, encoded };
+  });
 }
 
 /** The depot no longer has what its release named. The next release comes soon, if it is not there already. */
@@ -140,8 +126,8 @@ function gone({ name }: Depot, path: string): TransferError {
 }
 
 /**
- * Puts the content of every file of the manifest into the staging folder, once: from the current generation
- * or from the depot.
+ * Fetches the files of the manifest that are neither in the current generation nor in the staging folder.
+ * @returns also which file has which content, by SHA-256
  */
 async function gather(
   depot: Depot,
@@ -149,21 +135,19 @@ async function gather(
   previous: Previous,
   staging: string,
   { snapshotsDir, isKnown, report, clock }: PullOptions,
-): Promise<Omit<Pulled, 'manifest'>> {
+) {
   const contents = new Map(files.map((file) => [file.sha256, file]));
   for (const name of readdirSync(staging)) {
     if (!contents.has(name)) rmSync(path.join(staging, name), { recursive: true, force: true });
   }
   const local = new Map(previous.manifest?.files.map((file) => [file.sha256, file]));
   const dir = generationDir(snapshotsDir, previous.id ?? '');
+  const sources = new Map<string, string>();
   const missing = [...contents.values()].filter(({ sha256, size }) => {
-    const staged = path.join(staging, sha256);
-    if (isKnown(staging, { path: sha256, sha256, size })) return false;
-    rmSync(staged, { recursive: true, force: true });
     const found = local.get(sha256);
-    if (found === undefined || !isKnown(dir, { ...found, size })) return true;
-    place(path.join(dir, found.path), staged);
-    return false;
+    const isLocal = found !== undefined && isKnown(dir, { ...found, size });
+    sources.set(sha256, isLocal ? path.join(dir, found.path) : path.join(staging, sha256));
+    return !isLocal && !isKnown(staging, { path: sha256, sha256, size });
   });
   const [size, { bavail, bsize }] = [sizeOf(missing), statfsSync(staging)];
   if (size > bavail * bsize) {
@@ -189,32 +173,31 @@ async function gather(
     if (!(await tryAgain(file.path, fetchOnce, clock))) throw gone(depot, name);
   }
   await transferAll('fetching', missing, fetch, report);
-  return { fetched: missing.length, linked: contents.size - missing.length, received };
+  return { sources, fetched: missing.length, linked: contents.size - missing.length, received };
 }
 
 /** Saves a file under its SHA-256. It has that name only when it is complete and intact. */
 async function save(found: Found, file: ManifestFile, what: string, folder: string): Promise<void> {
   const target = path.join(folder, file.sha256);
   const part = `${target}.part`;
-  const descriptor = openForWriting(part, 'w');
-  try {
+  async function* checked() {
     const sha256 = createHash('sha256');
     for await (const piece of contentOf(found, file.size, `${what} (${file.path})`)) {
       sha256.update(piece);
-      writeFileSync(descriptor, piece);
+      yield piece;
     }
-    if (sha256.digest('hex') !== file.sha256) {
-      throw new RefusedReleaseError(
-        `${file.path}: ${what} does not have the SHA-256 in the manifest. Nothing is published.`,
-      );
-    }
-    await fsyncAsync(descriptor);
+    if (sha256.digest('hex') === file.sha256) return;
+    throw new RefusedReleaseError(
+      `${file.path}: ${what} does not have the SHA-256 in the manifest. Nothing is published.`,
+    );
+  }
+  try {
+    const fd = openForWriting(part, 'w');
+    await pipeline(checked, createWriteStream('', { fd, flush: true }));
     renameSync(part, target);
   } catch (error) {
     rmSync(part, { force: true });
     throw error;
-  } finally {
-    closeSync(descriptor);
   }
 }
 

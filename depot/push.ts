@@ -105,43 +105,37 @@ export async function pushConfigured(
 
 /** @throws RefusedReleaseError if the depot has something that must stay; any other Error names what failed */
 export async function push(depot: WritableDepot, options: PushOptions): Promise<PushResult> {
-  const { snapshotsDir, report } = options;
+  const { snapshotsDir, signingKey, graceMs, report } = options;
   if (currentId(snapshotsDir) === undefined) {
     throw new Error(`There is no generation in ${snapshotsDir} yet, so there is none to push.`);
   }
   const folder = path.join(snapshotsDir, PUSH_FOLDER);
   makeFolder(folder);
-  return waitForLock(
-    folder,
-    () => pushLocked(depot, options),
-    ({ message }) => report.step(message),
-  );
-}
-
-async function pushLocked(depot: WritableDepot, options: PushOptions): Promise<PushResult> {
-  const { snapshotsDir, signingKey, graceMs, report } = options;
-  const id = currentId(snapshotsDir) ?? '';
-  const dir = generationDir(snapshotsDir, id);
-  const { manifest, encoded, file } = readManifestFile(dir);
-  checkId(manifest, id);
-  const content = { id, sequence: manifest.sequence, sha256: file.sha256 };
-  const isReleased = () => checkReplaced(depot, content, signingKey);
-  const wasReleased = await isReleased();
-  report.step(`pushing ${id} to ${depot.name}`);
-  const counts = await putMissing(depot, dir, manifest, encoded, report);
-  // Checked again: another machine may have pushed in the meantime.
-  if (!wasReleased && !(await isReleased())) {
-    const released_at = new Date().toISOString();
-    await writeRelease(depot, 'snapshot', { ...content, released_at }, signingKey);
-  }
-  const removed = await tidy(depot, manifest, graceMs).catch((error: unknown) => {
-    report.warn(
-      `${depot.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,
-    );
-    return 0;
-  });
-  const outcome = wasReleased && counts.sent === 0 ? 'unchanged' : 'pushed';
-  return { outcome, id, depot: depot.name, removed, ...counts };
+  const pushCurrent = async (): Promise<PushResult> => {
+    const id = currentId(snapshotsDir) ?? '';
+    const dir = generationDir(snapshotsDir, id);
+    const { manifest, encoded, file } = readManifestFile(dir);
+    checkId(manifest, id);
+    const content = { id, sequence: manifest.sequence, sha256: file.sha256 };
+    const isReleased = () => checkReplaced(depot, content, signingKey);
+    const wasReleased = await isReleased();
+    report.step(`pushing ${id} to ${depot.name}`);
+    const counts = await putMissing(depot, dir, manifest, encoded, report);
+    // Checked again: another machine may have pushed in the meantime.
+    if (!wasReleased && !(await isReleased())) {
+      const released_at = new Date().toISOString();
+      await writeRelease(depot, 'snapshot', { ...content, released_at }, signingKey);
+    }
+    const removed = await tidy(depot, manifest, graceMs).catch((error: unknown) => {
+      report.warn(
+        `${depot.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,
+      );
+      return 0;
+    });
+    const outcome = wasReleased && counts.sent === 0 ? 'unchanged' : 'pushed';
+    return { outcome, id, depot: depot.name, removed, ...counts };
+  };
+  return waitForLock(folder, pushCurrent, ({ message }) => report.step(message));
 }
 
 /**

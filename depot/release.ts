@@ -23,7 +23,7 @@ import {
 import { makeSnapshotsFolder } from '../generations/files/file-modes.ts';
 import { replaceFile } from '../generations/files/replace-file.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
-import { type Depot, RefusedReleaseError, type WritableDepot } from './depot.ts';
+import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
 import { isSignedBy, signRelease } from './signing.ts';
 import { type Clock, readObject } from './transfers.ts';
 
@@ -65,11 +65,9 @@ export interface FollowOptions {
 }
 
 /**
- * @returns a function that reads the newest release, and accepts it. Once it
- * returns a release, no older one is ever accepted, also after a crash. It returns the same object while
- * nothing is new.
- * @throws the function throws RefusedReleaseError, or another Error if there is no release or it cannot be
- * read
+ * @returns a function that reads the newest release, and accepts it; it returns the same object while nothing
+ * is new. Once it has returned a release, no older one is ever accepted, also after a crash. It throws
+ * RefusedReleaseError, or another Error if there is no release or it cannot be read.
  */
 export function followRelease(
   depot: Depot,
@@ -79,17 +77,13 @@ export function followRelease(
   let last: { readonly bytes: Buffer; readonly release: Release } | undefined;
 
   function accept(bytes: Buffer): Release {
-    const refuse = (fault: string) =>
-      new RefusedReleaseError(`${RELEASES[kind]} at ${depot.name} is refused. ${fault}`);
-    let release: Release;
-    try {
-      release = parseRelease(bytes, kind);
-    } catch (cause) {
-      throw refuse((cause as Error).message);
-    }
     const accepted = readAccepted(snapshotsDir);
-    const fault = faultOf(release, accepted[kind]);
-    if (fault !== undefined) throw refuse(fault);
+    const release = orRefuse(`${RELEASES[kind]} at ${depot.name}`, () => {
+      const offered = parseRelease(bytes, kind);
+      checkSignature(offered);
+      checkSequence(offered, accepted[kind]);
+      return offered;
+    });
     const { id, sequence, sha256 } = release;
     const newer = { ...accepted, [kind]: { from: depot.name, id, sequence, sha256 } };
     makeSnapshotsFolder(snapshotsDir);
@@ -97,21 +91,25 @@ export function followRelease(
     return release;
   }
 
-  function faultOf(release: Release, before: Accepted[ReleaseKind]): string | undefined {
-    const { id, sequence, sha256, signature } = release;
-    if (publicKeys.length > 0 && !isSignedBy(release, publicKeys)) {
-      return signature === null
-        ? 'It is not signed, and SNAPSHOT_PUBLIC_KEYS asks for a signature. Set SNAPSHOT_SIGNING_KEY where it is written.'
-        : 'Its signature is wrong, or by a key that SNAPSHOT_PUBLIC_KEYS does not name. Add that public key if it is yours.';
+  function checkSignature(release: Release): void {
+    if (publicKeys.length === 0 || isSignedBy(release, publicKeys)) return;
+    throw new Error(
+      release.signature === null
+        ? 'it is not signed, and SNAPSHOT_PUBLIC_KEYS asks for a signature. Set SNAPSHOT_SIGNING_KEY where it is written.'
+        : 'its signature is wrong, or by a key that SNAPSHOT_PUBLIC_KEYS does not name. Add that public key if it is yours.',
+    );
+  }
+
+  function checkSequence({ id, sequence, sha256 }: Release, before: Accepted[ReleaseKind]): void {
+    if (before?.from !== depot.name || sequence > before.sequence) return;
+    const offer = `it offers ${id} with the sequence ${sequence}, and ${before.id} with ${before.sequence} was accepted before`;
+    if (sequence < before.sequence) {
+      throw new Error(
+        `${offer}: something older is offered again. If the origin was installed again, remove accepted.json.`,
+      );
     }
-    if (before?.from !== depot.name || sequence > before.sequence) return undefined;
-    if (id === before.id && sequence === before.sequence && sha256 === before.sha256) {
-      return undefined;
-    }
-    const offer = `It offers ${id} with the sequence ${sequence}, and ${before.id} with ${before.sequence} was accepted before`;
-    return sequence < before.sequence
-      ? `${offer}: something older is offered again. If the origin was installed again, remove accepted.json.`
-      : `${offer}: two programs have pushed. Publish and push again at the origin.`;
+    if (id === before.id && sha256 === before.sha256) return;
+    throw new Error(`${offer}: two programs have pushed. Publish and push again at the origin.`);
   }
 
   return async () => {

@@ -63,13 +63,9 @@ export function makeReplica(options: ReplicaOptions): Replica {
       result = await follow();
     } catch (cause) {
       const { message: error } = cause as Error;
-      const { refused } = state[kind] ?? {};
-      if (!(cause instanceof RefusedReleaseError)) save(kind, { error });
-      else
-        save(kind, {
-          error: null,
-          ...(refused?.error !== error && { refused: { at: now(), error } }),
-        });
+      const before = state[kind]?.refused;
+      const refused = before?.error === error ? before : { at: now(), error };
+      save(kind, cause instanceof RefusedReleaseError ? { error: null, refused } : { error });
       throw cause;
     }
     const { id, released_at: published_at } = result.release;
@@ -119,8 +115,8 @@ function makeSnapshotFollower(options: ReplicaOptions): Replica['checkSnapshot']
       return { release, pulled };
     } catch (error) {
       // These have cost no transfer, or are tried again below.
-      if ([HeldError, LockedError, TransferError].some((kind) => error instanceof kind))
-        throw error;
+      const isCheap = [HeldError, LockedError, TransferError].some((kind) => error instanceof kind);
+      if (isCheap) throw error;
       const wait = Math.min(LONGEST_WAIT_MS, (failure?.wait ?? FIRST_WAIT_MS / 2) * 2);
       failure = { release, error, until: clock.now() + wait, wait };
       throw error;

@@ -6,7 +6,7 @@
  * The prefix ends with "/", so depots with different prefixes never see each other's objects.
  */
 import { hash } from 'node:crypto';
-import { AwsV4Signer } from 'aws4fetch';
+import { AwsClient } from 'aws4fetch';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { shownAddress } from '../program/environment/variables.ts';
 import {
@@ -49,29 +49,26 @@ export function openS3Depot(
     if (settings[variable] !== '') continue;
     throw new ConfigurationError(`${variable} is not set. ${address} needs it.`);
   }
-  const { AWS_REGION: region, AWS_SESSION_TOKEN: sessionToken } = settings;
+  const { AWS_REGION: region } = settings;
   const prefix = segments.map((segment) => `${segment}/`).join('');
   const base = bucketAddress(bucket, region, settings.AWS_ENDPOINT_URL_S3);
   const name = ['s3:/', bucket, ...segments].join('/');
   const client = makeHttpClient(name, stallMs);
-  // Signing keys, which are derived once a day.
-  const cache = new Map<string, ArrayBuffer>();
+  const signer = new AwsClient({
+    accessKeyId: settings.AWS_ACCESS_KEY_ID,
+    secretAccessKey: settings.AWS_SECRET_ACCESS_KEY,
+    sessionToken: settings.AWS_SESSION_TOKEN,
+    region,
+    service: 's3',
+  });
 
   /** Signs a request and sends it. @param rest what follows the address of the bucket */
   async function send(rest: string, request: HttpRequest): Promise<HttpReply> {
-    const signer = new AwsV4Signer({
+    const { url, headers } = await signer.sign(base + rest, {
       method: request.method ?? 'GET',
-      url: base + rest,
-      region,
-      service: 's3',
-      accessKeyId: settings.AWS_ACCESS_KEY_ID,
-      secretAccessKey: settings.AWS_SECRET_ACCESS_KEY,
-      cache,
-      ...(sessionToken === '' ? {} : { sessionToken }),
       headers: { 'x-amz-content-sha256': hash('sha256', request.body ?? '') },
     });
-    const { url, headers } = await signer.sign();
-    return client.send(url.href, { ...request, headers: Object.fromEntries(headers) });
+    return client.send(url, { ...request, headers: Object.fromEntries(headers) });
   }
 
   const ask = (path: string, request: HttpRequest = {}) =>
@@ -99,18 +96,17 @@ export function openS3Depot(
     },
     async list(wanted) {
       const objects: StoredObject[] = [];
-      const query = { 'list-type': '2', prefix: prefix + wanted };
-      for (let next: Record<string, string> | undefined = {}; next !== undefined; ) {
-        const parameters = new URLSearchParams({ ...query, ...next });
-        const page = await finish(`list ${wanted}`, () => send(`?${parameters}`, { what: name }));
+      for (let token: string | undefined = ''; token !== undefined; ) {
+        const query = new URLSearchParams({ 'list-type': '2', prefix: prefix + wanted });
+        if (token !== '') query.set('continuation-token', token);
+        const page = await finish(`list ${wanted}`, () => send(`?${query}`, { what: name }));
         const xml = page.toString('utf8');
         if (!xml.includes('</ListBucketResult>')) {
           throw new Error(`${name} sends something else than a list of objects.`);
         }
         objects.push(...objectsIn(xml, prefix));
-        const token = textOf(xml, 'NextContinuationToken');
-        const isTruncated = textOf(xml, 'IsTruncated') === 'true' && token !== undefined;
-        next = isTruncated ? { 'continuation-token': token } : undefined;
+        const isTruncated = textOf(xml, 'IsTruncated') === 'true';
+        token = isTruncated ? textOf(xml, 'NextContinuationToken') : undefined;
       }
       return objects;
     },

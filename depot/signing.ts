@@ -20,6 +20,10 @@ export const PUSH_CHECKS: Checks<(typeof PUSH_VARIABLES)[number]> = {
 /** In bytes. */
 const LARGEST_KEY_FILE = 16 * 1024;
 const BEGIN = '-----BEGIN';
+const KINDS = {
+  private: { create: createPrivateKey, command: 'openssl genpkey -algorithm ed25519 -out FILE' },
+  public: { create: createPublicKey, command: 'openssl pkey -in PRIVATE_KEY -pubout -out FILE' },
+};
 
 /**
  * @param text of SNAPSHOT_SIGNING_KEY: a file, or its content
@@ -27,8 +31,7 @@ const BEGIN = '-----BEGIN';
  * @throws Error that says what is wrong
  */
 export function readSigningKey(text: string): KeyObject | undefined {
-  if (text === '') return undefined;
-  return parse(createPrivateKey, readPem(text), 'openssl genpkey -algorithm ed25519 -out FILE');
+  return text === '' ? undefined : readKey(text, 'private');
 }
 
 /**
@@ -37,17 +40,36 @@ export function readSigningKey(text: string): KeyObject | undefined {
  */
 export function readPublicKeys(text: string): KeyObject[] {
   const entries = text.split(',').map((entry) => entry.trim());
-  return entries
-    .filter((entry) => entry !== '')
-    .map((entry) => {
-      const pem = readPem(entry);
-      if (!pem.includes('PRIVATE')) {
-        return parse(createPublicKey, pem, 'openssl pkey -in PRIVATE_KEY -pubout -out FILE');
-      }
-      throw new Error(
-        'holds a private key, which must stay on the machine that signs. Set the public key, and make a new pair if others have seen this one.',
-      );
-    });
+  return entries.filter((entry) => entry !== '').map((entry) => readKey(entry, 'public'));
+}
+
+function readKey(entry: string, kind: keyof typeof KINDS): KeyObject {
+  const pem = entry.startsWith(BEGIN) ? entry : readPem(entry);
+  if (kind === 'public' && pem.includes('PRIVATE')) {
+    throw new Error(
+      'holds a private key, which must stay on the machine that signs. Set the public key, and make a new pair if others have seen this one.',
+    );
+  }
+  const { create, command } = KINDS[kind];
+  try {
+    const key = create(pem);
+    // OpenSSL reads only the first of several keys.
+    const isOne = pem.split(BEGIN).length === 2;
+    if (isOne && key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // Damaged, or a key of the other kind.
+  }
+  throw new Error(`must name a file with one Ed25519 key in PEM. Make it with "${command}".`);
+}
+
+function readPem(file: string): string {
+  try {
+    return readBoundedFileSync(file, LARGEST_KEY_FILE).toString('utf8');
+  } catch (cause) {
+    // The entry may be a damaged private key, which no message may quote.
+    const { code = 'it is not a regular, small file' } = cause as NodeJS.ErrnoException;
+    throw new Error(`must name a file in PEM, and it cannot be read (${code}).`, { cause });
+  }
 }
 
 export function signRelease(release: Release, key: KeyObject | undefined): Release {
@@ -62,27 +84,4 @@ export function isSignedBy(release: Release, keys: readonly KeyObject[]): boolea
   if (signature === null) return false;
   const text = Buffer.from(signedText(release));
   return keys.some((key) => verify(null, text, key, Buffer.from(signature, 'base64')));
-}
-
-function readPem(entry: string): string {
-  if (entry.startsWith(BEGIN)) return entry;
-  try {
-    return readBoundedFileSync(entry, LARGEST_KEY_FILE).toString('utf8');
-  } catch (cause) {
-    // The entry may be a damaged private key, which no message may quote.
-    const { code = 'it is not a regular, small file' } = cause as NodeJS.ErrnoException;
-    throw new Error(`must name a file in PEM, and it cannot be read (${code}).`, { cause });
-  }
-}
-
-function parse(create: (pem: string) => KeyObject, pem: string, command: string): KeyObject {
-  try {
-    const key = create(pem);
-    // OpenSSL reads only the first of several keys.
-    const isOne = pem.split(BEGIN).length === 2;
-    if (isOne && key.asymmetricKeyType === 'ed25519') return key;
-  } catch {
-    // Damaged, or a key of the other kind.
-  }
-  throw new Error(`must name a file with one Ed25519 key in PEM. Make it with "${command}".`);
 }

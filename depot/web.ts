@@ -8,7 +8,7 @@ import {
   storedFile,
   storedManifest,
 } from '../format/release.ts';
-import { checkPath, codingOf, type Depot, type Found, RefusedReleaseError } from './depot.ts';
+import { checkPath, codingOf, type Depot, type Found, orRefuse } from './depot.ts';
 import { MISSING, makeHttpClient } from './http.ts';
 import { readWhole } from './transfers.ts';
 
@@ -46,13 +46,11 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
     const expected = newest && [304];
     const reply = await send(address, { headers: { ...fields, ...condition }, expected });
     if (reply.status === 304 && newest !== undefined) return newest;
-    const encoded = await readWhole(reply, LARGEST_MANIFEST, `The manifest of ${address}`);
-    try {
-      newest = { manifest: parseManifest(encoded), encoded, etag: reply.etag ?? '' };
-      return newest;
-    } catch (cause) {
-      throw new RefusedReleaseError(`${address}: ${(cause as Error).message}`, { cause });
-    }
+    const what = `The manifest of ${address}`;
+    const encoded = await readWhole(reply, LARGEST_MANIFEST, what);
+    const manifest = orRefuse(what, () => parseManifest(encoded));
+    newest = { manifest, encoded, etag: reply.etag ?? '' };
+    return newest;
   }
 
   return {

@@ -252,7 +252,7 @@ describe('a replica refuses', () => {
     }));
 
   test('a release that is no release', () =>
-    expectRefused(/is refused\. .*"id" is "\.\.\/x"/, () => newer({ id: '../x' })));
+    expectRefused(/is refused: .*"id" is "\.\.\/x"/, () => newer({ id: '../x' })));
 
   test('a manifest that is not the one of the release', () =>
     expectRefused(/does not have the SHA-256 in the release/, () => '{}', /^generations\//));
