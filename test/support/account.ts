@@ -21,9 +21,9 @@ import type { MailProgress } from '../../keys/mail/start-mail-worker.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { atEndOfFile } from './end-of-file.ts';
-import { type Log, makeLog } from './log.ts';
+import { makeLog } from './log.ts';
 import { faultOfMarkup } from './markup.ts';
-import { type RunningServer, startServing } from './product.ts';
+import { startServing } from './product.ts';
 import { readMail } from './servers/mail-server.ts';
 
 /** Rows of `accounts`. */
@@ -39,19 +39,10 @@ export async function makeAccounts(databaseUrl: string): Promise<void> {
   await createTables(database, ACCOUNTS_TABLE);
   await createKeysTables(database);
   for (const { id, email, name, role } of Object.values(PEOPLE)) {
-    await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
-      id,
-      email,
-      name,
-      role,
-    ]);
+    const sql = 'INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)';
+    await database.run(sql, [id, email, name, role]);
   }
   await database.close();
-}
-
-export interface RunningPages extends RunningServer {
-  /** Without a slash at the end. */
-  readonly url: string;
 }
 
 /** Starts `keys/account/main.ts` on a free port. */
@@ -59,24 +50,15 @@ export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
-): Promise<RunningPages> {
+) {
   const own = { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment };
   const server = await startServing('keys/account/main.ts', own, wrapper);
-  return { ...server, url: `http://${server.listening.account}` };
+  /** Without a slash at the end. */
+  const url = `http://${server.listening.account}`;
+  return { ...server, url };
 }
 
-/** Account pages in this process. */
-export interface OwnPages {
-  /** Without a slash at the end. */
-  readonly url: string;
-  readonly port: number;
-  readonly adminUrl: string;
-  log(): string;
-  readonly logged: Log['logged'];
-  /** Creates the sign-in links that were requested and sends the e-mails that are due. */
-  sendMails(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type OwnPages = Awaited<ReturnType<typeof openPages>>;
 
 /**
  * Starts the account pages in this process. A request for a sign-in link is worked on at once.
@@ -85,7 +67,7 @@ export async function openPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
   surroundings: Surroundings = {},
-): Promise<OwnPages> {
+) {
   const settings = readEnvironment(
     VARIABLES,
     { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ADMIN_PORT: '0', ...environment },
@@ -140,11 +122,13 @@ export async function openPages(
   atEndOfFile(stopOnce);
   const { account, admin } = await listen(parts, settings);
   return {
+    /** Without a slash at the end. */
     url: `http://${account}`,
     port: Number(account.split(':').at(-1)),
     adminUrl: `http://${admin}`,
     log: log.text,
     logged: log.logged,
+    /** Creates the sign-in links that were requested and sends the e-mails that are due. */
     sendMails,
     stop: stopOnce,
   };
@@ -156,21 +140,10 @@ export interface Answer {
   readonly text: string;
 }
 
-export interface Visitor {
-  readonly cookies: Map<string, string>;
-  /** The text of every response so far. */
-  readonly answers: readonly string[];
-  get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  /** Submits a form of these pages, unless `headers` name another origin. */
-  post(
-    path: string,
-    fields?: Record<string, string>,
-    headers?: Record<string, string>,
-  ): Promise<Answer>;
-}
+export type Visitor = ReturnType<typeof makeVisitor>;
 
 /** A new visitor without cookies. */
-export function makeVisitor(url: string): Visitor {
+export function makeVisitor(url: string) {
   const cookies = new Map<string, string>();
   const answers: string[] = [];
   async function request(path: string, init: RequestInit): Promise<Answer> {
@@ -192,16 +165,17 @@ export function makeVisitor(url: string): Visitor {
     if (fault !== undefined) throw new Error(`The page ${path} is broken: ${fault}.\n${text}`);
     return { status: response.status, headers: response.headers, text };
   }
+  type Texts = Readonly<Record<string, string>>;
   return {
     cookies,
-    answers,
-    get: (path, headers = {}) => request(path, { headers }),
-    post: (path, fields = {}, headers = {}) =>
-      request(path, {
-        method: 'POST',
-        headers: { origin: url, ...headers },
-        body: new URLSearchParams(fields),
-      }),
+    /** The text of every response so far. */
+    answers: answers as readonly string[],
+    get: (path: string, headers: Texts = {}) => request(path, { headers: { ...headers } }),
+    /** Submits a form of these pages, unless `headers` name another origin. */
+    post(path: string, fields: Texts = {}, headers: Texts = {}) {
+      const body = new URLSearchParams(fields);
+      return request(path, { method: 'POST', headers: { origin: url, ...headers }, body });
+    },
   };
 }
 
@@ -210,11 +184,8 @@ export function mailsIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .filter((name) => name.endsWith('.eml'))
-    .map((name) => path.join(folder, name))
-    .toSorted(
-      (a, b) => Number.parseInt(path.basename(a), 10) - Number.parseInt(path.basename(b), 10),
-    )
-    .map((file) => readMail(readFileSync(file, 'utf8')));
+    .toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
+    .map((name) => readMail(readFileSync(path.join(folder, name), 'utf8')));
 }
 
 /** Signs a visitor in with an e-mailed link, through the forms. */

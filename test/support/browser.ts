@@ -4,18 +4,13 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import {
-  type BrowserContext,
-  type BrowserContextOptions,
-  chromium,
-  type Page,
-} from 'playwright-core';
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { ROOT } from './product.ts';
 import { shared } from './shared.ts';
 
-export const LONGEST_WAIT_MS = 50_000;
-export const DESKTOP = { width: 1280, height: 900 };
+const LONGEST_WAIT_MS = 50_000;
+const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 
 /** The width that pages must fit into (WCAG 2.2, 1.4.10). */
@@ -38,17 +33,13 @@ export function screensFor(isSoak: boolean): readonly Screen[] {
   return isSoak ? SCREENS : [desktopLight, phoneDark];
 }
 
-export interface Chromium {
-  newContext(options: BrowserContextOptions): Promise<BrowserContext>;
-  closeContexts(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Chromium = Awaited<ReturnType<typeof startChromium>>;
 
 /** Connects to the Chromium of this run. Its contexts end with the connection. */
-export async function startChromium(): Promise<Chromium> {
+export async function startChromium() {
   const browser = await chromium.connect((await shared('chromium')).endpoint);
   return {
-    newContext: (options) => browser.newContext(options),
+    newContext: (options: BrowserContextOptions) => browser.newContext(options),
     async closeContexts() {
       for (const context of browser.contexts()) await context.close();
     },
@@ -70,26 +61,22 @@ export function useChromium(): (origin: string) => Visits {
   return (origin) => makeVisits(browser, origin);
 }
 
-export interface Visits {
-  /** Opens a page as a new visitor. */
-  open(options?: BrowserContextOptions): Promise<Page>;
-  /**
-   * Exceptions, dialogs, and errors and warnings of the console, which include violations of the
-   * content security policy and responses with a status of 400 or above.
-   */
-  readonly complaints: readonly string[];
-  /** Requested addresses of other origins. */
-  readonly foreign: readonly string[];
-}
+export type Visits = ReturnType<typeof makeVisits>;
 
 /** @param origin of the pages; requests to any other are recorded */
-export function makeVisits(browser: Chromium, origin: string): Visits {
+export function makeVisits(browser: Chromium, origin: string) {
   const complaints: string[] = [];
   const foreign: string[] = [];
   return {
-    complaints,
-    foreign,
-    async open(options = {}) {
+    /**
+     * Exceptions, dialogs, and errors and warnings of the console, which include violations of the
+     * content security policy and responses with a status of 400 or above.
+     */
+    complaints: complaints as readonly string[],
+    /** Requested addresses of other origins. */
+    foreign: foreign as readonly string[],
+    /** Opens a page as a new visitor. */
+    async open(options: BrowserContextOptions = {}): Promise<Page> {
       const context = await browser.newContext({ viewport: DESKTOP, ...options });
       const page = await context.newPage();
       page.setDefaultTimeout(LONGEST_WAIT_MS);

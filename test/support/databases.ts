@@ -4,7 +4,7 @@ import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { makeFolder } from './product.ts';
-import { type MariaDbAddress, mariaDbAt } from './servers/mariadb.ts';
+import { mariaDbAt } from './servers/mariadb.ts';
 import { shared } from './shared.ts';
 
 /** For `describe.each(KINDS)`. `npm run test:quick` has no server. */
@@ -13,7 +13,7 @@ export const KINDS =
 export type Kind = 'mysql' | 'sqlite';
 
 /** The server that all test files share. A test that kills or freezes a server starts its own. */
-export async function sharedMariaDb(): Promise<MariaDbAddress> {
+export async function sharedMariaDb() {
   return mariaDbAt(await shared('mariaDb'));
 }
 

@@ -16,15 +16,6 @@ export interface FrontClientRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface FrontClients {
-  /** The number of correct responses so far. */
-  count(): number;
-  /** The faults so far, each with its request. */
-  faults(): readonly string[];
-  /** Waits for the last responses and ends all clients. */
-  stop(): Promise<void>;
-}
-
 /** nginx ends an HTTP/2 connection after 1,000 requests, so clients open the next one before that. */
 const MOST_STREAMS = 800;
 
@@ -42,7 +33,7 @@ export async function startFrontClients(
   nginx: RunningNginx,
   requests: readonly FrontClientRequest[],
   { connections, streams }: { connections: number; streams: number },
-): Promise<FrontClients> {
+) {
   const pool = new Pool(`https://127.0.0.1:${nginx.httpsPort}`, {
     connections,
     connect: { ca: nginx.ca, servername: SERVER_NAME },
@@ -77,8 +68,11 @@ export async function startFrontClients(
     ...Array.from({ length: streams }, (_, i) => run(i, http2.send)),
   ];
   return {
+    /** The number of correct responses so far. */
     count: () => count,
-    faults: () => faults,
+    /** The faults so far, each with its request. */
+    faults: () => faults as readonly string[],
+    /** Waits for the last responses and ends all clients. */
     async stop() {
       if (isOver) return;
       isOver = true;

@@ -9,22 +9,17 @@ export interface AcceptedMail {
   readonly messageId: string;
 }
 
-export interface MailServer {
-  /** For `SMTP_URL`. */
-  readonly url: string;
-  /** The accepted e-mails, in order. */
-  readonly mails: readonly AcceptedMail[];
-  /** Sets what it refuses: the reply to a recipient, or to the whole e-mail after its data. */
-  refuse(rules: { recipient?: (address: string) => string | undefined; data?: string }): void;
-  /** Stops listening and cuts the connections. */
-  stop(): Promise<void>;
-  /** Listens on the same port again. */
-  start(): Promise<void>;
+/** What it refuses: the reply to a recipient, or to the whole e-mail after its data. */
+interface Refusals {
+  recipient?(address: string): string | undefined;
+  data?: string;
 }
 
-export async function startMailServer(): Promise<MailServer> {
+export type MailServer = Awaited<ReturnType<typeof startMailServer>>;
+
+export async function startMailServer() {
   const mails: AcceptedMail[] = [];
-  let rules: Parameters<MailServer['refuse']>[0] = {};
+  let rules: Refusals = {};
   let port = 0;
   let server: SMTPServer;
 
@@ -55,13 +50,17 @@ export async function startMailServer(): Promise<MailServer> {
 
   await start();
   return {
+    /** For `SMTP_URL`. */
     url: `smtp://127.0.0.1:${port}`,
-    mails,
-    refuse(given) {
+    /** The accepted e-mails, in order. */
+    mails: mails as readonly AcceptedMail[],
+    refuse(given: Refusals) {
       rules = given;
     },
+    /** Listens on the same port again. */
     start,
-    stop: () => new Promise((resolve) => server.close(() => resolve())),
+    /** Stops listening and cuts the connections. */
+    stop: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
 

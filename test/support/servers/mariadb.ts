@@ -15,36 +15,10 @@ const USER = 'catalogue';
 /** Contains every character that a database address must encode. */
 const PASSWORD = 'p@ss:w/rd?#%';
 
-export interface MariaDbAddress {
-  readonly port: number;
-  readonly socketPath: string;
-  readonly pid: number;
-  /** The `DATABASE_URL` for a user with all rights. */
-  url(database: string): string;
-  /** Creates an empty database. @returns its `DATABASE_URL` */
-  createDatabase(database: string): Promise<string>;
-  /** A command, with its arguments, that writes a dump of a database to stdout. */
-  dumpCommand(database: string): [command: string, args: string[]];
-}
-
-export interface MariaDb extends MariaDbAddress {
-  /** Ends the server and removes its files. */
-  stop(): Promise<void>;
-  /** Kills the server as a crash would. Its files stay until `stop`. */
-  kill(): Promise<void>;
-  /** Suspends the process: the server accepts connections but does not answer. */
-  freeze(): void;
-  thaw(): void;
-  /** Restarts a killed server on the same files and port. */
-  restart(): Promise<void>;
-}
+export type MariaDb = Awaited<ReturnType<typeof startMariaDb>>;
 
 /** Describes a running server by values that can be passed between processes. */
-export function mariaDbAt(server: {
-  port: number;
-  socketPath: string;
-  pid: number;
-}): MariaDbAddress {
+export function mariaDbAt(server: { port: number; socketPath: string; pid: number }) {
   const { port, socketPath, pid } = server;
   const client = ['--no-defaults', `--socket=${socketPath}`, `--user=${USER}`];
   const login = [...client, `--password=${PASSWORD}`];
@@ -54,34 +28,27 @@ export function mariaDbAt(server: {
     port,
     socketPath,
     pid,
+    /** The `DATABASE_URL` for a user with all rights. */
     url,
-    async createDatabase(database) {
-      await run('mariadb', [
-        ...login,
-        '-e',
-        `CREATE DATABASE \`${database}\` CHARACTER SET utf8mb4`,
-      ]);
+    /** Creates an empty database. @returns its `DATABASE_URL` */
+    async createDatabase(database: string) {
+      const create = `CREATE DATABASE \`${database}\` CHARACTER SET utf8mb4`;
+      await run('mariadb', [...login, '-e', create]);
       return url(database);
     },
-    // Over TCP, as the product connects.
-    dumpCommand: (database) => [
+    /** A command, with its arguments, that writes a dump to stdout. Over TCP, as the product connects. */
+    dumpCommand: (database: string): [command: string, args: string[]] => [
       'mariadb-dump',
       [
-        '--no-defaults',
-        '--protocol=tcp',
-        '--host=127.0.0.1',
-        `--port=${port}`,
-        `--user=${USER}`,
-        `--password=${PASSWORD}`,
-        '--single-transaction',
-        database,
+        ...['--no-defaults', '--protocol=tcp', '--host=127.0.0.1', `--port=${port}`],
+        ...[`--user=${USER}`, `--password=${PASSWORD}`, '--single-transaction', database],
       ],
     ],
   };
 }
 
 /** Starts a server, which is ready when the promise resolves. This takes a few seconds. */
-export async function startMariaDb(): Promise<MariaDb> {
+export async function startMariaDb() {
   const directory = await mkdtemp(join(tmpdir(), 'catalogue-mariadb-'));
   const data = join(directory, 'data');
   const socketPath = join(directory, 'server.sock');
@@ -139,12 +106,16 @@ export async function startMariaDb(): Promise<MariaDb> {
     get pid() {
       return server.pid;
     },
+    /** Kills the server as a crash would. Its files stay until `stop`. */
     kill: () => server.stop(),
+    /** Suspends the process: the server accepts connections but does not answer. */
     freeze: () => process.kill(server.pid, 'SIGSTOP'),
     thaw: () => process.kill(server.pid, 'SIGCONT'),
+    /** Restarts a killed server on the same files and port. */
     async restart() {
       server = await start();
     },
+    /** Ends the server and removes its files. */
     async stop() {
       await server.stop();
       await rm(directory, { recursive: true, force: true });

@@ -5,8 +5,9 @@
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { request as requestPlain } from 'node:http';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
-import { request } from 'node:https';
+import { type RequestOptions, request as requestTls } from 'node:https';
 import path from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
@@ -20,16 +21,7 @@ const run = promisify(execFile);
 export const SERVER_NAME = 'api.covers.example.org';
 const CERTIFICATES = `/etc/letsencrypt/live/${SERVER_NAME}`;
 
-export interface RunningNginx {
-  readonly httpsPort: number;
-  readonly httpPort: number;
-  /** The certificate, for clients to trust. */
-  readonly ca: string;
-  /** Ends it. Its logs are then complete. */
-  stop(): Promise<void>;
-  /** Its log files and its stderr, by name. */
-  logs(): Record<string, string>;
-}
+export type RunningNginx = Awaited<ReturnType<typeof startNginx>>;
 
 /** A text of the configuration, its replacement, and how often it occurs (by default once). */
 export type Change = readonly [from: string, to: string, times?: number];
@@ -44,7 +36,7 @@ export async function startNginx(
   upstreamPort: number,
   changes: readonly Change[] = [],
   { backupPort }: { backupPort?: number } = {},
-): Promise<RunningNginx> {
+) {
   const folder = makeFolder();
   const inFolder = (name: string) => path.join(folder, name);
   await makeCertificate(SERVER_NAME, inFolder('fullchain.pem'), inFolder('privkey.pem'));
@@ -66,14 +58,20 @@ export async function startNginx(
     ...changes,
   ]);
   const { stop, stderr } = await runNginx(folder, text);
-  const logs = () => {
-    const files = readdirSync(folder).filter((name) => name.endsWith('.log'));
-    return {
-      ...Object.fromEntries(files.map((name) => [name, readFileSync(inFolder(name), 'utf8')])),
-      stderr: stderr(),
-    };
+  return {
+    httpsPort,
+    httpPort,
+    /** The certificate, for clients to trust. */
+    ca,
+    /** Ends it. Its logs are then complete. */
+    stop,
+    /** Its log files and its stderr, by name. */
+    logs(): Record<string, string> {
+      const files = readdirSync(folder).filter((name) => name.endsWith('.log'));
+      const texts = files.map((name) => [name, readFileSync(inFolder(name), 'utf8')] as const);
+      return { ...Object.fromEntries(texts), stderr: stderr() };
+    },
   };
-  return { httpsPort, httpPort, ca, stop, logs };
 }
 
 /**
@@ -119,14 +117,8 @@ export async function makeCertificate(
 ): Promise<void> {
   await run('openssl', [
     ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-    ...[
-      '-days',
-      String(days),
-      '-subj',
-      `/CN=${name}`,
-      '-addext',
-      `subjectAltName=DNS:${name},DNS:localhost`,
-    ],
+    ...['-days', String(days), '-subj', `/CN=${name}`],
+    ...['-addext', `subjectAltName=DNS:${name},DNS:localhost`],
     ...['-keyout', key, '-out', certificate],
   ]);
 }
@@ -152,33 +144,36 @@ export interface FrontRequest {
 export function sendHttp1(
   { httpsPort, ca }: Pick<RunningNginx, 'httpsPort' | 'ca'>,
   target: string,
-  { method = 'GET', headers = {}, from = '127.0.0.1', name = SERVER_NAME, body }: FrontRequest = {},
+  { from = '127.0.0.1', name = SERVER_NAME, ...options }: FrontRequest = {},
+): Promise<FrontReply> {
+  const tls = { port: httpsPort, ca, servername: name, localAddress: from };
+  return sendOver(requestTls, tls, target, { name, ...options });
+}
+
+/** Sends one request over HTTP/1.1 without TLS, on a new connection. */
+export function sendPlain(port: number, target: string, options: FrontRequest = {}) {
+  return sendOver(requestPlain, { port }, target, options);
+}
+
+function sendOver(
+  request: typeof requestTls,
+  connection: RequestOptions,
+  target: string,
+  { method = 'GET', headers = {}, name, body }: FrontRequest,
 ): Promise<FrontReply> {
   // Node does not send the length of the body of a GET.
   const framing = body === undefined ? {} : { 'content-length': String(body.length) };
+  const fields = { ...(name && { host: name }), ...framing, ...headers };
+  const options = { host: '127.0.0.1', agent: false, maxHeaderSize: 65_536, ...connection };
   return new Promise((resolve, reject) => {
-    const sent = request(
-      {
-        host: '127.0.0.1',
-        port: httpsPort,
-        ca,
-        servername: name,
-        localAddress: from,
-        method,
-        path: target,
-        agent: false,
-        headers: { host: name, ...framing, ...headers },
-        maxHeaderSize: 65_536,
-      },
-      (response) => {
-        const parts: Buffer[] = [];
-        response.on('data', (part) => parts.push(part));
-        response.once('error', reject);
-        response.once('end', () =>
-          resolve(replyOf(response.statusCode ?? 0, response.headers, Buffer.concat(parts))),
-        );
-      },
-    );
+    const sent = request({ ...options, method, path: target, headers: fields }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part) => parts.push(part));
+      response.once('error', reject);
+      response.once('end', () =>
+        resolve(replyOf(response.statusCode ?? 0, response.headers, Buffer.concat(parts))),
+      );
+    });
     sent.once('error', reject);
     sent.end(body);
   });

@@ -12,25 +12,10 @@ import { freePort } from './ports.ts';
 /** Contains characters that an address must encode. */
 export const REDIS_PASSWORD = 'p@ss:w/rd?#%';
 
-export interface RedisServer {
-  readonly port: number;
-  /** For `LIMITS_URL`. */
-  readonly url: string;
-  readonly pid: number;
-  /** A connection for the test. It reconnects after a restart. */
-  readonly client: Redis;
-  /** Suspends the process: the server accepts connections but does not answer. */
-  freeze(): void;
-  thaw(): void;
-  /** Kills the server as a crash would. */
-  kill(): Promise<void>;
-  /** Starts a killed server on the same port, without its data. */
-  restart(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
 
 /** @param options further arguments of redis-server */
-export async function startRedis(options: readonly string[] = []): Promise<RedisServer> {
+export async function startRedis(options: readonly string[] = []) {
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-redis-'));
   const port = await freePort();
 
@@ -47,14 +32,19 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
   await client.connect();
   return {
     port,
+    /** For `LIMITS_URL`. */
     url: `redis://:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}`,
     get pid() {
       return server.pid;
     },
+    /** A connection for the test. It reconnects after a restart. */
     client,
+    /** Suspends the process: the server accepts connections but does not answer. */
     freeze: () => void process.kill(server.pid, 'SIGSTOP'),
     thaw: () => void process.kill(server.pid, 'SIGCONT'),
+    /** Kills the server as a crash would. */
     kill: () => server.stop(),
+    /** Starts a killed server on the same port, without its data. */
     async restart() {
       server = await start();
     },

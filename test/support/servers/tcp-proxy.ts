@@ -8,17 +8,7 @@ import { connect, createServer, type Socket } from 'node:net';
 /** `end` and `reset` close connections; `silence` leaves them open without passing any byte on. */
 export type Cut = 'end' | 'reset' | 'silence';
 
-export interface TcpProxy {
-  readonly port: number;
-  /** The number of bytes that passed so far. */
-  bytes(): number;
-  /** Resolves when the limit is reached. No byte passes after it until `cut` or `resume`. */
-  readonly reached: Promise<void>;
-  /** @param isPermanent whether later connections are cut too */
-  cut(how: Cut, isPermanent: boolean): void;
-  resume(): void;
-  stop(): Promise<void>;
-}
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
 interface Side {
   readonly from: Socket;
@@ -36,15 +26,12 @@ export async function startTcpProxy(
   serverPort: number | (() => number),
   limit = Number.POSITIVE_INFINITY,
   socketPath?: string,
-): Promise<TcpProxy> {
+) {
   const sides = new Set<Side>();
   let bytes = 0;
   let state: 'open' | 'held' | 'passed' = 'open';
   let later: Cut | undefined;
-  let resolveReached = () => {};
-  const reached = new Promise<void>((resolve) => {
-    resolveReached = resolve;
-  });
+  const reached = Promise.withResolvers<void>();
 
   function forward(side: Side, chunk: Buffer): void {
     if (state === 'held') {
@@ -62,7 +49,7 @@ export async function startTcpProxy(
     state = 'held';
     if (passing.length < chunk.length) side.waiting.push(chunk.subarray(passing.length));
     for (const { from } of sides) from.pause();
-    resolveReached();
+    reached.resolve();
   }
 
   const end = (how: Cut) => {
@@ -105,9 +92,12 @@ export async function startTcpProxy(
 
   return {
     port: typeof address === 'object' ? Number(address?.port) : 0,
+    /** The number of bytes that passed so far. */
     bytes: () => bytes,
-    reached,
-    cut(how, isPermanent) {
+    /** Resolves when the limit is reached. No byte passes after it until `cut` or `resume`. */
+    reached: reached.promise,
+    /** @param isPermanent whether later connections are cut too */
+    cut(how: Cut, isPermanent: boolean) {
       if (isPermanent) later = how;
       end(how);
       // Later connections pass again.

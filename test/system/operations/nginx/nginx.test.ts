@@ -1,6 +1,5 @@
 /** The API behind a real nginx with the project's own nginx.conf. */
 import { writeFileSync } from 'node:fs';
-import { request as requestPlain } from 'node:http';
 import type { ClientHttp2Session } from 'node:http2';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
@@ -19,6 +18,7 @@ import {
   sendHttp1,
   sendHttp2,
   sendHttp2Once,
+  sendPlain,
   startNginx,
 } from '../../../support/servers/nginx.ts';
 import { freePort } from '../../../support/servers/ports.ts';
@@ -34,8 +34,10 @@ const PATIENT = [
   ['send_timeout 15s;', 'send_timeout 300s;'],
   ['keepalive_timeout 30s;', 'keepalive_timeout 300s;'],
 ] as const;
+const NO_BODY = 'A request must not have a body';
 /** Marks queries, which no log may contain. */
 const MARK = 'mark-of-a-query';
+const CODINGS = { 'accept-encoding': 'gzip, br' };
 const secret = `?region=${key.key}&q=${MARK}`;
 
 let proxy: RunningProxy;
@@ -80,30 +82,8 @@ function portOf(server: Server): number {
 }
 
 /** Sends the same request without nginx. */
-function sendDirectly(target: string, { method, headers }: FrontRequest = {}): Promise<FrontReply> {
-  return sendPlain(proxy.port, target, { method: method ?? 'GET', headers: headers ?? {} });
-}
-
-function sendPlain(
-  port: number,
-  target: string,
-  { method, headers }: { method: string; headers: Record<string, string | string[]> },
-): Promise<FrontReply> {
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, method, path: target, headers, agent: false };
-    const sent = requestPlain({ ...options, maxHeaderSize: 65_536 }, (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part) => parts.push(part));
-      response.once('end', () => {
-        const bytes = Buffer.concat(parts);
-        const fields = response.headers as Record<string, string>;
-        resolve({ status: response.statusCode ?? 0, headers: fields, bytes, text: `${bytes}` });
-      });
-    });
-    sent.once('error', reject);
-    sent.end();
-  });
-}
+const sendDirectly = (target: string, options?: FrontRequest) =>
+  sendPlain(proxy.port, target, options);
 
 /** Sends bytes over TLS and reads until nginx closes the connection. */
 async function exchange(text: string): Promise<string> {
@@ -145,29 +125,19 @@ function forwardedFields({ headers }: FrontReply): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_HOP.test(name)));
 }
 
-const protocols = [
-  [
-    'HTTP/1.1',
-    (target: string, options?: FrontRequest) => sendHttp1(nginx, target, options),
-  ] as const,
-  [
-    'HTTP/2',
-    (target: string, options?: FrontRequest) => sendHttp2Once(nginx, target, options),
-  ] as const,
-];
+describe.each([
+  ['HTTP/1.1', sendHttp1],
+  ['HTTP/2', sendHttp2Once],
+] as const)('over %s', (protocol, sendBy) => {
+  const send = (target: string, options?: FrontRequest) => sendBy(nginx, target, options);
 
-describe.each(protocols)('over %s', (protocol, send) => {
   test.each<[string, string, FrontRequest]>([
     ['a game', '/api/v1/games/snes/chrono-trigger', {}],
     ['a list', '/api/v1/platforms', {}],
     ['a page with Link', '/api/v1/platforms/snes/games?page=2&per_page=2', {}],
     ['HEAD', '/api/v1/platforms', { method: 'HEAD' }],
     ['gzip', '/api/v1/platforms', { headers: { 'accept-encoding': 'gzip' } }],
-    [
-      'a small body, which stays plain,',
-      '/api/v1/games/snes/chrono-trigger',
-      { headers: { 'accept-encoding': 'gzip, br' } },
-    ],
+    ['a small body, which stays plain', '/api/v1/games/snes/f-zero', { headers: CODINGS }],
     ['br', '/api/v1/platforms', { headers: { 'accept-encoding': 'br' } }],
     ['304', '/api/v1/stats', { headers: { 'if-none-match': '*' } }],
     ['a range, which the API does not serve', '/api/v1/stats', { headers: { range: 'bytes=0-9' } }],
@@ -175,11 +145,7 @@ describe.each(protocols)('over %s', (protocol, send) => {
     ['400', '/api/v1/search?page=0', {}],
     ['405', '/api/v1/stats', { method: 'DELETE' }],
     ['410', '/api/v1/stats', { headers: { 'x-snapshot': 'gone' } }],
-    [
-      'a preflight',
-      '/api/v1/stats',
-      { method: 'OPTIONS', headers: { origin: 'https://a.example' } },
-    ],
+    ['a preflight', '/api/v1/stats', { method: 'OPTIONS', headers: { origin: 'https://a.b' } }],
     ['two keys', '/api/v1/stats', { headers: { authorization: `Bearer ${makeKey()}` } }],
     ['the contract', '/openapi.json', {}],
     ['the start page', '/', {}],
@@ -196,10 +162,8 @@ describe.each(protocols)('over %s', (protocol, send) => {
   });
 
   test('forwards the rate limit headers', async () => {
-    const [first, second] = [
-      await send('/api/v1/stats', { headers: keyed }),
-      await send('/api/v1/stats', { headers: keyed }),
-    ];
+    const first = await send('/api/v1/stats', { headers: keyed });
+    const second = await send('/api/v1/stats', { headers: keyed });
     const remaining = (reply: FrontReply) => Number(reply.headers['x-ratelimit-remaining']);
     expect(first.headers['x-ratelimit-reset']).toMatch(/^\d+$/);
     expect(remaining(first) - remaining(second)).toBe(1);
@@ -298,87 +262,50 @@ describe.each(protocols)('over %s', (protocol, send) => {
 
   test('refuses a head that is too large', async () => {
     const target = `/api/v1/search${secret}`;
+    const many = Array.from({ length: 30 }, (_, i) => [`x-${i}`, 'X'.repeat(1000)] as const);
     const cases = [
       [target, { 'x-filler': 'X'.repeat(9000) }, 431, 'Request header too large'],
-      [
-        target,
-        Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`x-${i}`, 'X'.repeat(1000)])),
-        431,
-        'Request header too large',
-      ],
+      [target, Object.fromEntries(many), 431, 'Request header too large'],
       [`${target}${'X'.repeat(9000)}`, {}, 414, 'Request target too long'],
     ] as const;
     for (const [long, fields, status, error] of cases) {
       const headers = { ...keyed, ...fields };
-      if (protocol === 'HTTP/1.1') {
-        expectOwnError(await send(long, { headers }), status, error);
-      } else {
+      if (protocol === 'HTTP/2') {
         await expect(send(long, { headers })).rejects.toThrow('error code 11');
-      }
+      } else expectOwnError(await send(long, { headers }), status, error);
     }
   });
 
   test('refuses a body', async () => {
     for (const method of ['GET', 'POST']) {
-      const options = { method, headers: keyed, body: 'x'.repeat(2000) };
-      const reply = await send(`/api/v1/search${secret}`, options);
-      expectOwnError(reply, 400, 'A request must not have a body');
-      const small = await send('/api/v1/stats', { ...options, body: 'x' });
-      expect([small.status, small.text]).toEqual([
-        400,
-        '{"error":"A request must not have a body"}',
-      ]);
+      for (const length of [1, 2000]) {
+        const options = { method, headers: keyed, body: 'x'.repeat(length) };
+        const reply = await send(`/api/v1/search${secret}`, options);
+        expectOwnError(reply, 400, NO_BODY);
+      }
     }
   });
 });
 
 describe("nginx's own response", () => {
-  const line = (target: string, version = 'HTTP/1.1', method = 'GET') =>
-    `${method} ${target}${secret} ${version}\r\n`;
+  const line = (target: string, version = 'HTTP/1.1') => `GET ${target}${secret} ${version}\r\n`;
   const host = `Host: ${SERVER_NAME}\r\nX-Api-Key: ${key.key}\r\n`;
   const stats = line('/api/v1/stats');
 
+  const coded = (coding: string) => `${stats}${host}Transfer-Encoding: ${coding}\r\n`;
   test.each<[string, string, number, string]>([
     ['bytes that are not HTTP', `NONSENSE ${secret}\r\n\r\n`, 400, 'Bad request'],
     ['two Hosts', `${stats}${host}Host: y\r\n\r\n`, 400, 'Bad request'],
     ['another version', `${line('/api/v1/stats', 'HTTP/2.0')}${host}\r\n`, 400, 'Bad request'],
-    [
-      'TRACE',
-      `${line('/api/v1/stats', 'HTTP/1.1', 'TRACE')}${host}\r\n`,
-      405,
-      'Method not allowed',
-    ],
+    ['TRACE', `${stats.replace('GET', 'TRACE')}${host}\r\n`, 405, 'Method not allowed'],
     ['CONNECT', `CONNECT a.example:443 HTTP/1.1\r\n${host}\r\n`, 400, 'Bad request'],
-    [
-      'a chunked body',
-      `${stats}${host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      400,
-      'A request must not have a body',
-    ],
-    [
-      'an unknown transfer coding',
-      `${stats}${host}Transfer-Encoding: xchunked\r\n\r\n`,
-      400,
-      'A request must not have a body',
-    ],
-    [
-      'both framings',
-      `${stats}${host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
-      400,
-      'Bad request',
-    ],
+    ['a chunked body', `${coded('chunked')}\r\n0\r\n\r\n`, 400, NO_BODY],
+    ['an unknown transfer coding', `${coded('xchunked')}\r\n`, 400, NO_BODY],
+    ['both framings', `${coded('chunked')}Content-Length: 1\r\n\r\n`, 400, 'Bad request'],
   ])('to %s is one JSON error, and it closes the connection', async (_, bytes, status, error) => {
     const reply = parseReply(await exchange(bytes));
     expectOwnError(reply, status, error);
     expect(reply.headers.allow).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : undefined);
-  });
-
-  test('on the HTTP port is a redirect to https', async () => {
-    const options = { method: 'GET', headers: { host: SERVER_NAME } };
-    const reply = await sendPlain(nginx.httpPort, `//api/v1/stats?q=%2F`, options);
-    expect(reply.status).toBe(308);
-    expect(reply.headers.location).toBe(`https://${SERVER_NAME}//api/v1/stats?q=%2F`);
-    expect(reply.headers['strict-transport-security']).toBeUndefined();
   });
 
   test('is an error with Retry-After while the proxy is down or does not answer', async () => {
@@ -414,16 +341,7 @@ test('an address in the file of refused ones gets a JSON error for every path, a
   const front = await startNginx(portOf(relay), [
     ['include /etc/nginx/cover-catalogue-deny', `include ${folder}/cover-catalogue-deny`],
   ]);
-  const targets = [
-    '/api/v1/stats',
-    '/',
-    '/docs',
-    '/explore',
-    '/nothing',
-    '/account',
-    '/moderation',
-  ];
-  for (const target of targets) {
+  for (const target of ['/api/v1/stats', '/', '/docs', '/explore', '/account', '/moderation']) {
     const reply = await sendHttp1(front, target, { headers: keyed, from: denied });
     expectOwnError(reply, 403, 'Forbidden');
     const allowed = await sendHttp1(front, target, { headers: keyed });
@@ -472,13 +390,7 @@ describe('connections', () => {
   });
 });
 
-interface AccessEntry {
-  readonly path: string;
-  readonly status: number;
-  readonly address: string;
-}
-
-function accessLog(front: RunningNginx): AccessEntry[] {
+function accessLog(front: RunningNginx): { path: string; status: number; address: string }[] {
   const lines = (front.logs()['access.log'] ?? '').trim().split('\n');
   return lines.map((text) => {
     const entry = JSON.parse(text);
@@ -508,12 +420,8 @@ test('the logs have the address, path and status of each request, never a key or
     address: '127.0.0.30',
   });
   expect(entries.at(-2)?.path).toBe('(left out: it may hold a key)');
-  for (const status of [200, 304, 400, 401, 404, 405, 414, 429, 431]) {
-    expect(
-      entries.some((entry) => entry.status === status),
-      `${status}`,
-    ).toBe(true);
-  }
+  const statuses = entries.map(({ status }) => status);
+  expect(statuses).toEqual(expect.arrayContaining([200, 304, 400, 401, 404, 405, 414, 429, 431]));
   // An error has the path of the request, not that of the error page.
   expect(entries.find((entry) => entry.status === 431)?.path).toBe('/api/v1/search');
   expect(nginx.logs()['error.log']).not.toMatch(/\[(?:error|crit|alert|emerg)\]/);
