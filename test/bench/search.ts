@@ -1,10 +1,9 @@
 /**
- * Search: the product compared with MiniSearch and SQLite FTS5. All answer over HTTP, one query after the other,
- * so the times contain the same HTTP; the alternatives send only the paths of the games.
+ * Search: the product compared with SQLite FTS5. Both answer over HTTP, one query after the other, so the times
+ * contain the same HTTP; FTS5 sends only the paths of the games.
  */
 import path from 'node:path';
 import { Client } from 'undici';
-import { CURRENT, MINISEARCH } from '../../format/layout.ts';
 import { buildFts5 } from './alternatives/search.ts';
 import {
   type Candidate,
@@ -24,17 +23,10 @@ import {
 } from './figures.ts';
 import type { Prepared } from './prepare.ts';
 import { memoryOf } from './processes.ts';
-import { makeSample, type Needs, QUERY_SETS, type QuerySet, type Sample } from './queries.ts';
+import { makeSample, QUERY_SETS, type QuerySet, type Sample } from './queries.ts';
 import { productStarts, type Starts, startAlternative } from './servers.ts';
 
 const FTS5 = 'SQLite FTS5';
-const MINI_SEARCH = 'MiniSearch';
-/** The engines that cannot find something. */
-const UNABLE: Readonly<Record<Needs, readonly string[]>> = {
-  words: [],
-  'near spellings': [FTS5],
-  'rules of the product': [FTS5, MINI_SEARCH],
-};
 const QUERIES = 200;
 /** Slow engines get fewer queries: at least this many, and more until the time is over. */
 const LEAST_QUERIES = 10;
@@ -44,25 +36,20 @@ const LONGEST_QUERY_MS = 20_000;
 const PER_PAGE = 50;
 
 export async function measureSearch(prepared: Prepared, options: Options): Promise<string> {
-  const { gamesFile, products, keys } = prepared;
+  const { gamesFile, keys } = prepared;
   const database = path.join(prepared.folder, 'fts5.db');
-  const startEngine = (...words: string[]) => startAlternative(prepared, ['search.ts', ...words]);
   const starts: Starts = {
     ...productStarts(prepared),
-    [MINI_SEARCH]: lazily(async () => {
-      const index = path.join(await products[0].snapshots(), CURRENT, MINISEARCH);
-      return startEngine('minisearch', gamesFile, index);
-    }),
     [FTS5]: lazily(async () => {
       buildFts5(gamesFile, database);
-      return startEngine('fts5', gamesFile, database);
+      return startAlternative(prepared, ['search.ts', database]);
     }),
   };
   const all = Object.keys(starts);
   const sample = makeSample(prepared.games);
   const totals = new Map<string, readonly number[]>();
   const candidates = QUERY_SETS.flatMap((set, number) => {
-    const able = all.filter((engine) => !UNABLE[set.needs].includes(engine));
+    const able = all.filter((engine) => engine !== FTS5 || set.needs === 'words');
     return able.map((engine): Candidate => {
       const measure = async (round: number) => {
         const { url, pids, loading } = await starts[engine]();

@@ -66,8 +66,7 @@ export function startAlternative(
   const program = path.join(import.meta.dirname, 'alternatives', file);
   return startServer(
     prepared,
-    // MiniSearch needs a large heap for a million games.
-    [process.execPath, '--max-old-space-size=9000', program, ...words],
+    [process.execPath, program, ...words],
     { NODE_ENV: 'production', BENCH_KEYS: prepared.keys.join(), ...environment },
     'listening on ',
     (line) => line.slice('listening on '.length),

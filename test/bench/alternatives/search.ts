@@ -1,15 +1,12 @@
 /**
- * Search with MiniSearch or SQLite FTS5, over HTTP like the product: the total, and one page of games in the order
- * of titles or years. Usage: node search.ts minisearch|fts5 GAMES INDEX, where GAMES are the games as lines in
- * the order of their titles, and INDEX is the `search.json` of a generation or the database of `buildFts5`.
+ * Search with SQLite FTS5, over HTTP like the product: the total, and one page of games in the order of titles or
+ * years. Usage: node search.ts DATABASE, which is one of `buildFts5`.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import MiniSearch, { type SearchOptions } from 'minisearch';
-import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
-import { MOST_WORDS, nearSpellingDistance, wordsOf } from '../../../format/index/words.ts';
+import { MOST_WORDS, wordsOf } from '../../../format/index/words.ts';
 import type { Game } from '../prepare.ts';
 
 interface Query {
@@ -29,38 +26,10 @@ const NO_YEAR = 10_000;
 const newestFirst = (year: number | null) => (year === null ? NO_YEAR : NO_YEAR - 1 - year);
 const pathOf = ({ platform, slug }: Pick<Game, 'platform' | 'slug'>) => `${platform}/${slug}`;
 
-function readGames(file: string): Game[] {
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-  return lines.map((line) => JSON.parse(line));
-}
-
-function openMiniSearch(gamesFile: string, indexFile: string): (query: Query) => Answer {
-  const index = MiniSearch.loadJSON(readFileSync(indexFile, 'utf8'), MINISEARCH_OPTIONS);
-  const games = readGames(gamesFile);
-  const rankOf = new Map(games.map((game, rank) => [pathOf(game), rank]));
-  // All words, the last as a prefix; near spellings if no title matches.
-  const exact: SearchOptions = {
-    combineWith: 'AND',
-    prefix: (_, index, terms) => index === terms.length - 1,
-  };
-  const near: SearchOptions = { ...exact, fuzzy: (term) => nearSpellingDistance(term) };
-  return ({ q, platform, isByYear, first, count }) => {
-    const filter: SearchOptions =
-      platform === null ? {} : { filter: ({ id }) => id.startsWith(`${platform}/`) };
-    let found = index.search(q, { ...exact, ...filter });
-    if (found.length === 0 && (platform === null || index.search(q, exact).length === 0)) {
-      found = index.search(q, { ...near, ...filter });
-    }
-    const ranks = Uint32Array.from(found, ({ id }) => rankOf.get(id) as number).sort();
-    if (isByYear) {
-      ranks.sort((a, b) => newestFirst(games[a].year) - newestFirst(games[b].year) || a - b);
-    }
-    const page = ranks.subarray(first, first + count);
-    return { total: ranks.length, games: Array.from(page, (rank) => pathOf(games[rank])) };
-  };
-}
-
-/** Contentless, without positions, with an index of prefixes. Row ids are in the order of the titles. */
+/**
+ * Contentless, without positions, with an index of prefixes. Row ids are in the order of the titles.
+ * @param gamesFile the games as lines, in that order
+ */
 export function buildFts5(gamesFile: string, databaseFile: string): void {
   const database = new DatabaseSync(databaseFile);
   database.exec(`PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -262144;
@@ -70,7 +39,8 @@ export function buildFts5(gamesFile: string, databaseFile: string): void {
     BEGIN`);
   const game = database.prepare('INSERT INTO game VALUES (?, ?, ?, ?)');
   const title = database.prepare('INSERT INTO title (rowid, words) VALUES (?, ?)');
-  for (const [rank, one] of readGames(gamesFile).entries()) {
+  for (const [rank, text] of readFileSync(gamesFile, 'utf8').trimEnd().split('\n').entries()) {
+    const one: Game = JSON.parse(text);
     game.run(rank + 1, pathOf(one), one.platform, newestFirst(one.year));
     title.run(rank + 1, wordsOf(one.title).join(' '));
   }
@@ -126,6 +96,5 @@ function serve(find: (query: Query) => Answer): void {
 }
 
 if (import.meta.main) {
-  const [engine, games = '', index = ''] = process.argv.slice(2);
-  serve(engine === 'fts5' ? openFts5(index) : openMiniSearch(games, index));
+  serve(openFts5(process.argv[2] ?? ''));
 }

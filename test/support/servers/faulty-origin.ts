@@ -26,19 +26,12 @@ export type Change = (
   request: OriginRequest,
 ) => OriginReply | Promise<OriginReply>;
 
-export interface FaultyOrigin {
-  /** The address of the API, with its base. */
-  readonly url: string;
-  /** Every request so far. */
-  readonly requests: OriginRequest[];
-  change: Change;
-  close(): Promise<void>;
-}
+export type FaultyOrigin = Awaited<ReturnType<typeof startFaultyOrigin>>;
 
 const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'date'];
 
 /** @param origin the address of the real proxy */
-export async function startFaultyOrigin(origin: string): Promise<FaultyOrigin> {
+export async function startFaultyOrigin(origin: string) {
   const requests: OriginRequest[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const path = incoming.url ?? '';
@@ -62,10 +55,12 @@ export async function startFaultyOrigin(origin: string): Promise<FaultyOrigin> {
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const faulty: FaultyOrigin = {
+  const faulty = {
+    /** The address of the API, with its base. */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
+    /** Every request so far. */
     requests,
-    change: (reply) => reply,
+    change: ((reply) => reply) as Change,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -10,14 +10,10 @@ import { makeFolder } from '../product.ts';
 export const BUCKET = 'catalogue';
 const PROGRAM = path.join(import.meta.dirname, 's3-server.ts');
 
-export interface RunningS3 {
-  /** Variables with its address and the only credentials that it knows. */
-  readonly environment: Readonly<Record<string, string>>;
-  readonly port: number;
-}
+export type RunningS3 = Awaited<ReturnType<typeof startS3>>;
 
 /** Starts a server with one bucket, {@link BUCKET}. */
-export async function startS3(): Promise<RunningS3> {
+export async function startS3() {
   const server = await startTiedUntil('listening on ', [
     process.execPath,
     // Its continuation tokens are encrypted with an algorithm that OpenSSL 3 has only with this flag.
@@ -27,6 +23,7 @@ export async function startS3(): Promise<RunningS3> {
   atEndOfFile(server.stop);
   const port = Number(server.line.split(' ').at(-1));
   return {
+    /** Variables with its address and the only credentials that it knows. */
     environment: {
       AWS_ACCESS_KEY_ID: 'S3RVER',
       AWS_SECRET_ACCESS_KEY: 'S3RVER',
