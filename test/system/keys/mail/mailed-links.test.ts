@@ -71,15 +71,14 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
     return owner;
   };
   const send = (seconds = 0) => sendDueMails(database, post.mailer, later(seconds));
-  const linksOf = async (accountId: number) =>
-    (
-      await database.rows('SELECT token_hash FROM sign_in_links WHERE account_id = ?', [accountId])
-    ).map(([tokenHash]) => tokenHash);
-  const everyRow = async () =>
-    JSON.stringify([
-      await database.rows('SELECT * FROM mail_outbox'),
-      await database.rows('SELECT * FROM sign_in_links'),
-    ]);
+  const linksOf = async (accountId: number) => {
+    const sql = 'SELECT token_hash FROM sign_in_links WHERE account_id = ?';
+    return (await database.rows(sql, [accountId])).map(([tokenHash]) => tokenHash);
+  };
+  const everyRow = async () => {
+    const links = await database.rows('SELECT * FROM sign_in_links');
+    return JSON.stringify([links, await database.rows('SELECT * FROM mail_outbox')]);
+  };
 
   it('works once, and the database contains only its hash', async () => {
     const owner = await requestLink();
@@ -119,17 +118,6 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
     // A minute after the expiry, because sending takes some time, too.
     expect(await openLink(database, late, later(26 * MINUTE))).toBeUndefined();
     expect(await linksOf(second.id)).toHaveLength(1);
-  });
-
-  it('is no longer sent 15 minutes after it was requested', async () => {
-    await requestLink();
-    expect(await send(15 * MINUTE)).toEqual({ sent: 0, failed: 0 });
-    expect(await listMails(database)).toEqual([
-      expect.objectContaining({
-        last_error: 'It expired before it was sent.',
-        next_attempt_at: null,
-      }),
-    ]);
   });
 
   it('has another token in each attempt to send it, and only the last one works', async () => {
@@ -179,25 +167,12 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
     expect(await send()).toEqual({ sent: 0, failed: 0 });
     expect(post.mails).toEqual([]);
   });
-
-  it('is one of at most five, sent or not', async () => {
-    const owner = await requestLink();
-    const more = () => mailSignInLink(database, owner.email, { at: AT, publicUrl: PUBLIC_URL });
-    expect([await more(), await more()]).toEqual([true, true]);
-    await send();
-    expect([await more(), await more(), await more()]).toEqual([true, true, false]);
-    await send();
-    expect(await linksOf(owner.id)).toHaveLength(5);
-    expect(post.mails).toHaveLength(5);
-  });
 });
 
 describe('the files of a SQLite database', () => {
   const everyByte = (file: string) => {
-    const folder = path.dirname(file);
-    return readdirSync(folder)
-      .map((name) => readFileSync(path.join(folder, name), 'latin1'))
-      .join('\n');
+    const files = readdirSync(path.dirname(file)).map((name) => path.join(file, '..', name));
+    return files.map((each) => readFileSync(each, 'latin1')).join('\n');
   };
 
   it('never contain the token of a mailed link, and soon no longer the text of a sent mail', async () => {
@@ -206,17 +181,11 @@ describe('the files of a SQLite database', () => {
     await makeAccounts(databaseUrl);
     // An open connection prevents SQLite from cleaning up when other connections close.
     const database = await openDatabase(databaseUrl);
-    const secrets = Array.from(
-      { length: 40 },
-      (_, i) => `a text of a mail, number ${i} ${'x'.repeat(i * 100)}.`,
-    );
+    const textOf = (i: number) => `a text of a mail, number ${i} ${'x'.repeat(i * 100)}.`;
+    const secrets = Array.from({ length: 40 }, (_, i) => textOf(i));
     for (const [i, body] of secrets.entries()) {
-      await enqueueMail(database, {
-        recipient: `somebody-${i}@covers.example`,
-        subject: 'News',
-        body: `Hello,\n\n${body}\n`,
-        at: new Date(),
-      });
+      const mail = { recipient: `somebody-${i}@covers.example`, subject: 'News', body };
+      await enqueueMail(database, { ...mail, at: new Date() });
     }
     const foundIn = (bytes: string) => secrets.filter((text) => bytes.includes(text));
     expect(foundIn(everyByte(file))).toEqual(secrets);
