@@ -1,6 +1,6 @@
 /**
- * The images of the sample catalogue, as SVG: a landscape, a figure that only this game has, and the title.
- * The same facts give the same picture; the files of a cover differ only in their size.
+ * The images of the sample catalogue, as SVG: a landscape and a figure that only this game and type have, and
+ * the title. The same facts give the same picture; the files of a cover differ only in their size.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -85,10 +85,10 @@ function drawCover(texts: Texts, width: number, height: number): string {
   const picture = `<use href="#scene" width="${across}" height="${up}"/>${band}${words(name, across, BAND + 14)}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"
     viewBox="${whole.join(' ')}" font-family="Arial,sans-serif" font-weight="bold" fill="#fff">
-    ${landscape(`${platform}/${slug}`)}${type === 'spine' ? narrow : picture}</svg>`;
+    ${landscape(`${platform}/${slug}${type === 'front' ? '' : `/${type}`}`)}${type === 'spine' ? narrow : picture}</svg>`;
 }
 
-/** Draws the symbol "scene" of a game: a sky with a sun or stars, hills, and a figure with equal halves. */
+/** Draws the symbol "scene" of a game, or of one type of its covers: a sky with a sun or stars, hills, and a figure with equal halves. */
 function landscape(game: string): string {
   const random = makeRandom(crc32(game));
   const hue = random.below(360);
