@@ -42,26 +42,23 @@ const SUBTITLE = /\s[-–~]\s|:\s|_\s/;
 const MOST_SUBTITLES = 4;
 /** In front of a title: "Time Bokan Series: Bokan Densetsu", "Simple 1500 Series Vol. 30 - The Basket". */
 const SERIES = /^.{1,60}?\bseries(?:\s+vol(?:ume|\.)?\s*\d+)?\s*[-:]\s+(?=\S)/i;
-const ROMAN = 'ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx'.split(' ');
-const NUMERALS = new Map(ROMAN.map((numeral, at) => [numeral, String(at + 2)]));
+const NUMBER = /^\d+$/;
 
 /** Words that are dropped at the start of a title, and after it. */
 const DROPPED_IN_FRONT = new Set(['the', 'a', 'an']);
 const DROPPED = new Set(['the', 'and', 'n']);
-/** What a word, or two words that follow each other, count as. */
-const SHORT = new Map<string, string>([
-  ...[...EQUAL].flatMap(([word, group]) =>
-    NUMERALS.has(group[0])
-      ? []
-      : [[word, group.reduce((a, b) => (b.length < a.length ? b : a))] as const],
-  ),
-  ...NUMERALS,
-  ...SHORT_FORMS,
-]);
-/** The first of two such words. */
-const FIRST_OF_TWO = new Set(
-  [...SHORT.keys()].filter((words) => words.includes(' ')).map((words) => words.split(' ')[0]),
+/** What a word, or two words that follow each other, count as: a number, or the shortest of equal words. */
+const SHORT = new Map(
+  Array.from(EQUAL, ([word, group]) => [
+    word,
+    group.find((other) => NUMBER.test(other)) ??
+      group.reduce((a, b) => (b.length < a.length ? b : a)),
+  ]),
 );
+const NUMERALS = new Map([...SHORT].filter(([, short]) => NUMBER.test(short)));
+for (const [words, short] of SHORT_FORMS) SHORT.set(words, short);
+/** The first of two such words. */
+const FIRST_OF_TWO = new Set(SHORT_FORMS.flatMap(([words]) => words.split(' ').slice(0, -1)));
 
 /**
  * For each first letter of a word to which a rule applies, a bit for each length. Hardly any other word has one of

@@ -57,28 +57,14 @@ export const SCENE_WORDS: ReadonlySet<string> = new Set(
 );
 
 /** Names in front of a title that say who licensed it, as words, the longest first. */
-export const LICENCES: readonly (readonly string[])[] = [
-  'walt disneys',
-  'walt disney pictures presents',
-  'disney pixar',
-  'disneys',
-  'disney',
-  'nickelodeon',
-  'cartoon network',
-  'marvel',
-  'tom clancys',
-  'sid meiers',
-  'clive barkers',
-  'american mcgees',
-  'nintendo presents',
-  'advanced dungeons and dragons',
-  'advanced dungeons dragons',
-  'advanced d and d',
-  'dungeons and dragons',
-  'dungeons dragons',
-  'konamis',
-  'looney tunes',
-].map((text) => text.split(' '));
+export const LICENCES: readonly (readonly string[])[] = `
+  walt disneys, walt disney pictures presents, disney pixar, disneys, disney, nickelodeon,
+  cartoon network, marvel, tom clancys, sid meiers, clive barkers, american mcgees,
+  nintendo presents, konamis, looney tunes, advanced dungeons and dragons,
+  advanced dungeons dragons, advanced d and d, dungeons and dragons, dungeons dragons
+`
+  .split(',')
+  .map(list);
 
 /** Articles that stand in front of a title or, after a comma, at its end. */
 export const ARTICLES = list(`
@@ -87,9 +73,13 @@ export const ARTICLES = list(`
 
 /** What begins the name of a platform after "for" at the end of a title: "Magical Drop for WonderSwan". */
 export const PLATFORM_WORDS: ReadonlySet<string> = new Set(
-  list(
-    'wonderswan nintendo playstation psp xbox wii gamecube game super sega dreamcast saturn adam msx',
-  ),
+  list(`
+    wonderswan nintendo playstation psp xbox wii gamecube game super sega dreamcast saturn adam msx
+  `),
+);
+
+const JAPANESE_COUNTS = list(
+  'hitotsu futatsu mittsu yottsu itsutsu muttsu nanatsu yattsu kokonotsu',
 );
 
 /** Further words, or two that follow each other, that count as another word. */
@@ -98,18 +88,9 @@ export const SHORT_FORMS: readonly (readonly [words: string, short: string])[] =
   ['dungeons dragons', 'dd'],
   ['formula 1', 'f1'],
   ['formula one', 'f1'],
-  // Japanese counts.
-  ['1 tsu', 'hitotsu'],
-  ['2 tsu', 'futatsu'],
-  ['3 tsu', 'mittsu'],
-  ['4 tsu', 'yottsu'],
-  ['5 tsu', 'itsutsu'],
-  ['6 tsu', 'muttsu'],
-  ['7 tsu', 'nanatsu'],
-  ['8 tsu', 'yattsu'],
-  ['9 tsu', 'kokonotsu'],
   ['nippon', 'nihon'],
   ['champ', 'championship'],
   ['sp', 'special'],
   ['wo', 'o'],
+  ...JAPANESE_COUNTS.map((count, at) => [`${at + 1} tsu`, count] as const),
 ];
