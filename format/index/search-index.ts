@@ -78,43 +78,23 @@ export const LONGEST_ENDING = 100;
 export const WORD_POSTINGS = ['words', 'endings'] as const;
 export const FILTER_POSTINGS = ['regions', 'types', 'genres'] as const;
 
-/** The columns of `index/words.bin`, for {@link encodeColumns}. */
-export function wordColumns(index: WordIndex): Record<string, Column> {
-  return {
-    ...postingsColumns('words', index.words),
-    ...postingsColumns('endings', index.endings),
-    wordPositions: index.wordPositions,
-    repeatedWords: index.repeatedWords,
-    rankOfFurther: index.rankOfFurther,
-    slugReadings: index.slugReadings,
-    readingsByWords: index.readingsByWords,
-  };
-}
-
-/** The columns of `index/filters.bin`, for {@link encodeColumns}. */
-export function filterColumns(index: FilterIndex): Record<string, Column> {
-  return {
-    ...postingsColumns('regions', index.regions),
-    ...postingsColumns('types', index.types),
-    ...postingsColumns('genres', index.genres),
-    years: index.years,
-    yearOfRank: index.yearOfRank,
-    ranksByYear: index.ranksByYear,
-    yearStart: index.yearStart,
-  };
-}
-
-/** The columns of a list of postings, for {@link encodeColumns}. */
-export function postingsColumns(
-  name: string,
-  { text, textStart, entries, entriesStart }: Postings,
+/** The columns of an index file, for {@link encodeColumns}: its own, and those of its lists of postings. */
+export function indexColumns<T extends object>(
+  index: {
+    [Name in keyof T]: Column | Postings;
+  },
 ): Record<string, Column> {
-  return {
-    [`${name}.text`]: text,
-    [`${name}.textStart`]: textStart,
-    [`${name}.ranks`]: entries,
-    [`${name}.ranksStart`]: entriesStart,
-  };
+  const columns: Record<string, Column> = {};
+  for (const [name, value] of Object.entries<Column | Postings>(index)) {
+    if (ArrayBuffer.isView(value)) columns[name] = value;
+    else {
+      columns[`${name}.text`] = value.text;
+      columns[`${name}.textStart`] = value.textStart;
+      columns[`${name}.ranks`] = value.entries;
+      columns[`${name}.ranksStart`] = value.entriesStart;
+    }
+  }
+  return columns;
 }
 
 /**

@@ -10,7 +10,7 @@ import { firstIndex } from '../index/arrays.ts';
 import { checkPostings } from '../index/checks.ts';
 import { type Column, checkStarts, column, damaged, openColumns } from '../index/columns.ts';
 import type { PlatformEntry } from '../index/record-index.ts';
-import { openPostings, type Postings, postingsColumns } from '../index/search-index.ts';
+import { indexColumns, openPostings, type Postings } from '../index/search-index.ts';
 import { MATCH_INDEX } from '../layout.ts';
 import { MATCH_RULES } from './forms.ts';
 
@@ -120,8 +120,7 @@ export function matchColumns(index: MatchIndex): Record<string, Column> {
   return {
     ...columns,
     'loose.letters': index.loose.letters,
-    ...postingsColumns('gameIds', index.gameIds),
-    ...postingsColumns('platformIds', index.platformIds),
+    ...indexColumns({ gameIds: index.gameIds, platformIds: index.platformIds }),
   };
 }
 

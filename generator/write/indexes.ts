@@ -11,7 +11,7 @@ import { makeSlots, NO_VALUE } from '../../format/index/record-index.ts';
 import {
   entriesAt,
   type FilterIndex,
-  filterColumns,
+  indexColumns,
   type Postings,
   textAt,
   textCount,
@@ -242,7 +242,7 @@ export function writeFilters(source: WriteSource): Promise<ManifestFile> {
     genres: genres.postings(),
     ...orderByYear(yearAt),
   };
-  return writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
+  return writeWhole(dir, FILTER_INDEX, encodeColumns(indexColumns(filters)));
 }
 
 /** @param entriesOf for each text, its entries in ascending order; texts without entries are left out */

@@ -9,11 +9,12 @@ import { MOST_POSITIONS, type ReadingWords } from '../../format/index/reading-wo
 import { equals } from '../../format/index/readings.ts';
 import {
   entriesAt,
+  indexColumns,
   LONGEST_ENDING,
   type Postings,
   textAt,
   textCount,
-  wordColumns,
+  type WordIndex,
 } from '../../format/index/search-index.ts';
 import { isScriptWithoutSpaces } from '../../format/index/words.ts';
 import { MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
@@ -95,7 +96,7 @@ export function makeWords(source: WriteSource, items: GameItems) {
           if (position < MOST_POSITIONS) repeatedWords.push(reading, position, word);
         },
       );
-      const columns = wordColumns({
+      const index: WordIndex = {
         words: postings,
         endings: indexEndings(postings),
         wordPositions: positions,
@@ -103,14 +104,14 @@ export function makeWords(source: WriteSource, items: GameItems) {
         rankOfFurther: Uint32Array.from(rankOfFurther),
         slugReadings: Uint32Array.from(slugReadings),
         readingsByWords: sortReadings(all),
-      });
+      };
       const pathOf = (rank: number) => {
         const item = itemOfRank[rank];
         return `${platforms[items.platform(item)]?.slug}/${items.slug(item)}`;
       };
       const ofTitles = distinct.subarray(0, itemOfRank.length);
       return [
-        await writeWhole(dir, WORD_INDEX, encodeColumns(columns)),
+        await writeWhole(dir, WORD_INDEX, encodeColumns(indexColumns(index))),
         await writeWhole(
           dir,
           MINISEARCH,

@@ -4,16 +4,17 @@ import { makeRandom } from '../../../demo/catalogue/random.ts';
 import {
   countReadings,
   entriesAt,
-  filterColumns,
+  type FilterIndex,
   findPrefix,
   findText,
+  indexColumns,
   openSearchIndex,
   type Postings,
   runBetween,
   type SearchIndex,
   textAt,
   textCount,
-  wordColumns,
+  type WordIndex,
 } from '../../../format/index/search-index.ts';
 import { WORD_INDEX } from '../../../format/layout.ts';
 import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
@@ -46,8 +47,7 @@ const [endings, regions, types, genres] = [
   makePostings(5),
   makePostings(3),
 ];
-const index: SearchIndex = {
-  games: 3,
+const wordIndex: WordIndex = {
   words: words.postings,
   endings: endings.postings,
   wordPositions: Uint8Array.from(words.postings.entries, (_, at) => at % 256),
@@ -55,6 +55,8 @@ const index: SearchIndex = {
   rankOfFurther: Uint32Array.of(1, 1),
   slugReadings: Uint32Array.of(4),
   readingsByWords: Uint32Array.of(4, 2, 0, 3, 1),
+};
+const filterIndex: FilterIndex = {
   regions: regions.postings,
   types: types.postings,
   genres: genres.postings,
@@ -63,10 +65,11 @@ const index: SearchIndex = {
   ranksByYear: Uint32Array.of(2, 0, 1),
   yearStart: Uint32Array.of(0, 1, 2, 3),
 };
+const index: SearchIndex = { ...wordIndex, ...filterIndex, games: 3 };
 
 function open({
-  ofWords = wordColumns(index),
-  ofFilters = filterColumns(index),
+  ofWords = indexColumns(wordIndex),
+  ofFilters = indexColumns(filterIndex),
 }: Partial<Record<'ofWords' | 'ofFilters', NamedColumns>> = {}): SearchIndex {
   return openSearchIndex((name) => encodeFile(name === WORD_INDEX ? ofWords : ofFilters));
 }
@@ -109,7 +112,7 @@ describe('a list of texts', () => {
 
   test('may be empty', () => {
     const empty = makePostings(0).postings;
-    const opened = open({ ofFilters: filterColumns({ ...index, genres: empty }) });
+    const opened = open({ ofFilters: indexColumns({ ...filterIndex, genres: empty }) });
     expect(textCount(opened.genres)).toBe(0);
     expect(findText(opened.genres, 'a')).toBe(-1);
     expect(findPrefix(opened.genres, '')).toEqual([0, 0]);
@@ -118,20 +121,20 @@ describe('a list of texts', () => {
 
 test('with a column missing or of a wrong length is refused by the name of the file', () => {
   // Any number of readings can be those of slugs.
-  const { slugReadings, ...ofWords } = wordColumns(index);
+  const { slugReadings, ...ofWords } = indexColumns(wordIndex);
   expect(() => open({ ofWords })).toThrow(/^index\/words\.bin is damaged/);
   for (const [fault, others] of wrongColumns(ofWords)) {
     const wrong = { ...others, slugReadings };
     expect(() => open({ ofWords: wrong }), fault).toThrow(/^index\/words\.bin is damaged/);
   }
-  for (const [fault, wrong] of wrongColumns(filterColumns(index))) {
+  for (const [fault, wrong] of wrongColumns(indexColumns(filterIndex))) {
     expect(() => open({ ofFilters: wrong }), fault).toThrow(
       /^index\/(?:filters|words)\.bin is damaged/,
     );
   }
   const { text, textStart } = words.postings;
   const starts = { 'words.textStart': Uint32Array.of(...textStart, text.length) };
-  expect(() => open({ ofWords: { ...wordColumns(index), ...starts } })).toThrow(
+  expect(() => open({ ofWords: { ...indexColumns(wordIndex), ...starts } })).toThrow(
     'the columns of "words" have inconsistent lengths',
   );
 });
@@ -145,7 +148,7 @@ test('with columns of readings that do not fit together is refused', () => {
     readingsByWords: readingsByWords.slice(1),
   };
   for (const [name, column] of Object.entries(wrong)) {
-    const wrongFile = { ...wordColumns(index), [name]: column };
+    const wrongFile = { ...indexColumns(wordIndex), [name]: column };
     expect(() => open({ ofWords: wrongFile }), name).toThrow(
       'the columns of its readings have inconsistent lengths',
     );
