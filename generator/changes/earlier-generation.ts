@@ -28,17 +28,10 @@ import { LEFT_OUT } from '../read/catalogue.ts';
 import type { EarlierRun } from './earlier-run.ts';
 import { blockOf } from './find-changes.ts';
 
-/** What `stats.json` and the records say of covers. */
-export interface CoverStats {
-  readonly region: string | null;
-  readonly type: string | null;
-  readonly files: number;
-}
-
-interface CoverCount {
-  readonly region?: string | null;
-  readonly type?: string | null;
-  readonly covers: number;
+/** What is needed of `stats.json`. */
+interface Stats {
+  readonly covers_by_region: readonly { readonly region: string | null; readonly covers: number }[];
+  readonly covers_by_type: readonly { readonly type: string | null; readonly covers: number }[];
 }
 
 export interface EarlierReadings {
@@ -144,8 +137,7 @@ export function openEarlier(
         return undefined;
       }
     },
-    stats: (): { covers_by_region: CoverCount[]; covers_by_type: CoverCount[] } =>
-      JSON.parse(read(STATS).toString()),
+    stats: (): Stats => JSON.parse(read(STATS).toString()),
     /** @returns the readings of a game, as numbers from `numberOf`, or undefined if they must be made */
     readings(numberOf: (word: string) => number) {
       const words = openWordIndex(read(WORD_INDEX));

@@ -19,7 +19,7 @@ import {
 import type { Counts, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
 import { readExactly } from '../../generations/files/checked-files.ts';
-import type { CoverStats, EarlierGeneration } from '../changes/earlier-generation.ts';
+import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import { type Covers, LEFT_OUT } from '../read/catalogue.ts';
 import { isInFuture } from '../report/warnings.ts';
 import { FileWriter, writeWhole } from './file-writer.ts';
@@ -137,6 +137,13 @@ export function writeRecentCovers(
 
 const TOP_PLATFORMS = 10;
 
+/** What the statistics count of a cover. */
+interface CoverStats {
+  readonly region: string | null;
+  readonly type: string | null;
+  readonly files: number;
+}
+
 /** @returns the file, and what the manifest says of the records */
 export async function writeStats(source: CoverSource, recent: readonly RecentCover[]) {
   const { dir, platforms, covers, files, earlier } = source;
@@ -144,28 +151,23 @@ export async function writeStats(source: CoverSource, recent: readonly RecentCov
   let gamesWithCovers = 0;
   for (let game = 0; game < itemOfGame.length; game++)
     if (firstCover[game + 1] > firstCover[game]) gamesWithCovers++;
-  const regions = new Map<string | null, number>();
-  const types = new Map<string | null, number>();
-  const count = (counts: Map<string | null, number>, value: string | null, by: number) =>
-    counts.set(value, (counts.get(value) ?? 0) + by);
-  let coverFiles = 0;
-  if (earlier !== undefined) {
-    const before = earlier.stats();
-    for (const { region = null, covers: number } of before.covers_by_region)
-      count(regions, region, number);
-    for (const { type = null, covers: number } of before.covers_by_type) count(types, type, number);
-    coverFiles += earlier.manifest.counts.cover_files;
-    for (const gone of coversNotKept(earlier)) {
-      count(regions, gone.region, -1);
-      count(types, gone.type, -1);
-      coverFiles -= gone.files;
-    }
-  }
+  const before = earlier?.stats();
+  const regions = new Map(before?.covers_by_region.map(({ region, covers }) => [region, covers]));
+  const types = new Map(before?.covers_by_type.map(({ type, covers }) => [type, covers]));
+  let coverFiles = earlier?.manifest.counts.cover_files ?? 0;
+  const add = ({ region, type, files }: CoverStats, by: 1 | -1) => {
+    regions.set(region, (regions.get(region) ?? 0) + by);
+    types.set(type, (types.get(type) ?? 0) + by);
+    coverFiles += files * by;
+  };
+  if (earlier !== undefined) for (const gone of coversNotKept(earlier)) add(gone, -1);
   for (let row = 0; row < covers.rows; row++) {
     if (covers.game[row] === LEFT_OUT) continue;
-    count(regions, covers.regions[covers.region[row]] ?? null, 1);
-    count(types, covers.types[covers.type[row]] ?? null, 1);
-    for (let file = covers.firstFile[row]; file !== LEFT_OUT; file = files.next[file]) coverFiles++;
+    const region = covers.regions[covers.region[row]];
+    const type = covers.types[covers.type[row]];
+    let count = 0;
+    for (let file = covers.firstFile[row]; file !== LEFT_OUT; file = files.next[file]) count++;
+    add({ region, type, files: count }, 1);
   }
   const counts: Omit<Counts, 'left_out'> = {
     platforms: platforms.length,
