@@ -119,36 +119,35 @@ export function numberRecords(
     numberOfGame[itemOfRank[rank]] = number;
   });
 
-  const firstBefore = earlier?.index.games.firstCover;
-  const earlierCovers = earlier?.index.covers.byteLength.length ?? 0;
   const published = publishedRows(covers.game, covers.rows);
   const rowStart = startsOf(
     published.map((row) => covers.game[row]),
     games.rows,
   );
   const sortedRows = groupCovers(covers, published, rowStart);
+  const before = earlier?.index.games.firstCover ?? new Uint32Array(1);
+  const earlierCovers = before[earlierGames];
+  // For each item, where its covers start among those of the earlier generation, and of the sorted rows after them.
+  const coverStart = new Uint32Array(before.length + games.rows);
+  coverStart.set(before);
+  coverStart.set(
+    rowStart.subarray(1).map((start) => earlierCovers + start),
+    before.length,
+  );
   const firstCover = sharedZeros(Uint32Array, itemOfGame.length + 1);
   itemOfGame.forEach((item, number) => {
-    const count =
-      firstBefore !== undefined && item < earlierGames
-        ? firstBefore[item + 1] - firstBefore[item]
-        : rowStart[item - earlierGames + 1] - rowStart[item - earlierGames];
-    firstCover[number + 1] = firstCover[number] + count;
+    firstCover[number + 1] = firstCover[number] + coverStart[item + 1] - coverStart[item];
   });
   const itemOfCover = sharedZeros(Uint32Array, firstCover[itemOfGame.length]);
   const numberOfCover = sharedZeros(Uint32Array, earlierCovers + covers.rows).fill(LEFT_OUT);
-  itemOfGame.forEach((item, game) => {
-    const [from, to] = [firstCover[game], firstCover[game + 1]];
-    if (firstBefore !== undefined && item < earlierGames) {
-      for (let number = from; number < to; number++)
-        itemOfCover[number] = firstBefore[item] + number - from;
-    } else {
-      const start = rowStart[item - earlierGames];
-      for (let number = from; number < to; number++)
-        itemOfCover[number] = earlierCovers + sortedRows[start + number - from];
+  let number = 0;
+  for (const item of itemOfGame) {
+    for (let at = coverStart[item]; at < coverStart[item + 1]; at++) {
+      const cover = at < earlierCovers ? at : earlierCovers + sortedRows[at - earlierCovers];
+      itemOfCover[number] = cover;
+      numberOfCover[cover] = number++;
     }
-    for (let number = from; number < to; number++) numberOfCover[itemOfCover[number]] = number;
-  });
+  }
   return {
     ...order,
     firstGame,
