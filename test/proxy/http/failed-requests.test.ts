@@ -4,22 +4,23 @@
  * Each failure is one line of the log.
  */
 import { once } from 'node:events';
-import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, BlockList } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CURRENT } from '../../../format/layout.ts';
+import { currentId, generationDir } from '../../../generations/generations.ts';
 import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { takeLocally } from '../../../proxy/limits/rolling-window.ts';
-import { type Generation, makeGeneration } from '../../../proxy/snapshot/generation.ts';
-import type { OpenedFiles } from '../../../proxy/snapshot/open-files.ts';
-import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
+import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
+import { openFiles } from '../../../proxy/snapshot/open-files.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeLog } from '../../support/log.ts';
 import {
   generate,
   makeFolder,
@@ -137,23 +138,14 @@ describe('a read that fails', () => {
  * code that runs after sending, such as counting, can fail after the head.
  */
 async function serve(broken: Partial<ApiParts>) {
-  let text = '';
-  const log = pino(
-    {},
-    {
-      write(line: string) {
-        text += line;
-      },
-    },
-  );
+  const messages = makeLog();
+  const log = pino({}, messages);
   const clock = () => performance.now();
-  let generation: Generation | undefined;
-  const serveFiles = async (files: OpenedFiles) => {
-    generation = makeGeneration(files);
-  };
-  const snapshots = openSnapshots(dir, serveFiles, { swapped() {}, refused() {} }, clock);
+  const id = currentId(dir) as string;
+  const files = openFiles({ dir: generationDir(dir, id), id });
+  const generation = makeGeneration(files);
   const keys = makeKeyStore(dir, () => {}, clock);
-  await Promise.all([snapshots.refresh(), keys.refresh()]);
+  await keys.refresh();
   const api = makeApi({
     snapshots: { current: () => generation },
     keys,
@@ -173,7 +165,7 @@ async function serve(broken: Partial<ApiParts>) {
   await once(http.server, 'listening');
   const { port } = http.server.address() as AddressInfo;
   return {
-    failures: () => failuresIn(text),
+    failures: () => failuresIn(messages.text()),
     /** Sends requests that would keep the connection. @returns everything until the server ends it */
     async get(target: string, fields: Readonly<Record<string, string>>, times = 1) {
       const socket = await openSocket(port);
@@ -186,7 +178,7 @@ async function serve(broken: Partial<ApiParts>) {
     async close() {
       http.closeAllConnections();
       await new Promise((resolve) => http.server.close(resolve));
-      snapshots.close();
+      files.descriptors.forEach(closeSync);
     },
   };
 }
