@@ -1,7 +1,6 @@
 /**
- * `proxy/key-usage-<PORT>.json`: the day on which each key was last used, and what each key has used on
- * the last days. Each proxy writes its own file. `cover-catalogue schedule` reads all these files and
- * updates the database.
+ * `proxy/key-usage-<PORT>.json`: what each key has used on the last days. Each proxy writes its own file.
+ * `cover-catalogue schedule` reads all these files and updates the database.
  *
  * Counts belong to a run of a proxy. They only grow, so a reader that takes the larger of two values
  * counts nothing twice, however often it reads a file.
@@ -43,13 +42,6 @@ export interface DayUsage {
   readonly keys: ReadonlyMap<number, Usage>;
 }
 
-/** The content of the file. */
-export interface KeyUsageReport {
-  /** For the id of each key, the day on which it was last used: "YYYY-MM-DD" in UTC. */
-  readonly days: ReadonlyMap<number, string>;
-  readonly counts: readonly DayUsage[];
-}
-
 /** A moment's day in UTC, "YYYY-MM-DD". @param days added to the day */
 export function dayOf(time: number, days = 0): string {
   return new Date(time + days * DAY_MS).toISOString().slice(0, 10);
@@ -64,8 +56,7 @@ export function isReported(day: string, now: number): boolean {
 }
 
 /** The bytes of the file. */
-export function encodeKeyUsage({ days, counts }: KeyUsageReport): string {
-  const keys = [...days].sort(byId).map(([id, day]) => JSON.stringify({ id, day }));
+export function encodeKeyUsage(counts: readonly DayUsage[]): string {
   const lines = counts.map(({ run, day, keys }) =>
     JSON.stringify({
       run,
@@ -75,15 +66,12 @@ export function encodeKeyUsage({ days, counts }: KeyUsageReport): string {
         .map(([id, usage]) => [id, usage.requests, usage.notModified, usage.refused, usage.bytes]),
     }),
   );
-  return `{"version":${VERSION},"keys":${asList(keys)},"counts":${asList(lines)}}\n`;
+  const list = lines.length === 0 ? '[]' : `[\n${lines.join(',\n')}\n]`;
+  return `{"version":${VERSION},"counts":${list}}\n`;
 }
 
 function byId([a]: readonly [number, unknown], [b]: readonly [number, unknown]): number {
   return a - b;
-}
-
-function asList(lines: readonly string[]): string {
-  return lines.length === 0 ? '[]' : `[\n${lines.join(',\n')}\n]`;
 }
 
 /**
@@ -91,32 +79,20 @@ function asList(lines: readonly string[]): string {
  * @param file the name of the file, used in errors
  * @throws Error that says what is wrong; for a file of another version, with both versions
  */
-export function parseKeyUsage(text: string, file: string): KeyUsageReport {
-  // Older versions wrote no counts.
-  const { keys, counts = [] } = parseFile(text, file, VERSION);
-  if (!Array.isArray(keys)) throw new Error(`${file} is damaged: "keys" is not a list.`);
+export function parseKeyUsage(text: string, file: string): readonly DayUsage[] {
+  const { counts } = parseFile(text, file, VERSION);
   if (!Array.isArray(counts)) throw new Error(`${file} is damaged: "counts" is not a list.`);
-  return {
-    days: new Map(
-      keys.map((entry: { id?: unknown; day?: unknown } | null, index): [number, string] => {
-        const { id, day } = entry ?? {};
-        if (isCount(id) && isDay(day)) return [id, day];
-        throw new Error(`${file} is damaged: entry ${index + 1} is not a day of a key.`);
-      }),
-    ),
-    counts: counts.map((entry: unknown, index) => {
-      const usage = readDayUsage(entry);
-      if (usage !== undefined) return usage;
-      throw new Error(
-        `${file} is damaged: entry ${index + 1} of "counts" is not the use of a day.`,
-      );
-    }),
-  };
+  return counts.map((entry: unknown, index) => {
+    const usage = readDayUsage(entry);
+    if (usage !== undefined) return usage;
+    throw new Error(`${file} is damaged: entry ${index + 1} of "counts" is not the use of a day.`);
+  });
 }
 
 function readDayUsage(entry: unknown): DayUsage | undefined {
   const { run, day, keys }: Partial<Record<keyof DayUsage, unknown>> = Object(entry);
-  if (typeof run !== 'string' || !RUN.test(run) || !isDay(day)) return undefined;
+  if (typeof run !== 'string' || !RUN.test(run)) return undefined;
+  if (typeof day !== 'string' || !DAY.test(day)) return undefined;
   if (!Array.isArray(keys)) return undefined;
   const read = new Map<number, Usage>();
   for (const key of keys) {
@@ -125,8 +101,4 @@ function readDayUsage(entry: unknown): DayUsage | undefined {
     read.set(id, { requests, notModified, refused, bytes });
   }
   return { run, day, keys: read };
-}
-
-function isDay(value: unknown): value is string {
-  return typeof value === 'string' && DAY.test(value);
 }

@@ -20,7 +20,6 @@ import {
 import { isKeyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
 import { isStoredUsage, USAGE_PREFIX } from '../../format/release.ts';
 import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { getOrAdd } from '../get-or-add.ts';
 
 const KEYS_PER_STATEMENT = 200;
 /** The columns of counts, and the names that reports have for them. */
@@ -84,24 +83,18 @@ function makeReportsImport(
   const importedCounts = new Map<string, DayUsage>();
   let tidiedOn = '';
 
-  async function importDays(database: Database, days: ReadonlyMap<number, string>, time: number) {
-    // A proxy whose clock is ahead must not set a future day, which would then stay.
-    const tomorrow = dayOf(time, 1);
-    const idsByDay = new Map<string, number[]>();
-    for (const [id, day] of days) {
-      if (day <= (latestDays.get(id) ?? '') || day > tomorrow) continue;
-      getOrAdd(idsByDay, day, () => []).push(id);
+  async function importLastUse(database: Database, { day, keys }: DayUsage): Promise<void> {
+    const ids = [...keys].flatMap(([id, { requests }]) =>
+      requests > 0 && day > (latestDays.get(id) ?? '') ? [id] : [],
+    );
+    for (const batch of batchesOf(ids)) {
+      await database.run(
+        `UPDATE api_keys SET last_used_on = ?
+         WHERE id IN (${marks(batch)}) AND (last_used_on IS NULL OR last_used_on < ?)`,
+        [day, ...batch, day],
+      );
     }
-    for (const [day, ids] of idsByDay) {
-      for (const batch of batchesOf(ids)) {
-        await database.run(
-          `UPDATE api_keys SET last_used_on = ?
-           WHERE id IN (${marks(batch)}) AND (last_used_on IS NULL OR last_used_on < ?)`,
-          [day, ...batch, day],
-        );
-      }
-      for (const id of ids) latestDays.set(id, day);
-    }
+    for (const id of ids) latestDays.set(id, day);
   }
 
   async function importCounts(database: Database, usage: DayUsage): Promise<void> {
@@ -135,10 +128,11 @@ function makeReportsImport(
         if (written === undefined || written === imported.get(name)) continue;
         const text = await read();
         if (text === undefined) continue;
-        const { days, counts } = parseKeyUsage(text, name);
-        await importDays(database, days, time);
-        for (const usage of counts) {
-          if (isReported(usage.day, time)) await importCounts(database, usage);
+        for (const usage of parseKeyUsage(text, name)) {
+          // A proxy whose clock is ahead must not set a future day, which would then stay.
+          if (!isReported(usage.day, time)) continue;
+          await importLastUse(database, usage);
+          await importCounts(database, usage);
         }
         await tidy(database, time);
         imported.set(name, written);

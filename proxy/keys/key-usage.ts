@@ -1,15 +1,15 @@
 /**
- * Reports key usage in a file: the day on which each key was last used, and what each key has used on
- * the last days; owners see both on their account page. What was counted since the last report belongs to
- * the day of this one, so requests of a minute before midnight may count for the next day.
+ * Reports key usage in a file: what each key has used on the last days, which owners see on their account
+ * page. What was counted since the last report belongs to the day of this one, so requests of a minute
+ * before midnight may count for the next day.
  *
  * The file is in `SNAPSHOTS_DIR/proxy`, the only folder that the proxy writes to. Its name contains the
  * PORT, so that several proxies can share the folder.
  *
- * Invariant: a day or a count that was written stays in the file until a later one replaces it, even
- * after a restart or when another proxy writes the same file, because the generator may not have read
- * it yet. Counts never decrease, because the database keeps the largest that it has seen. They are
- * dropped when their day is no longer reported (`format/key-usage.ts`).
+ * Invariant: a count that was written stays in the file until a larger one replaces it, even after a restart
+ * or when another proxy writes the same file, because the generator may not have read it yet. Counts never
+ * decrease, because the database keeps the largest that it has seen. They are dropped when their day is no
+ * longer reported (`format/key-usage.ts`).
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -20,7 +20,6 @@ import {
   dayOf,
   encodeKeyUsage,
   isReported,
-  type KeyUsageReport,
   LARGEST_KEY_USAGE,
   parseKeyUsage,
   type Usage,
@@ -54,7 +53,6 @@ export function makeKeyUsage(
   const file = path.join(folder, keyUsageFile(port));
   const run = randomBytes(8).toString('hex');
   const lastSums = new WeakMap<SharedArrayBuffer, Float64Array>();
-  const days = new Map<number, string>();
   /** For each day, what each key has used in this run. */
   const counts = new Map<string, Map<number, Usage>>();
   /** What earlier runs of the proxy, or another proxy with the same file, have counted. */
@@ -69,7 +67,6 @@ export function makeKeyUsage(
       lastSums.set(memory, sums);
       const growth = sums.map((sum, use) => sum - (last?.[use] ?? 0));
       if (growth.every((count) => count === 0)) continue;
-      if (growth[USE.requests] > 0) days.set(id, today);
       const keys = counts.get(today) ?? new Map<number, Usage>();
       counts.set(today, keys);
       const known = keys.get(id);
@@ -82,16 +79,15 @@ export function makeKeyUsage(
     }
   }
 
-  /** Takes over what another process has written to the file. */
-  async function readOthers(today: string): Promise<void> {
+  /** Takes over what another process has written to the file. One that is damaged is replaced. */
+  async function readOthers(): Promise<void> {
     const text = await readBoundedFile(file, LARGEST_KEY_USAGE).then(String, () => '');
     if (text === written) return;
     written = text;
-    const found = readReport(text);
-    if (found === undefined) return;
-    others = found.counts.filter((each) => each.run !== run);
-    for (const [id, day] of found.days) {
-      if (day <= today && day > (days.get(id) ?? '')) days.set(id, day);
+    try {
+      others = parseKeyUsage(text, '').filter((each) => each.run !== run);
+    } catch {
+      // What others have counted before stays.
     }
   }
 
@@ -99,8 +95,7 @@ export function makeKeyUsage(
     const own = [...counts]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([day, keys]) => ({ run, day, keys }));
-    const reported = [...others, ...own].filter(({ day }) => isReported(day, now));
-    return encodeKeyUsage({ days, counts: reported });
+    return encodeKeyUsage([...others, ...own].filter(({ day }) => isReported(day, now)));
   }
 
   return {
@@ -108,14 +103,11 @@ export function makeKeyUsage(
       if (!existsSync(snapshotsDir)) return false;
       await prepareFolder(folder);
       const now = wallClock();
-      const today = dayOf(now);
-      // A wrong clock can leave a day in the future, which would hide every real day before it.
-      for (const [id, day] of days) if (day > today) days.delete(id);
       for (const day of counts.keys()) if (!isReported(day, now)) counts.delete(day);
-      await readOthers(today);
-      collect(today);
+      await readOthers();
+      collect(dayOf(now));
       const text = report(now);
-      const isUnused = written === '' && days.size === 0 && counts.size === 0;
+      const isUnused = written === '' && counts.size === 0;
       if (text === written || isUnused) return false;
       // A sync could delay requests. After a power cut the file may be damaged or missing.
       replaceFile(file, text, { isSynced: false });
@@ -123,15 +115,6 @@ export function makeKeyUsage(
       return true;
     },
   };
-}
-
-/** @returns undefined if the file is missing or damaged: it is then replaced */
-function readReport(text: string): KeyUsageReport | undefined {
-  try {
-    return parseKeyUsage(text, '');
-  } catch {
-    return undefined;
-  }
 }
 
 /** @throws Error that names the folder if no file can be created in it */

@@ -167,13 +167,18 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
     mkdirSync(path.join(replica.snapshotsDir, 'proxy'), { recursive: true });
     writeFileSync(
       path.join(replica.snapshotsDir, `proxy/key-usage-${port}.json`),
-      encodeKeyUsage({ days: new Map(entries), counts: [] }),
+      encodeKeyUsage(
+        entries.map(([id, day]) => {
+          const used = { requests: 1, notModified: 0, refused: 0, bytes: 9 };
+          return { run: 'a'.repeat(16), day, keys: new Map([[id, used]]) };
+        }),
+      ),
     );
   };
   report(8080, [[1, '2026-03-01']]);
   report(8082, [
     [1, '2026-03-02'],
-    [2, '2026-02-01'],
+    [2, '2026-02-28'],
   ]);
   await replica.sendUsage();
   mkdirSync(path.join(folder, 'usage/edge-2'));
@@ -181,7 +186,7 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
   await expect(importRemoteUsage(database, now)).rejects.toThrow(
     'usage/edge-2/key-usage-1.json is damaged',
   );
-  expect(await days()).toEqual({ 1: '2026-03-02', 2: '2026-02-01' });
+  expect(await days()).toEqual({ 1: '2026-03-02', 2: '2026-02-28' });
   report(8080, [[2, '2026-03-03']]);
   await replica.sendUsage();
   await expect(importRemoteUsage(database, now)).rejects.toThrow('is damaged');

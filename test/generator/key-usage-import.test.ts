@@ -39,10 +39,16 @@ describe.each(KINDS)('on %s', (kind) => {
     mkdirSync(folder);
     return () => database.close();
   });
-  const write = (name: string | number, lastUse: [number, string][], counts: DayUsage[] = []) => {
+  const write = (name: string | number, counts: DayUsage[]) => {
     const file = typeof name === 'number' ? keyUsageFile(name) : name;
-    writeFileSync(path.join(folder, file), encodeKeyUsage({ days: new Map(lastUse), counts }));
+    writeFileSync(path.join(folder, file), encodeKeyUsage(counts));
   };
+  /** Writes a file in which each key has one request on a day. */
+  const writeUses = (name: string | number, uses: [number, string][]) =>
+    write(
+      name,
+      uses.map(([id, day]) => usageOf('a', day, id, 1)),
+    );
   const addKeys = async (...ids: number[]) => {
     await createKeysTables(database);
     for (const id of ids) {
@@ -62,19 +68,24 @@ describe.each(KINDS)('on %s', (kind) => {
 
   test('the day of the last use only moves forward, and days in the future do not count', async () => {
     await addKeys(1, 2, 3, 4);
-    await database.run("UPDATE api_keys SET last_used_on = '2026-02-10' WHERE id = 2");
+    await database.run("UPDATE api_keys SET last_used_on = '2026-02-23' WHERE id = 2");
     const today = '2026-03-01';
     const tomorrow = '2026-03-02';
-    write(8080, [
+    writeUses(8080, [
       [1, today],
-      [2, '2026-02-09'],
+      [2, '2026-02-22'],
       [3, '2026-03-05'],
       [99, today],
     ]);
     await importUsage();
-    expect(await days()).toEqual({ 1: today, 2: '2026-02-10', 3: null, 4: null });
-    const many = Array.from({ length: 600 }, (_, i): [number, string] => [i + 1000, tomorrow]);
-    write(8080, [[1, '2026-02-01'], [2, tomorrow], ...many, [4, tomorrow]]);
+    expect(await days()).toEqual({ 1: today, 2: '2026-02-23', 3: null, 4: null });
+    const refused = { requests: 0, notModified: 0, refused: 1, bytes: 0 };
+    write(8080, [
+      usageOf('a', '2026-02-22', 1, 1),
+      usageOf('a', tomorrow, 2, 1),
+      { run: 'c'.repeat(16), day: tomorrow, keys: new Map([[3, refused]]) },
+      usageOf('b', tomorrow, 4, 1),
+    ]);
     await importUsage();
     expect(await days()).toEqual({ 1: today, 2: tomorrow, 3: null, 4: tomorrow });
     writeFileSync(path.join(folder, keyUsageFile(8080)), 'damaged');
@@ -83,12 +94,12 @@ describe.each(KINDS)('on %s', (kind) => {
 
   test('a file that cannot be read does not prevent the import of the other files', async () => {
     await addKeys(1, 2, 3, 4);
-    const [first, later] = ['2026-02-20', '2026-02-21'];
-    write(8080, [
+    const [first, later] = ['2026-02-25', '2026-02-26'];
+    writeUses(8080, [
       [1, first],
       [2, later],
     ]);
-    write(8082, [
+    writeUses(8082, [
       [1, later],
       [2, first],
       [3, first],
@@ -96,13 +107,13 @@ describe.each(KINDS)('on %s', (kind) => {
     await importUsage();
     expect(await days()).toEqual({ 1: later, 2: later, 3: first, 4: null });
     // No proxy creates files with these names or of these kinds. A pipe must not block the schedule.
-    write('key-usage-08080.json', [[4, later]]);
-    write('key-usage-8080.json.1', [[4, later]]);
-    write('../elsewhere.json', [[4, later]]);
+    writeUses('key-usage-08080.json', [[4, later]]);
+    writeUses('key-usage-8080.json.1', [[4, later]]);
+    writeUses('../elsewhere.json', [[4, later]]);
     symlinkSync(path.join(dir, 'elsewhere.json'), path.join(folder, keyUsageFile(1)));
     mkdirSync(path.join(folder, keyUsageFile(2)));
     execFileSync('mkfifo', [path.join(folder, keyUsageFile(3))]);
-    write(8082, [[3, later]]);
+    writeUses(8082, [[3, later]]);
     await expect(importUsage()).rejects.toThrow();
     expect(await days()).toEqual({ 1: later, 2: later, 3: later, 4: null });
   });
@@ -111,8 +122,8 @@ describe.each(KINDS)('on %s', (kind) => {
     await addKeys(1, 2);
     const importers = [makeKeyUsageImport(dir), makeKeyUsageImport(dir)];
     const importAll = () => Promise.all(importers.map((each) => each(database, NOW)));
-    write(8080, [], [usageOf('a', '2026-03-01', 1, 5), usageOf('b', '2026-02-28', 1, 7)]);
-    write(8082, [], [usageOf('c', '2026-03-01', 1, 2), usageOf('c', '2026-03-01', 2, 9)]);
+    write(8080, [usageOf('a', '2026-03-01', 1, 5), usageOf('b', '2026-02-28', 1, 7)]);
+    write(8082, [usageOf('c', '2026-03-01', 1, 2), usageOf('c', '2026-03-01', 2, 9)]);
     await importAll();
     await importAll();
     const first = [
@@ -123,10 +134,10 @@ describe.each(KINDS)('on %s', (kind) => {
     ];
     expect(await counted()).toEqual(first);
     // An older report, as of a file that was restored, and a newer one of the same run.
-    write(8080, [], [usageOf('a', '2026-03-01', 1, 3)]);
+    write(8080, [usageOf('a', '2026-03-01', 1, 3)]);
     await importAll();
     expect(await counted()).toEqual(first);
-    write(8080, [], [usageOf('a', '2026-03-01', 1, 6)]);
+    write(8080, [usageOf('a', '2026-03-01', 1, 6)]);
     await importAll();
     // The schedule was restarted, and reads the same files again.
     await importUsage();
@@ -137,7 +148,7 @@ describe.each(KINDS)('on %s', (kind) => {
     await addKeys(1);
     const usedOn = ['2026-02-21', '2026-02-22', '2026-03-02', '2026-03-03'];
     const counts = usedOn.map((day, i) => usageOf('a', day, 1, i));
-    write(8080, [], [...counts, usageOf('a', '2026-03-01', 99, 5)]);
+    write(8080, [...counts, usageOf('a', '2026-03-01', 99, 5)]);
     await importUsage();
     expect(await counted()).toEqual([rowOf('a', usedOn[1], 1, 1), rowOf('a', usedOn[2], 1, 2)]);
   });
@@ -148,7 +159,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const keys = new Map(
       ids.map((id) => [id, { requests: id, notModified: 0, refused: 0, bytes: 10 }]),
     );
-    write(8080, [], [{ run: 'a'.repeat(16), day: '2026-03-01', keys }]);
+    write(8080, [{ run: 'a'.repeat(16), day: '2026-03-01', keys }]);
     await importUsage();
     for (const day of ['2025-01-25', '2025-01-26']) {
       await database.run("INSERT INTO key_usage VALUES (1, ?, 'b', 1, 0, 0, 1)", [day]);

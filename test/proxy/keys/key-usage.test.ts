@@ -15,44 +15,31 @@ const RUN = '0123456789abcdef';
 const NOON = Date.parse('2026-03-01T12:00:00Z');
 
 describe('the file', () => {
-  test('contains days and counts of each key, in the order of their ids', () => {
-    const days = new Map([
-      [12, '2026-03-01'],
-      [7, '2026-02-28'],
-    ]);
+  test('has the counts of each key, in the order of their ids', () => {
     const keys = new Map([
       [12, { requests: 5, notModified: 2, refused: 1, bytes: 678 }],
       [7, { requests: 0, notModified: 0, refused: 3, bytes: 96 }],
     ]);
-    const report = { days, counts: [{ run: RUN, day: '2026-03-01', keys }] };
-    const text = encodeKeyUsage(report);
+    const counts = [{ run: RUN, day: '2026-03-01', keys }];
+    const text = encodeKeyUsage(counts);
     expect(text).toBe(
-      `{"version":1,"keys":[
-{"id":7,"day":"2026-02-28"},
-{"id":12,"day":"2026-03-01"}
-],"counts":[
+      `{"version":1,"counts":[
 {"run":"0123456789abcdef","day":"2026-03-01","keys":[[7,0,0,3,96],[12,5,2,1,678]]}
 ]}
 `,
     );
-    expect(parseKeyUsage(text, NAME)).toEqual(report);
-    const nothing = { days: new Map(), counts: [] };
-    expect(parseKeyUsage(encodeKeyUsage(nothing), NAME)).toEqual(nothing);
-  });
-
-  test('of an older version has no counts', () => {
-    const text = '{"version":1,"keys":[{"id":7,"day":"2026-02-28"}]}';
-    expect(parseKeyUsage(text, NAME)).toEqual({ days: new Map([[7, '2026-02-28']]), counts: [] });
+    expect(parseKeyUsage(text, NAME)).toEqual(counts);
+    expect(parseKeyUsage(encodeKeyUsage([]), NAME)).toEqual([]);
   });
 
   test.each([
-    ['{"version":1,"keys":[', 'key-usage-8080.json is damaged: it is not JSON.'],
-    ['{"version":2,"keys":[]}', 'key-usage-8080.json has version 2; this program reads version 1.'],
+    ['{"version":1,"counts":[', 'key-usage-8080.json is damaged: it is not JSON.'],
+    [
+      '{"version":2,"counts":[]}',
+      'key-usage-8080.json has version 2; this program reads version 1.',
+    ],
     ['null', 'it is not an object'],
-    ['{"version":1}', '"keys" is not a list'],
-    ['{"version":1,"keys":[{"id":1,"day":"2026-01-01"},null]}', 'entry 2 is not a day of a key'],
-    ['{"version":1,"keys":[{"id":1,"day":"\' OR 1=1"}]}', 'entry 1 is not a day of a key'],
-    ['{"version":1,"keys":[],"counts":{}}', '"counts" is not a list'],
+    ['{"version":1,"counts":{}}', '"counts" is not a list'],
     ...[
       null,
       { run: RUN, day: '2026-03-01' },
@@ -61,7 +48,7 @@ describe('the file', () => {
       { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 4, -5]] },
       { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 4, '5']] },
     ].map((entry) => [
-      JSON.stringify({ version: 1, keys: [], counts: [entry] }),
+      JSON.stringify({ version: 1, counts: [entry] }),
       'entry 1 of "counts" is not the use of a day',
     ]),
   ])('is refused if it is %s', (text, fault) => {
@@ -94,8 +81,13 @@ function makeReporter(snapshotsDir: string, ids: readonly number[]) {
 const fileIn = (snapshotsDir: string) => path.join(snapshotsDir, PROXY_FOLDER, NAME);
 const reportIn = (snapshotsDir: string) =>
   parseKeyUsage(readFileSync(fileIn(snapshotsDir), 'utf8'), NAME);
+/** The days on which each key was used. */
 const daysIn = (snapshotsDir: string) =>
-  [...reportIn(snapshotsDir).days].toSorted(([a], [b]) => a - b);
+  reportIn(snapshotsDir)
+    .flatMap(({ day, keys }) =>
+      [...keys].flatMap(([id, { requests }]) => (requests > 0 ? [`${id} ${day}`] : [])),
+    )
+    .sort();
 
 describe('the proxy', () => {
   test('writes its file only if a key was used', async () => {
@@ -105,58 +97,13 @@ describe('the proxy', () => {
     expect(existsSync(fileIn(dir))).toBe(false);
     count(1);
     expect(await write()).toBe(true);
-    expect(daysIn(dir)).toEqual([[1, '2026-03-01']]);
+    expect(daysIn(dir)).toEqual(['1 2026-03-01']);
     expect(await write()).toBe(false);
     clock.wall += DAY_MS;
-    // A refused request is not a use.
     count(1, 'refused');
     count(2);
     expect(await write()).toBe(true);
-    expect(daysIn(dir)).toEqual([
-      [1, '2026-03-01'],
-      [2, '2026-03-02'],
-    ]);
-  });
-
-  test('keeps what an earlier process or another proxy wrote into the same file', async () => {
-    const dir = makeFolder();
-    const first = makeReporter(dir, [1, 2, 3]);
-    first.count(1);
-    first.count(2);
-    await first.write();
-    const second = makeReporter(dir, [1, 2, 3]);
-    second.clock.wall += DAY_MS;
-    second.count(2);
-    second.count(3);
-    await second.write();
-    const both = [
-      [1, '2026-03-01'],
-      [2, '2026-03-02'],
-      [3, '2026-03-02'],
-    ];
-    expect(daysIn(dir)).toEqual(both);
-    // If two processes write at once, one may overwrite what the other added.
-    const older = encodeKeyUsage({ days: new Map([[2, '2026-03-01']]), counts: [] });
-    for (const lost of [older, 'damaged by a power cut']) {
-      writeFileSync(fileIn(dir), lost);
-      await second.write();
-      expect(daysIn(dir)).toEqual(both);
-    }
-  });
-
-  test('removes days in the future after a wrong clock was corrected', async () => {
-    const dir = makeFolder();
-    const { write, count, clock } = makeReporter(dir, [1]);
-    clock.wall += 400 * DAY_MS;
-    count(1);
-    await write();
-    expect(daysIn(dir)).toEqual([[1, '2027-04-05']]);
-    clock.wall = NOON;
-    await write();
-    expect(daysIn(dir)).toEqual([]);
-    count(1);
-    await write();
-    expect(daysIn(dir)).toEqual([[1, '2026-03-01']]);
+    expect(daysIn(dir)).toEqual(['1 2026-03-01', '2 2026-03-02']);
   });
 
   test('reports that it cannot write, and tries again', async () => {
@@ -179,14 +126,14 @@ describe('the proxy', () => {
     expect(existsSync(dir)).toBe(false);
     mkdirSync(dir);
     expect(await write()).toBe(true);
-    expect(daysIn(dir)).toEqual([[1, '2026-03-01']]);
+    expect(daysIn(dir)).toEqual(['1 2026-03-01']);
   });
 });
 
 describe('the counts in the file', () => {
   /** For each day, what each run has counted for a key. */
   const countsOf = (snapshotsDir: string, id: number) =>
-    reportIn(snapshotsDir).counts.map(({ day, keys }) => [day, keys.get(id)]);
+    reportIn(snapshotsDir).map(({ day, keys }) => [day, keys.get(id)]);
   const used = (requests: number, more: { [name in keyof typeof USE]?: number } = {}) => ({
     requests,
     notModified: 0,
@@ -242,7 +189,7 @@ describe('the counts in the file', () => {
       ['2026-03-01', used(7)],
       ['2026-03-01', used(6)],
     ]);
-    for (const lost of ['damaged', encodeKeyUsage({ days: new Map(), counts: [] })]) {
+    for (const lost of ['damaged', encodeKeyUsage([])]) {
       writeFileSync(fileIn(dir), lost);
       expect(await second.write()).toBe(true);
       expect(countsOf(dir, 1)).toContainEqual(['2026-03-01', used(7)]);

@@ -122,7 +122,7 @@ test('the end loses no request under way, no count and no line of the access log
     each.startsWith('key-usage-'),
   );
   const usage = readFileSync(path.join(snapshotsDir, PROXY_FOLDER, name), 'utf8');
-  const counted = parseKeyUsage(usage, name).counts.flatMap(({ keys }) => keys.get(3) ?? []);
+  const counted = parseKeyUsage(usage, name).flatMap(({ keys }) => keys.get(3) ?? []);
   expect(counted.reduce((sum, { requests }) => sum + requests, 0)).toBe(sent.rotated);
 
   const lines = readFileSync(logFile, 'utf8').split('\n');

@@ -106,7 +106,7 @@ describe.skipIf(process.getuid?.() !== 0 || !isPublic(ROOT))('as two users', () 
     expect(proxy.log()).not.toMatch(/"level":[45]0/);
     const [usage = ''] = listAll(dir).filter((name) => name.includes('key-usage'));
     const [command = '', ...args] = [...as(GENERATOR), 'cat', path.join(dir, usage)];
-    expect(execFileSync(command, args, { encoding: 'utf8' })).toContain('"id":1');
+    expect(execFileSync(command, args, { encoding: 'utf8' })).toContain('"keys":[[1,');
     // The proxy owns only its own folder, and the group may not write anything.
     for (const name of listAll(dir)) {
       const { uid, gid, mode } = statSync(path.join(dir, name));
@@ -197,7 +197,7 @@ describe.skipIf(process.getuid?.() !== 0 || !isPublic(ROOT))('as two users', () 
       process.setegid?.(0);
     }
     expect(readdirSync(folder)).toEqual([name]);
-    expect(readFileSync(path.join(folder, name), 'utf8')).toContain('"id":1');
+    expect(readFileSync(path.join(folder, name), 'utf8')).toContain('"keys":[[1,');
     const { uid, gid, mode } = statSync(path.join(folder, name));
     expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
   });

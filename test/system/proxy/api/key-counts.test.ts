@@ -20,7 +20,7 @@ import { shared } from '../../../support/shared.ts';
 function countsIn(snapshotsDir: string, id: number): Usage {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
   const [name = ''] = readdirSync(folder).filter((each) => each.startsWith('key-usage-'));
-  const { counts } = parseKeyUsage(readFileSync(path.join(folder, name), 'utf8'), name);
+  const counts = parseKeyUsage(readFileSync(path.join(folder, name), 'utf8'), name);
   const found = counts.flatMap(({ keys }) => keys.get(id) ?? []);
   const sum = (count: keyof Usage) => found.reduce((total, each) => total + each[count], 0);
   return {
