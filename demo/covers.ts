@@ -82,7 +82,7 @@ function drawCover(texts: Texts, width: number, height: number): string {
     <text x="${across - 7}" y="16" text-anchor="end">${region.toUpperCase()}</text></g>`;
   const narrow = `${rectangle(whole, 'url(#sky)')}<text font-size="${Math.min(across / 2, 22)}"
     transform="translate(${across * 0.3} 12) rotate(90)">${escaped(name)}</text>`;
-  const picture = `<use href="#scene" width="${across}" height="${up}"/>${band}${words(name, across, BAND + 14)}`;
+  const picture = `<use href="#scene" width="${across}" height="${up}"/>${band}${words(name, across, up)}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"
     viewBox="${whole.join(' ')}" font-family="Arial,sans-serif" font-weight="bold" fill="#fff">
     ${landscape(`${platform}/${slug}${type === 'front' ? '' : `/${type}`}`)}${type === 'spine' ? narrow : picture}</svg>`;
@@ -123,29 +123,13 @@ function rectangle([left, top, width, height]: Box, fill: string): string {
   return `<path fill="${fill}" d="M${left} ${top}h${width}v${height}h-${width}z"/>`;
 }
 
-/** A text in up to four lines in the middle of a picture, as large as it fits its width. */
-function words(text: string, across: number, top: number): string {
-  const fits = (size: number) => Math.floor((across * 0.92) / (size * 0.62));
-  const size =
-    [36, 30, 25, 20].find((each) => {
-      const lines = linesOf(text, fits(each));
-      return lines.length < 4 && lines.every((line) => line.length <= fits(each));
-    }) ?? 15;
-  const lines = linesOf(text, fits(size)).slice(0, 4);
-  const rows = lines.map((line) => `<tspan x="${across / 2}" dy="1em">${escaped(line)}</tspan>`);
-  return `<text y="${top}" font-size="${size}" text-anchor="middle" paint-order="stroke"
-    stroke="#000a" stroke-width="${size / 8}" stroke-linejoin="round">${rows.join('')}</text>`;
-}
-
-/** Breaks a text between words into lines of at most `most` characters; a longer word is a line. */
-function linesOf(text: string, most: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && longer.length <= most) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
+/** A text in the middle of a picture, whose lines the browser breaks. */
+function words(text: string, across: number, up: number): string {
+  const size = Math.min(34, across / Math.max(5, text.length / 3));
+  return `<foreignObject y="${BAND + 8}" width="${across}" height="${up}"><p
+    xmlns="http://www.w3.org/1999/xhtml" style="margin:0 6px;text-align:center;overflow-wrap:anywhere;
+    font-size:${Math.max(size, 18)}px;line-height:1.1;color:#fff;-webkit-text-stroke:3px #000a;
+    paint-order:stroke">${escaped(text)}</p></foreignObject>`;
 }
 
 function escaped(text: string): string {
