@@ -27,8 +27,6 @@ export interface Findings {
   warn(text: string, fix: string): void;
   /** Something that does not work, or will not. */
   error(text: string, fix: string): void;
-  /** Something that could not be checked, and why. */
-  skip(text: string, fix: string): void;
 }
 
 /** The input of every check. */
@@ -54,7 +52,7 @@ export interface Check {
   run(scene: Scene, findings: Findings): Promise<void>;
 }
 
-/** A check lacks something that it needs. */
+/** A check, or the rest of it, is skipped: it lacks something that it needs. */
 export class CannotRun extends Error {
   override readonly name = 'CannotRun';
   readonly fix: string;

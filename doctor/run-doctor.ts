@@ -106,7 +106,6 @@ export async function runCheck(check: Check, scene: Scene, limitMs: number): Pro
     ok: (text, data) => found.push({ level: 'ok', text, ...(data === undefined ? {} : { data }) }),
     warn: (text, fix) => found.push({ level: 'warning', text, fix }),
     error: (text, fix) => found.push({ level: 'error', text, fix }),
-    skip: (text, fix) => found.push({ level: 'skipped', text, fix }),
   };
   const end = new AbortController();
   const late = pause(limitMs, 'late', { signal: end.signal });
@@ -118,8 +117,9 @@ export async function runCheck(check: Check, scene: Scene, limitMs: number): Pro
       );
     }
   } catch (error) {
-    if (error instanceof CannotRun) findings.skip(error.message, error.fix);
-    else findings.error((error as Error).message, 'Correct what the message names.');
+    const { message: text } = error as Error;
+    if (error instanceof CannotRun) found.push({ level: 'skipped', text, fix: error.fix });
+    else findings.error(text, 'Correct what the message names.');
   } finally {
     late.catch(() => {});
     end.abort();

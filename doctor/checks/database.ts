@@ -14,7 +14,7 @@ import { warningText } from '../../generator/report/report.ts';
 import { hasAccounts } from '../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../keys/tables/schema.ts';
 import { printableJson } from '../../program/printable.ts';
-import { type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
+import { CannotRun, type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
 
 const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };
 const GAMES = 3;
@@ -55,7 +55,7 @@ export const sample: Check = {
   name: 'sample records',
   programs: ['schedule'],
   async run(scene, findings) {
-    const { ok, warn, skip } = findings;
+    const { ok, warn } = findings;
     const source = requireDatabase(scene);
     const settings = {
       site_url: requireValue(scene, 'SITE_URL'),
@@ -65,8 +65,7 @@ export const sample: Check = {
     await checkCatalogue(source);
     const { games, conditions } = await chooseRows(source, findings);
     if (games.length === 0) {
-      skip('The table games has no rows.', 'Add games, or fix the view.');
-      return;
+      throw new CannotRun('The table games has no rows.', 'Add games, or fix the view.');
     }
     const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
     try {
@@ -137,22 +136,22 @@ function among(column: string, ids: readonly string[]): string {
 export const keys: Check = {
   name: 'tables of API keys',
   programs: ['schedule', 'account'],
-  async run(scene, { ok, warn, error, skip }) {
+  async run(scene, { ok, warn, error }) {
     const source = requireDatabase(scene);
     const file = path.join(requireValue(scene, 'SNAPSHOTS_DIR'), KEYS_FILE);
-    const hasKeys = (await source.columns()).has('api_keys');
-    if (!hasKeys && existsSync(file)) {
-      error(
-        `The tables of API keys are gone, or the user may not see them. The keys in ${file} still work.`,
-        'Grant the rights on them, or restore the backup: see operations/runbooks/restore.md.',
-      );
-    } else if (!hasKeys) {
-      skip(
+    if (!(await source.columns()).has('api_keys')) {
+      if (existsSync(file)) {
+        error(
+          `The tables of API keys are gone, or the user may not see them. The keys in ${file} still work.`,
+          'Grant the rights on them, or restore the backup: see operations/runbooks/restore.md.',
+        );
+        return;
+      }
+      throw new CannotRun(
         'There are no tables of API keys yet: the API would answer 503 "No API keys yet".',
         'Run "cover-catalogue keys list", which creates them, and then "cover-catalogue keys issue".',
       );
     }
-    if (!hasKeys) return;
     await checkTables(source, KEYS_TABLES);
     ok('The tables of API keys exist, with all columns.');
     if (!scene.programs.includes('account')) return;

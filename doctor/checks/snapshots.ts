@@ -9,7 +9,7 @@ import {
   readManifest,
 } from '../../generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../generations/prune.ts';
-import { type Check, type Findings, requireValue, type Scene } from '../check.ts';
+import { CannotRun, type Check, type Findings, requireValue, type Scene } from '../check.ts';
 import { findDenial, findSystemUser } from '../user-permissions.ts';
 
 /** Besides the kept generations: the one that a run replaces, and the one that it writes. */
@@ -38,17 +38,16 @@ export const snapshots: Check = {
 async function checkProxyUser(
   { proxyUser }: Scene,
   snapshotsDir: string,
-  { ok, error, skip }: Findings,
+  { ok, error }: Findings,
 ): Promise<void> {
   const ownFolder = path.join(snapshotsDir, PROXY_FOLDER);
   // The proxy creates this folder, or an administrator does so for the user of the proxy.
   const owner = proxyUser ?? statSync(ownFolder, { throwIfNoEntry: false })?.uid;
   if (owner === undefined) {
-    skip(
+    throw new CannotRun(
       'It is not known which user the proxy runs as, so its permissions were not checked.',
       'Name the user with --proxy-user, or run the doctor again after the first start of the proxy.',
     );
-    return;
   }
   const user = await findSystemUser(String(owner));
   const id = currentId(snapshotsDir);

@@ -18,62 +18,36 @@ export function addProcessMetrics(registry: Registry): void {
 /** A value for each value of one label. */
 type Labelled = Iterable<readonly [label: string, value: number]>;
 
-/** @param read the value; undefined if it is not known, and then the gauge has none */
-export function addGauge(
-  registry: Registry,
-  name: string,
-  help: string,
-  read: () => number | undefined,
-): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      const value = read();
-      if (value === undefined) this.remove();
-      else this.set(value);
-    },
-  });
-}
-
-/** As {@link addGauge}, with a value for each value of a label. */
+/** Adds a metric with a value for each value of a label. The values of a counter never decrease. */
 export const addGauges = withLabel(Gauge<string>);
-
-/** @param read never returns less than before */
-export function addCounter(
-  registry: Registry,
-  name: string,
-  help: string,
-  read: () => number,
-): void {
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(read());
-    },
-  });
-}
-
-/** As {@link addCounter}, with a value for each value of a label. */
 export const addCounters = withLabel(Counter<string>);
+/** Adds a metric with one value, or with none while it is not known. */
+export const addGauge = withoutLabel(addGauges);
+export const addCounter = withoutLabel(addCounters);
 
 function withLabel(Metric: typeof Gauge<string> | typeof Counter<string>) {
   return (registry: Registry, name: string, help: string, label: string, read: () => Labelled) => {
+    const labelNames = label === '' ? [] : [label];
     const metric = new Metric({
-      name,
-      help,
-      labelNames: [label],
-      registers: [registry],
+      ...{ name, help, labelNames, registers: [registry] },
       collect() {
         metric.reset();
-        for (const [value, reading] of read()) metric.inc({ [label]: value }, reading);
+        // Without a label, this would leave 0.
+        if (label === '') metric.remove();
+        for (const [value, reading] of read()) {
+          metric.inc(label === '' ? {} : { [label]: value }, reading);
+        }
       },
     });
   };
+}
+
+function withoutLabel(add: ReturnType<typeof withLabel>) {
+  return (registry: Registry, name: string, help: string, read: () => number | undefined): void =>
+    add(registry, name, help, '', () => {
+      const value = read();
+      return value === undefined ? [] : [['', value]];
+    });
 }
 
 /**

@@ -77,10 +77,8 @@ export function inspectEnvironment<Name extends VariableName>(
 ): { readonly values: Partial<Environment<Name>>; readonly faults: readonly string[] } {
   const values: Record<string, unknown> = {};
   const faults = environment === process.env ? [...fileFaults] : [];
-  for (const pair of EXCLUSIVE) {
-    if (pair.every((name) => environment[name]?.trim() && names.includes(name as Name))) {
-      faults.push(`${pair.join(' and ')} are both set. Keep one of them.`);
-    }
+  if (EXCLUSIVE.every((name) => environment[name]?.trim() && names.includes(name as Name))) {
+    faults.push(`${EXCLUSIVE.join(' and ')} are both set. Keep one of them.`);
   }
   for (const name of names) {
     const [fallback, parse]: Variable<unknown> = VARIABLES[name];

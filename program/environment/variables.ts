@@ -62,10 +62,8 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/** Only one variable of each pair may be set. */
-export const EXCLUSIVE: readonly (readonly [VariableName, VariableName])[] = [
-  ['SITE_JWT_SECRET', 'SITE_JWKS'],
-];
+/** Only one of them may be set. */
+export const EXCLUSIVE: readonly VariableName[] = ['SITE_JWT_SECRET', 'SITE_JWKS'];
 
 /**
  * An address as an error may show it: without a password, the values of a query and a fragment, even if

@@ -51,7 +51,6 @@ test('a disk without enough space is found, before and after it is full', async 
       ok: () => levels.push('ok'),
       warn: () => levels.push('warning'),
       error: () => levels.push('error'),
-      skip: () => levels.push('skipped'),
     });
     return levels;
   };
