@@ -8,13 +8,14 @@ import { isApiAddress, openDepot, openKeysDepot } from '../depot/open.ts';
 import type { Pulled } from '../depot/pull.ts';
 import { makeReplica, type Replica } from '../depot/replica.ts';
 import { readPublicKeys } from '../depot/signing.ts';
-import { type Clock, megabytes, systemClock } from '../depot/transfers.ts';
+import { megabytes, systemClock } from '../depot/transfers.ts';
 import type { Release } from '../format/release.ts';
 import { addDiskMetrics } from '../generations/disk-metrics.ts';
 import { addCounter, addCounters, addGauge } from '../program/admin/metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../program/admin/program-admin.ts';
-import { readArguments } from '../program/arguments.ts';
+import { readArguments, readValue } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
+import { wholeNumber } from '../program/environment/variables.ts';
 import { reportFailure } from '../program/failure.ts';
 import { checkWritableFolder } from '../program/folders.ts';
 import type { Invocation } from '../program/invocation.ts';
@@ -74,82 +75,64 @@ type StopWith = typeof stopWithSignal;
  * @returns the exit code; undefined if the replica continues until a signal
  */
 export async function runReplica(
-  invocation: Invocation,
+  { words, variables, stdout, stderr }: Invocation,
   stopWith: StopWith,
   clock = systemClock,
 ): Promise<number | undefined> {
-  const progress = makeProgress(invocation.stderr);
+  const progress = makeProgress(stderr);
   try {
-    return (await replicate(invocation, progress, stopWith, clock)) ? undefined : 0;
+    const values = readArguments(USAGE, OPTIONS, words);
+    const environment = variables();
+    const settings = readEnvironment(VARIABLES, environment, {
+      SNAPSHOTS_DIR: checkWritableFolder,
+      SNAPSHOT_PUBLIC_KEYS: readPublicKeys,
+    });
+    const { SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL } = settings;
+    const from = values.from ?? settings.REPLICA_FROM;
+    if (from === '') {
+      throw new ConfigurationError(`Neither --from nor REPLICA_FROM is set.\n\n${USAGE}`);
+    }
+    const { interval = isApiAddress(from) ? '60' : '1' } = values;
+    const seconds = readValue('--interval', interval, wholeNumber(1, LONGEST_SECONDS));
+    const depot = openDepot(from, { environment, keyFile: values['key-file'] });
+    const keysDepot = openKeysDepot(
+      settings.KEYS_DEPOT,
+      { 'the depot of snapshots': from },
+      { environment },
+    );
+    const log = makeLog(LOG_LEVEL);
+    const replica = makeReplica({
+      snapshotsDir,
+      depot,
+      keysDepot,
+      clock,
+      publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
+      report: values.once ? progress : logProgress(log),
+    });
+    if (values.once) {
+      stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
+      await runOnce(replica, progress, stdout).finally(() => {
+        depot.close();
+        keysDepot?.close();
+      });
+      return 0;
+    }
+    const admin = makeProgramAdmin({
+      program: 'replica',
+      settings,
+      refresh: () => readDisk(),
+    });
+    const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
+    const address = await admin.listen();
+    run(replica, seconds * 1000, admin, log, stopWith);
+    const places = { from: depot.name, keys: keysDepot?.name, snapshotsDir, admin: address };
+    log.info(places, 'replicating');
+    reportReady(log);
+    return undefined;
   } catch (error) {
     progress.end();
-    return reportFailure(error as Error, '', invocation.stderr);
+    return reportFailure(error as Error, '', stderr);
   }
-}
-
-/** @returns whether it continues */
-async function replicate(
-  { words, variables, stdout }: Invocation,
-  progress: Progress,
-  stopWith: StopWith,
-  clock: Clock,
-): Promise<boolean> {
-  const values = readArguments(USAGE, OPTIONS, words);
-  const environment = variables();
-  const settings = readEnvironment(VARIABLES, environment, {
-    SNAPSHOTS_DIR: checkWritableFolder,
-    SNAPSHOT_PUBLIC_KEYS: readPublicKeys,
-  });
-  const { SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL } = settings;
-  const from = values.from ?? settings.REPLICA_FROM;
-  if (from === '') {
-    throw new ConfigurationError(`Neither --from nor REPLICA_FROM is set.\n\n${USAGE}`);
-  }
-  const seconds = readSeconds(values.interval) ?? (isApiAddress(from) ? 60 : 1);
-  const depot = openDepot(from, { environment, keyFile: values['key-file'] });
-  const keysDepot = openKeysDepot(
-    settings.KEYS_DEPOT,
-    { 'the depot of snapshots': from },
-    { environment },
-  );
-  const log = makeLog(LOG_LEVEL);
-  const replica = makeReplica({
-    snapshotsDir,
-    depot,
-    keysDepot,
-    clock,
-    publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
-    report: values.once ? progress : logProgress(log),
-  });
-  if (values.once) {
-    stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
-    await runOnce(replica, progress, stdout).finally(() => {
-      depot.close();
-      keysDepot?.close();
-    });
-    return false;
-  }
-  const admin = makeProgramAdmin({
-    program: 'replica',
-    settings,
-    refresh: () => readDisk(),
-  });
-  const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
-  const address = await admin.listen();
-  run(replica, seconds * 1000, admin, log, stopWith);
-  const places = { from: depot.name, keys: keysDepot?.name, snapshotsDir, admin: address };
-  log.info(places, 'replicating');
-  reportReady(log);
-  return true;
-}
-
-function readSeconds(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = Number(text);
-  if (Number.isSafeInteger(seconds) && seconds >= 1 && seconds <= LONGEST_SECONDS) return seconds;
-  throw new ConfigurationError(
-    `--interval must be a whole number of seconds from 1 to ${LONGEST_SECONDS}, not ${JSON.stringify(text)}.`,
-  );
 }
 
 async function runOnce(
