@@ -109,8 +109,8 @@ interface ReadMode {
   readonly earlier: EarlierRun | undefined;
   /** Why all rows are read; null if only the changed ones are. */
   readonly reason: string | null;
-  /** When all rows were read last, in milliseconds since 1970. */
-  readonly fullRunAt: number;
+  /** When the run began, in milliseconds since 1970. */
+  readonly startedAt: number;
   /** Undefined if the database cannot show which rows have changed. */
   readonly keyOf: KeyOf | undefined;
 }
@@ -147,20 +147,14 @@ async function readChangesOrAll(
   const startedAt = Date.now();
   const readAll = (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
-    return runOnce(database, run, progress, {
-      earlier: undefined,
-      reason,
-      keyOf,
-      fullRunAt: startedAt,
-    });
+    return runOnce(database, run, progress, { earlier: undefined, reason, keyOf, startedAt });
   };
   if (keyOf === undefined || isFull) return readAll(untimed ?? 'a full run was requested');
   const found = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), keyOf);
   if ('reason' in found) return readAll(found.reason);
-  const { fullRunAt } = found;
   for (let earlier = found; ; ) {
     try {
-      return await runOnce(database, run, progress, { earlier, reason: null, keyOf, fullRunAt });
+      return await runOnce(database, run, progress, { earlier, reason: null, keyOf, startedAt });
     } catch (error) {
       if (error instanceof HeldError || error instanceof RefusedError) throw error;
       if (!(error instanceof PathTaken))
@@ -339,8 +333,9 @@ function countWaitingTakedowns(
 /** Leaves what the run knows to the next one. @param manifest of the generation that fits it */
 function keepRows({ run, progress, mode, rows }: WrittenRun, manifest: Manifest | undefined): void {
   if (rows === undefined || mode.keyOf === undefined || manifest === undefined) return;
+  const fullRunAt = mode.earlier?.fullRunAt ?? mode.startedAt;
   try {
-    saveRun(run.snapshotsDir, mode.keyOf(manifest.id), manifest.files, mode.fullRunAt, rows);
+    saveRun(run.snapshotsDir, mode.keyOf(manifest.id), manifest.files, fullRunAt, rows);
   } catch (error) {
     progress.warn(`Warning: the next run will read all rows: ${(error as Error).message}`);
   }

@@ -11,7 +11,13 @@ import { sharedZeros, startsOf } from '../../format/index/arrays.ts';
 import { compareIds } from '../../format/index/ids.ts';
 import { type EarlierGeneration, twinOf } from '../changes/earlier-generation.ts';
 import { getOrAdd } from '../get-or-add.ts';
-import { type Covers, type Games, LEFT_OUT, type Platform } from '../read/catalogue.ts';
+import {
+  type Covers,
+  type Games,
+  LEFT_OUT,
+  type Platform,
+  publishedRows,
+} from '../read/catalogue.ts';
 import { makeGameItems } from './items.ts';
 import { makeCollator, merge, orderTitles } from './title-order.ts';
 
@@ -179,14 +185,6 @@ function groupCovers(covers: Covers, published: Uint32Array, start: Uint32Array)
     if (to - from > 1) rows.subarray(from, to).sort(compare);
   }
   return rows;
-}
-
-/** The rows whose value in a column is not LEFT_OUT. */
-export function publishedRows(column: Uint32Array, rows: number): Uint32Array {
-  const found = new Uint32Array(rows);
-  let count = 0;
-  for (let row = 0; row < rows; row++) if (column[row] !== LEFT_OUT) found[count++] = row;
-  return found.subarray(0, count);
 }
 
 /** For each region or type, its position when they are sorted in title order, with null last. */

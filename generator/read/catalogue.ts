@@ -140,6 +140,14 @@ function makeIds(rows: number): Ids {
   return { high: sharedZeros(Uint32Array, rows), low: sharedZeros(Uint32Array, rows) };
 }
 
+/** The rows whose value in a column is not LEFT_OUT. */
+export function publishedRows(column: Uint32Array, rows: number): Uint32Array {
+  const found = new Uint32Array(rows);
+  let count = 0;
+  for (let row = 0; row < rows; row++) if (column[row] !== LEFT_OUT) found[count++] = row;
+  return found.subarray(0, count);
+}
+
 /** A column of unsigned 64-bit ids, as their upper and lower halves. */
 export interface Ids {
   readonly high: Uint32Array;

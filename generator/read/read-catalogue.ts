@@ -30,6 +30,7 @@ import {
   makeTexts,
   NO_YEAR,
   type Platform,
+  publishedRows,
   readId,
 } from './catalogue.ts';
 import { makeIdCheck, type ReadTable, type Selection } from './read-table.ts';
@@ -310,15 +311,11 @@ async function findLostFiles(
 
 /** Conditions in SQL that choose the files of published covers. */
 function* filesOf({ rows, ids, game }: Covers): Generator<string> {
-  const published = [...Array(rows).keys()].filter((row) => game[row] !== LEFT_OUT);
-  for (const some of batches(published, COVERS_PER_QUERY)) {
-    const list = some.map((row) => textOfId([ids.high[row], ids.low[row]]));
-    yield `cover_id IN (${list.join(',')})`;
+  const published = publishedRows(game, rows);
+  for (let from = 0; from < published.length; from += COVERS_PER_QUERY) {
+    const some = Array.from(published.subarray(from, from + COVERS_PER_QUERY));
+    yield `cover_id IN (${some.map((row) => textOfId([ids.high[row], ids.low[row]])).join(',')})`;
   }
-}
-
-function* batches<T>(list: readonly T[], size: number): Generator<readonly T[]> {
-  for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
 }
 
 /** Numbers the distinct values of a column; null is number 0, and so is the empty text. */

@@ -28,9 +28,9 @@ import {
 import type { ManifestFile } from '../../format/manifest.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
-import { type Numbering, publishedRows } from '../order/numbering.ts';
+import type { Numbering } from '../order/numbering.ts';
 import { merge } from '../order/title-order.ts';
-import { type Ids, LEFT_OUT, NO_YEAR } from '../read/catalogue.ts';
+import { type Ids, LEFT_OUT, NO_YEAR, publishedRows } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';
 import { namedAsInFile, type WriteSource } from './packs.ts';
 
