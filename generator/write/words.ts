@@ -35,13 +35,15 @@ export function makeWords(source: WriteSource, items: GameItems) {
   const readingsBefore = titles.areSame ? earlier?.readings(table.numberOf) : undefined;
   const words = makeColumn();
   const start = makeColumn();
-  start.add(0);
+  let end = 0;
+  start.add(end);
   const further: (readonly number[])[] = [];
   const rankOfFurther: number[] = [];
   const slugReadings: number[] = [];
   const addReading = (reading: readonly number[]) => {
     for (const word of reading) words.add(word);
-    start.add(words.all().length);
+    end += reading.length;
+    start.add(end);
   };
   const addGame = (
     rank: number,
@@ -87,7 +89,7 @@ export function makeWords(source: WriteSource, items: GameItems) {
       for (const reading of further) addReading(reading);
       const { orderOf, sorted } = table.inOrder();
       const all: ReadingWords = { words: words.all(), start: start.all() };
-      for (const [at, number] of all.words.entries()) all.words[at] = orderOf[number];
+      for (let at = 0; at < end; at++) all.words[at] = orderOf[all.words[at]];
       const repeatedWords: number[] = [];
       const { postings, frequencies, positions, distinct } = invert(
         sorted,
