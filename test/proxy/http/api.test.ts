@@ -49,7 +49,8 @@ describe.each(PARSERS)('over %s', (_, fields) => {
   /** Sends a request. @returns the response, after checking it against the contract */
   async function checked(path: string, headers: Headers, method = 'GET'): Promise<Reply> {
     const url = `/api/v1${path}`;
-    const reply = await send(proxy.url + url, { method, headers: { ...fields, ...headers } });
+    const own = { ...fields, 'x-request-id': 'mine', ...headers };
+    const reply = await send(proxy.url + url, { method, headers: own });
     const isEncoded = reply.headers['content-encoding'] !== undefined;
     const hasBody = method !== 'HEAD' && reply.bytes.length > 0;
     contract.check(
@@ -60,6 +61,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
       hasBody && !isEncoded ? reply.text : undefined,
     );
     for (const name of RATE_HEADERS) expect(reply.headers[name], name).toMatch(/^\d+$/);
+    expect(reply.headers['x-request-id']).toBe('mine');
     expect(reply.headers['access-control-allow-origin']).toBe('*');
     expect(reply.headers['access-control-expose-headers']).toBe(EXPOSED_HEADERS);
     if (reply.status !== 304 && reply.status !== 204) {
@@ -315,6 +317,15 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     ])('"%s" is answered with 404, but only after the check of the key', async (path) => {
       expect((await get(path)).text).toBe('{"error":"Not found"}');
       expect((await checked(path, {})).status).toBe(401);
+    });
+
+    test('an id is random if the client sends none, several, or its key', async () => {
+      const own = { 'x-api-key': key.key, ...fields };
+      const url = `${proxy.url}/api/v1/stats`;
+      for (const ids of [{}, { 'x-request-id': ['a', 'b'] }, { 'x-request-id': makeKey() }]) {
+        const { headers } = await send(url, { headers: { ...own, ...ids } });
+        expect(headers['x-request-id']).toMatch(/^[0-9a-f]{24}$/);
+      }
     });
 
     test('a percent-encoded path is equivalent to the plain path', async () => {

@@ -1,8 +1,14 @@
-/** How the proxy reads the header fields of a request, in any case and order. */
+/** How the proxy reads the header fields of a request, in any case and order, and its id. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { type RequestHead, readHead } from '../../../proxy/http/request.ts';
+import { makeKey } from '../../../format/api-key.ts';
+import {
+  isRequestId,
+  makeRequestId,
+  type RequestHead,
+  readHead,
+} from '../../../proxy/http/request.ts';
 
 function read(fields: readonly string[], httpVersion = '1.1'): RequestHead {
   const rawHeaders = fields.flatMap((field) => field.split(/: ?(.*)/s, 2));
@@ -125,4 +131,20 @@ test('the case and order of the fields and unknown fields between them do not ma
     expect(read(fields)).toEqual(expected);
   }
   expect(read(['X-Snapshot: '])).toMatchObject({ snapshot: undefined, forwardedFor: undefined });
+});
+
+test('a client may choose a short id without odd characters and without a key', () => {
+  for (const id of ['a', 'A-Z_0.9', '5f0c1e9a7b3d48260c1e9a7b12345678', `${'ab-'.repeat(21)}x`]) {
+    expect(isRequestId(id), id).toBe(true);
+  }
+  const keys = [`x.${makeKey()}`, makeKey().slice(4)];
+  for (const id of ['', 'ab-'.repeat(22), 'a b', 'a"b', 'caf\xe9', ...keys]) {
+    expect(isRequestId(id), id).toBe(false);
+  }
+});
+
+test('a random id is never made twice', () => {
+  const ids = Array.from({ length: 1_000 }, makeRequestId);
+  expect(new Set(ids).size).toBe(1_000);
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{24}$/);
 });
