@@ -16,14 +16,6 @@ export function newMaintenanceCell(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-export interface MaintenanceFile {
-  /**
-   * Looks for the file.
-   * @throws Error if its content is not a number of seconds; maintenance is on nevertheless
-   */
-  refresh(): Promise<void>;
-}
-
 /**
  * @param cell from {@link newMaintenanceCell}
  * @param changed called when maintenance begins or ends
@@ -32,7 +24,7 @@ export function makeMaintenanceFile(
   snapshotsDir: string,
   cell: Int32Array,
   changed: (seconds: number) => void,
-): MaintenanceFile {
+) {
   const file = path.join(snapshotsDir, MAINTENANCE_FILE);
 
   function set(seconds: number): void {
@@ -42,7 +34,11 @@ export function makeMaintenanceFile(
   }
 
   return {
-    async refresh() {
+    /**
+     * Looks for the file.
+     * @throws Error if its content is not a number of seconds; maintenance is on nevertheless
+     */
+    async refresh(): Promise<void> {
       try {
         set(readSeconds(file));
       } catch (cause) {

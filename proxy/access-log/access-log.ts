@@ -14,12 +14,6 @@ const FIRST_ERROR = 400;
 const LONGEST_WAIT_MS = 200;
 const BATCH = 64 * 1024;
 
-export interface AccessLog {
-  readonly log: LogAccess;
-  /** Hands on the lines that wait. */
-  flush(): void;
-}
-
 /**
  * @param sample which requests are logged: all with an error, or this share of all
  * @param handOn takes whole lines
@@ -28,7 +22,7 @@ export function makeAccessLog(
   sample: 'errors' | number,
   trustedProxies: BlockList,
   handOn: (lines: string) => void,
-): AccessLog {
+) {
   const isWanted =
     sample === 'errors'
       ? (status: number) => status >= FIRST_ERROR
@@ -36,6 +30,7 @@ export function makeAccessLog(
   let lines = '';
   let timer: NodeJS.Timeout | undefined;
 
+  /** Hands on the lines that wait. */
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;

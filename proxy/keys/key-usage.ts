@@ -30,15 +30,6 @@ import { removeDeadWrites, replaceFile } from '../../generations/files/replace-f
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { sumOfUse, USE } from './key-table.ts';
 
-export interface KeyUsage {
-  /**
-   * Writes the file if a key was used, or if the file lacks what was written before.
-   * @returns whether the file was written; false if there is no snapshots folder, which is not created
-   * @throws Error if the folder is not writable, even when there is nothing to write
-   */
-  write(): Promise<boolean>;
-}
-
 /**
  * @param usesOf returns, for the id of each key, the memory of its counts, from `newUseCounts`
  * @param wallClock milliseconds since 1970
@@ -48,7 +39,7 @@ export function makeKeyUsage(
   port: number,
   usesOf: () => ReadonlyMap<number, SharedArrayBuffer>,
   wallClock: () => number,
-): KeyUsage {
+) {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
   const file = path.join(folder, keyUsageFile(port));
   const run = randomBytes(8).toString('hex');
@@ -99,7 +90,12 @@ export function makeKeyUsage(
   }
 
   return {
-    async write() {
+    /**
+     * Writes the file if a key was used, or if the file lacks what was written before.
+     * @returns whether the file was written; false if there is no snapshots folder, which is not created
+     * @throws Error if the folder is not writable, even when there is nothing to write
+     */
+    async write(): Promise<boolean> {
       if (!existsSync(snapshotsDir)) return false;
       await prepareFolder(folder);
       const now = wallClock();
