@@ -20,7 +20,7 @@ const NOTHING = 4;
 
 /** Of the games that a title finds, how many are compared. */
 const MOST_GAMES = 24;
-/** Many games have the subtitle "The Game". */
+/** Shorter subtitles, such as "The Game", do not tell games apart. */
 const SHORTEST_SUBTITLE = 8;
 
 /**
@@ -39,9 +39,16 @@ export function findParts(
       ...withLoose(catalogue, one.heads),
       ...withKeys(index.parts, platforms, keys),
     ]);
+    const ofOneGame = one.tails.filter(
+      (tail) =>
+        tail.length >= SHORTEST_SUBTITLE &&
+        withKeys(index.parts, platforms, [hashForm(tail)]).length === 1,
+    );
     for (const game of [...games].slice(0, MOST_GAMES)) {
       const parts = titlesOf(game).map((title) => partsOf(title));
-      const common = looseOf(game).map((forms, at) => commonOf(one, { ...forms, ...parts[at] }));
+      const common = looseOf(game).map((forms, at) =>
+        commonOf(one, { ...forms, ...parts[at] }, ofOneGame),
+      );
       found.set(game, Math.min(found.get(game) ?? NOTHING, ...common));
     }
   }
@@ -55,24 +62,27 @@ export function findParts(
   return { games, sure: isSure ? games[0] : undefined };
 }
 
-/** A number makes a title that of one game. */
-function commonOf(one: Title, other: Title): number {
+/**
+ * A number makes a title that of one game.
+ * @param subtitles those that only one game has
+ */
+function commonOf(one: Title, other: Title, subtitles: readonly string[]): number {
   const isWhole =
     overlap(one.loose.filter(hasNumber), other.heads) ||
     (one.lists[0]?.length > 1 && overlap(one.loose, other.tails));
-  if (isWhole || haveSameSubtitle(one, other)) return SURE;
+  if (isWhole || haveSameSubtitle(one, other, subtitles)) return SURE;
   if (overlap(one.heads.filter(hasNumber), other.loose)) return NUMBER;
   if (overlap(one.heads, other.loose) || overlap(one.loose, other.heads)) return PART;
   return overlap(one.heads, other.heads) ? HEAD : NOTHING;
 }
 
 /** Whether two titles have the same subtitle, and in front of it the same numbers and a word in common. */
-function haveSameSubtitle(one: Title, other: Title): boolean {
-  const subtitle = one.tails.find((tail) => other.tails.includes(tail)) ?? '';
+function haveSameSubtitle(one: Title, other: Title, subtitles: readonly string[]): boolean {
+  const subtitle = subtitles.find((tail) => other.tails.includes(tail));
+  if (subtitle === undefined) return false;
   const [[words = []], [others = []]] = [one.lists, other.lists];
   const common = words.filter((word) => others.includes(word)).join('');
   return (
-    subtitle.length >= SHORTEST_SUBTITLE &&
     common.length >= subtitle.length + SHORTEST_SPELLING &&
     numbersIn(words.join(' ')) === numbersIn(others.join(' '))
   );

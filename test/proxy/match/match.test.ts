@@ -37,6 +37,8 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [PS2, 'Agent U.S.A.'],
   [PS2, 'Agent'],
   [PS2, 'Agent (Demo)'],
+  [PS2, 'Rune Factory: Special Edition'],
+  [PS2, 'Harvest Moon: Special Edition'],
 ];
 
 function makeCatalogue(): Catalogue {
@@ -183,6 +185,8 @@ test.each([
   ['Mega Man X - Sigma Rising (Hack)', 'snes', null, null],
   ['Zelda no Densetsu - Mujura no Kamen', 'ps2', 'near', 21],
   ['Zelda no Densetsu 2 - Mujura no Kamen', 'ps2', null, null],
+  // Two games have this subtitle.
+  ['Rune Story - Special Edition', 'ps2', null, null],
   ['Sanrio Shanghai', 'ps2', 'near', 22],
   ['Okage', 'ps2', null, null],
   // Another game has the same title in front of a subtitle.
