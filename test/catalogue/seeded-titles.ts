@@ -55,15 +55,7 @@ const SYMBOLS = ['™', '®', '½', '²', '³', '°', ' ★', '♥', ' ∞', '�
 const NOTES = ['(Demo)', '(Beta)', '(2nd Edition)', '(Part 1)', '[Proto]', 'Deluxe', 'DX', 'HD'];
 const ACCENTED = ['aá', 'eé', 'ií', 'oö', 'uü', 'cç', 'nñ'];
 const ODD_MARKS = [
-  '\n\n',
-  ' "quoted" ',
-  '\t',
-  ' \\ ',
-  ' </script> ',
-  '\u2028',
-  ' 🎮 ',
-  ' & ',
-  '\r\n',
+  ...['\n\n', ' "quoted" ', '\t', ' \\ ', ' </script> ', '\u2028', ' 🎮 ', ' & ', '\r\n'],
 ];
 
 const ONSETS = list(

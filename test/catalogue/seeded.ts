@@ -54,16 +54,8 @@ const LONGEST_SLUG = 160;
 // In each list, the first ones are the most frequent.
 const REGIONS = [
   ...['Japan', 'Unknown', 'USA', 'Europe', 'World', 'Asia', 'Germany', 'France', 'South Korea'],
-  ...[
-    'Australia',
-    'Spain',
-    'United Kingdom',
-    'Italy',
-    'China',
-    'Taiwan',
-    'Brazil',
-    'Latin America',
-  ],
+  ...['Australia', 'Spain', 'United Kingdom', 'Italy', 'China', 'Taiwan', 'Brazil'],
+  'Latin America',
 ];
 const TYPES = ['front', 'back', 'disc', 'spine', 'cart'];
 const GENRES = [
@@ -73,16 +65,7 @@ const GENRES = [
 ];
 const FIRMS = ['Soft', 'Games', 'Interactive', 'Entertainment', 'Co., Ltd.', '& Sons', 'Éditions'];
 const MODELS = [
-  '',
-  ' 64',
-  ' II',
-  ' Advance',
-  ' Pocket',
-  ' CD',
-  '³',
-  ' (Digital)',
-  ' + Plus',
-  ' Été',
+  ...['', ' 64', ' II', ' Advance', ' Pocket', ' CD', '³', ' (Digital)', ' + Plus', ' Été'],
 ];
 
 /** Makes the catalogue of a seed. */

@@ -85,24 +85,14 @@ export function sharedCatalogue(): Catalogue | undefined {
     ]),
     games: rows<Game>(gameLines, (game, index) => [
       [
-        gameId(index),
-        known(platformIds, game.platform),
-        game.slug,
-        game.title,
-        game.release_year,
-        game.description,
-        game.genres,
-        game.developer,
-        game.publisher,
+        ...[gameId(index), known(platformIds, game.platform), game.slug, game.title],
+        ...[game.release_year, game.description, game.genres, game.developer, game.publisher],
       ],
     ]),
     covers: rows<Cover>(coverLines, (cover, index) => [
       [
-        coverId(index),
-        known(gameIds, `${cover.platform}/${cover.game}`),
-        cover.region,
-        cover.type,
-        cover.status,
+        ...[coverId(index), known(gameIds, `${cover.platform}/${cover.game}`)],
+        ...[cover.region, cover.type, cover.status],
         approvedAt(cover.status, crc32(coverLines[index])),
       ],
     ]),

@@ -9,9 +9,10 @@ import type { Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Game } from '../../../client/index.ts';
-import { openDatabase } from '../../../database/open.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { type Chromium, makeVisits, startChromium, type Visits } from '../../support/browser.ts';
+import { change } from '../../support/databases.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
 import {
   generate,
   NEVER,
@@ -125,16 +126,13 @@ describe('the recipes of the README', () => {
       folder,
       statusOf: () => (++requests === 5 ? 412 : undefined),
     });
-    try {
-      const again = code.replaceAll(EXAMPLE_URL, `${site.url}/api/v1`);
-      expect(await run('crawl.js', again)).toMatch(expected);
-      const { json } = await proxy.get('/snapshot', key.key);
-      const packs = json.files.filter((file: { path: string }) => file.path.startsWith('games/'));
-      // The manifest twice, one file that is refused, and each file once.
-      expect(requests).toBe(packs.length + 3);
-    } finally {
-      await site.stop();
-    }
+    atEndOfFile(site.stop);
+    const again = code.replaceAll(EXAMPLE_URL, `${site.url}/api/v1`);
+    expect(await run('crawl.js', again)).toMatch(expected);
+    const { json } = await proxy.get('/snapshot', key.key);
+    const packs = json.files.filter((file: { path: string }) => file.path.startsWith('games/'));
+    // The manifest twice, one file that is refused, and each file once.
+    expect(requests).toBe(packs.length + 3);
   });
 
   test('a copy that stays current', async () => {
@@ -158,11 +156,6 @@ describe('the recipes of the README', () => {
     expect(after.games).not.toEqual(before.games);
     expect(JSON.parse(await run('update.js', code))).toEqual(after);
   });
-
-  test('search without a server', async () => {
-    const lines = await linesOf('## Search without a server');
-    expect(lines).toEqual(["[ 'ds/chrono-trigger', 'snes/chrono-trigger' ]"]);
-  });
 });
 
 /**
@@ -170,17 +163,13 @@ describe('the recipes of the README', () => {
  * of changes has more than one page.
  */
 async function publishChanges(): Promise<void> {
-  const database = await openDatabase(databaseUrl);
-  try {
-    await database.run("UPDATE games SET publisher = 'Nobody' WHERE id > 1020");
-    await database.run(
-      "INSERT INTO games (id, platform_id, slug, title) SELECT 9001, platform_id, 'new', 'New' FROM games WHERE id = 1001",
-    );
-    await database.run('DELETE FROM covers WHERE game_id = 1010');
-    await database.run('DELETE FROM games WHERE id = 1010');
-  } finally {
-    await database.close();
-  }
+  await change(
+    databaseUrl,
+    "UPDATE games SET publisher = 'Nobody' WHERE id > 1020",
+    "INSERT INTO games (id, platform_id, slug, title) SELECT 9001, platform_id, 'new', 'New' FROM games WHERE id = 1001",
+    'DELETE FROM covers WHERE game_id = 1010',
+    'DELETE FROM games WHERE id = 1010',
+  );
   await generate(databaseUrl, snapshotsDir);
   writeKeys(snapshotsDir, [key]);
 }

@@ -24,15 +24,7 @@ import { end, makeFolder, ROOT, runCommand } from '../../support/product.ts';
 
 const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
 const COMMANDS = [
-  'generate',
-  'schedule',
-  'proxy',
-  'account',
-  'keys',
-  'push',
-  'replica',
-  'snapshot',
-  'doctor',
+  ...['generate', 'schedule', 'proxy', 'account', 'keys', 'push', 'replica', 'snapshot', 'doctor'],
 ];
 
 function run(
@@ -89,25 +81,15 @@ describe('cover-catalogue', () => {
     expect([...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name)).toEqual(COMMANDS);
   });
 
-  test.each(['--version', '--help', '-h', 'help'])(
-    'refuses an argument after %s with exit code 2 and shows the commands',
-    (option) => {
-      const { code, stdout, stderr } = run(EXECUTABLE, [option, 'x']);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain('"x"');
-      expect(stderr).toContain('cover-catalogue COMMAND');
-    },
-  );
-
-  test.each([[[]], [['no-such-command']], [['--no-such-option']]])(
-    'refuses %j with exit code 2 and shows the commands',
-    (args) => {
-      const { code, stdout, stderr } = run(EXECUTABLE, args);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain('cover-catalogue COMMAND');
-      for (const argument of args) expect(stderr).toContain(`"${argument}"`);
-    },
-  );
+  test.each([
+    ...['--version', '--help', '-h', 'help'].map((option) => [option, 'x']),
+    ...[[], ['no-such-command'], ['--no-such-option']],
+  ])('refuses %s %s with exit code 2, names the last and shows the commands', (...args) => {
+    const { code, stdout, stderr } = run(EXECUTABLE, args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('cover-catalogue COMMAND');
+    for (const argument of args.slice(-1)) expect(stderr).toContain(`"${argument}"`);
+  });
 
   test('works through a symbolic link, from any folder, and prints its version and usage', () => {
     const link = path.join(makeFolder(), 'cover-catalogue');

@@ -39,6 +39,7 @@ const VALUES = [
   ...['1', '2', '100', '101', '999999999', '9007199254740992', 'title_desc', 'year_asc', 'snes'],
   ...['front', 'a', 'the', 'mario', 'pokemon', 'world', 'chrono+trigger', 'zzzzzzzz', 'a+b+c+d'],
 ];
+const METHODS = ['HEAD', 'HEAD', 'OPTIONS', 'DELETE', 'PUT', 'TRACE', 'PATCH', 'get', 'X-Y', 'PRI'];
 const FIELDS: readonly ((random: Random, parts: HostileParts) => string)[] = [
   (random) =>
     `Range: bytes=${random.pick(['0-9', '-5', '5-', '0-0,2-4', '9-1', 'x', '0-99999999'])}`,
@@ -114,29 +115,13 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
     if (isClean) {
       return `GET ${random.pick(parts.targets)} HTTP/1.1\r\nHost: ${parts.host}\r\nX-Api-Key: ${parts.key}\r\n\r\n`;
     }
-    const others = [
-      'HEAD',
-      'HEAD',
-      'OPTIONS',
-      'DELETE',
-      'PUT',
-      'TRACE',
-      'PATCH',
-      'get',
-      'X-Y',
-      'PRI',
-    ];
-    const method = random.happens(0.85) ? 'GET' : random.pick(others);
+    const method = random.happens(0.85) ? 'GET' : random.pick(METHODS);
     const version = random.happens(0.97) ? '1.1' : random.pick(['1.0', '1.0', '2.0', '1.9', '0.9']);
     const fields = random.happens(0.97) ? [`Host: ${parts.host}`] : [];
     if (random.happens(0.9)) {
-      fields.push(
-        random.pick([
-          `X-Api-Key: ${parts.key}`,
-          `authorization: bearer  ${parts.key}`,
-          `x-API-key:${parts.key}\t`,
-        ]),
-      );
+      const { key } = parts;
+      const names = [`X-Api-Key: ${key}`, `authorization: bearer  ${key}`, `x-API-key:${key}\t`];
+      fields.push(random.pick(names));
     }
     if (random.happens(0.6)) fields.push(...many(3, () => random.pick(FIELDS)(random, parts)));
     if (random.happens(0.01)) fields.push(...Array.from({ length: 300 }, (_, i) => `X-${i}: x`));
@@ -153,51 +138,36 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
       `${text.slice(0, end)}${field}\r\n\r\n${rest}`;
     const at = random.below(text.length);
     const length = random.below(10);
-    switch (random.below(16)) {
-      case 0:
-        return `${text.slice(0, at)}${String.fromCharCode(text.charCodeAt(at) ^ (1 << random.below(8)))}${text.slice(at + 1)}`;
-      case 1:
-        return text.slice(0, at) + text.slice(at + length);
-      case 2:
-        return text.slice(0, at) + text.slice(at, at + length).repeat(2) + text.slice(at + length);
-      case 3:
-        return `${text.slice(0, at)}${random.pick(['\0', '\n', '\r', ' ', '\t', '\x80', ':', '\x0b'])}${text.slice(at)}`;
-      case 4:
-        return text.replaceAll('\r\n', random.pick(['\n', '\r', '\r\r\n', '\n\r']));
-      case 5:
-        return text.slice(0, at);
-      case 6:
-        return withField(`Content-Length: ${hidden.length}`, hidden);
-      case 7:
-        return withField('Transfer-Encoding: chunked', `0\r\n\r\n${hidden}`);
-      case 8:
-        return withField(`Content-Length: 5\r\nTransfer-Encoding: chunked`, `0\r\n\r\n${hidden}`);
-      case 9:
-        return withField(
-          `Transfer-Encoding: ${random.pick(['x', ' chunked', 'chunked, x'])}`,
-          hidden,
-        );
-      case 10:
-        return withField(
-          random.pick(['X-A : b', ' folded', ': x', 'X-Api-Key', '\x00: x']),
-          hidden,
-        );
-      case 11:
-        return `${random.pick(['\r\n', '\n\n', ' ', '\x16\x03\x01\x02\x00', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'])}${text}`;
-      case 12:
-        return withField(
-          `Content-Length: ${random.pick(['5, 5', '99999999999999999999', '5'])}`,
-          'ab',
-        );
-      case 13:
-        return text + head(true) + head(false) + head(true);
-      case 14:
-        return text.replace('\r\n', `\r\n${'X-Long: '}${'z'.repeat(20_000)}\r\n`);
-      default:
-        return Array.from({ length: 1 + random.below(300) }, () =>
-          String.fromCharCode(random.below(256)),
-        ).join('');
-    }
+    const flipped = String.fromCharCode(text.charCodeAt(at) ^ (1 << random.below(8)));
+    const part = text.slice(at, at + length);
+    const odd = random.pick(['\0', '\n', '\r', ' ', '\t', '\x80', ':', '\x0b']);
+    const before = [
+      '\r\n',
+      '\n\n',
+      ' ',
+      '\x16\x03\x01\x02\x00',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    ];
+    const chunked = `0\r\n\r\n${hidden}`;
+    return random.pick<() => string>([
+      () => text.slice(0, at) + flipped + text.slice(at + 1),
+      () => text.slice(0, at) + text.slice(at + length),
+      () => text.slice(0, at) + part.repeat(2) + text.slice(at + length),
+      () => text.slice(0, at) + odd + text.slice(at),
+      () => text.replaceAll('\r\n', random.pick(['\n', '\r', '\r\r\n', '\n\r'])),
+      () => text.slice(0, at),
+      () => withField(`Content-Length: ${hidden.length}`, hidden),
+      () => withField('Transfer-Encoding: chunked', chunked),
+      () => withField('Content-Length: 5\r\nTransfer-Encoding: chunked', chunked),
+      () => withField(`Transfer-Encoding: ${random.pick(['x', ' chunked', 'chunked, x'])}`, hidden),
+      () => withField(random.pick(['X-A : b', ' folded', ': x', 'X-Api-Key', '\x00: x']), hidden),
+      () => random.pick(before) + text,
+      () =>
+        withField(`Content-Length: ${random.pick(['5, 5', '99999999999999999999', '5'])}`, 'ab'),
+      () => text + head(true) + head(false) + head(true),
+      () => text.replace('\r\n', `\r\nX-Long: ${'z'.repeat(20_000)}\r\n`),
+      () => many(300, () => String.fromCharCode(random.below(256))).join('') || '\0',
+    ])();
   }
 
   return () => {
