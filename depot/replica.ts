@@ -9,11 +9,11 @@ import { makeKnownFiles } from '../generations/files/checked-files.ts';
 import { currentId } from '../generations/generations.ts';
 import { HeldError } from '../generations/hold.ts';
 import { LockedError } from '../generations/lock.ts';
+import { readReplicaState, saveReplicaState } from '../generations/state-files.ts';
 import { type Depot, RefusedReleaseError, TransferError, type WritableDepot } from './depot.ts';
 import { makeKeysFollower, makeUsageSender } from './keys.ts';
 import { type Pulled, type PullOptions, pull } from './pull.ts';
 import { type FollowOptions, followRelease } from './release.ts';
-import { readReplicaState, saveReplicaState } from './replica-files.ts';
 import { tryAgain } from './transfers.ts';
 
 export interface ReplicaOptions extends FollowOptions, Omit<PullOptions, 'isKnown'> {

@@ -103,12 +103,9 @@ export function saveHold(
 
 /** @returns whether there was a hold */
 export function removeHold(snapshotsDir: string): boolean {
-  try {
-    rmSync(path.join(snapshotsDir, HOLD_FILE), { recursive: true });
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw new Error(`remove ${HOLD_FILE}: ${(cause as Error).message}`, { cause });
-  }
-  syncFolder(snapshotsDir);
-  return true;
+  const file = path.join(snapshotsDir, HOLD_FILE);
+  const isHeld = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  rmSync(file, { recursive: true, force: true });
+  if (isHeld) syncFolder(snapshotsDir);
+  return isHeld;
 }

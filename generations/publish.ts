@@ -47,13 +47,13 @@ export interface Previous {
 
 export function readPrevious(snapshotsDir: string): Previous {
   const id = currentId(snapshotsDir);
-  if (id === undefined) return { id, manifest: undefined };
+  let manifest: Manifest | undefined;
   try {
-    return { id, manifest: readManifest(generationDir(snapshotsDir, id)) };
+    if (id !== undefined) manifest = readManifest(generationDir(snapshotsDir, id));
   } catch {
-    // A manifest that is damaged or of another version: the run publishes without a comparison.
-    return { id, manifest: undefined };
+    // It is damaged or of another version: the run publishes without a comparison.
   }
+  return { id, manifest };
 }
 
 /**

@@ -8,7 +8,7 @@ import { PUSH_CHECKS, PUSH_VARIABLES } from '../../depot/signing.ts';
 import { currentId } from '../../generations/generations.ts';
 import { HeldError } from '../../generations/hold.ts';
 import { LockedError } from '../../generations/lock.ts';
-import { saveStatus } from '../../generations/run-status.ts';
+import { saveStatus } from '../../generations/state-files.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { Counter, type Registry } from 'prom-client';
 import { REPORT } from '../../format/layout.ts';
 import type { RunStatus } from '../../format/status-file.ts';
-import { readStatus } from '../../generations/run-status.ts';
+import { readStatus } from '../../generations/state-files.ts';
 import { addGauge, addGauges } from '../../program/admin/metrics.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { utcNow } from '../../program/utc-now.ts';

@@ -5,11 +5,10 @@
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { readReplicaState } from '../../depot/replica-files.ts';
 import { GENERATIONS } from '../../format/layout.ts';
 import type { FollowedPart, ReplicaState } from '../../format/replica-file.ts';
 import { readHoldFile } from '../../generations/hold.ts';
-import { readStatus } from '../../generations/run-status.ts';
+import { readReplicaState, readStatus } from '../../generations/state-files.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { LIMIT_COUNTS } from '../limits/redis-limiter.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';

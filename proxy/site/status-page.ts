@@ -4,9 +4,8 @@
  * machines.
  */
 
-import { readReplicaState } from '../../depot/replica-files.ts';
 import type { RunStatus } from '../../format/status-file.ts';
-import { readStatus } from '../../generations/run-status.ts';
+import { readReplicaState, readStatus } from '../../generations/state-files.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
 import { factList, shownNumber, timeElement } from '../../pages/shown-values.ts';

@@ -6,7 +6,6 @@ import path from 'node:path';
 import { createGzip, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDepot, openWritableDepot } from '../../depot/open.ts';
-import { readReplicaState } from '../../depot/replica-files.ts';
 import { LARGEST_MANIFEST, type Manifest, makeManifest } from '../../format/manifest.ts';
 import {
   encodeRelease,
@@ -16,6 +15,7 @@ import {
   storedManifest,
 } from '../../format/release.ts';
 import { currentId } from '../../generations/generations.ts';
+import { readReplicaState } from '../../generations/state-files.ts';
 import { makeFolder, testKey } from '../support/product.ts';
 import {
   makeOrigin,

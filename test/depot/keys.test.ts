@@ -5,14 +5,14 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { makeKeysSender } from '../../depot/keys.ts';
 import { openWritableDepot } from '../../depot/open.ts';
-import { readReplicaState } from '../../depot/replica-files.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { encodeKeyUsage } from '../../format/key-usage.ts';
 import { encodeKeys, type KeyEntry } from '../../format/keys-file.ts';
 import { RELEASES } from '../../format/release.ts';
+import { readReplicaState } from '../../generations/state-files.ts';
 import { makeRemoteUsageImport } from '../../generator/keys/import-key-usage.ts';
-import { createKeysTables } from '../../keys/tables/schema.ts';
 import { makeSampleSqlite } from '../catalogue/snapshots.ts';
+import { runKeys } from '../support/product.ts';
 import { newDepotFolder, newSigningKey, startReplica } from '../support/replicas.ts';
 import { newSnapshots } from '../support/wholeness.ts';
 
@@ -148,14 +148,8 @@ describe('a replica refuses keys', () => {
 
 test('key usage of replicas reaches the database, and damaged reports stop nothing', async () => {
   const url = await makeSampleSqlite();
+  for (let keys = 0; keys < 2; keys++) await runKeys(url, ['issue']);
   const database = await openDatabase(url);
-  await createKeysTables(database);
-  for (const id of [1, 2]) {
-    await database.run(
-      `INSERT INTO api_keys (id, purpose, website_url, state, requested_at) VALUES (?, '', '', 'approved', '2026-01-01 00:00:00')`,
-      [id],
-    );
-  }
   const days = async () =>
     Object.fromEntries(await database.rows('SELECT id, last_used_on FROM api_keys ORDER BY id'));
   const importRemoteUsage = makeRemoteUsageImport(open());

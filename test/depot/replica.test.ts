@@ -12,10 +12,10 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RefusedReleaseError, TransferError } from '../../depot/depot.ts';
 import { openDepot } from '../../depot/open.ts';
-import { readReplicaState } from '../../depot/replica-files.ts';
 import { encodeRelease, makeRelease, RELEASES, type Release } from '../../format/release.ts';
 import { currentId, generationDir, idsOnDisk } from '../../generations/generations.ts';
 import { HeldError, holdCurrent, removeHold } from '../../generations/hold.ts';
+import { readReplicaState } from '../../generations/state-files.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import {
   filesOf,

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { saveReplicaState } from '../../../depot/replica-files.ts';
 import type { ReplicaState } from '../../../format/replica-file.ts';
 import { currentId } from '../../../generations/generations.ts';
+import { saveReplicaState } from '../../../generations/state-files.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { NEVER, type RunningProxy, startProxy, testKey } from '../../support/product.ts';
 

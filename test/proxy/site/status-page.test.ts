@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { STATUS_FILE } from '../../../format/layout.ts';
-import { type Ending, saveStatus } from '../../../generations/run-status.ts';
+import { type Ending, saveStatus } from '../../../generations/state-files.ts';
 import { makeStatusPage } from '../../../proxy/site/status-page.ts';
 import { makeFolder } from '../../support/product.ts';
 

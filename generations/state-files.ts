@@ -1,6 +1,12 @@
-/** Reads and writes `status.json`. A run writes it at its end. */
+/** The small files that say how the last run went (`status.json`), and how a replica is doing (`replica.json`). */
 import path from 'node:path';
-import { STATUS_FILE } from '../format/layout.ts';
+import { REPLICA_FILE, STATUS_FILE } from '../format/layout.ts';
+import {
+  encodeReplicaState,
+  LARGEST_REPLICA_FILE,
+  parseReplicaState,
+  type ReplicaState,
+} from '../format/replica-file.ts';
 import {
   encodeStatus,
   LARGEST_STATUS_FILE,
@@ -37,4 +43,17 @@ export function saveStatus(snapshotsDir: string, end: Ending): void {
 /** How the last run ended; undefined if no run has ended yet, or the file cannot be read. */
 export function readStatus(snapshotsDir: string): RunStatus | undefined {
   return tryToRead(path.join(snapshotsDir, STATUS_FILE), LARGEST_STATUS_FILE, parseStatus);
+}
+
+/** @returns undefined if there is no replica in the folder, or its file cannot be read */
+export function readReplicaState(snapshotsDir: string): ReplicaState | undefined {
+  return tryToRead(path.join(snapshotsDir, REPLICA_FILE), LARGEST_REPLICA_FILE, parseReplicaState);
+}
+
+/** @throws Error if the file cannot be written */
+export function saveReplicaState(snapshotsDir: string, state: ReplicaState): void {
+  makeSnapshotsFolder(snapshotsDir);
+  // Written at every check, so not synced: without it, the ages are unknown until the next check.
+  const file = path.join(snapshotsDir, REPLICA_FILE);
+  replaceFile(file, encodeReplicaState(state), { isSynced: false });
 }
