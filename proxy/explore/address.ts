@@ -21,7 +21,8 @@ const DEFAULT_SORT = 'relevance';
 /** The parameters of a search page, in the order of its links. The platform is part of the path. */
 const PARAMETERS = ['q', 'region', 'type', 'genre', 'sort', 'page'] as const;
 /** The filters that a page offers. */
-export type FilterName = 'platform' | 'region' | 'type' | 'genre';
+export const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
+export type FilterName = (typeof FILTERS)[number];
 /** A platform, a game and a cover. */
 const MOST_PARTS = 3;
 

@@ -8,7 +8,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { capitalise, shownNumber } from '../../pages/shown-values.ts';
 import { searchOf } from '../api/parameters.ts';
 import type { Generation } from '../snapshot/generation.ts';
-import { type FilterName, type SearchView, searchPath } from './address.ts';
+import { FILTERS, type FilterName, type SearchView, searchPath } from './address.ts';
 
 interface FilterValue {
   readonly value: string;
@@ -21,8 +21,6 @@ export interface Filter {
   /** The values that games have, those of most games first. */
   readonly values: readonly FilterValue[];
 }
-
-export const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
 
 /** @param games those on the page, whose genres are offered */
 export function countFilters(

@@ -2,8 +2,16 @@
 import type { Body, Game } from '../../client/contract-types.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { countOf, shownNumber } from '../../pages/shown-values.ts';
-import { EXPLORE, MATCH, pathOf, type SearchView, SORT_NAMES, searchPath } from './address.ts';
-import { activeFilters, FILTERS, type Filter, filterLists } from './filters.ts';
+import {
+  EXPLORE,
+  FILTERS,
+  MATCH,
+  pathOf,
+  type SearchView,
+  SORT_NAMES,
+  searchPath,
+} from './address.ts';
+import { activeFilters, type Filter, filterLists } from './filters.ts';
 import { apiCall, card, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
 export interface SearchResult {

@@ -23,26 +23,17 @@ export interface StatusParts {
 /** How long a page is used again, in milliseconds. */
 const KEPT_MS = 5_000;
 
-const OUTCOMES: Readonly<
-  Record<RunStatus['outcome'], { kind: string; name: string; text: string }>
-> = {
-  published: { kind: 'good', name: 'Published', text: 'It found changes and published them.' },
-  unchanged: { kind: 'good', name: 'No changes', text: 'The catalogue had not changed.' },
-  held: {
-    kind: 'wait',
-    name: 'Paused',
-    text: 'The operator has paused updates. The API serves the last snapshot.',
-  },
-  refused: {
-    kind: 'bad',
-    name: 'Refused',
-    text: 'Too much data was missing, so nothing was published. The API serves the last snapshot.',
-  },
-  failed: {
-    kind: 'bad',
-    name: 'Failed',
-    text: 'The API serves the last snapshot until a run succeeds.',
-  },
+/** For each outcome of a run: the kind of its mark, its name, and what it means. */
+const OUTCOMES: Readonly<Record<RunStatus['outcome'], readonly [string, string, string]>> = {
+  published: ['good', 'Published', 'It found changes and published them.'],
+  unchanged: ['good', 'No changes', 'The catalogue had not changed.'],
+  held: ['wait', 'Paused', 'The operator has paused updates. The API serves the last snapshot.'],
+  refused: [
+    'bad',
+    'Refused',
+    'Too much data was missing, so nothing was published. The API serves the last snapshot.',
+  ],
+  failed: ['bad', 'Failed', 'The API serves the last snapshot until a run succeeds.'],
 };
 
 /** @returns a function that makes the page, or returns the one that it made within the last {@link KEPT_MS} */
@@ -87,18 +78,14 @@ async function statusPage({ snapshotsDir, maintenance, ...parts }: StatusParts):
   });
 }
 
-function lastRun(status: RunStatus): Html | undefined {
-  const outcome = outcomeOf(status);
-  if (outcome === undefined) return undefined;
+function lastRun({ outcome, finished_at }: RunStatus): Html | undefined {
+  // A file of a newer version may have an outcome that this one does not know.
+  if (!Object.hasOwn(OUTCOMES, outcome)) return undefined;
+  const [kind, name, text] = OUTCOMES[outcome];
   return html`<div class="card">
-        <h2>Last run <span class="state ${outcome.kind}">${outcome.name}</span></h2>
-        <p>A run ended ${moment(Date.parse(status.finished_at))}. ${outcome.text}</p>
+        <h2>Last run <span class="state ${kind}">${name}</span></h2>
+        <p>A run ended ${moment(Date.parse(finished_at))}. ${text}</p>
       </div>`;
-}
-
-/** @returns undefined if the file is of a newer version, with an outcome that this one does not know */
-function outcomeOf({ outcome }: RunStatus): (typeof OUTCOMES)[RunStatus['outcome']] | undefined {
-  return Object.hasOwn(OUTCOMES, outcome) ? OUTCOMES[outcome] : undefined;
 }
 
 /** @param time in milliseconds of the wall clock */
