@@ -1,18 +1,30 @@
 /**
  * The public HTTP server. The fast path reads each connection first. At the first unusual request it
- * hands the connection over to Node's HTTP server. Both send the same responses.
+ * hands the connection over to Node's HTTP server. Both send the same responses. A request whose path is
+ * under the base goes to the API, every other one to the site.
  */
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createNetServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { isAnswering, makeConnections, newConnectionCells } from '../../program/connections.ts';
-import { answerFailure, dispatch, type SiteHandler } from './dispatch.ts';
 import { makeFastPath } from './fast-path.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
-import { type ApiHandler, prepareError, serialiseHeaders } from './response.ts';
+import { BASE, readHead, splitTarget } from './request.ts';
+import { type ApiHandler, prepareError, type Responder, serialiseHeaders } from './response.ts';
 
 /** The most bytes that the request line and the header fields may have together. */
 const LARGEST_HEAD = 16 * 1024;
+
+const BAD_TARGET = prepareError(400, 'The request target must be a path');
+const INTERNAL_ERROR = prepareError(500, 'Internal error');
+const UNDER_BASE = new RegExp(`^${BASE}(?=[/?]|$)`);
+
+/** Answers a path outside the base. */
+export type SiteHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+) => void;
 
 /** How long a client may take, in milliseconds. */
 export interface ClientTimes {
@@ -122,6 +134,46 @@ export function makeServer(
       fastPath.closeAll();
     },
   };
+}
+
+function dispatch(
+  request: IncomingMessage,
+  response: ServerResponse,
+  api: ApiHandler,
+  site: SiteHandler,
+): void {
+  const target = originForm(request.url ?? '');
+  if (target === undefined) {
+    toResponder(response).send(BAD_TARGET, '', true);
+  } else if (UNDER_BASE.test(target)) {
+    const { method = '', socket } = request;
+    const head = readHead(request);
+    api({ method, socket, head, target: target.slice(BASE.length) }, toResponder(response));
+  } else {
+    // Later readers of `request.url` must not see the host that the client chose.
+    request.url = target;
+    const [path] = splitTarget(target);
+    site(request, response, path);
+  }
+}
+
+/** Logs an error and sends 500. If a response has already begun, closes the connection instead. */
+function answerFailure(error: unknown, response: Responder, log: Logger): void {
+  log.error({ err: error }, 'a request failed');
+  if (response.isSent()) response.destroy();
+  else response.send(INTERNAL_ERROR, '', true);
+}
+
+/**
+ * The path and query of a request target; undefined if it has neither origin nor absolute form. Servers
+ * must accept the absolute form (RFC 9112 section 3.2.2). Its scheme and host are ignored here.
+ */
+function originForm(target: string): string | undefined {
+  if (target.startsWith('/')) return target;
+  const [authority] = /^https?:\/\/[^/?#]*/i.exec(target) ?? [];
+  if (authority === undefined) return undefined;
+  const rest = target.slice(authority.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 function makeNodeServer(

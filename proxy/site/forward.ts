@@ -13,8 +13,8 @@ import type { BlockList, Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import type { Logger } from 'pino';
 import { isTrusted, withoutMapping } from '../../program/client-address.ts';
-import type { SiteHandler } from '../http/dispatch.ts';
 import { LONGEST_DRAIN_MS, limitDrain } from '../http/node-response.ts';
+import type { SiteHandler } from '../http/server.ts';
 import { prepareBadRequest, prepareSiteError, refuse } from './page-responses.ts';
 
 /** In bytes; the account pages accept no larger body. */

@@ -5,11 +5,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { SiteHandler } from '../http/dispatch.ts';
 import { toResponder } from '../http/node-response.ts';
 import { readHead } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
 import { JSON_TYPE, type PreparedResponse, withoutSlash } from '../http/response.ts';
+import type { SiteHandler } from '../http/server.ts';
 import { isValid, type KeyTable } from '../keys/key-table.ts';
 import {
   errorFor,
