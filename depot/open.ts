@@ -23,6 +23,8 @@ interface DepotOptions {
 
 /** In bytes. */
 const LARGEST_KEY_FILE = 4096;
+/** Its objects are small, and a revoked key must soon be refused. */
+const KEYS_STALL_MS = 10_000;
 const WEB = /^https?:/;
 
 /** Whether an address is that of another installation's API. */
@@ -78,7 +80,7 @@ export function openKeysDepot(
       `KEYS_DEPOT is ${shownAddress(address)}, which is within ${name} (${shownAddress(other)}): whoever may read snapshots could read the keys. Choose another folder or prefix.`,
     );
   }
-  return openWritableDepot(address, options);
+  return openWritableDepot(address, { stallMs: KEYS_STALL_MS, ...options });
 }
 
 /** @returns the key in a file. No message contains it. */

@@ -58,6 +58,7 @@ export async function tryAgain<T>(
   }
 }
 
+/** In bytes, of all files together. */
 export function sizeOf(files: readonly { readonly size: number }[]): number {
   return files.reduce((sum, { size }) => sum + size, 0);
 }

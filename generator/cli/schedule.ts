@@ -49,8 +49,6 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 /** Between the starts of two runs that publish changes; a run that removes something does not wait. */
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
-/** The objects in the depot of keys are small. */
-const KEYS_DEPOT_OPTIONS = { stallMs: 10_000 };
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -99,7 +97,7 @@ async function main(): Promise<void> {
     tasks,
     log,
     signingKey: readSigningKey(environment.SNAPSHOT_SIGNING_KEY),
-    depot: openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH }, KEYS_DEPOT_OPTIONS),
+    depot: openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH }),
   });
   const pushes =
     SNAPSHOT_PUSH === ''
