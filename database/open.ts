@@ -39,8 +39,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
 function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0];
   if (scheme !== 'mysql' && scheme !== 'mariadb') {
-    const found =
-      scheme === undefined ? 'no scheme' : `the scheme "${scheme}:", which is not known`;
+    const found = scheme ? `the scheme "${scheme}:", which is not known` : 'no scheme';
     throw new ConfigurationError(`The database address has ${found}. ${EXPECTED}`);
   }
   const wrong = (what: string) => new ConfigurationError(`The mysql address ${what}`);
@@ -54,9 +53,7 @@ function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
     try {
       return decodeURIComponent(text);
     } catch {
-      throw new ConfigurationError(
-        `The ${part} of the mysql address is not percent-encoded: write "%" as "%25".`,
-      );
+      throw wrong(`has a ${part} that is not percent-encoded: write "%" as "%25".`);
     }
   };
   const name = decoded('database name', pathname.slice(1));
@@ -69,13 +66,9 @@ function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
     throw wrong(`has a parameter "${unknown}"; known are ${PARAMETERS.join(', ')}.`);
   }
   const { ssl = 'false', timeout = '60', socketPath } = Object.fromEntries(searchParams);
-  if (ssl !== 'true' && ssl !== 'false') {
-    throw new ConfigurationError(`"ssl" of the mysql address must be true or false, not "${ssl}".`);
-  }
+  if (!/^(?:true|false)$/.test(ssl)) throw wrong(`must have ssl=true or ssl=false, not "${ssl}".`);
   if (!/^[1-9]\d{0,4}$/.test(timeout)) {
-    throw new ConfigurationError(
-      `"timeout" of the mysql address must be whole seconds, not "${timeout}".`,
-    );
+    throw wrong(`must have a timeout in whole seconds, not "${timeout}".`);
   }
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
