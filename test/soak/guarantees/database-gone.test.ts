@@ -9,13 +9,12 @@ import { expect, test } from 'vitest';
 import { fillDatabase } from '../../../demo/catalogue/load.ts';
 import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { makeKey } from '../../../format/api-key.ts';
+import { startSchedule } from '../../generator/schedule/start-schedule.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
 import {
-  end,
   makeFolder,
   type ProxyProgram,
   runKeys,
-  startProgram,
   startProxyProgram,
 } from '../../support/product.ts';
 import { startMariaDb } from '../../support/servers/mariadb.ts';
@@ -49,7 +48,6 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   const DATABASE_URL = await server.createDatabase('catalogue');
   await fillDatabase(DATABASE_URL, sampleCatalogue());
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
-  const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir };
   const keys = async (...words: string[]) => {
     const { code, stdout, stderr } = await runKeys(DATABASE_URL, words);
     expect(code, stderr).toBe(0);
@@ -59,15 +57,8 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   const limited = await keys('issue', '--limit', '3');
   const revoked = await keys('issue');
   await keys('revoke', '3', '--reason', 'a test');
-  const schedule = startProgram('generator/cli/schedule.ts', [], {
-    ...environment,
-    GENERATE_CRON: '*/3 * * * * *',
-  });
-  let output = '';
-  schedule.stdout?.resume();
-  schedule.stderr?.setEncoding('utf8').on('data', (text) => {
-    output += text;
-  });
+  const cron = { GENERATE_CRON: '*/3 * * * * *' };
+  const schedule = startSchedule(DATABASE_URL, snapshotsDir, cron);
   const proxy = await startProxyProgram(snapshotsDir);
   const request = (key: string, from = proxy) => from.get('/stats', key);
   await until(async () => (await request(approved)).status === 200);
@@ -121,7 +112,7 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   }
   expect(after.keys).toBeLessThan(secondsGone() + 10);
   expect(reads).toBeGreaterThan(100);
-  expect(output).toContain('the keys file is not updated');
+  expect(schedule.log()).toContain('the keys file is not updated');
 
   const expectKeysAsKnown = async (from: ProxyProgram) => {
     expect((await request(approved, from)).status).toBe(200);
@@ -146,7 +137,7 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   });
   await keys('revoke', '1', '--reason', 'a test');
   await until(async () => (await request(approved)).status === 401);
-  expect(await end(schedule, 'SIGTERM')).toBe(0);
+  expect(await schedule.stop()).toBe(0);
   await proxy.kill();
   printFigure(
     PROMISE,

@@ -6,16 +6,14 @@
 import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { fillDatabase } from '../../../demo/catalogue/load.ts';
 import { CHANGES } from '../../../format/layout.ts';
 import { listDifferences, readDifference } from '../../../generations/differences.ts';
 import { currentId, generationDir } from '../../../generations/generations.ts';
-import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
-import { SITE } from '../../catalogue/make-sample.ts';
 import { change } from '../../support/databases.ts';
-import { generate, makeFolder, runCommand } from '../../support/product.ts';
+import { generate, makeFolder, runSnapshots } from '../../support/product.ts';
+import { runGenerator } from '../../support/wholeness.ts';
 
 const namesIn = (dir: string) => readdirSync(path.join(dir, CHANGES));
 const lastOf = (dir: string) => listDifferences(dir).at(-1);
@@ -85,12 +83,7 @@ test('each kind of change is one line, in the order of kind and id', async () =>
 
 test('after a change of the settings, every record with an address has changed', async () => {
   const { url, dir, publish } = await makeHistory();
-  await runCommand(runGenerator, ['--force'], {
-    ...SITE,
-    SITE_URL: 'https://other.example',
-    DATABASE_URL: url,
-    SNAPSHOTS_DIR: dir,
-  });
+  await runGenerator(url, dir, ['--force'], { SITE_URL: 'https://other.example' });
   const changes = changesIn(dir);
   expect(changes.filter(({ before, after }) => before === null || after === null)).toEqual([]);
   expect(changes.map(({ kind }) => kind)).toEqual([
@@ -126,13 +119,12 @@ test('if the previous generation is damaged, the next one is published without a
 test('snapshot verify names a damaged difference, and what to do', async () => {
   const { dir, publish } = await makeHistory();
   await publish("UPDATE games SET description = 'Fast' WHERE id = 12");
-  const verify = () => runCommand(runSnapshot, ['verify'], { SNAPSHOTS_DIR: dir });
-  const good = await verify();
+  const good = await runSnapshots(dir, 'verify');
   expect([good.code, good.stdout]).toEqual([0, expect.stringContaining('undamaged: 1.')]);
   const [name = ''] = namesIn(dir);
   const file = path.join(dir, CHANGES, name);
   writeFileSync(file, readFileSync(file, 'utf8').replace('f-zero', 'f-zera'));
-  const { code, stderr } = await verify();
+  const { code, stderr } = await runSnapshots(dir, 'verify');
   expect(code).toBe(1);
   expect(stderr).toContain(
     `changes/${name} cannot be used: its end is missing, or the checksum is wrong.`,

@@ -6,7 +6,6 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runSnapshot } from '../../../commands/run-snapshot.ts';
 import { contentHash } from '../../../format/manifest.ts';
 import { listDifferences } from '../../../generations/differences.ts';
 import {
@@ -18,7 +17,7 @@ import {
 import { removeHold } from '../../../generations/hold.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { change } from '../../support/databases.ts';
-import { generate, runCommand } from '../../support/product.ts';
+import { generate, runSnapshots } from '../../support/product.ts';
 import { type ApiOrigin, filesOf, pullFromApi, startApi } from '../../support/replicas.ts';
 import { expectCurrentVerifies, newSnapshots } from '../../support/wholeness.ts';
 
@@ -26,8 +25,7 @@ const REFUSED = 3;
 
 const currentOf = (dir: string) => currentId(dir) as string;
 const sequenceIn = (dir: string, id: string) => readManifest(generationDir(dir, id)).sequence;
-const rollback = (dir: string, ...args: string[]) =>
-  runCommand(runSnapshot, ['rollback', ...args], { SNAPSHOTS_DIR: dir });
+const rollback = (dir: string, ...args: string[]) => runSnapshots(dir, 'rollback', ...args);
 
 describe('a rollback', () => {
   let origin: ApiOrigin;
