@@ -15,12 +15,7 @@ export const MODERATOR = 900;
 
 /** The states of keys in the product, and a separate one for an approved key that was revealed. */
 export const STATES = [
-  'pending',
-  'approved',
-  'revealed',
-  'rejected',
-  'withdrawn',
-  'revoked',
+  ...['pending', 'approved', 'revealed', 'rejected', 'withdrawn', 'revoked'],
 ] as const;
 export type TestState = (typeof STATES)[number];
 

@@ -142,11 +142,7 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
     const part = text.slice(at, at + length);
     const odd = random.pick(['\0', '\n', '\r', ' ', '\t', '\x80', ':', '\x0b']);
     const before = [
-      '\r\n',
-      '\n\n',
-      ' ',
-      '\x16\x03\x01\x02\x00',
-      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      ...['\r\n', '\n\n', ' ', '\x16\x03\x01\x02\x00', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ];
     const chunked = `0\r\n\r\n${hidden}`;
     return random.pick<() => string>([

@@ -187,25 +187,13 @@ describe.each([
   });
 
   test.each([
-    '//',
-    '//api/v1/stats',
-    '/api//v1/stats',
-    '/api/v1//stats',
-    '/api/v1/./stats',
-    '/api/v1/platforms/../stats',
-    '/api/v1/platforms/%2e%2e/stats',
-    '/api/v1/../../etc/passwd',
-    '/api/v1/platforms/snes%2Fgames',
-    '/api/v1%2Fstats',
-    '/%61pi/v1/stats',
-    '/api/v1/games/snes/chrono%2Dtrigge%72',
-    '/\\api/v1/stats',
-    '/api/v1/stats?',
-    '/api/v1/stats?a=//../%00',
-    '/api/v1/search?q=pok%C3%A9mon+red&per_page=%31',
-    '/api/v1/search?page=%ff',
-    '/nginx-error/502',
-    '/x/../nginx-error/429',
+    ...['//', '//api/v1/stats', '/api//v1/stats', '/api/v1//stats', '/api/v1/./stats'],
+    ...['/api/v1/platforms/../stats', '/api/v1/platforms/%2e%2e/stats'],
+    ...['/api/v1/../../etc/passwd', '/api/v1/platforms/snes%2Fgames', '/api/v1%2Fstats'],
+    ...['/%61pi/v1/stats', '/api/v1/games/snes/chrono%2Dtrigge%72', '/\\api/v1/stats'],
+    ...['/api/v1/stats?', '/api/v1/stats?a=//../%00'],
+    ...['/api/v1/search?q=pok%C3%A9mon+red&per_page=%31', '/api/v1/search?page=%ff'],
+    ...['/nginx-error/502', '/x/../nginx-error/429'],
   ])('answers the target "%s" as the proxy does', async (target) => {
     const direct = await sendDirectly(target, { headers: keyed });
     const reply = await send(target, { headers: keyed });

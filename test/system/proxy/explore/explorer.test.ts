@@ -128,18 +128,11 @@ describe('a page', () => {
 
 describe('what does not exist', () => {
   test.each([
-    '/explore//',
-    '/explore/SNES',
-    '/explore/no-such-platform',
-    '/explore/snes/no-such-game',
-    '/explore/snes/chrono-trigger/1',
-    '/explore/snes/chrono-trigger/50001//',
-    '/explore/snes/chrono-trigger/-1',
-    '/explore/nes/chrono-trigger/50001',
-    '/explore/snes/chrono-trigger%2Fcovers',
-    '/explore/snes/..%2F..%2Fplatforms',
-    '/explore/%ff',
-    '/explore/__proto__',
+    ...['/explore//', '/explore/SNES', '/explore/no-such-platform', '/explore/snes/no-such-game'],
+    ...['/explore/snes/chrono-trigger/1', '/explore/snes/chrono-trigger/50001//'],
+    ...['/explore/snes/chrono-trigger/-1', '/explore/nes/chrono-trigger/50001'],
+    ...['/explore/snes/chrono-trigger%2Fcovers', '/explore/snes/..%2F..%2Fplatforms'],
+    ...['/explore/%ff', '/explore/__proto__'],
   ])('%s is a page with 404', async (path) => {
     const { status, headers, text } = await get(path);
     expect(status).toBe(404);

@@ -24,12 +24,8 @@ const halfOf = (request: string) => request.slice(0, -8);
 
 /** The exact response after a timeout: no fields of the API, and the connection closes. */
 const TIMED_OUT = [
-  'HTTP/1.1 408 Request Timeout',
-  'Content-Type: application/json; charset=utf-8',
-  'Content-Length: 27',
-  'Cache-Control: no-store',
-  'Connection: close',
-  '',
+  ...['HTTP/1.1 408 Request Timeout', 'Content-Type: application/json; charset=utf-8'],
+  ...['Content-Length: 27', 'Cache-Control: no-store', 'Connection: close', ''],
   '{"error":"Request timeout"}',
 ].join('\r\n');
 
