@@ -159,14 +159,18 @@ async function gather(
     `${id}: ${missing.length} of ${contents.size} files are not here yet (${megabytes(size)} MB)`,
   );
   let received = 0;
+  async function* counted(bytes: Found['bytes']) {
+    for await (const piece of bytes) {
+      received += piece.length;
+      yield piece;
+    }
+  }
   async function fetch(file: ManifestFile): Promise<void> {
     const name = storedFile(file.sha256);
     const fetchOnce = async () => {
       const found = await depot.get(name);
       if (found === undefined) return false;
-      const bytes = counted(found.bytes, (count) => {
-        received += count;
-      });
+      const bytes = counted(found.bytes);
       await save({ ...found, bytes }, file, `${name} at ${depot.name}`, staging);
       return true;
     };
@@ -198,12 +202,5 @@ async function save(found: Found, file: ManifestFile, what: string, folder: stri
   } catch (error) {
     rmSync(part, { force: true });
     throw error;
-  }
-}
-
-async function* counted(bytes: AsyncIterable<Buffer>, count: (bytes: number) => void) {
-  for await (const piece of bytes) {
-    count(piece.length);
-    yield piece;
   }
 }

@@ -28,8 +28,8 @@ export class DifferenceError extends Error {
   override readonly name = 'DifferenceError';
 
   constructor(difference: Difference, cause: Error) {
-    const fault = cause.message.replace(/\.$/, '');
-    super(`${CHANGES}/${differenceFile(difference)} cannot be used: ${fault}.`, { cause });
+    const fault = cause.message.replace(/\.?$/, '.');
+    super(`${CHANGES}/${differenceFile(difference)} cannot be used: ${fault}`, { cause });
   }
 }
 
@@ -88,10 +88,7 @@ export function writeDifference(
   }
 }
 
-/**
- * Reads a difference, and checks it before the first change.
- * @throws DifferenceError
- */
+/** Reads a difference, and checks it before the first change. @throws DifferenceError */
 export function* readDifference(snapshotsDir: string, difference: Difference): Generator<Change> {
   try {
     const file = path.join(snapshotsDir, CHANGES, differenceFile(difference));
@@ -115,14 +112,10 @@ export function* readDifference(snapshotsDir: string, difference: Difference): G
   }
 }
 
-/**
- * Removes the differences that are too old. The caller holds the lock.
- * @param now in milliseconds since 1970
- */
+/** Removes the differences that are too old. The caller holds the lock. */
 export function pruneDifferences(snapshotsDir: string, now = Date.now()): void {
-  const folder = path.join(snapshotsDir, CHANGES);
   for (const difference of listDifferences(snapshotsDir)) {
-    const file = path.join(folder, differenceFile(difference));
+    const file = path.join(snapshotsDir, CHANGES, differenceFile(difference));
     // An operator may remove files at any time.
     const writtenAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now;
     if (now - writtenAt > KEPT_MS) rmSync(file, { force: true });

@@ -115,11 +115,7 @@ export function readManifestFile(dir: string) {
     if (cause instanceof UnfitFileError) throw cause;
     throw new Error(`${name} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  const file: ManifestFile = {
-    path: MANIFEST,
-    size: encoded.length,
-    sha256: hash('sha256', encoded),
-  };
+  const file = { path: MANIFEST, size: encoded.length, sha256: hash('sha256', encoded) };
   return { manifest: parseManifest(encoded), encoded, file };
 }
 
