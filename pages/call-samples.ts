@@ -1,7 +1,7 @@
 /**
  * A call of the API as code that can be pasted and run, without packages: for curl, for JavaScript in
- * Node, and for Python. All three read the key from the environment variable COVERS_KEY. Every value
- * is quoted, so that it cannot become code.
+ * Node, and for Python. All three read the key from the environment variable COVERS_KEY. Every value is
+ * encoded and then contains no quotes or backslashes, so it cannot become code.
  */
 import type { Sample } from './code-block.ts';
 
@@ -15,10 +15,25 @@ export interface Call {
 
 /** @param api the address of the API, with the base path and without a slash at the end */
 export function callSamples(call: Call, api: string): Sample[] {
+  const address = addressOf(call, api);
+  const curl = `curl -H "Authorization: Bearer $COVERS_KEY" \\
+  '${address}'`;
+  const javascript = `const response = await fetch('${address}', {
+  headers: { Authorization: \`Bearer \${process.env.COVERS_KEY}\` },
+});
+console.log(JSON.stringify(await response.json(), null, 2));`;
+  const python = `import json, os, urllib.request
+
+request = urllib.request.Request(
+    "${address}",
+    headers={"Authorization": "Bearer " + os.environ["COVERS_KEY"]},
+)
+with urllib.request.urlopen(request) as response:
+    print(json.dumps(json.load(response), indent=2))`;
   return [
-    { language: 'curl', text: curl(call, api) },
-    { language: 'javascript', text: javascript(call, api) },
-    { language: 'python', text: python(call, api) },
+    { language: 'curl', text: curl },
+    { language: 'javascript', text: javascript },
+    { language: 'python', text: python },
   ];
 }
 
@@ -35,33 +50,4 @@ function encode(text: string): string {
     .replaceAll('%2F', '/')
     .replaceAll('%2C', ',')
     .replaceAll("'", '%27');
-}
-
-function curl(call: Call, api: string): string {
-  return `curl -H "Authorization: Bearer $COVERS_KEY" \\
-  '${addressOf(call, api)}'`;
-}
-
-function javascript(call: Call, api: string): string {
-  return `const response = await fetch(${quoted(addressOf(call, api))}, {
-  headers: { Authorization: \`Bearer \${process.env.COVERS_KEY}\` },
-});
-console.log(JSON.stringify(await response.json(), null, 2));`;
-}
-
-function python(call: Call, api: string): string {
-  return `import json, os, urllib.request
-
-request = urllib.request.Request(
-    ${JSON.stringify(addressOf(call, api))},
-    headers={"Authorization": "Bearer " + os.environ["COVERS_KEY"]},
-)
-with urllib.request.urlopen(request) as response:
-    print(json.dumps(json.load(response), indent=2))`;
-}
-
-/** A text as a literal of JavaScript in single quotes. */
-function quoted(text: string): string {
-  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
-  return `'${inner}'`;
 }
