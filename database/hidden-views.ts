@@ -12,13 +12,6 @@ export interface HiddenViews {
   readonly grant: string;
 }
 
-interface User {
-  /** As statements name it: "'covers'@'%'". */
-  readonly user: string;
-  /** The name of the database. */
-  readonly schema: string;
-}
-
 /**
  * @param tables names of tables and views, in lower case
  * @returns those of the views that are hidden, and of the views of the same database that they read;
@@ -52,8 +45,11 @@ export async function findHiddenViews(
   };
 }
 
-/** @param database on MySQL or MariaDB */
-export async function readUser(database: Database): Promise<User> {
+/**
+ * @param database on MySQL or MariaDB
+ * @returns the user as statements name it, "'covers'@'%'", and the name of the database
+ */
+export async function readUser(database: Database) {
   const [[name, schema] = []] = await database.rows('SELECT CURRENT_USER(), DATABASE()');
   const user = String(name).replace(/^(.*)@([^@]*)$/, "'$1'@'$2'");
   return { user, schema: String(schema) };

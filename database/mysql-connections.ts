@@ -7,6 +7,7 @@ import { createPool, type PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import { MOST_CONNECTIONS } from './database.ts';
 import { discard, execute, isBroken, socketOf } from './mysql-statement.ts';
+import type { MysqlAddress } from './open.ts';
 
 const CLOSE_SECONDS = 2;
 
@@ -23,33 +24,9 @@ const SESSION = [
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
 
-/** The address of a MySQL or MariaDB server, and how long it may take. */
-export interface MysqlAddress {
-  readonly host: string;
-  readonly port: number;
-  /** Used instead of host and port. */
-  readonly socketPath: string | undefined;
-  readonly user: string;
-  readonly password: string;
-  readonly name: string;
-  readonly tls: boolean;
-  readonly stallSeconds: number;
-  readonly connectSeconds: number;
-}
+export type Connections = ReturnType<typeof makeConnections>;
 
-export interface Connections {
-  /** The host and port, or the socket, of the server; used in messages. */
-  readonly server: string;
-  /**
-   * @returns a connection whose session has its settings; the caller must {@link release} it
-   * @throws Error of one line that names the wrong value and the fix
-   */
-  acquire(): Promise<PoolConnection>;
-  release(connection: PoolConnection): void;
-  close(): Promise<void>;
-}
-
-export function makeConnections(address: MysqlAddress): Connections {
+export function makeConnections(address: MysqlAddress) {
   const { host, port, user, password, name, tls, socketPath, stallSeconds } = address;
   const server = socketPath ?? `${host}:${port}`;
   const pool = createPool({
@@ -58,14 +35,11 @@ export function makeConnections(address: MysqlAddress): Connections {
     password,
     database: name,
     ...(tls ? { ssl: { verifyIdentity: true } } : {}),
-    charset: 'UTF8MB4_GENERAL_CI',
-    timezone: 'Z',
     supportBigNumbers: true,
     dateStrings: true,
     jsonStrings: true,
     connectTimeout: address.connectSeconds * 1000,
     connectionLimit: MOST_CONNECTIONS,
-    enableKeepAlive: true,
     keepAliveInitialDelay: 10_000,
   });
   const open = new Set<PoolConnection>();
@@ -77,7 +51,12 @@ export function makeConnections(address: MysqlAddress): Connections {
   const getConnection = promisify(pool.getConnection).bind(pool);
 
   return {
+    /** The host and port, or the socket, of the server; used in messages. */
     server,
+    /**
+     * @returns a connection whose session has its settings; the caller must release it
+     * @throws Error of one line that names the wrong value and the fix
+     */
     async acquire() {
       const connection = await getConnection().catch((cause) => {
         throw new Error(explain(cause, server, user, name), { cause });
@@ -96,7 +75,7 @@ export function makeConnections(address: MysqlAddress): Connections {
       ready.add(connection);
       return connection;
     },
-    release(connection) {
+    release(connection: PoolConnection) {
       if (isBroken(connection)) discard(connection);
       else connection.release();
     },

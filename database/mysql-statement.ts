@@ -6,12 +6,6 @@ import type { Socket } from 'node:net';
 import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2';
 import type { Row, Value } from './database.ts';
 
-export interface Outcome {
-  readonly rows: number;
-  readonly changes: number;
-  readonly insertId: number;
-}
-
 // Codes of column types, which mysql2's types do not declare.
 const DECIMALS = new Set([0x00, 0xf6]);
 const TIMES = new Set([0x07, 0x0c]);
@@ -32,9 +26,9 @@ export function execute(
   onRow: (row: Row) => void,
   stallSeconds: number,
   explain: (cause: Error) => Error,
-): Promise<Outcome> {
+) {
   const socket = socketOf(connection);
-  return new Promise((resolve, reject) => {
+  return new Promise<{ rows: number; changes: number; insertId: number }>((resolve, reject) => {
     let isOver = false;
     let rows = 0;
     let changes = 0;
@@ -62,13 +56,13 @@ export function execute(
       });
     };
 
-    let convert: ((row: Value[]) => void) | undefined;
+    let conversions: ReturnType<typeof conversionsOf> = [];
     const take = (row: Value[]) => {
       // After the statement was aborted, mysql2 still delivers the rows that it had already received.
       if (isOver) return;
       try {
         rows++;
-        convert?.(row);
+        for (const [column, convert] of conversions) row[column] = convert(row[column]);
         onRow(row);
       } catch (error) {
         discard(connection);
@@ -85,7 +79,7 @@ export function execute(
       .query({ sql, values: [...parameters], rowsAsArray: true })
       .on('error', fail)
       .on('fields', (fields: FieldPacket[] | undefined) => {
-        if (fields) convert = converterOf(fields);
+        if (fields) conversions = conversionsOf(fields);
       })
       .on('result', (result: Value[] | ResultSetHeader | null) => {
         if (Array.isArray(result)) return take(result);
@@ -116,18 +110,14 @@ export function socketOf(connection: PoolConnection): Socket {
 }
 
 /**
- * @returns a function that converts in place the values of a row that mysql2 returns in another form than
- * `Value` specifies; undefined if no column needs it
+ * @returns the columns whose values mysql2 returns in another form than `Value` specifies, each with the function
+ * that converts them
  */
-function converterOf(fields: readonly FieldPacket[]): ((row: Value[]) => void) | undefined {
-  const columns = fields.flatMap((field, column) => {
+function conversionsOf(fields: readonly FieldPacket[]) {
+  return fields.flatMap((field, column) => {
     const convert = conversionOf(field);
-    return convert === undefined ? [] : [{ column, convert }];
+    return convert === undefined ? [] : [[column, convert] as const];
   });
-  if (columns.length === 0) return undefined;
-  return (row) => {
-    for (const { column, convert } of columns) row[column] = convert(row[column]);
-  };
 }
 
 /** mysql2's types do not declare `characterSet`, either. */
@@ -136,8 +126,12 @@ type Field = FieldPacket & { readonly characterSet?: number };
 function conversionOf({ columnType = Number.NaN, characterSet, decimals }: Field) {
   // DECIMAL is the type of sums in views.
   if (DECIMALS.has(columnType)) return toNumber;
-  if (TIMES.has(columnType) && decimals) return toSeconds;
-  if (TEXTS_AND_BLOBS.has(columnType) && characterSet === BINARY_CHARSET) return toText;
+  if (TIMES.has(columnType) && decimals) {
+    return (time: Value) => time && String(time).slice(0, 'YYYY-MM-DD HH:MM:SS'.length);
+  }
+  if (TEXTS_AND_BLOBS.has(columnType) && characterSet === BINARY_CHARSET) {
+    return (bytes: Value | Buffer) => (Buffer.isBuffer(bytes) ? bytes.toString('utf8') : bytes);
+  }
   return undefined;
 }
 
@@ -145,12 +139,4 @@ function toNumber(text: Value): Value {
   if (typeof text !== 'string') return text;
   const number = Number(text);
   return text.includes('.') || Number.isSafeInteger(number) ? number : text;
-}
-
-function toSeconds(time: Value): Value {
-  return typeof time === 'string' ? time.slice(0, 'YYYY-MM-DD HH:MM:SS'.length) : time;
-}
-
-function toText(bytes: Value | Buffer): Value {
-  return Buffer.isBuffer(bytes) ? bytes.toString('utf8') : bytes;
 }

@@ -4,8 +4,9 @@
 import type { PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
 import type { Database, LastCommit, Reader, Row, Value, Writer } from './database.ts';
-import { type Connections, type MysqlAddress, makeConnections } from './mysql-connections.ts';
+import { type Connections, makeConnections } from './mysql-connections.ts';
 import { discard, execute, isBroken } from './mysql-statement.ts';
+import type { MysqlAddress } from './open.ts';
 import { viewHint } from './tables.ts';
 
 const ER_LOCK_DEADLOCK = 1213;

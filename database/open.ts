@@ -4,7 +4,6 @@
  */
 import { ConfigurationError } from '../program/environment/environment.ts';
 import type { Database } from './database.ts';
-import type { MysqlAddress } from './mysql-connections.ts';
 
 export interface OpenOptions {
   /** Create a missing SQLite file, and its folders. By default, a missing file is an error. */
@@ -36,7 +35,9 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   return openMysql(address);
 }
 
-function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
+export type MysqlAddress = ReturnType<typeof parseMysqlUrl>;
+
+function parseMysqlUrl(url: string, options: OpenOptions) {
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0];
   if (scheme !== 'mysql' && scheme !== 'mariadb') {
     const found = scheme ? `the scheme "${scheme}:", which is not known` : 'no scheme';
@@ -73,7 +74,8 @@ function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? 3306 : Number(port),
-    socketPath,
+    /** Used instead of host and port. */
+    socketPath: socketPath as string | undefined,
     user: decoded('user', username),
     password: decoded('password', password),
     name,

@@ -57,32 +57,23 @@ export const CATALOGUE_TABLES = {
   },
 } as const satisfies Tables;
 
+const OTHER_ID = { source: 'VARCHAR(32) NOT NULL', value: 'VARCHAR(191) NOT NULL' } as const;
+
 /**
  * A database may lack these tables: alternative titles of games, such as "FF7", and ids that other sources have
  * given to games and platforms, such as `serial` SLUS-20851 or `igdb` 1022.
  */
 export const OPTIONAL_TABLES = {
   game_titles: {
-    columns: {
-      game_id: 'BIGINT UNSIGNED NOT NULL',
-      title: 'VARCHAR(500) NOT NULL',
-    },
+    columns: { game_id: 'BIGINT UNSIGNED NOT NULL', title: 'VARCHAR(500) NOT NULL' },
     unique: ['game_id, title'],
   },
   game_ids: {
-    columns: {
-      game_id: 'BIGINT UNSIGNED NOT NULL',
-      source: 'VARCHAR(32) NOT NULL',
-      value: 'VARCHAR(191) NOT NULL',
-    },
+    columns: { game_id: 'BIGINT UNSIGNED NOT NULL', ...OTHER_ID },
     unique: ['game_id, source, value'],
   },
   platform_ids: {
-    columns: {
-      platform_id: 'INT UNSIGNED NOT NULL',
-      source: 'VARCHAR(32) NOT NULL',
-      value: 'VARCHAR(191) NOT NULL',
-    },
+    columns: { platform_id: 'INT UNSIGNED NOT NULL', ...OTHER_ID },
     unique: ['platform_id, source, value'],
   },
 } as const satisfies Tables;
@@ -99,17 +90,14 @@ export type TimedTable = (typeof TIMED_TABLES)[number];
 export const UPDATED_AT = 'updated_at';
 
 /** What a database has beyond the tables and columns that it must have. */
-export interface Optional {
-  readonly optionalTables: readonly OptionalTable[];
-  /** The tables of {@link TIMED_TABLES} without `updated_at`. */
-  readonly withoutUpdatedAt: readonly TimedTable[];
-}
+export type Optional = Readonly<Awaited<ReturnType<typeof checkCatalogue>>>;
 
 /**
  * Checks the tables of the catalogue; each of {@link OPTIONAL_TABLES} is checked if it exists.
+ * @returns those that exist, and those of {@link TIMED_TABLES} without `updated_at`
  * @throws Error like {@link checkTables}
  */
-export async function checkCatalogue(database: Database): Promise<Optional> {
+export async function checkCatalogue(database: Database) {
   const found = await database.columns();
   const names = Object.keys(OPTIONAL_TABLES) as OptionalTable[];
   const optionalTables = names.filter((table) => found.has(table));

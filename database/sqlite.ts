@@ -5,15 +5,7 @@
  * becomes part of it. Statements wait asynchronously for a locked file, because another connection of
  * this process may hold the lock.
  */
-import {
-  accessSync,
-  closeSync,
-  constants,
-  mkdirSync,
-  openSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { accessSync, constants, mkdirSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -146,7 +138,7 @@ function checkFile(path: string, create: boolean): Stats | undefined {
   if (stats === undefined) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     // SQLite creates further files with the same data beside this one, and gives them the same mode.
-    closeSync(openSync(path, 'a', 0o600));
+    writeFileSync(path, '', { flag: 'a', mode: 0o600 });
   }
   return stats;
 }
@@ -189,11 +181,19 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
       statement.setReturnArrays(true);
       statement.setReadBigInts(true);
       return action(statement);
-    }).catch((cause) => {
-      const isReadOnly = ((cause as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_READONLY;
-      const hint = isReadOnly ? rightsHint(path) : '';
-      throw new Error(`query of ${path}: ${messageOf(cause)}${hint}`, { cause });
-    });
+    }).catch(fail);
+  const fail = (cause: unknown): never => {
+    const hint = codeOf(cause) === SQLITE_READONLY ? rightsHint(path) : '';
+    throw new Error(`query of ${path}: ${messageOf(cause)}${hint}`, { cause });
+  };
+  /** Explains the errors of the rows, but not those of the loop that takes them. */
+  function* explained(rows: Iterable<unknown>) {
+    try {
+      yield* rows as Iterable<SQLOutputValue[]>;
+    } catch (cause) {
+      fail(cause);
+    }
+  }
   return {
     rows: (sql, parameters = []) =>
       step(sql, (statement) =>
@@ -207,27 +207,12 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
         return { changes: Number(changes), insertId: Number(lastInsertRowid) };
       }),
     async each(sql, onRow) {
-      const rows = await step(
-        sql,
-        (statement) => statement.iterate() as unknown as IterableIterator<SQLOutputValue[]>,
-      );
-      const nextRow = () => {
-        try {
-          return rows.next();
-        } catch (cause) {
-          throw new Error(`query of ${path}: ${messageOf(cause)}`, { cause });
-        }
-      };
-      try {
-        for (let count = 0; ; ) {
-          const next = nextRow();
-          if (next.done) return count;
-          onRow(next.value.map(toValue));
-          if (++count % ROWS_PER_TURN === 0) await nextTurn();
-        }
-      } finally {
-        rows.return?.();
+      let count = 0;
+      for (const row of explained(await step(sql, (statement) => statement.iterate()))) {
+        onRow(row.map(toValue));
+        if (++count % ROWS_PER_TURN === 0) await nextTurn();
       }
+      return count;
     },
   };
 }
@@ -242,6 +227,11 @@ function toValue(value: SQLOutputValue): Value {
   return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value;
 }
 
+/** The primary result code of SQLite, without what details it; 0 for another error. */
+function codeOf(error: unknown): number {
+  return ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+}
+
 /** Runs an action, and retries it while another connection has locked the file. */
 async function retryWhileLocked<T>(path: string, action: () => T): Promise<T> {
   const start = performance.now();
@@ -249,9 +239,7 @@ async function retryWhileLocked<T>(path: string, action: () => T): Promise<T> {
     try {
       return action();
     } catch (cause) {
-      const code = (cause as { errcode?: number }).errcode ?? 0;
-      const isLocked = (code & 0xff) === SQLITE_BUSY || (code & 0xff) === SQLITE_LOCKED;
-      if (!isLocked) throw cause;
+      if (![SQLITE_BUSY, SQLITE_LOCKED].includes(codeOf(cause))) throw cause;
       if (performance.now() - start > LOCK_SECONDS * 1000) {
         throw new Error(
           `${path} has been locked by another program for ${LOCK_SECONDS} s; end it or try again.`,

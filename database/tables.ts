@@ -37,18 +37,17 @@ export function columnNames(table: Table): string[] {
 export async function checkTables(database: Database, tables: Tables): Promise<void> {
   const found = await database.columns();
   const unreadable: (Fault & { readonly table: string })[] = [];
-  const missingTables: string[] = [];
-  const missingColumns: string[] = [];
+  const missing: Record<'table' | 'column', string[]> = { table: [], column: [] };
   for (const [table, definition] of Object.entries(tables)) {
     const columns = found.get(table);
     const fault = columns && (await faultOf(database, table));
     if (columns === undefined) {
-      missingTables.push(table);
+      missing.table.push(table);
     } else if (fault !== undefined) {
       unreadable.push({ table, ...fault });
     } else {
-      const missing = columnNames(definition).filter((column) => !columns.has(column));
-      missingColumns.push(...missing.map((column) => `${table}.${column}`));
+      const names = columnNames(definition).filter((column) => !columns.has(column));
+      missing.column.push(...names.map((column) => `${table}.${column}`));
     }
   }
   // One sentence for all tables with the same fault.
@@ -56,13 +55,11 @@ export async function checkTables(database: Database, tables: Tables): Promise<v
     const names = same.map(({ table }) => table);
     return `The ${listed(same[0].noun, names)} cannot be read: ${text}`;
   });
-  const missing = [
-    ...(missingTables.length > 0 ? [`the ${listed('table', missingTables)}`] : []),
-    ...(missingColumns.length > 0 ? [`the ${listed('column', missingColumns)}`] : []),
-  ];
-  if (missing.length > 0) {
+  const lacks = Object.entries(missing).filter(([, names]) => names.length > 0);
+  if (lacks.length > 0) {
+    const what = lacks.map(([noun, names]) => `the ${listed(noun, names)}`).join(' and ');
     faults.push(
-      `The database lacks ${missing.join(' and ')}, or its user may not read them. Offer them as tables or views; README.md shows how.`,
+      `The database lacks ${what}, or its user may not read them. Offer them as tables or views; README.md shows how.`,
     );
   }
   if (faults.length > 0) throw new Error(faults.join(' '));
