@@ -16,14 +16,11 @@ const LONGEST_SIDE: Readonly<Record<string, number>> = { original: 1000, large: 
 const SIDE = 250;
 const BAND = 24;
 
-export interface DrawnCovers {
-  readonly catalogue: Catalogue;
-  /** SVG by the paths in the rows of the files. */
-  readonly images: ReadonlyMap<string, string>;
-}
+/** SVG by the paths in the rows of the files. */
+type Images = ReadonlyMap<string, string>;
 
 /** Draws the files of every cover, and makes the rows of the files describe these images. */
-export function drawCovers(catalogue: Catalogue): DrawnCovers {
+export function drawCovers(catalogue: Catalogue): { catalogue: Catalogue; images: Images } {
   const [platforms, games, covers] = [catalogue.platforms, catalogue.games, catalogue.covers].map(
     (rows) => new Map([...rows].map((row) => [row[0], row])),
   );
@@ -48,7 +45,7 @@ export function drawCovers(catalogue: Catalogue): DrawnCovers {
 }
 
 /** Serves images by their paths, as the web server of a site would. @returns the port */
-export async function serveImages(images: DrawnCovers['images'], host: string): Promise<number> {
+export async function serveImages(images: Images, host: string): Promise<number> {
   const server = createServer(({ url = '' }, response) => {
     const image = images.get(url.slice(1));
     response.writeHead(image === undefined ? 404 : 200, {

@@ -14,15 +14,7 @@ import { readEnvironment } from '../program/environment/environment.ts';
 import { fillDatabase } from './catalogue/load.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
 import { drawCovers, serveImages } from './covers.ts';
-import {
-  freePort,
-  makeDemoFolder,
-  report,
-  runCommand,
-  runDemo,
-  startProgram,
-  waitUntilReady,
-} from './programs.ts';
+import { freePort, report, runCommand, runDemo, startProgram, waitUntilReady } from './programs.ts';
 
 const USAGE = `npm run demo
 
@@ -32,10 +24,9 @@ ADMIN_PORT and ACCOUNT_PORT set the addresses on which it listens.
 const USER = 'demo@example.org';
 const MODERATOR = 'moderator@example.org';
 
-async function main(): Promise<void> {
+async function main(folder: string): Promise<void> {
   readArguments(USAGE, {});
   const { HOST, PORT, ADMIN_PORT } = readEnvironment(['HOST', 'PORT', 'ADMIN_PORT']);
-  const folder = makeDemoFolder();
   const api = `http://${HOST}:${PORT}`;
   // Browsers reach the account pages through the proxy, so any port will do.
   const accountPort = process.env.ACCOUNT_PORT ?? String(await freePort());
@@ -104,4 +95,4 @@ Press Ctrl-C to stop everything.
 `);
 }
 
-runDemo(main);
+await runDemo(main);

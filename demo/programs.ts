@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ConfigurationError } from '../program/environment/environment.ts';
+import { messageOf } from '../program/failure.ts';
 import type { Invocation } from '../program/invocation.ts';
 
 const EXECUTABLE = path.join(import.meta.dirname, '../bin/cover-catalogue');
@@ -19,20 +20,17 @@ const STOP_DEADLINE_MS = 12_000;
 const children = new Set<ChildProcess>();
 let isStopping = false;
 
-/** Runs a demo until it is stopped. An error ends it. */
-export function runDemo(main: () => Promise<void>): void {
+/** Runs a demo until it is stopped. An error ends it. @param main is passed a folder that is removed at the end */
+export async function runDemo(main: (folder: string) => Promise<void>): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(0));
-  main().catch((error: Error) => {
-    report(error.message);
-    return stop(error instanceof ConfigurationError ? 2 : 1);
-  });
-}
-
-/** Creates a folder that is removed when the demo ends. */
-export function makeDemoFolder(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-demo-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  try {
+    const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-demo-'));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    await main(folder);
+  } catch (error) {
+    report(messageOf(error));
+    await stop(error instanceof ConfigurationError ? 2 : 1);
+  }
 }
 
 /** Starts a program that must run as long as the demo: `cover-catalogue NAME` unless there is a `file`. */

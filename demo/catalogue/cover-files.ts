@@ -38,7 +38,8 @@ export function makeFiles(
   shape: Shape,
   folder: string,
 ): Row[] {
-  const [across, up] = shapeOf(type, shape);
+  const shapes = { spine: [shape[0] * 0.12, shape[1]], cart: [4, 3], disc: [1, 1] } as const;
+  const [across, up] = shapes[type as keyof typeof shapes] ?? shape;
   const scanned = random.next();
   const original = scanned < 0.45 ? 'png' : scanned < 0.8 ? 'jpg' : 'webp';
   return VARIANTS.slice(0, count).map(([variant, longestSide], number) => {
@@ -60,11 +61,4 @@ export function makeFiles(
       `${folder}/${coverId}-${variant}.${extension}`,
     ];
   });
-}
-
-function shapeOf(type: string | null, [across, up]: Shape): Shape {
-  if (type === 'spine') return [across * 0.12, up];
-  if (type === 'cart') return [4, 3];
-  if (type === 'disc') return [1, 1];
-  return [across, up];
 }

@@ -3,39 +3,29 @@
  * at any index, so the data of the millionth game does not depend on the games before it.
  */
 
-export interface Random {
-  /** Restarts the generator. The following numbers depend only on these three. */
-  start(seed: number, stream: number, index: number): void;
-  /** A number from 0 to 1, exclusive. */
-  next(): number;
-  /** A whole number from 0 to `limit`, exclusive. */
-  below(limit: number): number;
-  /** True with this probability (0 to 1). */
-  happens(share: number): boolean;
-  pick<T>(list: readonly T[]): T;
-}
+export type Random = ReturnType<typeof makeRandom>;
 
-export function makeRandom(seed = 0): Random {
+export function makeRandom(seed = 0) {
   let state = 0;
+  /** Restarts the generator. The following numbers depend only on these three. */
   const start = (seed: number, stream: number, index: number) => {
     // Mixed, so that neighbouring indexes do not give neighbouring numbers.
     state = mix(mix(mix(seed | 0) ^ Math.imul(stream + 1, 0x9e3779b1)) ^ index);
   };
+  /** A number from 0 to 1, exclusive. */
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+  /** A whole number from 0 to `limit`, exclusive. */
   const below = (limit: number) => Math.floor(next() * limit);
+  /** True with this probability (0 to 1). */
+  const happens = (share: number) => next() < share;
+  const pick = <T>(list: readonly T[]): T => list[below(list.length)];
   start(seed, 0, 0);
-  return {
-    start,
-    next,
-    below,
-    happens: (share) => next() < share,
-    pick: (list) => list[below(list.length)] as never,
-  };
+  return { start, next, below, happens, pick };
 }
 
 function mix(value: number): number {

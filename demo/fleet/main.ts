@@ -18,14 +18,12 @@ import { fillDatabase } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import {
   freePort,
-  makeDemoFolder,
   report,
   runCommand,
   runDemo,
   startProgram,
   waitUntilReady,
 } from '../programs.ts';
-import { startNginx, startRedis } from './servers.ts';
 
 const USAGE = `npm run demo:fleet
 
@@ -45,16 +43,17 @@ interface Edge {
   readonly adminPort: number;
 }
 
-async function main(): Promise<void> {
+async function main(folder: string): Promise<void> {
   readArguments(USAGE, {});
   const { HOST: host, PORT: port } = readEnvironment(['HOST', 'PORT']);
-  const folder = makeDemoFolder();
   const inFolder = (name: string) => path.join(folder, name);
   const api = `http://${host}:${port}`;
 
   report('Starting Redis …');
   const redisPort = await freePort();
-  startRedis(redisPort);
+  // It keeps nothing on disk: limits are about the last minute.
+  const redis = `--port ${redisPort} --bind 127.0.0.1 --loglevel warning`.split(' ');
+  startProgram('Redis', process.env, 'redis-server', [...redis, '--save', '']);
 
   report('Creating the sample catalogue and publishing it to the depot …');
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -106,7 +105,13 @@ async function main(): Promise<void> {
     edges.push(edge);
   }
   const proxyPorts = edges.map((edge) => edge.port);
-  startNginx(inFolder('nginx'), { host, port, proxyPorts, depotPort, depotFolder: depot });
+  const nginx = inFolder('nginx');
+  mkdirSync(nginx);
+  const configuration = nginxConfiguration(nginx, `${host}:${port}`, proxyPorts, depotPort, depot);
+  writeFileSync(`${nginx}/nginx.conf`, configuration);
+  const environment = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+  const options = ['-p', nginx, '-c', 'nginx.conf', '-e', 'error.log'];
+  startProgram('nginx', environment, 'nginx', options);
   for (const { adminPort } of edges) await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
 
   process.stdout.write(`
@@ -132,6 +137,54 @@ Press Ctrl-C to stop everything.
     }
   };
   await Promise.all([showRegularly(), publishRegularly()]);
+}
+
+/**
+ * nginx balances the load over the proxies, and serves the depot as static files.
+ * @param folder for its own files
+ * @param listen where clients reach the fleet
+ * @param depotPort where the replicas find the depot
+ */
+function nginxConfiguration(
+  folder: string,
+  listen: string,
+  proxyPorts: readonly number[],
+  depotPort: number,
+  depotFolder: string,
+): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  // As root, nginx would read the depot as another user, who may not.
+  return `
+${process.getuid?.() === 0 ? 'user root;' : ''}
+daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+events {}
+http {
+${temporary.map((kind) => `  ${kind}_temp_path ${folder}/${kind};`).join('\n')}
+  access_log off;
+  upstream fleet {
+${proxyPorts.map((each) => `    server 127.0.0.1:${each} max_fails=3 fail_timeout=1s;`).join('\n')}
+${proxyPorts.map((each) => `    server 127.0.0.1:${each} backup max_fails=0;`).join('\n')}
+    keepalive 32;
+  }
+  server {
+    listen ${listen};
+    location / {
+      proxy_pass http://fleet;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_next_upstream error timeout http_503;
+      add_header X-Demo-Proxy $upstream_addr always;
+    }
+  }
+  server {
+    listen 127.0.0.1:${depotPort};
+    root ${depotFolder};
+  }
+}
+`;
 }
 
 /** @returns the id of the generation */
@@ -174,4 +227,4 @@ async function lineOf({ name, port, adminPort }: Edge, countOf: ReturnType<typeo
   return `  ${name}: ${state.snapshot}, limits ${state.limits.mode}, ${counts}\n`;
 }
 
-runDemo(main);
+await runDemo(main);
