@@ -135,11 +135,7 @@ export async function runReplica(
   }
 }
 
-async function runOnce(
-  replica: Replica,
-  progress: Progress,
-  stdout: Invocation['stdout'],
-): Promise<void> {
+async function runOnce(replica: Replica, progress: Progress, stdout: Invocation['stdout']) {
   const started = performance.now();
   // Keys come first: they take a moment, and a revoked key must stop working. A snapshot is pulled even if
   // there are no keys, and the other way round.

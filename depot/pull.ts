@@ -27,13 +27,13 @@ import { beginGeneration } from '../generations/prune.ts';
 import { type Previous, publishAs, readPrevious } from '../generations/publish.ts';
 import { bytesOnly } from '../generations/verify.ts';
 import { type Depot, type Found, orRefuse, RefusedReleaseError, TransferError } from './depot.ts';
+import type { FollowOptions } from './release.ts';
 import {
   type Clock,
   contentOf,
   megabytes,
   readObject,
   sizeOf,
-  type TransferReport,
   transferAll,
   tryAgain,
 } from './transfers.ts';
@@ -41,12 +41,9 @@ import {
 /** Several servers of one API may change to a newer generation one after another. */
 const NEXT_RELEASE_MS = 200;
 
-export interface PullOptions {
-  readonly snapshotsDir: string;
+interface PullOptions extends FollowOptions {
   /** Remembers the files that it has found intact, so that they are not hashed again. */
   readonly isKnown: typeof isIntact;
-  readonly report: TransferReport;
-  readonly clock: Clock;
 }
 
 export interface Pulled {
@@ -62,11 +59,7 @@ export interface Pulled {
  * @throws LockedError, HeldError, RefusedReleaseError; TransferError if the depot no longer has something;
  * any other Error names what failed
  */
-export async function pull(
-  depot: Depot,
-  release: Release,
-  options: PullOptions,
-): Promise<Pulled | undefined> {
+export async function pull(depot: Depot, release: Release, options: PullOptions) {
   const { snapshotsDir, isKnown, report, clock } = options;
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
@@ -99,11 +92,7 @@ export async function pull(
   });
 }
 
-async function fetchManifest(
-  depot: Depot,
-  { id, sha256 }: Release,
-  clock: Clock,
-): Promise<{ manifest: Manifest; encoded: Buffer }> {
+async function fetchManifest(depot: Depot, { id, sha256 }: Release, clock: Clock) {
   const name = storedManifest(id);
   const encoded = await readObject(depot, name, LARGEST_MANIFEST, clock);
   if (encoded === undefined) throw gone(depot, name);

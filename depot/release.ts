@@ -25,7 +25,7 @@ import { replaceFile } from '../generations/files/replace-file.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
 import { isSignedBy, signRelease } from './signing.ts';
-import { type Clock, readObject } from './transfers.ts';
+import { type Clock, readObject, type TransferReport } from './transfers.ts';
 
 /**
  * Reads the release that a new one would replace.
@@ -61,6 +61,7 @@ export interface FollowOptions {
   readonly snapshotsDir: string;
   /** If there are any, a release must be signed with one of them. */
   readonly publicKeys: readonly KeyObject[];
+  readonly report: TransferReport;
   readonly clock: Clock;
 }
 

@@ -12,34 +12,22 @@ import { LockedError } from '../generations/lock.ts';
 import { readReplicaState, saveReplicaState } from '../generations/state-files.ts';
 import { type Depot, RefusedReleaseError, TransferError, type WritableDepot } from './depot.ts';
 import { makeKeysFollower, makeUsageSender } from './keys.ts';
-import { type Pulled, type PullOptions, pull } from './pull.ts';
+import { type Pulled, pull } from './pull.ts';
 import { type FollowOptions, followRelease } from './release.ts';
 import { tryAgain } from './transfers.ts';
 
-export interface ReplicaOptions extends FollowOptions, Omit<PullOptions, 'isKnown'> {
+export interface ReplicaOptions extends FollowOptions {
   readonly depot: Depot;
   /** The depot of keys and key usage; undefined if there is none. */
   readonly keysDepot: WritableDepot | undefined;
 }
 
-/** None of these may be called again before it has ended; different ones may run at the same time. */
-export interface Replica {
-  /**
-   * Makes the newest generation current.
-   * @returns its release, and what was pulled; undefined if it was current before
-   * @throws RefusedReleaseError, HeldError, LockedError; or another Error, if the depot or the disk fails
-   */
-  checkSnapshot(): Promise<{ readonly release: Release; readonly pulled: Pulled | undefined }>;
-  /** @returns whether the keys have changed. @throws RefusedReleaseError, or another Error */
-  checkKeys(): Promise<boolean>;
-  /** Sends the reports of proxies that have changed. @throws the first Error, after all were tried */
-  sendUsage(): Promise<void>;
-}
-
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
-export function makeReplica(options: ReplicaOptions): Replica {
+export type Replica = ReturnType<typeof makeReplica>;
+
+export function makeReplica(options: ReplicaOptions) {
   const { snapshotsDir, depot, keysDepot, clock } = options;
   const before = readReplicaState(snapshotsDir);
   let state: ReplicaState = {
@@ -76,9 +64,14 @@ export function makeReplica(options: ReplicaOptions): Replica {
 
   const followSnapshot = makeSnapshotFollower(options);
   const followKeys = keysDepot && makeKeysFollower(keysDepot, options);
+  // None of these may be called again before it has ended; different ones may run at the same time. They
+  // throw RefusedReleaseError, HeldError, LockedError; or another Error, if the depot or the disk fails.
   return {
+    /** Makes the newest generation current. @returns also its release; nothing pulled if it was before */
     checkSnapshot: () => check('snapshot', followSnapshot),
+    /** @returns whether the keys have changed */
     checkKeys: async () => followKeys !== undefined && (await check('keys', followKeys)).isNew,
+    /** Sends the reports of proxies that have changed. */
     sendUsage: keysDepot ? makeUsageSender(keysDepot, snapshotsDir) : async () => {},
   };
 }
@@ -92,7 +85,7 @@ function partFrom<Part extends FollowedPart>(
   return { from: name, current_as_of: null, error: null, refused: null };
 }
 
-function makeSnapshotFollower(options: ReplicaOptions): Replica['checkSnapshot'] {
+function makeSnapshotFollower(options: ReplicaOptions) {
   const { depot, snapshotsDir, clock } = options;
   const nextRelease = followRelease(depot, 'snapshot', options);
   const isKnown = makeKnownFiles(clock.now);
@@ -101,7 +94,7 @@ function makeSnapshotFollower(options: ReplicaOptions): Replica['checkSnapshot']
   /** The release whose pull has failed, the error, and when and after how long it is tried again. */
   let failure: { release: Release; error: unknown; until: number; wait: number } | undefined;
 
-  async function check(): ReturnType<Replica['checkSnapshot']> {
+  async function check(): Promise<{ release: Release; pulled: Pulled | undefined }> {
     const release = await nextRelease();
     const { id } = release;
     if (settledId === id && currentId(snapshotsDir) === id) return { release, pulled: undefined };

@@ -103,11 +103,7 @@ async function publishHeld(
 }
 
 /** @returns also a sentence about the covers that are not public now; undefined if all are public */
-function compareWithCurrent(
-  snapshotsDir: string,
-  id: string,
-  index: RecordIndex,
-): { previous: Previous; takenDown: string | undefined } {
+function compareWithCurrent(snapshotsDir: string, id: string, index: RecordIndex) {
   // An operator must be able to replace a current generation that is damaged, even the link to it.
   let previous: Previous = { id: undefined, manifest: undefined };
   try {
