@@ -109,10 +109,7 @@ export function socketOf(connection: PoolConnection): Socket {
   return (connection as unknown as { stream: Socket }).stream;
 }
 
-/**
- * @returns the columns whose values mysql2 returns in another form than `Value` specifies, each with the function
- * that converts them
- */
+/** The columns whose values mysql2 returns in another form than `Value`, and their conversions. */
 function conversionsOf(fields: readonly FieldPacket[]) {
   return fields.flatMap((field, column) => {
     const convert = conversionOf(field);

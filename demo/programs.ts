@@ -20,7 +20,7 @@ const STOP_DEADLINE_MS = 12_000;
 const children = new Set<ChildProcess>();
 let isStopping = false;
 
-/** Runs a demo until it is stopped. An error ends it. @param main is passed a folder that is removed at the end */
+/** Runs a demo until a signal or an error ends it, in a folder that is removed then. */
 export async function runDemo(main: (folder: string) => Promise<void>): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(0));
   try {

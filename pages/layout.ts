@@ -26,6 +26,7 @@ const FOOTER: readonly Link[] = [
 ];
 
 const SITE_NAME = 'Cover Catalogue API';
+const CURRENT = html` aria-current="page"`;
 
 export interface PageParts {
   /** The title in the tab of the browser, without the name of the site; undefined for the start page. */
@@ -68,7 +69,9 @@ export function renderPage(parts: PageParts): Html {
     <header class="site">
       <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${SITE_NAME}</a>
       <nav aria-label="Site">
-        ${[...NAVIGATION, ...navigation].map((link) => navigationLink(link, path))}
+        ${[...NAVIGATION, ...navigation].map(
+          (link) => html`<a href="${link.path}"${link.path === path && CURRENT}>${link.text}</a>`,
+        )}
       </nav>
       ${aside !== undefined && html`<div class="actions">${aside}</div>`}
     </header>
@@ -83,11 +86,6 @@ export function renderPage(parts: PageParts): Html {
   </body>
 </html>
 `;
-}
-
-function navigationLink(link: Link, path: string | undefined): Html {
-  if (link.path !== path) return html`<a href="${link.path}">${link.text}</a>`;
-  return html`<a href="${link.path}" aria-current="page">${link.text}</a>`;
 }
 
 /** The files that every page loads, and their types. */
