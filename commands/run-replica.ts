@@ -200,26 +200,16 @@ function addReplicaMetrics(registry: Registry) {
   let publishedAt: number | undefined;
   let pullSeconds: number | undefined;
   const sums = { pulls: 0, received: 0, fetched: 0, linked: 0 };
-  for (const [name, help, read] of [
-    [
-      'replica_published_timestamp_seconds',
-      'When the origin released the generation that the depot offers',
-      () => publishedAt,
-    ],
-    [
-      'replica_pull_seconds',
-      'How long the last pull took, with its verification',
-      () => pullSeconds,
-    ],
-  ] as const) {
-    addGauge(registry, name, help, read);
-  }
-  for (const [name, help, key] of [
-    ['pulls', 'Generations that were pulled and published', 'pulls'],
-    ['received_bytes', 'Bytes received for the generations that were pulled', 'received'],
-  ] as const) {
-    addCounter(registry, `replica_${name}_total`, help, () => sums[key]);
-  }
+  const add = (name: string, help: string, read: () => number | undefined) => {
+    const addMetric = name.endsWith('_total') ? addCounter : addGauge;
+    addMetric(registry, `replica_${name}`, help, read);
+  };
+  const ofPublished = 'When the origin released the generation that the depot offers';
+  add('published_timestamp_seconds', ofPublished, () => publishedAt);
+  add('pull_seconds', 'How long the last pull took, with its verification', () => pullSeconds);
+  add('pulls_total', 'Generations that were pulled and published', () => sums.pulls);
+  const ofReceived = 'Bytes received for the generations that were pulled';
+  add('received_bytes_total', ofReceived, () => sums.received);
   addCounters(
     registry,
     'replica_files_total',

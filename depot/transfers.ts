@@ -1,5 +1,4 @@
 /** Transfers: repeated after a failure, a few at a time, and decompressed within a bound. */
-import type { Transform } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
@@ -101,7 +100,7 @@ export async function transferAll<T extends { readonly size: number }>(
 const LARGEST_WINDOW_LOG = 23;
 /** In bytes. With the usual pieces of 16 KB, decoding takes twice as long. */
 const LONGEST_PIECE = 256 * 1024;
-const DECODERS: Readonly<Record<NonNullable<Found['coding']>, () => Transform>> = {
+const DECODERS = {
   gzip: () => createGunzip({ chunkSize: LONGEST_PIECE }),
   zstd: () =>
     createZstdDecompress({

@@ -58,8 +58,7 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
     async get(path) {
       if (path === RELEASES.snapshot) {
         const { manifest, encoded } = await readNewest();
-        const { id, sequence } = manifest;
-        const content = { id, sequence, sha256: hash('sha256', encoded), released_at: null };
+        const content = { ...manifest, sha256: hash('sha256', encoded), released_at: null };
         return found(encodeRelease(makeRelease('snapshot', content)));
       }
       if (newest === undefined) return undefined;
