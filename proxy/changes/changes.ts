@@ -30,9 +30,8 @@ const MOST_WAITING = 1_000;
 
 /** @param report called with what the operator should know: why a list could not be joined */
 export function makeChanges(snapshotsDir: string, report: (fault: string) => void) {
-  const thread = makeHelper<JoinThread>(new URL('./join-thread.ts', import.meta.url), {
-    workerData: snapshotsDir,
-  });
+  const program = new URL('./join-thread.ts', import.meta.url);
+  const thread = makeHelper<JoinThread>(program, { workerData: snapshotsDir });
   // A difference stays damaged, and clients may ask for it again and again.
   const reported = new Set<string>();
   let waiting = 0;

@@ -78,15 +78,12 @@ function join(snapshotsDir: string, from: string, to: string): DatabaseSync | un
 function pageOf(list: DatabaseSync, first: number, count: number): ChangePage {
   const total = list.prepare('SELECT coalesce(max(rowid), 0) AS total FROM list').get()?.total;
   const rows = list.prepare('SELECT * FROM list WHERE rowid > ? LIMIT ?').all(first, count);
-  const text = (rows as unknown as Change[]).map(encodeElement).join(RECORD_SEPARATOR);
-  return { total: Number(total), count: rows.length, text };
-}
-
-/** A change as an element of the response. */
-function encodeElement(change: Change): string {
-  const { before, after } = change;
-  const kind = before === null ? 'added' : after === null ? 'removed' : 'changed';
-  return `{"change":"${kind}",${encodeName(change)}}`;
+  const elements = (rows as unknown as Change[]).map((change) => {
+    const { before, after } = change;
+    const kind = before === null ? 'added' : after === null ? 'removed' : 'changed';
+    return `{"change":"${kind}",${encodeName(change)}}`;
+  });
+  return { total: Number(total), count: rows.length, text: elements.join(RECORD_SEPARATOR) };
 }
 
 if (parentPort !== null) makeCalls(parentPort, { readPage: makeLists(workerData) });
