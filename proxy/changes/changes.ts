@@ -2,8 +2,9 @@
 import { makeHelper } from '../workers/calls.ts';
 import type { JoinThread } from './join-thread.ts';
 
-/** The changes between two generations from `first` on, at most `count` of them. */
+/** The changes from `first` on, at most `count` of them. */
 export interface PageOrder {
+  /** The ids of two generations. */
   readonly from: string;
   readonly to: string;
   readonly first: number;
@@ -15,7 +16,7 @@ export interface ChangePage {
   readonly total: number;
   /** How many changes the page has. */
   readonly count: number;
-  /** The changes as in the response, with separators between them: ASCII. */
+  /** The changes as in the response, with separators between them. */
   readonly text: string;
 }
 
@@ -24,6 +25,7 @@ export interface ChangePage {
  * wait, or the list cannot be joined now.
  */
 export type PageReply = ChangePage | 'gone' | 'busy';
+
 export type ReadChanges = (order: PageOrder) => Promise<PageReply>;
 
 const MOST_WAITING = 1_000;

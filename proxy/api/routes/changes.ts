@@ -4,8 +4,10 @@
  */
 import { hashBytes } from '../../../format/content-hash.ts';
 import { isGenerationId } from '../../../format/layout.ts';
-import type { ReadChanges } from '../../changes/changes.ts';
-import { type ListContent, pageBody } from '../bodies.ts';
+import { listHead, pageTail } from '../../../format/pack.ts';
+import type { ChangePage, ReadChanges } from '../../changes/changes.ts';
+import type { Body } from '../../snapshot/generation.ts';
+import type { Page } from '../bodies.ts';
 import {
   PAGING_NAMES,
   ParameterError,
@@ -22,21 +24,15 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
       const parameters = readParameters(queryString, ['since', ...PAGING_NAMES]);
       const from = sinceOf(parameters);
       const { page, perPage } = pagingOf(parameters);
-      const first = (page - 1) * perPage;
       // Only the id: the generation may be closed before the list is there.
       return async ({ id: to }) => {
-        const found = await readChanges({ from, to, first, count: perPage });
+        const order = { from, to, first: (page - 1) * perPage, count: perPage };
+        const found = await readChanges(order);
         if (found === 'gone') return 'sinceGone';
         if (found === 'busy') return 'busy';
         const numbers = { page, perPage, total: found.total };
-        const { count, text } = found;
-        const content: ListContent = {
-          count,
-          hashed: hashBytes(text),
-          addTo: (body) => body.addText(text),
-        };
-        const body = pageBody(content, numbers, `,"from":"${from}","to":"${to}"`);
-        return makeResource(body, to, pageLinks('/changes', parameters, numbers));
+        const link = pageLinks('/changes', parameters, numbers);
+        return makeResource(changesBody(from, to, found, numbers), to, link);
       };
     },
   };
@@ -54,4 +50,16 @@ function sinceOf(parameters: Parameters): string {
   throw new ParameterError(
     'since must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
   );
+}
+
+function changesBody(
+  from: string,
+  to: string,
+  { count, text }: ChangePage,
+  { page, perPage, total }: Page,
+): Body {
+  const head = `${JSON.stringify({ from, to }).slice(0, -1)},${listHead(count).slice(1)}`;
+  const tail = pageTail(count, page, perPage, total);
+  const bytes = Buffer.from(head + text + tail);
+  return { bytes, hash: hashBytes(bytes) };
 }
