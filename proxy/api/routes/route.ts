@@ -115,7 +115,6 @@ export function makeResource(
 
 /**
  * Every page that it links exists, even if the page that was requested is past the end.
- * @param publicUrl the address of the API, without a slash at its end
  * @param path the path after the base
  * @param parameters those of the request; the links repeat them
  */

@@ -115,7 +115,7 @@ function targetsOf(files: Files): string[] {
   const records = (folder: string) =>
     platforms.flatMap(({ slug }) => JSON.parse(textOf(`${folder}/${slug}.json`)));
   const games = records('games');
-  const values = [...new Set(games.flatMap(({ title }) => title.split(' ')))] as string[];
+  const values = [...new Set(games.flatMap(({ title }) => title.split(' ')))];
   const { region, type } = records('covers').find((cover) => cover.region && cover.type);
   const genre = games.find((game) => game.genres).genres.split(', ')[0];
   const filters = { platform: platforms[0]?.slug ?? '', region, type, genre };
