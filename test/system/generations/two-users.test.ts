@@ -37,12 +37,19 @@ const PROXY: User = { uid: 64_102, gid: 64_102 };
 /** The group that reads the snapshots. */
 const COVERS = 64_103;
 
-/** Puts the checkout where other users may read it, within the command alone: `mktemp -d` makes folders that they may not. */
+/**
+ * Shows the checkout to other users, within the command alone: `mktemp -d` makes folders that they may not
+ * enter. Each entry is mounted by itself, because the checkout may be such a folder.
+ */
 const OPEN_CHECKOUT = `set -e
 mount --bind "$1" "$3"
 mount -t tmpfs -o mode=755 tmpfs "$2"
 mkdir -p "$1"
-mount --bind "$3" "$1"
+for entry in "$3"/* "$3"/.[!.]*; do
+  shown="$1/\${entry##*/}"
+  if [ -d "$entry" ]; then mkdir "$shown"; else : > "$shown"; fi
+  mount --bind "$entry" "$shown"
+done
 shift 3
 exec "$@"`;
 
