@@ -1,7 +1,10 @@
 /**
- * Keeps the open connections of one serving thread within its limit. When a new connection arrives at the
- * limit, the least recently used idle one is closed, so that a client that holds idle connections does not
- * keep others out. If every connection is busy, the new one is refused.
+ * Keeps the open connections of one serving thread within its limit. At the limit, a new connection takes the
+ * place of the one that has been idle for the longest time, so that clients that hold idle connections keep
+ * nobody out. If none is idle, the new one is refused.
+ *
+ * A connection is idle unless a whole request has arrived whose response is not sent yet. Time limits end
+ * connections whose clients do not read.
  */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -12,8 +15,6 @@ import type { Logger } from 'pino';
 const MOST_CONNECTIONS = 16_384;
 /** Assumed where there is no /proc, that is, on systems other than Linux. */
 const ASSUMED_OPEN_FILES = 1_024;
-/** How many connections are compared to choose one to close: a bound on the work for a new connection. */
-const MOST_COMPARED = 64;
 const WARN_EVERY_MS = 60_000;
 
 // Indexes of the cells.
@@ -26,8 +27,7 @@ const REFUSED = 3;
 function readOpenFilesLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
-    const [, limit = ''] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
-    return limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit) || ASSUMED_OPEN_FILES;
+    return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? ASSUMED_OPEN_FILES);
   } catch {
     return ASSUMED_OPEN_FILES;
   }
@@ -62,60 +62,27 @@ export function countConnections(threads: readonly Float64Array[]) {
   return { open: sum(OPEN), closed: sum(CLOSED), refused: sum(REFUSED), limit: sum(MOST) };
 }
 
-/**
- * Whether the response of a connection's last request is under way. While a client still sends the
- * request, the connection counts as idle.
- */
-export function isAnswering(response: ServerResponse | undefined): boolean {
-  return response?.req.complete === true && !response.writableFinished;
-}
-
 export interface Connections {
-  /** Adds a new connection. @returns false if it was refused and closed */
+  /** Adds a new connection, which is idle. @returns false if it was refused and closed */
   take(socket: Socket): boolean;
-  /** Call it when a request arrives on a connection: a client also uses a connection when it opens it. */
-  noteUse(socket: Socket): void;
+  /** Call it when a request has arrived. */
+  use(socket: Socket): void;
+  /** Call it when the responses to all requests have been sent. */
+  release(socket: Socket): void;
+  /** Does both for a request that Node's HTTP server has read. */
+  useFor(response: ServerResponse): void;
+  /** The last response on a connection of Node's HTTP server. */
+  responseOf(socket: Socket): ServerResponse | undefined;
 }
 
-/**
- * @param cells from {@link newConnectionCells}
- * @param isBusy whether the connection is in use now
- */
-export function makeConnections(
-  cells: Float64Array,
-  log: Logger,
-  isBusy: (socket: Socket) => boolean,
-): Connections {
-  /** The least recently used one comes first. */
-  const open = new Set<Socket>();
+/** @param cells from {@link newConnectionCells} */
+export function makeConnections(cells: Float64Array, log: Logger): Connections {
+  /** The one that has been idle for the longest time comes first. */
+  const idle = new Set<Socket>();
+  const responses = new WeakMap<Socket, ServerResponse>();
   let warnedAt = Number.NEGATIVE_INFINITY;
 
-  function noteUse(socket: Socket): void {
-    if (open.delete(socket)) open.add(socket);
-  }
-
-  function forget(socket: Socket): void {
-    open.delete(socket);
-    cells[OPEN] = open.size;
-  }
-
-  /**
-   * The least recently used idle connection or, if none is idle, the least recently used one whose client
-   * does not read its response.
-   */
-  function findIdle(): Socket | undefined {
-    let unread: Socket | undefined;
-    let compared = 0;
-    for (const socket of open) {
-      if (compared++ === MOST_COMPARED) break;
-      if (socket.writableLength > 0) unread ??= socket;
-      else if (!isBusy(socket)) return socket;
-      // At the end of the set, it is compared again only after all others.
-      else noteUse(socket);
-    }
-    return unread;
-  }
-
+  /** Closes a connection. @returns false if none is idle */
   function makeRoom(): boolean {
     if (performance.now() - warnedAt >= WARN_EVERY_MS) {
       warnedAt = performance.now();
@@ -124,25 +91,45 @@ export function makeConnections(
         'too many connections: idle ones are closed to make room, or new ones refused; see "Connections" in OPERATIONS.md',
       );
     }
-    const idle = findIdle();
-    // `destroy` frees the descriptor at once. The event "close", which also calls `forget`, comes later.
-    idle?.destroy();
-    if (idle !== undefined) forget(idle);
-    cells[idle === undefined ? REFUSED : CLOSED]++;
-    return idle !== undefined;
+    const [first] = idle;
+    idle.delete(first);
+    // This frees the descriptor at once; the event "close" comes later.
+    first?.destroy();
+    cells[first === undefined ? REFUSED : CLOSED]++;
+    return first !== undefined;
+  }
+
+  function release(socket: Socket): void {
+    if (!socket.destroyed) idle.add(socket);
   }
 
   return {
     take(socket) {
-      if (open.size >= cells[MOST] && !makeRoom()) {
+      if (cells[OPEN] >= cells[MOST] && !makeRoom()) {
         socket.destroy();
         return false;
       }
-      open.add(socket);
-      cells[OPEN] = open.size;
-      socket.once('close', () => forget(socket));
+      cells[OPEN]++;
+      idle.add(socket);
+      socket.once('close', () => {
+        cells[OPEN]--;
+        idle.delete(socket);
+      });
       return true;
     },
-    noteUse,
+    use: (socket) => void idle.delete(socket),
+    release,
+    useFor(response) {
+      const { method, socket } = response.req;
+      responses.set(socket, response);
+      idle.delete(socket);
+      // The body of any other request may never arrive, so its connection becomes the last idle one.
+      if (method !== 'GET' && method !== 'HEAD') idle.add(socket);
+      response.once('finish', () => {
+        // A client may send several requests at once.
+        if (responses.get(socket) === response) release(socket);
+      });
+    },
+    responseOf: (socket) => responses.get(socket),
   };
 }

@@ -2,11 +2,10 @@
  * The HTTP server of the pages: it limits connections and enforces time limits for clients. `app.ts`
  * answers the requests; Node answers invalid HTTP.
  */
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Logger } from 'pino';
-import { isAnswering, makeConnections } from '../../program/connections.ts';
+import { makeConnections } from '../../program/connections.ts';
 import type { App } from './routes/replies.ts';
 
 /** The request line and the header fields together, in bytes. */
@@ -24,13 +23,9 @@ export function makeAccountServer(app: App, cells: Float64Array, log: Logger): S
     keepAliveTimeout: 65_000,
   });
   server.setTimeout(LONGEST_SILENCE_MS);
-  const responses = new WeakMap<Socket, ServerResponse>();
-  const connections = makeConnections(cells, log, (socket) => isAnswering(responses.get(socket)));
+  const connections = makeConnections(cells, log);
   server.on('connection', connections.take);
-  server.on('request', ({ socket }, response) => {
-    responses.set(socket, response);
-    connections.noteUse(socket);
-  });
+  server.on('request', (_, response) => connections.useFor(response));
   // The host name for requests without a Host field, which HTTP/1.0 allows.
   server.on('request', getRequestListener(app.fetch, { hostname: 'localhost' }));
   return server;

@@ -13,6 +13,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Connections } from '../../program/connections.ts';
 import { BASE, DOWNLOADS, type RequestHead, readHead } from './request.ts';
 import {
   type ApiHandler,
@@ -27,6 +28,7 @@ const MOST_UNSENT = 64 * 1024;
 
 export interface FastPathOptions {
   readonly api: ApiHandler;
+  readonly connections: Pick<Connections, 'use' | 'release'>;
   /** Hands a connection over to Node's HTTP server; the unread bytes were put back into the socket. */
   readonly handOver: (socket: Socket) => void;
   /** Called when a handler threw; must send an error or close the connection. */
@@ -42,28 +44,22 @@ export interface FastPathOptions {
 }
 
 export interface FastPath {
-  /** Starts to read a connection. @param noteUse called for each request */
-  take(socket: Socket, noteUse: () => void): void;
-  /** Whether the fast path is answering a request of this connection. */
-  isAnswering(socket: Socket): boolean;
+  /** Starts to read a connection. */
+  take(socket: Socket): void;
   /** From now on, each connection is closed after its next response. */
   announceEnd(): void;
   closeIdle(): void;
   closeAll(): void;
 }
 
-interface Connection {
-  isAnswering(): boolean;
-  isIdle(): boolean;
-}
-
 export function makeFastPath(options: FastPathOptions): FastPath {
-  const { api, keepAliveMs, longestDrainMs } = options;
+  const { api, connections, keepAliveMs, longestDrainMs } = options;
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
-  const connections = new Map<Socket, Connection>();
+  /** The connections that are read here, and whether each is idle. */
+  const own = new Map<Socket, () => boolean>();
   let isEnding = false;
 
-  function open(socket: Socket, noteUse: () => void): Connection {
+  function take(socket: Socket): void {
     const readRequest = makeRequestReader();
     const listeners = { data, drain, end, timeout, error: () => {}, close: leave };
     let unread: Buffer | undefined;
@@ -74,6 +70,7 @@ export function makeFastPath(options: FastPathOptions): FastPath {
     let hasAnswered = false;
     for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener);
     socket.setTimeout(options.firstByteMs);
+    own.set(socket, () => !isBusy && unread === undefined && socket.writableLength === 0);
 
     function data(chunk: Buffer): void {
       unread = unread === undefined ? chunk : Buffer.concat([unread, chunk]);
@@ -105,7 +102,7 @@ export function makeFastPath(options: FastPathOptions): FastPath {
 
     function answer({ target, head }: FastRequest): void {
       isBusy = true;
-      noteUse();
+      connections.use(socket);
       const response = makeResponder();
       try {
         api({ method: 'GET', socket, head, target }, response);
@@ -144,6 +141,7 @@ export function makeFastPath(options: FastPathOptions): FastPath {
       if (isUnsent || !hasAnswered) socket.setTimeout(isUnsent ? longestDrainMs : keepAliveMs);
       hasAnswered = true;
       isBusy = false;
+      if (!isUnsent) connections.release(socket);
       if (isClosing) {
         isOver = true;
         socket.end();
@@ -165,6 +163,7 @@ export function makeFastPath(options: FastPathOptions): FastPath {
     function drain(): void {
       // Everything was sent.
       socket.setTimeout(keepAliveMs);
+      if (!isBusy) connections.release(socket);
       advance();
     }
 
@@ -181,26 +180,20 @@ export function makeFastPath(options: FastPathOptions): FastPath {
 
     function leave(): void {
       for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener);
-      connections.delete(socket);
+      own.delete(socket);
     }
-
-    return {
-      isAnswering: () => isBusy,
-      isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0,
-    };
   }
 
   return {
-    take: (socket, noteUse) => void connections.set(socket, open(socket, noteUse)),
-    isAnswering: (socket) => connections.get(socket)?.isAnswering() ?? false,
+    take,
     announceEnd() {
       isEnding = true;
     },
     closeIdle() {
-      for (const [socket, { isIdle }] of connections) if (isIdle()) socket.destroy();
+      for (const [socket, isIdle] of own) if (isIdle()) socket.destroy();
     },
     closeAll() {
-      for (const socket of connections.keys()) socket.destroy();
+      for (const socket of own.keys()) socket.destroy();
     },
   };
 }

@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createNetServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { isAnswering, makeConnections, newConnectionCells } from '../../program/connections.ts';
+import { makeConnections, newConnectionCells } from '../../program/connections.ts';
 import { makeFastPath } from './fast-path.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { BASE, readHead, splitTarget } from './request.ts';
@@ -72,17 +72,17 @@ export function makeServer(
 ): ApiServer {
   const { times = CLIENT_TIMES, connections: cells = newConnectionCells() } = options;
   let isEnding = false;
-  /** The last response on each connection of Node's server. */
-  const responses = new WeakMap<Socket, ServerResponse>();
+  const connections = makeConnections(cells, log);
   const node = makeNodeServer(times, onRequest);
   node.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const response = responses.get(socket);
+    const response = connections.responseOf(socket);
     const hasBegun = response?.headersSent === true && !response.writableFinished;
     if (!socket.writable || hasBegun) socket.destroy();
     else answerClientError(error, socket);
   });
   const fastPath = makeFastPath({
     api,
+    connections,
     // The documented way to inject a connection.
     handOver: (socket) => node.emit('connection', socket),
     onError: (error, response) => answerFailure(error, response, log),
@@ -91,19 +91,15 @@ export function makeServer(
     keepAliveMs: times.keepAlive,
     longestDrainMs: LONGEST_DRAIN_MS,
   });
-  const isBusy = (socket: Socket) =>
-    isAnswering(responses.get(socket)) || fastPath.isAnswering(socket);
-  const connections = makeConnections(cells, log, isBusy);
   // As Node's HTTP server opens its own connections.
   const server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    if (connections.take(socket)) fastPath.take(socket, () => connections.noteUse(socket));
+    if (connections.take(socket)) fastPath.take(socket);
   });
   // From then on, Node looks for requests that take too long.
   server.on('listening', () => node.emit('listening'));
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
-    responses.set(request.socket, response);
-    connections.noteUse(request.socket);
+    connections.useFor(response);
     // A connection that is kept alive would delay the stop. After an Upgrade request, whatever forwards
     // the connection may take the rest of it for another protocol, so it carries no further request.
     if (isEnding || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
