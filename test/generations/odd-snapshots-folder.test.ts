@@ -18,14 +18,7 @@ import { LARGEST_KEYS_FILE } from '../../format/keys-file.ts';
 import { CURRENT, GENERATIONS, KEYS_FILE } from '../../format/layout.ts';
 import { currentId } from '../../generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
-import {
-  NEVER,
-  type RunningProxy,
-  startProxy,
-  type TestKey,
-  testKey,
-  writeKeys,
-} from '../support/product.ts';
+import { NEVER, type RunningProxy, startProxy, testKey, writeKeys } from '../support/product.ts';
 import { expectOneClearLine, runGenerator } from '../support/wholeness.ts';
 
 const key = testKey(1);
@@ -36,69 +29,68 @@ beforeEach(async () => {
   dir = await makeSampleSnapshots([key]);
 });
 
-const statusFor = async (proxy: RunningProxy, { key: secret }: TestKey) =>
+const keysFile = () => path.join(dir, KEYS_FILE);
+const link = () => path.join(dir, CURRENT);
+const TOO_LARGE = `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`;
+const statusFor = async (proxy: RunningProxy, { key: secret } = key) =>
   (await proxy.get('/stats', secret)).status;
 const readiness = async (proxy: RunningProxy) => (await proxy.readyz()).json;
 const times = (proxy: RunningProxy, text: string) => proxy.log().split(text).length - 1;
-describe('a keys.json', () => {
-  const keysFile = () => path.join(dir, KEYS_FILE);
-  const TOO_LARGE = `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`;
 
-  test('that is too large is not read: the keys stay valid, and it is logged once', async () => {
-    writeFileSync(keysFile(), readFileSync(keysFile(), 'utf8').padEnd(LARGEST_KEYS_FILE));
-    const proxy = await startProxy(dir, {}, NEVER);
-    expect(await statusFor(proxy, key)).toBe(200);
-    writeKeys(dir, [another]);
-    truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
-    await proxy.refresh();
-    await proxy.refresh();
-    expect(times(proxy, 'cannot read the keys')).toBe(1);
-    expect(proxy.log()).toContain(TOO_LARGE);
-    expect(await statusFor(proxy, key)).toBe(200);
-    expect(await statusFor(proxy, another)).toBe(401);
-    writeKeys(dir, [another]);
-    await proxy.refresh();
-    expect([await statusFor(proxy, another), await statusFor(proxy, key)]).toEqual([200, 401]);
-    await proxy.stop();
-  });
+test('a keys.json that is too large is not read: the keys stay valid, and it is logged once', async () => {
+  writeFileSync(keysFile(), readFileSync(keysFile(), 'utf8').padEnd(LARGEST_KEYS_FILE));
+  const proxy = await startProxy(dir, {}, NEVER);
+  expect(await statusFor(proxy)).toBe(200);
+  writeKeys(dir, [another]);
+  truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
+  await proxy.refresh();
+  await proxy.refresh();
+  expect(times(proxy, 'cannot read the keys')).toBe(1);
+  expect(proxy.log()).toContain(TOO_LARGE);
+  expect([await statusFor(proxy), await statusFor(proxy, another)]).toEqual([200, 401]);
+  writeKeys(dir, [another]);
+  await proxy.refresh();
+  expect([await statusFor(proxy), await statusFor(proxy, another)]).toEqual([401, 200]);
+  await proxy.stop();
 });
 
-/** Each creates a `current` that does not point to a generation. */
-const ODD: readonly ((file: string) => void)[] = [
-  ...['elsewhere', `${GENERATIONS}/latest`, `${GENERATIONS}/1-0123456789ab`, '..', '/etc'].map(
-    (target) => (file: string) => symlinkSync(target, file),
-  ),
-  (file) => writeFileSync(file, `${GENERATIONS}/000001-0123456789ab`),
-  (file) => mkdirSync(file),
-];
-/** The error about such a `current`, as text or inside JSON. */
-const FAULT = /current\\?" points to \S+, which is not a generation|EINVAL.*current/;
-
 describe('a current that does not point to a generation', () => {
-  const link = () => path.join(dir, CURRENT);
+  /** Each creates one. */
+  const ODD: readonly ((file: string) => void)[] = [
+    ...['elsewhere', `${GENERATIONS}/latest`, `${GENERATIONS}/1-0123456789ab`, '..', '/etc'].map(
+      (target) => (file: string) => symlinkSync(target, file),
+    ),
+    (file) => writeFileSync(file, `${GENERATIONS}/000001-0123456789ab`),
+    (file) => mkdirSync(file),
+  ];
+  /** The error about it, as text or inside JSON. */
+  const FAULT = /current\\?" points to \S+, which is not a generation|EINVAL.*current/;
+  const replaceLink = (put: (file: string) => void) => {
+    rmSync(link(), { recursive: true });
+    put(link());
+  };
 
   test('is logged once, and the proxy keeps serving until it points to one', async () => {
     const before = readlinkSync(link());
     const proxy = await startProxy(dir, {}, NEVER);
+    const pointTo = async (target: string) => {
+      replaceLink((file) => symlinkSync(target, file));
+      await proxy.refresh();
+      return (await readiness(proxy)).refused;
+    };
     for (const [number, put] of ODD.entries()) {
-      rmSync(link());
-      put(link());
+      replaceLink(put);
       await proxy.refresh();
       await proxy.refresh();
       expect(proxy.log().trimEnd().split('\n').at(-1)).toMatch(FAULT);
       expect(times(proxy, 'cannot follow the snapshot')).toBe(number + 1);
-      expect(await statusFor(proxy, key)).toBe(200);
+      expect(await statusFor(proxy)).toBe(200);
       const state = { ready: true, snapshot: path.basename(before), refused: null };
       expect(await readiness(proxy)).toMatchObject(state);
       // The proxy still polls: a missing generation is refused with its id.
-      rmSync(link(), { recursive: true });
-      symlinkSync(`${GENERATIONS}/000009-0123456789ab`, link());
-      await proxy.refresh();
-      expect((await readiness(proxy)).refused).toMatchObject({ id: '000009-0123456789ab' });
-      rmSync(link());
-      symlinkSync(before, link());
-      await proxy.refresh();
-      expect((await readiness(proxy)).refused).toBeNull();
+      const missing = '000009-0123456789ab';
+      expect(await pointTo(`${GENERATIONS}/${missing}`)).toMatchObject({ id: missing });
+      expect(await pointTo(before)).toBeNull();
     }
     await proxy.stop();
   });
@@ -107,8 +99,7 @@ describe('a current that does not point to a generation', () => {
     const url = await makeSampleSqlite();
     const before = readdirSync(path.join(dir, GENERATIONS));
     for (const put of ODD) {
-      rmSync(link(), { recursive: true });
-      put(link());
+      replaceLink(put);
       expect(() => currentId(dir)).toThrow(FAULT);
     }
     expect(expectOneClearLine(await runGenerator(url, dir))).toMatch(FAULT);
@@ -117,13 +108,13 @@ describe('a current that does not point to a generation', () => {
 });
 
 test('a proxy that finds both odd at its start has no data, and is not ready', async () => {
-  truncateSync(path.join(dir, KEYS_FILE), LARGEST_KEYS_FILE + 1);
-  rmSync(path.join(dir, CURRENT));
-  symlinkSync('elsewhere', path.join(dir, CURRENT));
+  truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
+  rmSync(link());
+  symlinkSync('elsewhere', link());
   const proxy = await startProxy(dir, {}, NEVER);
   expect(proxy.log()).toContain('points to elsewhere');
-  expect(proxy.log()).toContain(`keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`);
-  expect(await statusFor(proxy, key)).toBe(503);
+  expect(proxy.log()).toContain(TOO_LARGE);
+  expect(await statusFor(proxy)).toBe(503);
   expect(await readiness(proxy)).toMatchObject({ ready: false, snapshot: null, keys: null });
   await proxy.stop();
 });

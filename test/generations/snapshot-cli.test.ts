@@ -1,29 +1,19 @@
 /** `cover-catalogue snapshot`: each verb, on two generations that differ in known ways. */
 
 import { hash } from 'node:crypto';
-import {
-  cpSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
-import { COVER_INDEX, CURRENT, GENERATIONS, MANIFEST, MINISEARCH } from '../../format/layout.ts';
+import { COVER_INDEX, MANIFEST, MINISEARCH } from '../../format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '../../format/manifest.ts';
+import { currentId, generationDir, idsOnDisk } from '../../generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../catalogue/snapshots.ts';
-import {
-  generate,
-  makeFolder,
-  runSnapshots,
-  startProxy,
-  testKey,
-  writeKeys,
-} from '../support/product.ts';
+import { change } from '../support/databases.ts';
+import { generate, runSnapshots, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { newSnapshots } from '../support/wholeness.ts';
+
+const CHRONO =
+  "games WHERE slug = 'chrono-trigger' AND platform_id = (SELECT id FROM platforms WHERE slug = 'snes')";
 
 /** A folder with two generations, to be copied. */
 let template: string;
@@ -32,38 +22,23 @@ let first: string;
 let second: string;
 
 const snapshot = (...args: string[]) => runSnapshots(dir, ...args);
-const current = () => path.basename(readlinkSync(path.join(dir, CURRENT)));
 
 beforeAll(async () => {
   template = await makeSampleSnapshots();
   const url = await makeSampleSqlite();
-  const database = await openDatabase(url);
-  const [[chrono, platform] = []] = await database.rows(
-    "SELECT g.id, g.platform_id FROM games g JOIN platforms p ON p.id = g.platform_id WHERE g.slug = 'chrono-trigger' AND p.slug = 'snes'",
-  );
-  await database.run("UPDATE games SET developer = 'Someone else' WHERE id = ?", [chrono ?? null]);
-  await database.run('INSERT INTO games (id, platform_id, slug, title) VALUES (900001, ?, ?, ?)', [
-    platform ?? null,
-    'a-new-game',
-    'A New Game',
-  ]);
-  await database.run(
+  await change(
+    url,
+    `INSERT INTO games (id, platform_id, slug, title) SELECT 900001, platform_id, 'a-new-game', 'A New Game' FROM ${CHRONO}`,
     "INSERT INTO covers (id, game_id, region, type, status) VALUES (900002, 900001, 'Europe', 'front', 'approved')",
+    `UPDATE covers SET status = 'rejected' WHERE game_id = (SELECT id FROM ${CHRONO})`,
+    `UPDATE games SET developer = 'Someone else' WHERE id = (SELECT id FROM ${CHRONO})`,
   );
-  await database.run("UPDATE covers SET status = 'rejected' WHERE game_id = ?", [chrono ?? null]);
-  await database.close();
   await generate(url, template);
+  dir = template;
+  [first, second] = idsOnDisk(dir) as [string, string];
 });
 
-function copyTwo(): void {
-  dir = path.join(makeFolder(), 'snapshots');
-  cpSync(template, dir, { recursive: true, verbatimSymlinks: true });
-  [first, second] = readdirSync(path.join(dir, GENERATIONS)).sort() as [string, string];
-}
-
 describe('verbs that read', () => {
-  beforeAll(copyTwo);
-
   test('list shows every generation with its counts, and marks the current one', async () => {
     const { code, stdout } = await snapshot('list');
     expect(code).toBe(0);
@@ -71,12 +46,9 @@ describe('verbs that read', () => {
     expect(lines).toHaveLength(2);
     expect(lines[0]).toMatch(new RegExp(`^ {2}${first} {2}\\S+Z {2}\\d+ games, \\d+ covers$`));
     expect(lines[1]).toMatch(new RegExp(`^\\* ${second} `));
-    const json = JSON.parse((await snapshot('list', '--json')).stdout);
-    expect(
-      json.map(({ id, current: isCurrent }: { id: string; current: boolean }) => [id, isCurrent]),
-    ).toEqual([
-      [first, false],
-      [second, true],
+    expect(JSON.parse((await snapshot('list', '--json')).stdout)).toMatchObject([
+      { id: first, current: false },
+      { id: second, current: true },
     ]);
   });
 
@@ -134,21 +106,24 @@ describe('verbs that read', () => {
 });
 
 describe('verbs that change something', () => {
-  beforeEach(copyTwo);
+  beforeEach(() => {
+    dir = newSnapshots();
+    cpSync(template, dir, { recursive: true, verbatimSymlinks: true });
+  });
 
   test('verify and rollback refuse a damaged generation and name the file', async () => {
-    truncateSync(path.join(dir, GENERATIONS, first, COVER_INDEX), 100);
+    truncateSync(path.join(generationDir(dir, first), COVER_INDEX), 100);
     for (const verb of ['verify', 'rollback']) {
       const { code, stderr } = await snapshot(verb, first);
       expect(code, verb).toBe(1);
       expect(stderr).toContain(COVER_INDEX);
     }
-    expect(current()).toBe(second);
+    expect(currentId(dir)).toBe(second);
     expect((await snapshot('verify')).stdout).toContain(`${second} is complete and undamaged`);
   });
 
   test('verify refuses a search.json that MiniSearch cannot load, though its hash is right', async () => {
-    const folder = path.join(dir, GENERATIONS, second);
+    const folder = generationDir(dir, second);
     const search = JSON.parse(readFileSync(path.join(folder, MINISEARCH), 'utf8'));
     const text = JSON.stringify({ ...search, serializationVersion: 99 });
     writeFileSync(path.join(folder, MINISEARCH), text);
@@ -160,7 +135,7 @@ describe('verbs that change something', () => {
     );
     const manifest = makeManifest({ ...before, files }, before.sequence);
     writeFileSync(path.join(folder, MANIFEST), encodeManifest(manifest));
-    renameSync(folder, path.join(dir, GENERATIONS, manifest.id));
+    renameSync(folder, generationDir(dir, manifest.id));
     const { code, stdout, stderr } = await snapshot('verify', manifest.id);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain('MiniSearch cannot load search.json');
@@ -168,14 +143,15 @@ describe('verbs that change something', () => {
 });
 
 test('wrong usage ends with 2, and an unknown generation with 1', async () => {
-  for (const args of [
+  const wrong = [
     [],
     ['explode'],
     ['show'],
     ['diff'],
     ['list', '--colour'],
     ['prune', '--keep', '0'],
-  ]) {
+  ];
+  for (const args of wrong) {
     const { code, stdout, stderr } = await snapshot(...args);
     expect(code, args.join(' ')).toBe(2);
     expect(stdout).toBe('');

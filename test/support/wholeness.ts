@@ -61,6 +61,8 @@ export function expectNoDebris(snapshotsDir: string): void {
   const expected = [
     'changes',
     'current',
+    // Of tables with updated_at.
+    'earlier-run',
     'generations',
     'keys.json',
     'lock',

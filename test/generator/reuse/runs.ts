@@ -8,7 +8,7 @@ import { contentHash } from '../../../format/manifest.ts';
 import { generationDir, readManifest } from '../../../generations/generations.ts';
 import { generate, type RunOptions } from '../../../generator/generate.ts';
 import type { Progress } from '../../../program/progress.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { type SeededOptions, seededCatalogue } from '../../catalogue/seeded.ts';
 import { type Kind, makeDatabase } from '../../support/databases.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
 import { newSnapshots, reportOf } from '../../support/wholeness.ts';
@@ -54,8 +54,13 @@ export async function makeTimedSite(kind: Kind, games: number) {
   return { database, dir };
 }
 
-export async function loadTimed(database: Database, games: number): Promise<void> {
-  await loadCatalogue(database, { ...seededCatalogue({ games, seed: 11 }), gameTitles: [] });
+export async function loadTimed(
+  database: Database,
+  games: number,
+  changes: Partial<SeededOptions> = {},
+): Promise<void> {
+  const catalogue = seededCatalogue({ games, seed: 11, ...changes });
+  await loadCatalogue(database, { ...catalogue, gameTitles: [] });
   await addTimes(database);
   await dropUniqueIndexes(database);
 }

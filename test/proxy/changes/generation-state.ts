@@ -12,7 +12,7 @@ import { generationDir } from '../../../generations/generations.ts';
 export type State = ReadonlyMap<string, string>;
 
 /** An element of a list of changes. Ids are text here, because some exceed 2^53. */
-export interface ListedChange {
+interface ListedChange {
   readonly change: string;
   readonly kind: string;
   readonly id: string;
@@ -53,6 +53,7 @@ export function parseElements(body: string): ListedChange[] {
 }
 
 const KINDS = ['platform', 'game', 'cover'];
+const CHANGES = ['removed', 'changed', 'added'];
 
 /** Checks that a list of changes leads exactly from one state to another, in the promised order. */
 export function expectExact(
@@ -79,16 +80,10 @@ export function expectExact(
     return other !== undefined && idOf(kind, other) === id;
   });
   expect(wrong, what).toEqual([]);
-  const order = changes.map(({ kind, id, change }) => [KINDS.indexOf(kind), id, change] as const);
-  const sorted = order.toSorted(
-    (a, b) =>
-      a[0] - b[0] ||
-      (a[0] === 0
-        ? a[1] < b[1]
-          ? -1
-          : Number(a[1] > b[1])
-        : Number(BigInt(a[1]) - BigInt(b[1]))) ||
-      b[2].localeCompare(a[2]),
-  );
-  expect(order, what).toEqual(sorted);
+  // Ids are numbers, except those of platforms.
+  const order = changes.map(({ kind, id, change }) => {
+    const key = kind === 'platform' ? id : id.padStart(20, '0');
+    return [KINDS.indexOf(kind), key, CHANGES.indexOf(change)].join(' ');
+  });
+  expect(order, what).toEqual(order.toSorted());
 }

@@ -1,35 +1,101 @@
 /** Generations of a catalogue in which everything changes, and what each of them holds. */
 import path from 'node:path';
+import type { Writer } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
 import { listDifferences } from '../../../generations/differences.ts';
 import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { rollbackTo } from '../../../generations/rollback.ts';
 import { makeLists } from '../../../proxy/changes/join-thread.ts';
-import { generate, makeFolder } from '../../support/product.ts';
-import { makeChangingCatalogue } from './changing-catalogue.ts';
+import { makeChanges } from '../../generator/reuse/random-changes.ts';
+import { loadTimed } from '../../generator/reuse/runs.ts';
+import { makeDatabase } from '../../support/databases.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
+import { generate } from '../../support/product.ts';
+import { newSnapshots } from '../../support/wholeness.ts';
 import { expectExact, parseElements, readState, type State } from './generation-state.ts';
 
-export interface History {
-  readonly dir: string;
-  /** What the generations hold that were current, in their order. The fifth of each six is a rollback. */
-  readonly states: ReadonlyMap<string, State>;
-}
+/** Few, so that they are used again. */
+const PLATFORM_SLUGS = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'];
 
-export async function makeHistory(seed: number, generations = 6): Promise<History> {
-  const dir = path.join(makeFolder(), 'snapshots');
-  const catalogue = await makeChangingCatalogue(seed);
+export type History = Awaited<ReturnType<typeof makeHistory>>;
+
+/** @param generations how many there are at first; of each six, the fifth is a rollback to the oldest */
+export async function makeHistory(seed: number, generations = 6) {
+  const random = makeRandom(seed);
+  const url = await makeDatabase('sqlite');
+  const database = await openDatabase(url);
+  atEndOfFile(() => database.close());
+  await loadTimed(database, 30, { platforms: 4, hugeIds: true });
+  const { change } = makeChanges(random);
+  const dir = newSnapshots();
   const states = new Map<string, State>();
+  const history = {
+    dir,
+    url,
+    random,
+    /** What the generations hold that were current, in their order. */
+    states,
+    /** Changes rows of every table. */
+    async change() {
+      await change(database);
+      if (random.happens(0.2)) await changePlatforms(database, random);
+    },
+    /** Reads the current generation. @returns whether it is another one than before */
+    note(): boolean {
+      const id = currentId(dir) as string;
+      const isNew = !states.has(id);
+      if (isNew) states.set(id, readState(dir, id));
+      return isNew;
+    },
+    async publish() {
+      await history.change();
+      await generate(url, dir, ['--force']);
+      return history.note();
+    },
+  };
   while (states.size < generations) {
-    await catalogue.change();
     if (states.size % 6 === 4) {
       const [oldest] = idsOnDisk(dir) as [string];
       await rollbackTo(dir, oldest, { withTakenDown: true, warn() {} });
-    } else await generate(catalogue.url, dir, ['--force']);
-    const id = currentId(dir) as string;
-    if (!states.has(id)) states.set(id, readState(dir, id));
+      history.note();
+    } else await history.publish();
   }
-  await catalogue.close();
-  return { dir, states };
+  return history;
+}
+
+/** Adds, renames or removes a platform, or exchanges the ids of two games. */
+async function changePlatforms({ run, rows }: Writer, random: Random): Promise<void> {
+  const slug = random.pick(PLATFORM_SLUGS);
+  const anyOf = async (table: string) => {
+    const all = await rows(`SELECT id FROM ${table} ORDER BY id`);
+    return random.pick(all)[0];
+  };
+  const change = random.pick([
+    () => run('INSERT OR IGNORE INTO platforms (slug, name) VALUES (?, ?)', [slug, slug]),
+    async () => {
+      const sql = 'UPDATE OR IGNORE platforms SET slug = ?, name = ? WHERE id = ?';
+      await run(sql, [slug, slug, await anyOf('platforms')]);
+    },
+    // Its games go to another one.
+    async () => {
+      await run('DELETE FROM platforms WHERE id = ?', [await anyOf('platforms')]);
+      const left = 'platform_id NOT IN (SELECT id FROM platforms)';
+      await run(`UPDATE games SET platform_id = ? WHERE ${left}`, [await anyOf('platforms')]);
+    },
+    async () => {
+      const [a, b] = [await anyOf('games'), await anyOf('games')];
+      for (const [to, from] of [
+        [-1, a],
+        [a, b],
+        [b, -1],
+      ]) {
+        await run('UPDATE games SET id = ? WHERE id = ?', [to, from]);
+      }
+    },
+  ]);
+  await change();
 }
 
 /** The file with the difference between a generation and the one before it. */
@@ -47,4 +113,19 @@ export function joinExactly({ dir, states }: History, from: string, to: string) 
     expectExact(list, states.get(from) as State, states.get(to) as State, `${from} to ${to}`);
   }
   return { page, damage };
+}
+
+/** Checks the list from each of the last generations to each later one. @returns how many pairs, and changes in them */
+export function expectAllExact(history: History, last = Number.POSITIVE_INFINITY) {
+  const figures = { pairs: 0, changes: 0 };
+  const ids = [...history.states.keys()].slice(-last);
+  ids.forEach((to, at) => {
+    for (const from of ids.slice(0, at)) {
+      const { page } = joinExactly(history, from, to);
+      if (typeof page === 'string') throw new Error(`${from} to ${to}: ${page}`);
+      figures.pairs++;
+      figures.changes += page.total;
+    }
+  });
+  return figures;
 }

@@ -2,18 +2,16 @@
  * A run writes what differs from the generation that it replaces, before the new one becomes current.
  * Whatever happens to the run, no difference says anything wrong.
  */
-
-import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
-import { fillDatabase } from '../../../demo/catalogue/load.ts';
+import { expect, test } from 'vitest';
 import { CHANGES } from '../../../format/layout.ts';
 import { listDifferences, readDifference } from '../../../generations/differences.ts';
 import { currentId, generationDir } from '../../../generations/generations.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
 import { change } from '../../support/databases.ts';
-import { generate, makeFolder, runSnapshots } from '../../support/product.ts';
-import { runGenerator } from '../../support/wholeness.ts';
+import { generate, runSnapshots } from '../../support/product.ts';
+import { makePublished, runGenerator } from '../../support/wholeness.ts';
 
 const namesIn = (dir: string) => readdirSync(path.join(dir, CHANGES));
 const lastOf = (dir: string) => listDifferences(dir).at(-1);
@@ -24,27 +22,15 @@ function changesIn(dir: string) {
   return [...readDifference(dir, last)];
 }
 
-/** A folder with a database and one generation. */
-let template: string;
-beforeAll(async () => {
-  template = makeFolder();
-  const url = `sqlite:${path.join(template, 'catalogue.db')}`;
-  await fillDatabase(url, fixtureCatalogue());
-  await generate(url, path.join(template, 'snapshots'), ['--force']);
-});
-
-/** A folder with one generation, and functions that publish further ones. */
+/** A folder with one generation, and a function that publishes further ones. */
 async function makeHistory() {
-  const folder = makeFolder();
-  cpSync(template, folder, { recursive: true, verbatimSymlinks: true });
-  const url = `sqlite:${path.join(folder, 'catalogue.db')}`;
-  const dir = path.join(folder, 'snapshots');
+  const { database, snapshotsDir: dir } = await makePublished(fixtureCatalogue());
   const publish = async (...statements: string[]) => {
-    await change(url, ...statements);
-    const { stderr } = await generate(url, dir, ['--force']);
+    await change(database.url, ...statements);
+    const { stderr } = await generate(database.url, dir, ['--force']);
     return { id: currentId(dir) as string, stderr };
   };
-  return { url, dir, first: currentId(dir) as string, publish };
+  return { url: database.url, dir, first: currentId(dir) as string, publish };
 }
 
 test('each kind of change is one line, in the order of kind and id', async () => {

@@ -1,5 +1,5 @@
 /** For tests of permissions in a snapshots folder: a catalogue with a key, and the modes of all files. */
-import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { REPORT } from '../../../format/layout.ts';
@@ -7,27 +7,24 @@ import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { change } from '../../support/databases.ts';
 import { runKeys } from '../../support/product.ts';
 
-/** A database with one key, readable for everybody. */
+/** A database with one key, which everybody may read and write. */
 export async function makeSite() {
   const url = await makeSampleSqlite();
   const key = (await runKeys(url, ['issue'])).stdout.trim();
-  const file = url.slice('sqlite:'.length);
-  chmodSync(path.dirname(file), 0o777);
-  for (const name of readdirSync(path.dirname(file))) {
-    chmodSync(path.join(path.dirname(file), name), 0o666);
-  }
+  const folder = path.dirname(url.slice('sqlite:'.length));
+  for (const name of listAll(folder)) chmodSync(path.join(folder, name), 0o777);
   const first = '(SELECT MIN(id) FROM games)';
   const changeTitle = () => change(url, `UPDATE games SET title = 'Another' WHERE id = ${first}`);
   return { url, key, changeTitle };
 }
 
 /** Every file and folder under a folder, itself included, by relative path. Links are left out. */
-export function listAll(folder: string, name = '.'): string[] {
-  const stats = lstatSync(path.join(folder, name));
-  if (stats.isSymbolicLink()) return [];
-  if (!stats.isDirectory()) return [name];
-  const names = readdirSync(path.join(folder, name));
-  return [name, ...names.flatMap((inside) => listAll(folder, path.join(name, inside)))];
+export function listAll(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const inside = entries
+    .filter((entry) => !entry.isSymbolicLink())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+  return ['.', ...inside];
 }
 
 export const modeOf = (file: string) => (statSync(file).mode & 0o7777).toString(8);

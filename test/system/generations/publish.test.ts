@@ -2,25 +2,18 @@
  * Publishing under disturbances: other programs that write, a killed run, a signal, a full disk, a database
  * that is gone. `current` always points to a generation that verifies.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sequenceOf } from '../../../format/layout.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  pointCurrentTo,
-} from '../../../generations/generations.ts';
+import { GENERATIONS, sequenceOf } from '../../../format/layout.ts';
+import { currentId, idsOnDisk, pointCurrentTo } from '../../../generations/generations.ts';
 import { LockedError, withLock } from '../../../generations/lock.ts';
 import { KEPT_GENERATIONS, prune } from '../../../generations/prune.ts';
 import { rollbackTo } from '../../../generations/rollback.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { end, finish, generate, ROOT } from '../../support/product.ts';
-import { filesOf } from '../../support/replicas.ts';
+import { end, finish, generate } from '../../support/product.ts';
+import { filesOf, inodesOf } from '../../support/replicas.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
@@ -31,7 +24,7 @@ import {
   startGenerator,
   statusOf,
 } from '../../support/wholeness.ts';
-import { noSpace, replaceFileFunction } from './disk.ts';
+import { disturbed, noSpace } from './disk.ts';
 
 /** How a rollback is done here. */
 const HOW = { withTakenDown: false, warn() {} };
@@ -54,37 +47,33 @@ test('a run that cannot export the keys reports it, and that its generation is c
   expect(Date.parse(status.current_as_of ?? '')).toBeGreaterThanOrEqual(started);
 });
 
-/** Starts a program that takes the lock of a folder and keeps it. */
-async function startHolder(dir: string): Promise<ChildProcess> {
+/** Variables with which a run gets a signal as soon as it has the folder of its generation. */
+function signalledBy(signal: string) {
   const script = `
-    import { withLock } from ${JSON.stringify(path.join(ROOT, 'generations/lock.ts'))};
-    setInterval(() => {}, 1e9);
-    await withLock(${JSON.stringify(dir)}, () => {
-      process.stdout.write('locked');
-      // Reachable: otherwise the garbage collector may close the lock.
-      return new Promise((resolve) => Object.assign(globalThis, { resolve }));
-    });`;
-  const holder = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  atEndOfFile(() => end(holder, 'SIGKILL'));
-  await new Promise<void>((resolve, reject) => {
-    holder.stdout.once('data', () => resolve());
-    holder.once('exit', (code) => reject(new Error(`The holder of the lock ended with ${code}.`)));
-  });
-  return holder;
+    import fs from 'node:fs';
+    import { syncBuiltinESMExports } from 'node:module';
+    const { mkdirSync } = fs;
+    fs.mkdirSync = (folder, ...rest) => {
+      const made = mkdirSync(folder, ...rest);
+      if (folder.includes('/generations/')) process.kill(process.pid, '${signal}');
+      return made;
+    };
+    syncBuiltinESMExports();`;
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
 }
 
 describe('only one program writes at a time', () => {
   test('a run exits with 4 while another program writes, and works after that was killed', async () => {
     const { database, snapshotsDir: dir } = await makePublished();
     const status = statusOf(dir);
-    const holder = await startHolder(dir);
+    const other = startGenerator(database.url, dir, [], signalledBy('SIGSTOP'));
+    const generations = () => readdirSync(path.join(dir, GENERATIONS));
+    await expect.poll(generations, { timeout: 30_000 }).toHaveLength(2);
     const { code, stdout, stderr } = await runGenerator(database.url, dir);
     expect([code, stdout]).toEqual([4, '']);
-    expect(stderr).toContain(`Another run (process ${holder.pid}) is writing`);
+    expect(stderr).toContain(`Another run (process ${other.pid}) is writing`);
     expect(statusOf(dir)).toEqual(status);
-    await end(holder, 'SIGKILL');
+    await end(other, 'SIGKILL');
     await database.change();
     await generate(database.url, dir);
     expect(idsOnDisk(dir)).toHaveLength(2);
@@ -108,21 +97,6 @@ describe('only one program writes at a time', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`lock ${dir}/lock: `)]);
   });
 });
-
-/** Variables with which a run gets a signal as soon as it has the folder of its generation. */
-function signalledBy(signal: string) {
-  const script = `
-    import fs from 'node:fs';
-    import { syncBuiltinESMExports } from 'node:module';
-    const { mkdirSync } = fs;
-    fs.mkdirSync = (folder, ...rest) => {
-      const made = mkdirSync(folder, ...rest);
-      if (folder.includes('/generations/')) process.kill(process.pid, '${signal}');
-      return made;
-    };
-    syncBuiltinESMExports();`;
-  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
-}
 
 describe('a run that is interrupted', () => {
   test.each([
@@ -174,13 +148,10 @@ describe('a run that is interrupted', () => {
       const { database, snapshotsDir: dir } = await makePublished();
       const before = currentId(dir);
       await database.change();
-      let faults = 0;
-      const restore = replaceFileFunction(name, (original, file, ...rest) => {
-        if (!file.startsWith(dir) || !wanted.test(file) || faults++ > 0) return original(...rest);
-        throw noSpace();
-      });
-      const ended = await runGenerator(database.url, dir).finally(restore);
-      expect(faults).toBeGreaterThan(0);
+      let calls = 0;
+      const failFirst = () => calls++ === 0 && noSpace();
+      const ended = await disturbed(name, wanted, failFirst, () => runGenerator(database.url, dir));
+      expect(calls).toBeGreaterThan(0);
       expect(await expectFailed(dir, before, ended)).toContain('ENOSPC');
       await generate(database.url, dir);
       expect(await expectCurrentVerifies(dir)).not.toBe(before);
@@ -197,10 +168,9 @@ describe('kept generations', () => {
     await generate(database.url, dir);
     const second = currentId(dir) as string;
     const [before, after] = [filesOf(dir, first), filesOf(dir, second)];
+    const [inodes, now] = [inodesOf(dir, first), inodesOf(dir, second)];
     const names = [...before.keys()];
-    const inode = (id: string, name: string) =>
-      statSync(path.join(generationDir(dir, id), name)).ino;
-    const shared = names.filter((name) => inode(first, name) === inode(second, name));
+    const shared = names.filter((name) => inodes.get(name) === now.get(name));
     const same = names.filter((name) => before.get(name)?.equals(after.get(name) as Buffer));
     expect(shared).toEqual(same);
     expect(shared.length).toBeGreaterThan(names.length / 2);

@@ -1,38 +1,30 @@
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { currentId } from '../../../../generations/generations.ts';
-import { makeChangingCatalogue } from '../../../proxy/changes/changing-catalogue.ts';
+/** `/changes` over HTTP: parameters, pages and headers. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { makeHistory } from '../../../proxy/changes/history.ts';
 import { makeContractChecker } from '../../../support/openapi.ts';
 import {
-  generate,
-  makeFolder,
   NEVER,
   type OwnProxy,
   type Reply,
   send,
   startProxy,
   testKey,
+  writeKeys,
 } from '../../../support/product.ts';
 
 const key = testKey(1);
-const dir = path.join(makeFolder(), 'snapshots');
-const ids: string[] = [];
 const contract = makeContractChecker();
-let catalogue: Awaited<ReturnType<typeof makeChangingCatalogue>>;
+let dir: string;
+let ids: string[];
 let proxy: OwnProxy;
 
-async function publish(): Promise<void> {
-  await catalogue.change();
-  await generate(catalogue.url, dir, ['--force']);
-  ids.push(currentId(dir) as string);
-}
-
 beforeAll(async () => {
-  catalogue = await makeChangingCatalogue(21, key);
-  for (let run = 0; run < 4; run++) await publish();
+  const history = await makeHistory(21, 4);
+  dir = history.dir;
+  ids = [...history.states.keys()];
+  writeKeys(dir, [key]);
   proxy = await startProxy(dir, {}, NEVER);
 });
-afterAll(() => catalogue.close());
 
 /** Sends a request, and checks the response against the contract. */
 async function get(query: string, headers: Record<string, string> = {}): Promise<Reply> {
