@@ -181,19 +181,6 @@ describe.skipIf(!canBoot())('the services', () => {
     await systemd.get('logrotate --force /etc/logrotate.d/cover-catalogue');
   });
 
-  test('are restarted when they hang, and not before', async () => {
-    await systemd.get(`mkdir -p /run/systemd/system/${PROXY}.service.d
-      printf '[Service]\\nWatchdogSec=2\\n' >/run/systemd/system/${PROXY}.service.d/watchdog.conf
-      systemctl daemon-reload; systemctl restart ${PROXY}`);
-    const healthy = await show(PROXY, 'MainPID');
-    await new Promise((resolve) => setTimeout(resolve, 2500));
-    expect(await show(PROXY, 'MainPID')).toBe(healthy);
-    await systemd.get(`kill -STOP ${healthy}`);
-    await until(async () => (await show(PROXY, 'NRestarts')) === '1');
-    await until(() => answers());
-    expect(await show(PROXY, 'MainPID')).not.toBe(healthy);
-  });
-
   test('are not restarted if the configuration is wrong', async () => {
     const restart = (settings: string) =>
       systemd.run(`${settings} /etc/cover-catalogue/account.env; systemctl restart ${ACCOUNT}`);
