@@ -141,7 +141,7 @@ export async function* gzipPieces(pieces: AsyncIterable<Buffer>): AsyncGenerator
 
 /** Per thread, of all keys together. Each has a descriptor and, if its client is slow, a connection. */
 const MOST_DOWNLOADS = 100;
-/** A mirror has a few downloads at a time, and two of them may share a key. */
+/** A replica has a few downloads at a time, and two of them may share a key. */
 const MOST_PER_KEY = 8;
 
 /** Counts the downloads of one thread. */

@@ -166,7 +166,7 @@ function pageOf(view: View, reply: ApiReply, context: PageContext): RenderedPage
 }
 
 /**
- * The origin of the images of a generation. A mirror serves records with the images of its source.
+ * The origin of the images of a generation. A replica serves records with the images of its source.
  * @returns undefined if the address of the images is not one that a browser can load
  */
 function originOf(generation: Generation | undefined): string | undefined {

@@ -42,7 +42,7 @@ describe('a rollback', () => {
   });
   afterAll(() => origin.close());
 
-  test('publishes the content again, with the next sequence; mirrors and /changes follow', async () => {
+  test('publishes the content again, with the next sequence; replicas and /changes follow', async () => {
     const dir = origin.snapshotsDir;
     const older = currentOf(dir);
     const newer = await origin.publish("UPDATE games SET description = 'Wrong'");
