@@ -5,13 +5,13 @@
 import { renameSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { end } from '../../support/product.ts';
 import { startFrontClients } from '../../support/servers/front-clients.ts';
 import { sendHttp1 } from '../../support/servers/nginx.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
+import { mostInAMinute, type Sent } from '../support/admitted.ts';
 import { median } from '../support/median.ts';
 import { until } from '../support/until.ts';
-import { type Edge, type Fleet, mostInAMinute, type Sent, startFleet } from './fleet.ts';
+import { type Edge, type Fleet, startFleet } from './fleet.ts';
 
 const RESTARTS = rounds(1, 5);
 const REVOCATIONS = rounds(2, 15);
@@ -55,7 +55,7 @@ test('without origin, depots and Redis no read fails, ages grow, and everything 
     await until(async () => (await stateOf(edge)).limits.mode === 'shared');
   }
   const requests = await underLoad(async () => {
-    await end(schedule, 'SIGKILL');
+    await schedule.kill();
     await fleet.redis.kill();
     for (const folder of depots) renameSync(folder, `${folder}-gone`);
     await pause(GONE_MS);

@@ -3,7 +3,6 @@
  * pushes to depots; edges that each run a replica and a proxy; Redis for the limits of all; and nginx, which
  * balances the load over the proxies. Everything ends with the test file.
  */
-import type { ChildProcess } from 'node:child_process';
 import { openDatabase } from '../../../database/open.ts';
 import { runGenerator } from '../../../generator/cli/run-generator.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
@@ -11,12 +10,12 @@ import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
 import {
-  end,
   generatorVariables,
   type ProxyProgram,
+  type RunningProgram,
   runCommand,
   runKeys,
-  startProgram,
+  startLogged,
   startProxyProgram,
 } from '../../support/product.ts';
 import { newDepotFolder } from '../../support/replicas.ts';
@@ -26,7 +25,9 @@ import { startRedis } from '../../support/servers/redis.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 import { until } from '../support/until.ts';
 
+/** A replica of the snapshots, and the proxy that serves them. */
 export interface Edge {
+  replica: RunningProgram;
   proxy: ProxyProgram;
   /** Restarts the replica and the proxy, as an upgrade does. Resolves when the proxy is ready. */
   restart(): Promise<void>;
@@ -57,9 +58,14 @@ export async function startFleet() {
     return JSON.parse(stdout).id;
   };
   await publish();
+  const environment = {
+    KEYS_DEPOT: keys,
+    LIMITS_URL: redis.url,
+    TRUSTED_PROXIES: '127.0.0.1',
+  };
   const edges = [
-    await startEdge(snapshots, keys, redis.url),
-    await startEdge(snapshots, keys, redis.url),
+    await startEdge(snapshots, environment),
+    await startEdge(snapshots, environment),
   ] as const;
   // The line that OPERATIONS.md adds to nginx's upstream when limits are shared.
   const [first, second] = edges.map(
@@ -89,60 +95,35 @@ export async function startFleet() {
       }
       return stdout.trim();
     },
-    startSchedule: () => startQuietly('generator/cli/schedule.ts', [], origin),
+    startSchedule: () => startLogged('generator/cli/schedule.ts', [], origin),
   };
 }
 
 type Database = Awaited<ReturnType<typeof openDatabase>>;
 
-async function startEdge(snapshots: string, keys: string, limitsUrl: string): Promise<Edge> {
-  const environment = {
+/** @param from the depot of the snapshots */
+export async function startEdge(
+  from: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<Edge> {
+  const variables = {
+    ...environment,
     SNAPSHOTS_DIR: newSnapshots(),
-    KEYS_DEPOT: keys,
-    LIMITS_URL: limitsUrl,
     PORT: String(await freePort()),
     ADMIN_PORT: String(await freePort()),
-    TRUSTED_PROXIES: '127.0.0.1',
   };
   const startReplica = () =>
-    startQuietly('commands/replica.ts', ['--from', snapshots], { ...environment, ADMIN_PORT: '0' });
-  let replica = startReplica();
+    startLogged('commands/replica.ts', ['--from', from], { ...variables, ADMIN_PORT: '0' });
+  const startServer = () => startProxyProgram(variables.SNAPSHOTS_DIR, variables);
   const edge = {
-    proxy: await startProxyProgram(environment.SNAPSHOTS_DIR, environment),
+    replica: startReplica(),
+    proxy: await startServer(),
     async restart() {
-      await Promise.all([end(replica, 'SIGTERM'), edge.proxy.stop()]);
-      replica = startReplica();
-      edge.proxy = await startProxyProgram(environment.SNAPSHOTS_DIR, environment);
+      await Promise.all([edge.replica.stop(), edge.proxy.stop()]);
+      edge.replica = startReplica();
+      edge.proxy = await startServer();
       await until(async () => (await edge.proxy.readyz()).status === 200);
     },
   };
   return edge;
-}
-
-function startQuietly(
-  program: string,
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): ChildProcess {
-  const child = startProgram(program, args, environment);
-  child.stdout?.resume();
-  child.stderr?.resume();
-  return child;
-}
-
-/** A request that a client has sent. */
-export interface Sent {
-  readonly status: number;
-  /** When it was sent, and when its response was there, in milliseconds. */
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The largest number of requests that certainly were admitted within one minute. */
-export function mostInAMinute(sent: readonly Sent[]): number {
-  const admitted = sent.filter(({ status }) => status === 200);
-  const counts = admitted.map(
-    ({ from }) => admitted.filter((each) => each.from >= from && each.to < from + 60_000).length,
-  );
-  return Math.max(...counts);
 }

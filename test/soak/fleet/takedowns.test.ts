@@ -3,27 +3,21 @@
  * game that was deleted or made invalid, with the real schedule and the real proxy. The full form uses the
  * real catalogue if this machine has it.
  */
-
 import { lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { TIMED_TABLES } from '../../../database/schema.ts';
-import { loadCatalogue } from '../../../demo/catalogue/load.ts';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { SITE } from '../../catalogue/make-sample.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { sharedCatalogue } from '../../catalogue/shared.ts';
-import { sharedMariaDb } from '../../support/databases.ts';
-import {
-  generate,
-  type ProxyProgram,
-  runKeys,
-  startProgram,
-  startProxyProgram,
-} from '../../support/product.ts';
+import { makeLoaded } from '../../catalogue/snapshots.ts';
+import { startSchedule } from '../../generator/schedule/start-schedule.ts';
+import { atEndOfFile } from '../../support/end-of-file.ts';
+import { generate, type ProxyProgram, runKeys, startProxyProgram } from '../../support/product.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
 import { median } from '../support/median.ts';
@@ -36,7 +30,6 @@ const LONGEST_MS = IS_FULL ? 5_000 : 30_000;
 /** Longer than from one run to the next, so that a takedown may come at any time before, in or after one. */
 const LONGEST_PAUSE_MS = IS_FULL ? 6_000 : 500;
 
-const DATABASE = 'takedowns';
 const random = makeRandom(18);
 const snapshotsDir = newSnapshots();
 let database: Database;
@@ -44,11 +37,10 @@ let proxy: ProxyProgram;
 let key: string;
 
 beforeAll(async () => {
-  const server = await sharedMariaDb();
-  const url = await server.createDatabase(DATABASE);
-  database = await openDatabase(url);
   const seeded = () => seededCatalogue({ games: IS_FULL ? 150_000 : 400, seed: 18 });
-  await loadCatalogue(database, (IS_FULL ? sharedCatalogue() : undefined) ?? seeded());
+  const url = await makeLoaded('mysql', (IS_FULL ? sharedCatalogue() : undefined) ?? seeded());
+  database = await openDatabase(url);
+  atEndOfFile(database.close);
   for (const table of TIMED_TABLES) {
     await database.run(
       `ALTER TABLE ${table} ADD COLUMN updated_at DATETIME NULL
@@ -57,51 +49,31 @@ beforeAll(async () => {
     await database.run(`UPDATE ${table} SET updated_at = '2020-01-01 00:00:00'`);
   }
   await generate(url, snapshotsDir);
-  const schedule = startProgram('generator/cli/schedule.ts', [], {
-    ...SITE,
-    DATABASE_URL: url,
-    SNAPSHOTS_DIR: snapshotsDir,
-    GENERATE_CRON: '0 0 1 1 *',
-    CHANGE_POLL_SECONDS: IS_FULL ? '2' : '1',
-  });
-  schedule.stdout?.resume();
-  schedule.stderr?.resume();
+  const CHANGE_POLL_SECONDS = IS_FULL ? '2' : '1';
+  startSchedule(url, snapshotsDir, { ...SITE, CHANGE_POLL_SECONDS });
   key = (await runKeys(url, ['issue', '--limit', '1000000'])).stdout.trim();
   proxy = await startProxyProgram(snapshotsDir);
   await until(async () => (await statusOf('/stats')) === 200);
 });
 
-afterAll(async () => {
-  await database.run(`DROP DATABASE ${DATABASE}`);
-  await database.close();
-});
-
-/** The statements of one transaction, and what they take down. */
-const KINDS: readonly { readonly of: 'cover' | 'game'; readonly statements: readonly string[] }[] =
+/** What is taken down, and the statements of the transaction. */
+const KINDS: readonly (readonly ['cover' | 'game', ...string[]])[] = [
+  ['cover', "UPDATE covers SET status = 'rejected' WHERE id = ?"],
+  ['cover', 'DELETE FROM cover_files WHERE cover_id = ?', 'DELETE FROM covers WHERE id = ?'],
   [
-    { of: 'cover', statements: ["UPDATE covers SET status = 'rejected' WHERE id = ?"] },
-    {
-      of: 'cover',
-      statements: ['DELETE FROM cover_files WHERE cover_id = ?', 'DELETE FROM covers WHERE id = ?'],
-    },
-    {
-      of: 'game',
-      statements: [
-        'DELETE FROM cover_files WHERE cover_id IN (SELECT id FROM covers WHERE game_id = ?)',
-        'DELETE FROM covers WHERE game_id = ?',
-        'DELETE FROM games WHERE id = ?',
-      ],
-    },
-    {
-      of: 'cover',
-      statements: [
-        "UPDATE covers SET status = 'deleted' WHERE id = ?",
-        "UPDATE covers SET status = 'approved' WHERE status = 'pending' LIMIT 1",
-      ],
-    },
-    { of: 'cover', statements: ['UPDATE covers SET game_id = 9000000000000000 WHERE id = ?'] },
-    { of: 'game', statements: ["UPDATE games SET title = '' WHERE id = ?"] },
-  ];
+    'game',
+    'DELETE FROM cover_files WHERE cover_id IN (SELECT id FROM covers WHERE game_id = ?)',
+    'DELETE FROM covers WHERE game_id = ?',
+    'DELETE FROM games WHERE id = ?',
+  ],
+  [
+    'cover',
+    "UPDATE covers SET status = 'deleted' WHERE id = ?",
+    "UPDATE covers SET status = 'approved' WHERE status = 'pending' LIMIT 1",
+  ],
+  ['cover', 'UPDATE covers SET game_id = 9000000000000000 WHERE id = ?'],
+  ['game', "UPDATE games SET title = '' WHERE id = ?"],
+];
 
 /** A random approved cover that the API shows, with its game; and where it shows them. */
 async function pick() {
@@ -122,7 +94,7 @@ async function pick() {
 const statusOf = async (target: string) => (await proxy.get(target, key)).status;
 
 /** Takes something down. @returns for each step, how long it took in milliseconds */
-async function measure({ of, statements }: (typeof KINDS)[number]) {
+async function measure([of, ...statements]: (typeof KINDS)[number]) {
   const { id, target } = (await pick())[of];
   expect(await statusOf(target), target).toBe(200);
   await database.transaction(async ({ run }) => {

@@ -4,13 +4,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
-import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
-import { shared } from '../../support/shared.ts';
-import { IS_FULL, printFigure } from '../rounds.ts';
-import { until } from '../support/until.ts';
-import { mostInAMinute, type Sent } from './fleet.ts';
+import { makeRandom, type Random } from '../../../../demo/catalogue/random.ts';
+import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
+import { type ProxyProgram, startProxyProgram, testKey } from '../../../support/product.ts';
+import { shared } from '../../../support/shared.ts';
+import { IS_FULL, printFigure } from '../../rounds.ts';
+import { mostInAMinute, type Sent } from '../../support/admitted.ts';
+import { until } from '../../support/until.ts';
 
 const LIMIT = 120;
 const KEYS = 20;
