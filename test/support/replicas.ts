@@ -34,7 +34,7 @@ import {
 import { startFaultyOrigin } from './servers/faulty-origin.ts';
 import { makeChanging, makePublished, newSnapshots } from './wholeness.ts';
 
-export const SILENT: TransferReport = { advance() {}, step() {}, warn() {} };
+const SILENT: TransferReport = { advance() {}, step() {}, warn() {} };
 
 /** A key that signs, and the text of its public key. */
 export function newSigningKey() {
@@ -70,29 +70,23 @@ export async function makeOrigin(signingKey?: KeyObject, catalogue?: Catalogue) 
   const snapshotsDir = newSnapshots();
   const folder = newDepotFolder();
   const depot = openWritableDepot(folder);
-  const release = async (): Promise<Release> => {
+  const publish = async (sql?: string): Promise<Release> => {
+    await (sql === undefined ? database.change() : change(database.url, sql));
     await generate(database.url, snapshotsDir);
     await pushTo(depot, snapshotsDir, { signingKey });
     return readStoredRelease(depot);
   };
-  await release();
+  await publish();
   return {
     snapshotsDir,
     folder,
     depot,
-    databaseUrl: database.url,
     /** The id of the current generation. */
     current: () => currentId(snapshotsDir) as string,
-    /** Changes one game, publishes and pushes. */
-    async publishChange(): Promise<Release> {
-      await database.change();
-      return release();
-    },
     /** Changes the catalogue, publishes and pushes. */
-    async publish(sql: string): Promise<Release> {
-      await change(database.url, sql);
-      return release();
-    },
+    publish,
+    /** The same with a change of one game. */
+    publishChange: () => publish(),
   };
 }
 
@@ -111,7 +105,8 @@ export async function startApi(catalogue?: Catalogue) {
     await proxy.refresh();
     return currentId(snapshotsDir) ?? '';
   };
-  const publishAll = async () => {
+  const publish = async (sql?: string) => {
+    await (sql === undefined ? database.change() : change(database.url, sql));
     await generate(database.url, snapshotsDir);
     // The run has exported the keys of the database, which has none.
     writeKeys(snapshotsDir, [key]);
@@ -127,15 +122,10 @@ export async function startApi(catalogue?: Catalogue) {
     address: `${faulty.url}/snapshot`,
     /** Lets the proxy read its folder. @returns the id of the generation that it now serves */
     settle,
-    /** Changes one game and publishes. @returns the id that the proxy now serves */
-    async publishChange(): Promise<string> {
-      await database.change();
-      return publishAll();
-    },
-    async publish(sql: string): Promise<string> {
-      await change(database.url, sql);
-      return publishAll();
-    },
+    /** Changes the catalogue and publishes. @returns the id that the proxy now serves */
+    publish,
+    /** The same with a change of one game. */
+    publishChange: () => publish(),
     async close() {
       await faulty.close();
       await proxy.stop();
@@ -175,28 +165,7 @@ export function makePatientClock() {
 }
 
 /** What a test does to a depot: it may throw, or change the reply. */
-export type Fault = (
-  path: string,
-  reply: () => Promise<Found | undefined>,
-) => Promise<Found | undefined>;
-
-/** A depot that records reads and can fail. */
-export function makeFaultyDepot<D extends Depot>(depot: D) {
-  /** The path of each read. */
-  const paths: string[] = [];
-  const faulty = {
-    fault: ((_path, reply) => reply()) as Fault,
-    paths,
-    depot: {
-      ...depot,
-      get(name: string) {
-        paths.push(name);
-        return faulty.fault(name, () => depot.get(name));
-      },
-    },
-  };
-  return faulty;
-}
+type Fault = (path: string, reply: () => Promise<Found | undefined>) => Promise<Found | undefined>;
 
 /** A reply with these bytes. */
 export function replyWith(content: Buffer | string): Found {
@@ -206,14 +175,22 @@ export function replyWith(content: Buffer | string): Found {
   return { bytes: bytes() };
 }
 
-/** A replica of a depot, in a new folder, with a patient clock. */
+/** A replica of a depot that can fail, in a new folder, with a patient clock. */
 export function startReplica(depot: Depot, changes: Partial<ReplicaOptions> = {}) {
   const snapshotsDir = changes.snapshotsDir ?? newSnapshots();
-  const faulty = makeFaultyDepot(depot);
+  const faulty = {
+    fault: ((_path, reply) => reply()) as Fault,
+    /** The path of each read. */
+    paths: [] as string[],
+  };
+  const get: Depot['get'] = (name) => {
+    faulty.paths.push(name);
+    return faulty.fault(name, () => depot.get(name));
+  };
   const clock = makePatientClock();
   const warnings: string[] = [];
   const replica = makeReplica({
-    depot: faulty.depot,
+    depot: { ...depot, get },
     keysDepot: undefined,
     snapshotsDir,
     publicKeys: [],

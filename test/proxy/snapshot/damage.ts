@@ -5,15 +5,13 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
-import { idsOnDisk } from '../../../generations/generations.ts';
+import { GENERATIONS } from '../../../format/layout.ts';
+import { idsOnDisk, pointCurrentTo } from '../../../generations/generations.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { generate, makeFolder } from '../../support/product.ts';
@@ -46,11 +44,7 @@ export async function makeDamagedGenerations(games: number, platforms: number) {
       rmSync(newerDir, { recursive: true, force: true });
       cpSync(undamaged, newerDir, { recursive: true });
     },
-    pointTo(id: string): void {
-      const next = path.join(dir, 'next');
-      symlinkSync(path.join(GENERATIONS, id), next);
-      renameSync(next, path.join(dir, CURRENT));
-    },
+    pointTo: (id: string) => pointCurrentTo(dir, id),
   };
 }
 

@@ -3,7 +3,7 @@
  * a replica has a whole generation, never goes back to an older one, and leaves nothing behind.
  */
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { type FaultyOrigin, startFaultyOrigin } from '../../support/servers/faul
 import { serveFolder } from '../../support/servers/static-files.ts';
 import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '../../support/wholeness.ts';
 import { printFigure, rounds } from '../rounds.ts';
-import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 
 const KILLS = rounds(8, 300);
 const CUTS = rounds(15, 100);
@@ -158,7 +158,6 @@ test('a replica on a full disk keeps what it has, and continues when there is ro
   const figures = { full: 0, enough: 0 };
   try {
     const to = path.join(disk.root, 'snapshots');
-    const ballast = path.join(disk.root, 'ballast');
     const environment = { SNAPSHOT_PUBLIC_KEYS: key.publicPem };
     const run = () => disk.run('commands/replica.ts', ['--once', '--from', depot], environment);
     expect(await run()).toMatchObject({ code: 0 });
@@ -166,17 +165,12 @@ test('a replica on a full disk keeps what it has, and continues when there is ro
       const before = currentId(to) as string;
       const { id } = await origin.publishChange();
       const left = round === 0 ? 0 : random.below((size / 1024) * 0.6);
-      const filler = Math.max(0, freeKilobytes(disk.root) - left) * 1024;
-      try {
-        writeFileSync(ballast, Buffer.alloc(filler));
-      } catch {
-        // The disk is as full as it gets.
-      }
+      const makeRoom = disk.fill(left);
       const { code, stderr } = await run();
       figures[code === 0 ? 'enough' : 'full']++;
       if (code !== 0) expect(stderr).toMatch(/ENOSPC/);
       expect([before, id]).toContain(await expectCurrentVerifies(to));
-      rmSync(ballast);
+      makeRoom();
       expect(await run()).toMatchObject({ code: 0 });
       expect(await expectCurrentVerifies(to)).toBe(id);
       expectNoDebris(to);

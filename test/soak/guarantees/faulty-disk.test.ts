@@ -5,7 +5,7 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
@@ -24,7 +24,7 @@ import {
   statusOf,
 } from '../../support/wholeness.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 
 const PRELOAD = path.join(import.meta.dirname, 'faulty-disk.ts');
 const CODES = ['EIO', 'ENOSPC', 'EMFILE', 'EROFS'] as const;
@@ -169,13 +169,11 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
   if (disk === undefined) return skip('this machine does not let us mount a disk');
   try {
     const dir = path.join(disk.root, 'snapshots');
-    const ballast = path.join(disk.root, 'ballast');
     const database = await makeChanging(seededCatalogue({ games: 200, seed: 8, platforms: 3 }));
+    const variables = { DATABASE_URL: database.url, ...SITE };
+    const run = () => disk.run('generator/cli/main.ts', [], variables);
     const publishes = async () => {
-      const { code, stderr } = await disk.run('generator/cli/main.ts', [], {
-        DATABASE_URL: database.url,
-        ...SITE,
-      });
+      const { code, stderr } = await run();
       expect(code, stderr).toBe(0);
     };
     await publishes();
@@ -185,16 +183,13 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
     const random = makeRandom(9);
     const figures = { failed: 0, published: 0 };
     const RUNS = rounds(3, 30);
-    for (let run = 0; run < RUNS; run++) {
+    for (let round = 0; round < RUNS; round++) {
       const before = currentId(dir);
       await database.change();
       // The free space grows from nothing to nearly enough.
-      const left = Math.floor(((run + random.next()) / RUNS) * enough);
-      writeFileSync(ballast, Buffer.alloc(Math.max(0, freeKilobytes(disk.root) - left) * 1024));
-      const ended = await disk.run('generator/cli/main.ts', [], {
-        DATABASE_URL: database.url,
-        ...SITE,
-      });
+      const left = Math.floor(((round + random.next()) / RUNS) * enough);
+      const makeRoom = disk.fill(left);
+      const ended = await run();
       const what = `with ${left} KiB left\n${ended.stderr}`;
       const after = await expectCurrentVerifies(dir);
       if (ended.code === 0) {
@@ -204,7 +199,7 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
         figures.failed++;
         expect(expectOneClearLine(ended), what).toContain('ENOSPC');
       }
-      rmSync(ballast);
+      makeRoom();
       await database.change();
       await publishes();
       expect(await expectCurrentVerifies(dir), what).not.toBe(before);

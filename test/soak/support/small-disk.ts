@@ -1,6 +1,6 @@
 /** A disk of a few megabytes that a test can fill. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { statfsSync } from 'node:fs';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { COMPILE_CACHE } from '../../support/processes.ts';
 import { end, type Finished, finish, makeFolder, ROOT } from '../../support/product.ts';
@@ -22,9 +22,10 @@ export async function mountSmallDisk(kilobytes: number) {
     holder.once('exit', () => resolve(false));
   });
   if (!isMounted) return undefined;
+  const root = `/proc/${holder.pid}/root${folder}`;
   return {
     /** The path of the disk for this process. SQLite cannot use it: its lock files would be elsewhere. */
-    root: `/proc/${holder.pid}/root${folder}`,
+    root,
     /** The path of the disk for programs that `run` starts. */
     folder,
     /** Runs a program of the product that sees the disk at `folder`, with its snapshots on it. */
@@ -48,11 +49,17 @@ export async function mountSmallDisk(kilobytes: number) {
         }),
       );
     },
+    /** Fills the disk but for so many kilobytes. @returns what makes the room again */
+    fill(left: number): () => void {
+      const ballast = path.join(root, 'ballast');
+      try {
+        const { bavail, bsize } = statfsSync(root);
+        writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - left * 1024)));
+      } catch {
+        // The disk is as full as it gets.
+      }
+      return () => rmSync(ballast);
+    },
     unmount: () => end(holder, 'SIGKILL'),
   };
-}
-
-export function freeKilobytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return (bavail * bsize) / 1024;
 }

@@ -157,13 +157,10 @@ describe('a run of the generator', () => {
     );
   });
 
-  test('does not start with a depot that can only be read, or with a wrong key', async () => {
+  test('does not start with a depot that can only be read', async () => {
     const { database, snapshotsDir } = await makePublished();
-    const run = (environment: Variables) =>
-      runGenerator(database.url, snapshotsDir, [], environment);
-    const web = await run({ SNAPSHOT_PUSH: 'https://a.example' });
-    expect(expectOneClearLine(web, 2)).toMatch(/can only be read/);
-    const key = await run({ SNAPSHOT_SIGNING_KEY: '/none' });
-    expect(expectOneClearLine(key, 2)).toMatch(/SNAPSHOT_SIGNING_KEY must name a file/);
+    const SNAPSHOT_PUSH = 'https://a.example';
+    const run = await runGenerator(database.url, snapshotsDir, [], { SNAPSHOT_PUSH });
+    expect(expectOneClearLine(run, 2)).toMatch(/can only be read/);
   });
 });

@@ -7,6 +7,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  globSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -99,11 +100,13 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
   }
 
   /** Publishes in this process, and gives the files to the generator. */
-  async function publish(url: string, dir: string): Promise<void> {
-    await generate(url, dir);
+  async function publishIn(dir: string) {
+    const site = await makeSite();
+    await generate(site.url, dir);
     for (const name of listAll(dir)) {
       if (!isProxys(name)) chownSync(path.join(dir, name), GENERATOR.uid, COVERS);
     }
+    return site;
   }
 
   async function generateAsUser(url: string, dir: string): Promise<void> {
@@ -113,8 +116,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
 
   test('the proxy serves, swaps to new generations, and reports key usage', async () => {
     const dir = makeShared();
-    const { url, key, changeTitle } = await makeSite();
-    await publish(url, dir);
+    const { url, key, changeTitle } = await publishIn(dir);
     const proxy = await startProxyProgram(dir, {}, as(PROXY));
     const served = async () => (await proxy.get('/stats', key)).headers['x-snapshot'];
     expect(await served()).toBe(currentId(dir));
@@ -137,8 +139,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
 
   test('a proxy without its own folder still serves, and warns once', async () => {
     const dir = makeOwned();
-    const { url, key } = await makeSite();
-    await publish(url, dir);
+    const { key } = await publishIn(dir);
     const proxy = await startProxyProgram(dir, {}, as(PROXY));
     expect((await proxy.get('/stats', key)).status).toBe(200);
     const warning = `Cannot write to ${path.join(dir, PROXY_FOLDER)}`;
@@ -152,8 +153,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
 
   test('a proxy that may not read a file reports the file', async () => {
     const dir = makeOwned();
-    const { url, changeTitle } = await makeSite();
-    await publish(url, dir);
+    const { url, changeTitle } = await publishIn(dir);
     chownSync(dir, GENERATOR.uid, GENERATOR.gid);
     chmodSync(dir, 0o755);
     chmodSync(path.join(dir, 'keys.json'), 0o600);
@@ -179,12 +179,10 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
 
   test('files of another user are not linked into a new generation', async () => {
     const dir = makeShared();
-    const { url, changeTitle } = await makeSite();
-    await generate(url, dir);
-    for (const name of listAll(dir)) {
-      const file = path.join(dir, name);
-      if (name.startsWith(`${GENERATIONS}/`) && statSync(file).isFile()) chmodSync(file, 0o644);
-      else if (!isProxys(name)) chownSync(file, GENERATOR.uid, COVERS);
+    const { url, changeTitle } = await publishIn(dir);
+    for (const name of globSync(`${GENERATIONS}/**/*.*`, { cwd: dir })) {
+      chownSync(path.join(dir, name), 0, COVERS);
+      chmodSync(path.join(dir, name), 0o644);
     }
     await changeTitle();
     await generateAsUser(url, dir);
