@@ -10,10 +10,8 @@ export const PATHS = {
   review: '/moderation/api-keys',
 } as const;
 
-/** The path in front of the files that all pages share. */
-export const SHARED_FILES_PATH = '/account';
-/** The stylesheet of the account pages, in `keys/account/files`. */
-export const STYLES_PATH = '/account/account.css';
+/** The path in front of the files that pages load: those that all pages share, and `keys/account/files`. */
+export const FILES_PATH = '/account';
 
 /** The pattern for the id of a key in the path of a route. */
 export const ANY_KEY = ':id{[0-9]+}';

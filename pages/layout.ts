@@ -2,7 +2,8 @@
  * The layout of every HTML page: head, header with navigation, the page's own part, footer. A page has
  * no inline scripts or styles and no files of other sites: the content security policy forbids both.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { type Html, html } from './html.ts';
 
 export interface Link {
@@ -20,7 +21,6 @@ const NAVIGATION: readonly Link[] = [
 /** The links in the footer of every page. */
 const FOOTER: readonly Link[] = [
   { path: '/docs/reference', text: 'API reference' },
-  { path: '/status', text: 'Status' },
   { path: '/changelog', text: 'Changelog' },
   { path: '/openapi.json', text: 'OpenAPI document' },
 ];
@@ -31,8 +31,8 @@ const CURRENT = html` aria-current="page"`;
 export interface PageParts {
   /** The title in the tab of the browser, without the name of the site; undefined for the start page. */
   readonly title: string | undefined;
-  /** The path in front of the shared files: "" for the proxy, "/account" for the account pages. */
-  readonly filesPath: string;
+  /** The path in front of the shared files: "" (the default) for the proxy, "/account" for the account pages. */
+  readonly filesPath?: string;
   /** The path of the page in the navigation, if it is there or below a page that is. */
   readonly path?: string | undefined;
   /** Paths of stylesheets and scripts in addition to the shared ones. */
@@ -49,7 +49,7 @@ export interface PageParts {
 }
 
 export function renderPage(parts: PageParts): Html {
-  const { title, filesPath, path, aside, body } = parts;
+  const { title, filesPath = '', path, aside, body } = parts;
   const { styles = [], scripts = [], navigation = [], width = 'column' } = parts;
   return html`<!doctype html>
 <html lang="en">
@@ -88,21 +88,25 @@ export function renderPage(parts: PageParts): Html {
 `;
 }
 
-/** The files that every page loads, and their types. */
-const SHARED_FILES = {
-  'design.css': 'text/css; charset=utf-8',
-  'copy.js': 'text/javascript; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-};
-
 /**
  * The files that every page loads. Each program serves them under a path of its own, so that pages always
  * match their design, even if the proxy and the account pages are of different versions.
- * @throws Error if a file of the program is missing
  */
-export function readSharedFiles() {
-  return Object.entries(SHARED_FILES).map(([name, type]) => {
-    const content = readFileSync(new URL(`./files/${name}`, import.meta.url), 'utf8');
-    return { name, type, content };
+export const SHARED_FILES = new URL('./files/', import.meta.url);
+
+/** The types of the files that pages load. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** The stylesheets, scripts and icons in a folder. */
+export function readFiles(folder: URL) {
+  return readdirSync(folder).flatMap((name) => {
+    const type = TYPES[extname(name)];
+    // Such as what an editor keeps beside a file.
+    if (type === undefined) return [];
+    return [{ name, type, content: readFileSync(new URL(name, folder), 'utf8') }];
   });
 }

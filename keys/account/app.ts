@@ -2,14 +2,13 @@
  * The pages as one Hono application: middleware for every request, static files, routes, and the
  * handling of all errors. Invariant: only a POST from a page of this site changes an account or a key.
  */
-import { readFileSync } from 'node:fs';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { secureHeaders } from 'hono/secure-headers';
 import type { Logger } from 'pino';
-import { readSharedFiles } from '../../pages/layout.ts';
-import { SHARED_FILES_PATH, STYLES_PATH } from '../paths.ts';
+import { readFiles, SHARED_FILES } from '../../pages/layout.ts';
+import { FILES_PATH } from '../paths.ts';
 import { addModerationRoutes } from './routes/moderation.ts';
 import { addOwnKeyRoutes } from './routes/own-keys.ts';
 import { type App, type PageEnv, type Site, sendMessage, sendText } from './routes/replies.ts';
@@ -47,11 +46,13 @@ const SECURE_HEADERS = secureHeaders({
 export function makeApp(site: Site, log: Logger): App {
   const app: App = new Hono<PageEnv>();
   app.use(SECURE_HEADERS);
-  for (const [path, type, text] of readFiles()) {
-    app.get(path, (c) => {
-      c.header('Cache-Control', 'no-cache');
-      return sendText(c, 200, type, text);
-    });
+  for (const folder of [SHARED_FILES, new URL('./files/', import.meta.url)]) {
+    for (const { name, type, content } of readFiles(folder)) {
+      app.get(`${FILES_PATH}/${name}`, (c) => {
+        c.header('Cache-Control', 'no-cache');
+        return sendText(c, 200, type, content);
+      });
+    }
   }
   app.use(async (c, next) => {
     c.header('Cache-Control', 'no-store');
@@ -98,15 +99,4 @@ export function makeApp(site: Site, log: Logger): App {
     return sendMessage(c, 500, 'Something went wrong', text);
   });
   return app;
-}
-
-/** The static files: path, Content-Type and content. */
-function readFiles(): (readonly [path: string, type: string, text: string])[] {
-  const own = readFileSync(new URL('./files/account.css', import.meta.url), 'utf8');
-  return [
-    [STYLES_PATH, 'text/css; charset=utf-8', own],
-    ...readSharedFiles().map(
-      (file) => [`${SHARED_FILES_PATH}/${file.name}`, file.type, file.content] as const,
-    ),
-  ];
 }

@@ -96,8 +96,9 @@ export function callOf(view: View): Call | undefined {
   }
   if (view.kind === 'search') {
     const { q, platform, region, type, genre, sort = DEFAULT_SORT, page } = view;
-    const values = { q, platform, region, type, genre, sort, include: 'cover', page };
-    const query = Object.entries({ ...values, per_page: String(GAMES_PER_PAGE) });
+    const filters = { q, platform, region, type, genre, sort };
+    const shown = { include: 'cover', facets: FILTERS.join(','), page };
+    const query = Object.entries({ ...filters, ...shown, per_page: String(GAMES_PER_PAGE) });
     const given = query.filter((entry): entry is [string, string] => entry[1] !== undefined);
     return { path: '/search', query: Object.fromEntries(given) };
   }

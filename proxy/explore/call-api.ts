@@ -25,7 +25,7 @@ export function makeCallApi(api: ApiHandler): CallApi {
     new Promise((resolve, reject) => {
       let isSent = false;
       api(
-        { method: 'GET', socket, head: plainHead(head), target },
+        { method: 'GET', socket, head, target },
         {
           isHead: false,
           isSent: () => isSent,
@@ -49,10 +49,16 @@ export function makeCallApi(api: ApiHandler): CallApi {
     });
 }
 
-/** The head without the fields that are about the page: its coding, its version, a range of it. */
-function plainHead(head: RequestHead): RequestHead {
+/**
+ * The head of a call: that of the visitor's request with a key of this site, and without the fields that are
+ * about the page: its coding, its version, a range of it.
+ */
+export function headOfCall(visitors: RequestHead, key: string): RequestHead {
   return {
-    ...head,
+    ...visitors,
+    key,
+    hasSeveralKeys: false,
+    hasMisplacedKey: false,
     ifNoneMatch: undefined,
     acceptEncoding: undefined,
     range: undefined,

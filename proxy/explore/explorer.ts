@@ -1,9 +1,8 @@
 /**
  * The explorer: pages for people who want to see the covers. Each page shows the result of one call of
- * the API, and the call itself as code. The call is made within the process (`call-api.ts`), with
- * the key of the visitor if the request has one, otherwise with EXPLORER_KEY, and counts towards the limit
- * of that key. So a crawler of the explorer cannot take more of the proxy than a client with that key, and
- * one visitor cannot use up EXPLORER_KEY: each address may open a limited number of pages with it.
+ * the API, and the call itself as code. The call is made within the process (`call-api.ts`) with
+ * EXPLORER_KEY, and counts towards its limit. So a crawler of the explorer cannot take more of the proxy
+ * than a client with that key. One visitor cannot use it up: each address may open a limited number of pages.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BlockList } from 'node:net';
@@ -20,17 +19,22 @@ import { type AddressLimits, makeAddressLimits } from '../limits/address-limits.
 import { HTML, makePage, pageResource, uncachedPage } from '../site/page-responses.ts';
 import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
-import { type ApiReply, makeCallApi, parseRecords } from './call-api.ts';
-import { countFilters } from './filters.ts';
+import { type ApiReply, headOfCall, makeCallApi, parseRecords } from './call-api.ts';
 import { matchPage } from './match-page.ts';
-import { errorPage, failurePage, keyPage, manyPagesPage, notFoundPage } from './message-pages.ts';
+import {
+  errorPage,
+  failurePage,
+  manyPagesPage,
+  noExplorerPage,
+  notFoundPage,
+} from './message-pages.ts';
 import type { PageContext, RenderedPage } from './page.ts';
 import { coverPage, gamePage } from './record-pages.ts';
 import { searchPage } from './search-page.ts';
 
 /**
- * How many pages a visitor without a key may open in any 60 seconds. A visitor who types a search opens up
- * to one page for each letter.
+ * How many pages a visitor may open in any 60 seconds. A visitor who types a search opens up to one page
+ * for each letter.
  */
 const MOST_PAGES = 120;
 /** The largest part of the limit of EXPLORER_KEY that one visitor may use. */
@@ -44,7 +48,7 @@ export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
 export interface ExplorerParts {
   readonly api: ApiHandler;
   readonly snapshots: CurrentGeneration;
-  /** The key for visitors without one; '' if they need their own. */
+  /** The key for all pages; '' if this site has no explorer. */
   readonly explorerKey: string;
   /** The limit of that key, in requests per minute; undefined if the key is not known. */
   readonly explorerLimit: () => number | undefined;
@@ -60,6 +64,7 @@ export interface ExplorerParts {
 
 /** Adds the explorer to the site. */
 export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandler {
+  const { snapshots, log } = parts;
   const render = makeRender(parts);
 
   return (request, response, path) => {
@@ -73,31 +78,20 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const head = readHead(request);
-    const page = await render(request, head).catch((error) => {
-      parts.log.error({ err: error }, 'a page of the explorer failed');
+    const { status, page, headers } = await render(request, head).catch((error) => {
+      log.error({ err: error }, 'a page of the explorer failed');
       return failurePage();
     });
-    // Also on a page without images: the script may put those of another page there.
-    const imageOrigin = originOf(parts.snapshots.current());
-    toResponder(response).send(await toResponse(page, head, imageOrigin));
+    const content = makePage(HTML, page.toString(), {
+      cacheControl: status === 200 ? 'private, no-cache' : 'no-store',
+      // Also on a page without images: the script may put those of another page there.
+      imageOrigin: originOf(snapshots.current()),
+      headers,
+    });
+    const reply =
+      status === 200 ? respond(pageResource(content), head) : uncachedPage(status, content);
+    toResponder(response).send(await reply);
   }
-}
-
-function toResponse({ status, page, headers = [] }: RenderedPage, head: RequestHead, images = '') {
-  const isFound = status === 200;
-  const content = makePage(HTML, String(page), {
-    // The page may load scripts, styles and pages of this host, and the images of the catalogue.
-    policy: [
-      "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
-      "script-src 'self'; style-src 'self'; connect-src 'self'",
-      `img-src 'self' ${images}`.trimEnd(),
-    ].join('; '),
-    cacheControl: isFound ? 'private, no-cache' : 'no-store',
-    // Two visitors with keys of their own may see different pages at one address.
-    vary: 'Accept-Encoding, Authorization, X-Api-Key',
-    headers,
-  });
-  return isFound ? respond(pageResource(content), head) : uncachedPage(status, content);
 }
 
 /** What a page without a call shows: nothing of the API. */
@@ -108,27 +102,24 @@ function makeRender(parts: ExplorerParts) {
   const callApi = makeCallApi(parts.api);
 
   return async function render(request: IncomingMessage, head: RequestHead): Promise<RenderedPage> {
+    if (explorerKey === '') return noExplorerPage();
     const view = readView(...splitTarget(request.url ?? ''));
     if (view === undefined) return notFoundPage();
-    const hasOwnKey = head.key !== undefined || head.hasSeveralKeys || head.hasMisplacedKey;
-    if (!hasOwnKey && explorerKey === '') return keyPage(200);
-    const wait = hasOwnKey ? 0 : secondsToWait(request, head, parts);
+    const wait = secondsToWait(request, head, parts);
     if (wait > 0) return manyPagesPage(wait);
     const call = callOf(view);
-    const key = head.key ?? (hasOwnKey ? undefined : explorerKey);
     const reply = call
-      ? await callApi(request.socket, { ...head, key }, addressOf(call, ''))
+      ? await callApi(request.socket, headOfCall(head, explorerKey), addressOf(call, ''))
       : NO_CALL;
     // Read only now, since a store of shared limits takes time to answer.
     const generation = snapshots.current();
-    if (reply.status !== 200 || generation === undefined) return errorPage(reply, hasOwnKey);
+    if (reply.status !== 200 || generation === undefined) return errorPage(reply);
     const imageOrigin = originOf(generation);
-    const apiUrl = `${publicUrl}${BASE}`;
-    return pageOf(view, reply, { call, apiUrl, imageOrigin, hasOwnKey, generation });
+    return pageOf(view, reply, { call, apiUrl: `${publicUrl}${BASE}`, imageOrigin, generation });
   };
 }
 
-/** For how long a visitor without a key must wait for a page; 0 if the page is admitted. */
+/** For how long a visitor must wait for a page; 0 if the page is admitted. */
 function secondsToWait(
   { socket }: IncomingMessage,
   { forwardedFor }: RequestHead,
@@ -160,9 +151,8 @@ function pageOf(view: View, reply: ApiReply, context: PageContext): RenderedPage
     return notFoundPage();
   }
   const found = parseRecords<Body<'/search'>>(reply.text);
-  const filters = countFilters(generation, view, found.data);
   const step = reply.header('X-Search-Match');
-  return { status: 200, page: searchPage(view, { found, filters, step }, context) };
+  return { status: 200, page: searchPage(view, found, step, context) };
 }
 
 /**

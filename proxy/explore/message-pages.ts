@@ -1,25 +1,15 @@
-/** The pages that the explorer shows instead of a result: the form for a key, and errors. */
+/** The pages that the explorer shows instead of a result: that there is no explorer, and errors. */
 import { type Html, html } from '../../pages/html.ts';
 import { countOf } from '../../pages/shown-values.ts';
 import { EXPLORE } from './address.ts';
 import type { ApiReply } from './call-api.ts';
 import { explorerPage, type RenderedPage } from './page.ts';
 
-/** Asks for the key of the visitor. @param status 200, or that of the response of the API */
-export function keyPage(status: number): RenderedPage {
-  return messagePage(
-    status,
-    'Enter your API key',
-    'This explorer works with your own API key. The key stays in this tab of your browser, and each page that you open counts as one request.',
-    html`<p class="notice refused" id="found" role="alert"></p>
-<form class="needs-script" data-key-form>
-  <label for="key">API key</label>
-  <input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="cck_…" required autofocus>
-  <button>Open the explorer</button>
-</form>
-<noscript><p class="notice">Your browser must allow JavaScript for this, because the key is not stored anywhere else.</p></noscript>
-<p><a href="/account/api-keys">Get an API key</a></p>`,
-  );
+/** For a site without EXPLORER_KEY. */
+export function noExplorerPage(): RenderedPage {
+  const text = 'Its operator has not set it up. The API works as usual, with an API key.';
+  const links = html`<p class="actions"><a class="button" href="/docs">Read the docs</a> <a class="button quiet" href="/account/api-keys">Get an API key</a></p>`;
+  return messagePage(404, 'This site has no explorer', text, links);
 }
 
 export function notFoundPage(): RenderedPage {
@@ -34,8 +24,7 @@ export function failurePage(): RenderedPage {
   return messagePage(500, 'Something went wrong', text);
 }
 
-/** @param hasOwnKey whether the key came from the visitor */
-export function errorPage(reply: ApiReply, hasOwnKey: boolean): RenderedPage {
+export function errorPage(reply: ApiReply): RenderedPage {
   const seconds = reply.header('Retry-After');
   switch (reply.status) {
     case 400: {
@@ -43,17 +32,14 @@ export function errorPage(reply: ApiReply, hasOwnKey: boolean): RenderedPage {
       return messagePage(400, 'Check your search', `${error}.`, startLink('Start again'));
     }
     case 401: {
-      if (hasOwnKey) return keyPage(401);
-      // The key is the operator's, which visitors cannot change.
       const text =
         'Its API key is not accepted. The operator of this site must set another one. The API works as usual.';
-      return messagePage(401, 'The explorer is closed', text);
+      return messagePage(503, 'The explorer is closed', text);
     }
     case 404:
       return notFoundPage();
     case 429: {
-      const own = 'Your key has reached its limit.';
-      const text = hasOwnKey ? own : 'Many people are using the explorer right now.';
+      const text = 'Many people are using the explorer right now.';
       return waitPage(429, 'Too many requests', text, seconds);
     }
     default:

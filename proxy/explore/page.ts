@@ -15,8 +15,6 @@ export interface PageContext {
   readonly apiUrl: string;
   /** The only origin from which the page may load images; undefined if there is none. */
   readonly imageOrigin: string | undefined;
-  /** Whether the call was made with the key of the visitor. */
-  readonly hasOwnKey: boolean;
   readonly generation: Generation;
 }
 
@@ -32,7 +30,6 @@ export type Crumb = readonly [path: string, text: string];
 export function explorerPage(title: string, body: Html): Html {
   return renderPage({
     title,
-    filesPath: '',
     path: EXPLORE,
     styles: ['/explore.css'],
     scripts: ['/explore.js'],
@@ -48,11 +45,11 @@ export function crumbs(...crumbs: readonly Crumb[]): Html {
 }
 
 /** The call behind the page, for readers who want the same in their program. */
-export function apiCall({ call, apiUrl, hasOwnKey }: PageContext): Html | undefined {
+export function apiCall({ call, apiUrl }: PageContext): Html | undefined {
   if (call === undefined) return undefined;
   return html`<section class="ruled">
   <h2>This as an API call</h2>
-  <p>The page shows the result of one call. ${hasOwnKey ? html`It was made with your key. <button type="button" class="quiet small needs-script" data-forget-key>Forget my key</button>` : html`To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.`}</p>
+  <p>The page shows the result of one call. To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.</p>
   ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
 </section>`;
 }

@@ -3,23 +3,24 @@
  * forwards nothing else. It reads a whole request of limited size before it forwards it, and opens a
  * new connection for each one. So no request can be smuggled in behind another.
  *
- * What clients can hold is bounded: a connection carries one forwarded request, only so many requests wait
- * for the account pages, and a client that does not read its page in time loses its connection.
+ * What clients can hold is bounded: only so many requests are forwarded at the same time, and a client that
+ * does not read its page in time loses its connection.
  */
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import type { BlockList, Socket } from 'node:net';
-import { pipeline } from 'node:stream/promises';
+import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import { isTrusted, withoutMapping } from '../../program/client-address.ts';
-import { LONGEST_DRAIN_MS, limitDrain } from '../http/node-response.ts';
+import { LONGEST_DRAIN_MS, toResponder } from '../http/node-response.ts';
 import type { SiteHandler } from '../http/server.ts';
-import { prepareBadRequest, prepareSiteError, refuse } from './page-responses.ts';
+import { prepareBadRequest, prepareSiteError, refuse, type SiteError } from './page-responses.ts';
 
 /** In bytes; the account pages accept no larger body. */
 const LARGEST_BODY = 64 * 1024;
 const LONGEST_SILENCE_MS = 30_000;
+/** Forwarded requests of one thread at the same time. */
+const MOST_FORWARDS = 64;
 const FORWARDED_PATH = /^\/(?:account|moderation)(?:\/|$)/;
 /** Fields that apply to one connection only (RFC 9110 section 7.6.1), or must not be forwarded. */
 const DROPPED_FIELDS = [
@@ -27,9 +28,6 @@ const DROPPED_FIELDS = [
   ...['proxy-authorization', 'proxy-authenticate', 'proxy-connection', 'x-api-key'],
   ...['forwarded', 'x-forwarded-host', 'x-forwarded-port', 'x-real-ip'],
 ];
-
-/** Forwarded requests of one thread at the same time. Each has a connection of its own. */
-const MOST_FORWARDS = 64;
 
 const RETRY_SOON = ['Retry-After', '5'];
 const NOT_RUNNING = prepareSiteError(
@@ -49,15 +47,9 @@ const BUSY = prepareSiteError(
 const BAD_REQUEST = prepareBadRequest(
   'A request must use HTTP/1.1 and have exactly one Host header',
 );
-const LENGTH_REQUIRED = prepareSiteError(
-  411,
-  'A form must be sent with Content-Length',
-  'Your browser sent a form without its length',
-  'A form must be sent with Content-Length.',
-);
 const TOO_LARGE = prepareSiteError(
   413,
-  `A form may have at most ${LARGEST_BODY} bytes`,
+  `A form must be sent with Content-Length and have at most ${LARGEST_BODY} bytes`,
   'That is too much text',
   'Go back, shorten what you typed, and send it again.',
 );
@@ -66,7 +58,7 @@ export interface ForwardParts {
   /** The URL of the account pages, without a slash at the end; empty: nothing is forwarded. */
   readonly accountUrl: string;
   readonly trustedProxies: BlockList;
-  /** How many requests may be forwarded at once; as many more wait. */
+  /** How many requests may be forwarded at the same time. */
   readonly mostForwards?: number;
   readonly log: Logger;
   /** How long a client may take to read a page, in milliseconds; by default as for the API. */
@@ -82,22 +74,18 @@ export interface ForwardParts {
 export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHandler {
   if (parts.accountUrl === '') return site;
   const forward = makeForwarder(parts);
-  /** The connections with a forwarded request. */
-  const taken = new WeakSet<Socket>();
   return (request, response, path) => {
     if (!FORWARDED_PATH.test(path)) {
       site(request, response, path);
-    } else if (!taken.has(request.socket)) {
-      // Another one on this connection came behind this one, whose response closes the connection.
-      taken.add(request.socket);
-      forward(request, response).catch((error) => {
-        if (response.destroyed) return;
-        // The target is not logged: it may contain the token of an e-mailed link.
-        parts.log.error({ err: error }, 'cannot forward to the account pages');
-        if (response.headersSent) response.destroy();
-        else refuse(request, response, NOT_RUNNING);
-      });
+      return;
     }
+    forward(request, response).catch((error) => {
+      if (response.destroyed) return;
+      // The target is not logged: it may contain the token of an e-mailed link.
+      parts.log.error({ err: error }, 'cannot forward to the account pages');
+      if (response.headersSent) response.destroy();
+      else refuse(request, response, NOT_RUNNING);
+    });
   };
 }
 
@@ -105,13 +93,14 @@ function makeForwarder({ accountUrl, trustedProxies, ...limits }: ForwardParts) 
   const { longestDrainMs = LONGEST_DRAIN_MS, mostForwards = MOST_FORWARDS } = limits;
   const { longestSilenceMs = LONGEST_SILENCE_MS } = limits;
   const { protocol, hostname, port, pathname } = new URL(accountUrl);
-  const { Agent, request: send } = protocol === 'https:' ? https : http;
-  // Connections are not reused, so that none serves two clients. When `maxSockets` are open, further
-  // requests wait, up to the same number: a single client can send any number at once.
-  const agent = new Agent({ keepAlive: false, maxSockets: mostForwards });
-  const upstream = { protocol, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port, agent };
-  /** How many requests wait for the account pages or are being answered by them. */
-  let waiting = 0;
+  const { request: send } = protocol === 'https:' ? https : http;
+  const upstream = {
+    ...{ protocol, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port },
+    // A connection of its own for each request, so that none serves two clients.
+    agent: false,
+    timeout: longestSilenceMs,
+  };
+  let forwards = 0;
 
   return async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, headers, url } = request;
@@ -119,37 +108,36 @@ function makeForwarder({ accountUrl, trustedProxies, ...limits }: ForwardParts) 
     if (fault !== undefined) return refuse(request, response, fault);
     if (headers.expect !== undefined) response.writeContinue();
     const body = Buffer.concat(await request.toArray());
+    if (forwards >= mostForwards) return refuse(request, response, BUSY);
     setForwardedFields(request, body.length, trustedProxies);
-    if (waiting >= mostForwards * 2) return refuse(request, response, BUSY);
-    waiting++;
-    const options = { method, headers, path: pathname.replace(/\/$/, '') + url };
-    const forwarded = send({ ...upstream, ...options, timeout: longestSilenceMs });
+    const path = pathname.replace(/\/$/, '') + url;
+    const forwarded = send({ ...upstream, method, headers, path });
     const giveUp = () =>
       forwarded.destroy(new Error('the account pages have not answered in time'));
     // After the response, errors reach the page, too; without a listener they would end this process.
     forwarded.on('timeout', giveUp).on('error', () => {});
     response.once('close', () => forwarded.destroy());
+    forwards++;
     try {
       const [page]: IncomingMessage[] = await once(forwarded.end(body), 'response');
-      response.writeHead(page.statusCode ?? 502, page.statusMessage, [
-        ...endToEnd(page.rawHeaders),
-        ...['Connection', 'close'],
-      ]);
-      limitDrain(response, longestDrainMs);
+      const head = { status: page.statusCode ?? 502, headers: endToEnd(page.rawHeaders) };
       // If the page is cut short, so is this response.
-      await pipeline(page, response);
+      await toResponder(response, longestDrainMs).sendPieces({ head, headers: [], pieces: page });
     } finally {
-      waiting--;
+      forwards--;
     }
   };
 }
 
 /** Why a request is not forwarded; undefined if it is. */
-function faultOf({ headers, httpVersion, rawHeaders }: IncomingMessage) {
-  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
-  if (hosts.length !== 1 || !['1.0', '1.1'].includes(httpVersion)) return BAD_REQUEST;
-  if (headers['transfer-encoding'] !== undefined) return LENGTH_REQUIRED;
-  return Number(headers['content-length'] ?? 0) > LARGEST_BODY ? TOO_LARGE : undefined;
+function faultOf({
+  headers,
+  headersDistinct,
+  httpVersion,
+}: IncomingMessage): SiteError | undefined {
+  if (headersDistinct.host?.length !== 1 || !/^1\.[01]$/.test(httpVersion)) return BAD_REQUEST;
+  const isTooLarge = Number(headers['content-length'] ?? 0) > LARGEST_BODY;
+  return isTooLarge || headers['transfer-encoding'] !== undefined ? TOO_LARGE : undefined;
 }
 
 /** Removes the fields of the connection, and sets those about the client and the body. */
@@ -164,8 +152,6 @@ function setForwardedFields(
   if (length > 0 || (method !== 'GET' && method !== 'HEAD')) {
     headers['content-length'] = String(length);
   }
-  // Otherwise an agent with `maxSockets` reuses its connections for requests that wait.
-  headers.connection = 'close';
   const peer = withoutMapping(socket.remoteAddress ?? '');
   const isPeerTrusted = isTrusted(peer, trustedProxies);
   const before = isPeerTrusted ? headers['x-forwarded-for'] : undefined;

@@ -13,60 +13,51 @@ import { type HeaderList, type PreparedResponse, prepareError } from '../http/re
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** Nothing may be loaded, and no other site may frame the page. The policies below allow more. */
-const CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/** The page may load scripts, styles and images of this site. */
-export const PAGE_POLICY = `${CLOSED}; script-src 'self'; style-src 'self'; img-src 'self'`;
-/** Its search box leads to the explorer. */
-export const START_POLICY = PAGE_POLICY.replace("form-action 'none'", "form-action 'self'");
-/** Its scripts may also send requests to this site, to try the API. */
-export const DOCS_POLICY = `${PAGE_POLICY}; connect-src 'self'`;
-
-/** A page with its header fields. It can be passed to another thread. */
+/** A page, or a file that pages load, with its header fields. It can be passed to another thread. */
 export interface Page {
   readonly headers: HeaderList;
-  readonly body: Uint8Array;
+  readonly content: string;
 }
 
 export interface PageOptions {
-  readonly policy?: string;
   readonly cacheControl?: string;
   readonly vary?: string;
-  readonly headers?: HeaderList;
+  /** An origin from which the page may load images, besides this site. */
+  readonly imageOrigin?: string | undefined;
+  readonly headers?: HeaderList | undefined;
 }
 
-export function makePage(
-  contentType: string,
-  content: Buffer | string,
+export function makePage(type: string, content: string, options: PageOptions = {}): Page {
   // File names contain no version. Browsers must revalidate, so that pages and scripts match.
-  { policy = CLOSED, cacheControl = 'no-cache', vary, headers = [] }: PageOptions = {},
-): Page {
-  const own = [
-    ...['Content-Type', contentType],
+  const { cacheControl = 'no-cache', vary = 'Accept-Encoding', imageOrigin = '' } = options;
+  // Pages load files, send forms and make requests to this site only. No other site may frame them.
+  const policy = [
+    "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+    "script-src 'self'; style-src 'self'; connect-src 'self'",
+    `img-src 'self' ${imageOrigin}`.trimEnd(),
+  ].join('; ');
+  const headers = [
+    ...['Content-Type', type],
     ...['Content-Security-Policy', policy],
     ...['X-Content-Type-Options', 'nosniff'],
     ...['Referrer-Policy', 'no-referrer'],
     ...['Cache-Control', cacheControl],
-    ...(vary === undefined ? [] : ['Vary', vary]),
-    ...headers,
+    ...['Vary', vary],
+    ...(options.headers ?? []),
   ];
-  return { headers: own, body: Buffer.from(content) };
+  return { headers, content };
 }
 
-export function pageResource({ headers, body }: Page): Resource {
+export function pageResource({ headers, content }: Page): Resource {
+  const body = Buffer.from(content);
   const kind = { ok: { status: 200, headers }, notModified: { status: 304, headers } };
-  return makeResource({ kind, hash: hexOf(hashBytes(body)), headers: [], body: bufferOf(body) });
+  return makeResource({ kind, hash: hexOf(hashBytes(body)), headers: [], body });
 }
 
 /** The response with a page that must not be cached: an error, or what differs from moment to moment. */
-export function uncachedPage(status: number, { headers, body }: Page): PreparedResponse {
-  const length = ['Content-Length', String(body.length)];
-  return { head: { status, headers }, headers: length, body: bufferOf(body) };
-}
-
-/** A buffer that was passed to another thread is only an array there. */
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
+export function uncachedPage(status: number, { headers, content }: Page): PreparedResponse {
+  const body = Buffer.from(content);
+  return { head: { status, headers }, headers: ['Content-Length', String(body.length)], body };
 }
 
 /** An error in both forms, made once. */
@@ -88,13 +79,12 @@ export function prepareSiteError(
 ): SiteError {
   const page = renderPage({
     title,
-    filesPath: '',
     body: html`<p class="faint">Error ${status}</p>
       <h1>${title}</h1>
       <p class="lead">${text}</p>
       <p class="actions"><a class="button" href="/">Go to the start page</a> <a class="button quiet" href="/docs">Read the docs</a></p>`,
   });
-  const options = { policy: PAGE_POLICY, cacheControl: 'no-store', vary: 'Accept', headers };
+  const options = { cacheControl: 'no-store', vary: 'Accept', headers };
   return {
     json: prepareError(status, error, ['Vary', 'Accept', ...headers]),
     page: uncachedPage(status, makePage(HTML, page.toString(), options)),

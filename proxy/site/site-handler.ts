@@ -1,9 +1,7 @@
 /**
  * Answers requests for paths outside the base: pages that are made at start, found by their exact path,
- * the status page, and whether a key works. No key is needed. Errors are pages for browsers and JSON for
- * programs.
+ * and whether a key works. No key is needed. Errors are pages for browsers and JSON for programs.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { toResponder } from '../http/node-response.ts';
 import { readHead } from '../http/request.ts';
@@ -13,16 +11,14 @@ import type { SiteHandler } from '../http/server.ts';
 import { isValid, type KeyTable } from '../keys/key-table.ts';
 import {
   errorFor,
-  HTML,
   makePage,
-  PAGE_POLICY,
   pageResource,
   prepareBadRequest,
   prepareSiteError,
+  refuse,
   uncachedPage,
 } from './page-responses.ts';
 import type { SitePages } from './site.ts';
-import { makeStatusPage, type StatusParts } from './status-page.ts';
 
 const NOT_FOUND = prepareSiteError(
   404,
@@ -44,48 +40,34 @@ const INTERNAL_ERROR = prepareSiteError(
   'The error has been logged. Try again in a few minutes.',
 );
 
-export interface SiteParts extends StatusParts {
+export interface SiteParts {
   /** From `openSite`. */
   readonly pages: SitePages;
   readonly keys: Pick<KeyTable, 'byHash'>;
   readonly log: Logger;
 }
 
-export function makeSiteHandler({ pages, keys, log, ...parts }: SiteParts): SiteHandler {
-  const statusPage = makeStatusPage(parts);
+export function makeSiteHandler({ pages, keys, log }: SiteParts): SiteHandler {
   const resources = new Map([...pages].map(([path, page]) => [path, pageResource(page)]));
 
-  return function handleSite(
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-  ): void {
+  return function handleSite(request, response, path) {
     const { send } = toResponder(response);
     const head = readHead(request);
     const { accept } = request.headers;
-    const answer = (pending: Promise<PreparedResponse>) =>
-      pending.then(send, (error) => {
-        log.error({ err: error }, 'cannot make a page');
+    const page = resources.get(path);
+    if (head.fault !== undefined) {
+      refuse(request, response, prepareBadRequest(head.fault));
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      send(errorFor(accept, METHOD_NOT_ALLOWED));
+    } else if (page !== undefined) {
+      Promise.resolve(respond(page, head)).then(send, (error) => {
+        log.error({ err: error }, 'cannot send a page');
         send(errorFor(accept, INTERNAL_ERROR));
       });
-    if (head.fault !== undefined) {
-      send(errorFor(accept, prepareBadRequest(head.fault)), '', true);
-      return;
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      send(errorFor(accept, METHOD_NOT_ALLOWED));
-      return;
-    }
-    const page = resources.get(path);
-    if (page !== undefined) {
-      answer(Promise.resolve(respond(page, head)));
-    } else if (path === '/status') {
-      answer(statusPage().then((html) => uncached(HTML, html.toString(), PAGE_POLICY)));
+    } else if (/[^/]\/$/.test(path) && pages.has(path.slice(0, -1))) {
+      send(withoutSlash(request.url));
     } else {
-      const trimmed = path.slice(0, -1);
-      const isSlashed = path.endsWith('/') && (pages.has(trimmed) || trimmed === '/status');
-      const redirect = isSlashed && trimmed !== '/' ? withoutSlash(request.url) : undefined;
-      send(redirect ?? keyStatus(path, keys) ?? errorFor(accept, NOT_FOUND));
+      send(keyStatus(path, keys) ?? errorFor(accept, NOT_FOUND));
     }
   };
 }
@@ -100,10 +82,6 @@ function keyStatus(path: string, { byHash }: SiteParts['keys']): PreparedRespons
   const hash = /^\/key-status\/([0-9a-f]{64})$/.exec(path)?.[1];
   if (hash === undefined) return undefined;
   const key = byHash(hash);
-  return uncached(JSON_TYPE, JSON.stringify({ works: key !== undefined && isValid(key) }));
-}
-
-function uncached(type: string, text: string, policy?: string): PreparedResponse {
-  const options = { cacheControl: 'no-store', ...(policy !== undefined && { policy }) };
-  return uncachedPage(200, makePage(type, text, options));
+  const text = JSON.stringify({ works: key !== undefined && isValid(key) });
+  return uncachedPage(200, makePage(JSON_TYPE, text, { cacheControl: 'no-store' }));
 }

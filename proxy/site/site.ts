@@ -7,39 +7,31 @@ import { readFileSync } from 'node:fs';
 import { callSamples } from '../../pages/call-samples.ts';
 import { codeSamples } from '../../pages/code-block.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { readSharedFiles, renderPage } from '../../pages/layout.ts';
+import { readFiles, renderPage, SHARED_FILES } from '../../pages/layout.ts';
 import { BASE } from '../http/request.ts';
 import { JSON_TYPE } from '../http/response.ts';
 import { parseContract, resolveContract } from './docs/contract.ts';
-import { type GuideFacts, makeDocs } from './docs/docs.ts';
+import { makeDocs } from './docs/docs.ts';
 import { renderMarkdown } from './docs/markdown.ts';
-import {
-  DOCS_POLICY,
-  HTML,
-  makePage,
-  PAGE_POLICY,
-  type Page,
-  type PageOptions,
-  START_POLICY,
-} from './page-responses.ts';
+import { HTML, makePage, type Page } from './page-responses.ts';
 
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
-const CSS = 'text/css; charset=utf-8';
-const SCRIPT = 'text/javascript; charset=utf-8';
-const TEXT = 'text/plain; charset=utf-8';
 
-/** The stylesheets and scripts of the pages, by the paths at which they are served. */
-const FILES = [
-  ['/docs/docs.css', './files/docs.css'],
-  ['/docs/reference.js', './files/reference.js'],
-  ['/explore.css', '../explore/files/explore.css'],
-  ['/explore.js', '../explore/files/explore.js'],
-] as const;
+/** The folders with the stylesheets and scripts of the pages. */
+const FOLDERS = [
+  SHARED_FILES,
+  new URL('./files/', import.meta.url),
+  new URL('../explore/files/', import.meta.url),
+];
 
 /** What the pages say about this installation. */
-export interface SiteFacts extends Omit<GuideFacts, 'api'> {
+export interface SiteFacts {
   /** The address at which clients reach the proxy, for examples and the contract. */
   readonly publicUrl: string;
+  /** The limit of a key for which no other was set, in requests per minute. */
+  readonly defaultLimit: number;
+  /** Whether the start page has a search box, which leads to the explorer. */
+  readonly hasExplorer: boolean;
 }
 
 /** The pages by their exact path. */
@@ -49,26 +41,24 @@ export type SitePages = ReadonlyMap<string, Page>;
  * Makes the pages. Only the first thread does, because it takes 0.2 s.
  * @throws Error when a file of the program is missing
  */
-export function openSite({ publicUrl, ...limits }: SiteFacts): SitePages {
+export function openSite({ publicUrl, defaultLimit, hasExplorer }: SiteFacts): SitePages {
   const api = `${publicUrl}${BASE}`;
   const whole = parseContract();
   const contract = JSON.stringify({ ...whole, servers: [{ url: api }] });
-  const pages = new Map<string, Page>();
-  const add = (path: string, type: string, content: Buffer | string, options?: PageOptions) =>
-    pages.set(path, makePage(type, content, { vary: 'Accept-Encoding', ...options }));
-  add('/', HTML, startPage(api).toString(), { policy: START_POLICY });
-  add('/changelog', HTML, changelogPage().toString(), { policy: PAGE_POLICY });
-  for (const [path, page] of makeDocs(resolveContract(whole), { ...limits, api })) {
-    add(path, HTML, page.toString(), { policy: DOCS_POLICY });
-  }
-  add('/openapi.json', JSON_TYPE, contract, { headers: ['Access-Control-Allow-Origin', '*'] });
-  add('/robots.txt', TEXT, ROBOTS);
-  for (const [path, file] of FILES) {
-    const content = readFileSync(new URL(file, import.meta.url));
-    add(path, path.endsWith('.css') ? CSS : SCRIPT, content);
-  }
-  for (const { name, type, content } of readSharedFiles()) add(`/${name}`, type, content);
-  return pages;
+  const origins = { headers: ['Access-Control-Allow-Origin', '*'] };
+  const htmlPages = new Map([
+    ['/', startPage(api, hasExplorer)],
+    ['/changelog', changelogPage()],
+    ...makeDocs(resolveContract(whole), { api, defaultLimit }),
+  ]);
+  return new Map([
+    ...Array.from(htmlPages, ([path, page]) => [path, makePage(HTML, page.toString())] as const),
+    ['/openapi.json', makePage(JSON_TYPE, contract, origins)],
+    ['/robots.txt', makePage('text/plain; charset=utf-8', ROBOTS)],
+    ...FOLDERS.flatMap(readFiles).map(
+      ({ name, type, content }) => [`/${name}`, makePage(type, content)] as const,
+    ),
+  ]);
 }
 
 const FIRST_CALL = {
@@ -76,22 +66,23 @@ const FIRST_CALL = {
   pathValues: { platformSlug: 'snes', gameSlug: 'chrono-trigger' },
 };
 
+const SEARCH_BOX = html`<form class="inline" role="search" action="/explore">
+            <label class="unseen" for="q">Search games by title</label>
+            <input id="q" name="q" type="search" maxlength="100" placeholder="Search the covers" autocomplete="off">
+            <button>Search</button>
+          </form>`;
+
 /** What the API is, a first call to copy, and the way to a key. @param api its address, with the base path */
-function startPage(api: string): Html {
+function startPage(api: string, hasExplorer: boolean): Html {
   return renderPage({
     title: undefined,
-    filesPath: '',
     path: '/',
     width: 'wide',
     body: html`<div class="columns hero">
         <div>
           <h1>Video-game covers, as JSON</h1>
           <p class="lead">Look up platforms, games and approved cover images from a script, a tool or a web page. The API is read-only, and every request needs an API key.</p>
-          <form class="inline" role="search" action="/explore">
-            <label class="unseen" for="q">Search games by title</label>
-            <input id="q" name="q" type="search" maxlength="100" placeholder="Search the covers" autocomplete="off">
-            <button>Search</button>
-          </form>
+          ${hasExplorer && SEARCH_BOX}
           <p class="actions"><a class="button" href="/account/api-keys">Get an API key</a> <a class="button quiet" href="/docs">Read the docs</a></p>
         </div>
         <div>
@@ -110,9 +101,8 @@ function startPage(api: string): Html {
 function changelogPage(): Html {
   return renderPage({
     title: 'Changelog',
-    filesPath: '',
     path: '/changelog',
-    styles: ['/docs/docs.css'],
+    styles: ['/docs.css'],
     body: html`<h1>Changelog</h1>
       <p class="lead">What is new in the API, the latest version first.</p>
       ${renderMarkdown(apiChanges(readFileSync(CHANGELOG, 'utf8')), 'change')}`,

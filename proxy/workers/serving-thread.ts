@@ -82,6 +82,7 @@ export function makeStarts(
     sitePages: openSite({
       publicUrl: environment.PUBLIC_URL,
       defaultLimit: environment.DEFAULT_RATE_LIMIT,
+      hasExplorer: environment.EXPLORER_KEY !== '',
     }),
     redisTimeoutMs,
   };
@@ -126,7 +127,6 @@ export async function makeServingThread(
     ACCOUNT_URL: accountUrl,
     PUBLIC_URL: publicUrl,
     EXPLORER_KEY: explorerKey,
-    SNAPSHOTS_DIR: snapshotsDir,
     SNAPSHOT_DOWNLOADS: hasDownloads,
     ACCESS_LOG: sample,
     LIMITS_URL: address,
@@ -154,7 +154,7 @@ export async function makeServingThread(
     now,
     log,
   });
-  const own = makeSiteHandler({ pages, keys, snapshotsDir, current, maintenance, log });
+  const own = makeSiteHandler({ pages, keys, log });
   const explored = withExplorer(own, {
     api,
     snapshots: { current },

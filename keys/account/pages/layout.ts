@@ -5,7 +5,7 @@
 import { type Html, html } from '../../../pages/html.ts';
 import { renderPage } from '../../../pages/layout.ts';
 import { dayElement, isWebAddress, timeElement } from '../../../pages/shown-values.ts';
-import { PATHS, SHARED_FILES_PATH, STYLES_PATH } from '../../paths.ts';
+import { FILES_PATH, PATHS } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { fromDatabaseTime } from '../../tables/values.ts';
 
@@ -38,8 +38,8 @@ export function makePage({ title, viewer, path, notice, body }: Parts): Html {
   const { account, hasSession } = viewer;
   return renderPage({
     title,
-    filesPath: SHARED_FILES_PATH,
-    styles: [STYLES_PATH],
+    filesPath: FILES_PATH,
+    styles: [`${FILES_PATH}/account.css`],
     path,
     navigation: account?.role === 'moderator' ? [{ path: PATHS.review, text: 'Moderation' }] : [],
     aside:

@@ -1,65 +1,43 @@
-// The explorer works without this script, if its operator has set a key. The script searches while the
-// visitor types, matches lists of any length, and keeps the visitor's own key in this tab.
-// All markup comes from the server, which escapes it: the script replaces parts of the page with those
-// of another page, and never makes markup from data.
+// The explorer works without this script, which searches while the visitor types, and matches lists of any
+// length. All markup comes from the server, which escapes it: the script replaces parts of the page with
+// those of another page, and never makes markup from data.
 const TYPING_MS = 150;
-/** The reference uses the same name: a key that is entered once works in both. */
-const KEY_NAME = 'covers-key';
-/** A header takes only ASCII: a key that was copied in its short form, "cck_1234…", cannot be sent. */
-const SENDABLE = /^[!-~]+$/;
-const KEY_REFUSED = 'This key was not accepted. Check that it is complete and has been approved.';
 // A page of matches takes so many names in its address, which has at most 8 KiB.
 const MOST_NAMES = 50;
 const MOST_NAME_BYTES = 6_000;
 
 let loading = new AbortController();
 let typing;
-/** Counts the lists of names that were sent: a newer one ends the one before. */
-let matching = 0;
 
-/** The visitor's key; null without one, or if it cannot be sent, such as one that was typed in part. */
-function visitorKey() {
-  const key = sessionStorage.getItem(KEY_NAME);
-  return key !== null && SENDABLE.test(key) ? key : null;
-}
-
-/** Fetches a page, and aborts the earlier fetch if it is still under way. */
-async function fetchPage(address, key = visitorKey()) {
+/** Ends what is under way: only the last search, or the last list of names, is shown. */
+function begin() {
   loading.abort();
   loading = new AbortController();
-  const headers = key === null ? {} : { Authorization: `Bearer ${key}` };
-  const response = await fetch(address, { headers, signal: loading.signal });
-  if (key !== null && response.status === 401) {
-    // The key is refused. Without it, the explorer uses its own, or asks for another one.
-    sessionStorage.removeItem(KEY_NAME);
-    return fetchPage(address, null);
-  }
+  return loading.signal;
+}
+
+async function fetchPage(address, signal) {
+  const response = await fetch(address, { signal });
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   return { status: response.status, page, wait: response.headers.get('retry-after') };
 }
 
-/** Shows the page of an address: its results, or all of it if it has none. */
+/** Shows the results of another address. */
 async function show(address) {
-  const { status, page } = await fetchPage(address);
-  const old = document.getElementById('results');
-  if (status >= 400 && status !== 401 && old !== null) {
+  const { status, page } = await fetchPage(address, begin());
+  const results = page.getElementById('results');
+  if (status !== 200 || results === null) {
     // Such as over the limit: the visitor keeps what is there, and can go on typing.
     announce(faultOf(page));
     return;
   }
   history.replaceState(null, '', address);
   document.title = page.title;
-  const results = page.getElementById('results');
   const language = document.querySelector('[name="call"]:checked')?.value;
-  if (results !== null && old !== null) {
-    old.replaceWith(results);
-    announce(page.getElementById('found').textContent);
-  } else {
-    document.querySelector('main').replaceChildren(...page.querySelector('main').childNodes);
-    if (document.querySelector('[data-key-form]') !== null) announce(KEY_REFUSED);
-  }
-  const chosen = document.querySelector(`[name="call"][value="${language}"]`);
+  document.getElementById('results').replaceWith(results);
+  const chosen = results.querySelector(`[name="call"][value="${language}"]`);
   if (chosen !== null) chosen.checked = true;
+  announce(page.getElementById('found').textContent);
 }
 
 /** What a page says is wrong. A server in front of the proxy has error pages of its own. */
@@ -70,10 +48,10 @@ function faultOf(page) {
 /** Tells everyone, screen readers included. */
 function announce(text) {
   const found = document.getElementById('found');
-  if (found !== null && found.textContent !== text) found.textContent = text;
+  if (found.textContent !== text) found.textContent = text;
 }
 
-/** What a fetch that failed is worth saying. If the visitor has typed on, it is nothing. */
+/** Says that a fetch has failed, unless something newer has ended it. */
 function announceFailure(error) {
   if (error.name === 'AbortError') return;
   announce('The explorer cannot be reached. Check your connection, then try again.');
@@ -95,17 +73,14 @@ function search(form, delay) {
 function partsOf(form) {
   const parts = [];
   let bytes = Number.POSITIVE_INFINITY;
-  for (const line of form.elements.names.value.split('\n')) {
-    const name = line
-      .trim()
-      .replace(/^.*[/\\](?=.)/, '')
-      .toWellFormed();
-    if (name === '') continue;
+  for (const line of form.elements.names.value.toWellFormed().split('\n')) {
+    const name = line.trim().replace(/^.*[/\\](?=.)/, '');
     const more = encodeURIComponent(name).length + 3;
     if (bytes + more > MOST_NAME_BYTES || parts.at(-1).length === MOST_NAMES) {
       parts.push([]);
       bytes = 0;
     }
+    if (name === '') continue;
     parts.at(-1).push(name);
     bytes += more;
   }
@@ -114,20 +89,18 @@ function partsOf(form) {
 
 /** Matches all names, one page after another, and shows the rows of all pages in one table. */
 async function matchFiles(form) {
-  const run = ++matching;
+  const signal = begin();
   const parts = partsOf(form);
   const total = parts.flat().length;
   const { platform, prefer } = form.elements;
   for (let at = 0; at < parts.length; ) {
     const names = parts[at].join('\n');
     const query = new URLSearchParams({ platform: platform.value, prefer: prefer.value, names });
-    const { status, page, wait } = await fetchPage(`${form.action}?${query}`);
-    if (run !== matching) return;
+    const { status, page, wait } = await fetchPage(`${form.action}?${query}`, signal);
     if (status !== 200) {
       announce(faultOf(page));
       if (wait === null) return;
       await new Promise((resolve) => setTimeout(resolve, wait * 1_000));
-      if (run !== matching) return;
       continue;
     }
     if (at === 0) document.getElementById('results').replaceWith(page.getElementById('results'));
@@ -205,28 +178,13 @@ document.addEventListener('drop', async (event) => {
 
 document.addEventListener('submit', (event) => {
   const form = event.target;
-  const { search: isSearch, match: isMatch, keyForm: isKey } = form.dataset;
-  if ([isSearch, isMatch, isKey].every((each) => each === undefined)) return;
+  if (!form.matches('[data-search], [data-match]')) return;
   event.preventDefault();
-  if (isSearch !== undefined) search(form, 0);
-  if (isMatch !== undefined) matchFiles(form).catch(announceFailure);
-  if (isKey === undefined) return;
-  const key = form.elements.key.value.trim();
-  if (!SENDABLE.test(key)) return announce(KEY_REFUSED);
-  sessionStorage.setItem(KEY_NAME, key);
-  show(location.href).catch(announceFailure);
+  if (form.matches('[data-search]')) search(form, 0);
+  else matchFiles(form).catch(announceFailure);
 });
 
 document.addEventListener('click', ({ target }) => {
-  if (target.closest?.('[data-forget-key]')) {
-    sessionStorage.removeItem(KEY_NAME);
-    location.reload();
-  }
   const format = target.closest?.('[data-copy-results] > button')?.value;
   if (format !== undefined) copyResults(format);
 });
-
-// A page that asks for a key: the visitor may have entered one before, in this tab.
-if (document.querySelector('[data-key-form]') !== null && visitorKey() !== null) {
-  show(location.href).catch(announceFailure);
-}

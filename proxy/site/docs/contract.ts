@@ -39,7 +39,7 @@ interface Content {
 
 export interface Response {
   readonly description: string;
-  readonly headers?: Readonly<Record<string, { readonly description?: string }>>;
+  readonly headers?: Readonly<Record<string, { description?: string; schema?: Schema }>>;
   readonly content?: Readonly<Record<string, Content>>;
 }
 
@@ -53,7 +53,6 @@ export interface Operation {
 }
 
 export interface Contract {
-  readonly info: { readonly title: string; readonly version: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
@@ -68,33 +67,16 @@ export function parseContract(): object {
 
 /** @param whole from {@link parseContract} */
 export function resolveContract(whole: object): Contract {
-  const resolve = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(resolve);
-    if (!isObject(value)) return value;
-    const { $ref, ...own } = value;
-    const members = Object.entries(own).map(([name, each]) => [name, resolve(each)]);
-    if (typeof $ref !== 'string') return Object.fromEntries(members);
-    const [, , kind, name] = $ref.split('/');
-    const named = kind === 'schemas' ? { name } : {};
-    // What stands beside a reference replaces what it refers to.
-    return {
-      ...(resolve(targetOf(whole, $ref)) as object),
-      ...named,
-      ...Object.fromEntries(members),
-    };
-  };
+  const { components } = whole as { components: Record<string, Record<string, object>> };
+  /** A copy with what is referred to in the place of each "#/components/schemas/Game". */
+  const resolve = (part: object): object =>
+    JSON.parse(JSON.stringify(part), (_, value) => {
+      if (typeof value?.$ref !== 'string') return value;
+      const { $ref, ...own } = value;
+      const [, , kind, name] = $ref.split('/');
+      const named = kind === 'schemas' ? { name } : {};
+      // What stands beside a reference replaces what it refers to.
+      return { ...resolve(components[kind][name]), ...named, ...own };
+    });
   return resolve(whole) as Contract;
-}
-
-/** @param $ref such as "#/components/schemas/Game" */
-function targetOf(whole: object, $ref: string): unknown {
-  const names = $ref.split('/').slice(1);
-  const target = names.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), whole);
-  if (target === undefined)
-    throw new Error(`openapi.yaml refers to ${$ref}, which does not exist.`);
-  return target;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,7 +9,7 @@ import { type Html, html } from '../../../pages/html.ts';
 import { type Link, renderPage } from '../../../pages/layout.ts';
 import { shownNumber } from '../../../pages/shown-values.ts';
 import type { Contract } from './contract.ts';
-import { type Article, renderArticle } from './markdown.ts';
+import { type Heading, renderArticle } from './markdown.ts';
 import { makeReference } from './reference.ts';
 
 /** The name of a guide, in its file and its address, and what it is about. */
@@ -23,12 +23,6 @@ export const GUIDES = {
 } as const;
 export type GuideName = keyof typeof GUIDES;
 
-interface Guide extends Article {
-  readonly path: string;
-  /** What it is about, in one sentence. */
-  readonly about: string;
-}
-
 /** What the guides say about this installation. */
 export interface GuideFacts {
   /** The address of the API, with the base path. */
@@ -37,39 +31,37 @@ export interface GuideFacts {
   readonly defaultLimit: number;
 }
 
-/** A heading of a page, with those below it. */
-export interface ContentsEntry {
-  readonly id: string;
-  readonly text: string;
-  readonly parts?: readonly ContentsEntry[];
+/** A page in the list of all pages. */
+interface Entry extends Link {
+  /** What it is about, in one sentence. */
+  readonly about: string;
 }
 
-const REFERENCE: Link = { path: '/docs/reference', text: 'API reference' };
+const REFERENCE: Entry = {
+  path: '/docs/reference',
+  text: 'API reference',
+  about: 'Every endpoint, with code to copy and a form to try it',
+};
 
 /**
  * @returns the pages by their paths
  * @throws Error if the file of a guide is missing or does not begin with a title
  */
 export function makeDocs(contract: Contract, facts: GuideFacts): ReadonlyMap<string, Html> {
-  const guides = Object.entries(GUIDES).map(([name, about]) => ({
-    ...renderArticle(guideText(name as GuideName, facts), name),
-    path: `/docs/${name}`,
-    about,
-  }));
-  const links = [
-    { path: '/docs', text: 'Overview' },
-    ...guides.map(({ path, title }) => ({ path, text: title })),
-    REFERENCE,
-  ];
-  const reference = makeReference(contract, facts.api);
-  const pages = [
-    docsPage({ path: '/docs', text: 'Documentation' }, overview(guides), links),
-    ...guides.map(({ path, title: text, body, headings }, at) =>
-      docsPage({ path, text }, html`${body}${nextLink(links[at + 2])}`, links, headings),
-    ),
-    docsPage(REFERENCE, reference.body, links, reference.contents),
-  ];
-  return new Map(links.map(({ path }, at) => [path, pages[at]]));
+  const guides = Object.entries(GUIDES).map(([name, about]) => {
+    const { title, ...article } = renderArticle(guideText(name as GuideName, facts), name);
+    return { ...article, path: `/docs/${name}`, text: title, about };
+  });
+  const reference = { ...REFERENCE, ...makeReference(contract, facts.api) };
+  const entries = [...guides, reference];
+  const links = [{ path: '/docs', text: 'Overview' }, ...entries];
+  const pages = entries.map((page, at) => {
+    const next = entries[at + 1];
+    const body = html`${page.body}${next && html`<p class="ruled">Next: <a href="${next.path}">${next.text}</a></p>`}`;
+    return [page.path, docsPage(page, body, links, page.headings)] as const;
+  });
+  const start = { path: '/docs', text: 'Documentation' };
+  return new Map([[start.path, docsPage(start, overview(entries), links)], ...pages]);
 }
 
 /** The Markdown of a guide. */
@@ -87,16 +79,15 @@ function docsPage(
   { path, text: title }: Link,
   body: Html,
   pages: readonly Link[],
-  contents: readonly ContentsEntry[] = [],
+  headings: readonly Heading[] = [],
 ): Html {
   const isReference = path === REFERENCE.path;
   return renderPage({
     title,
-    filesPath: '',
     path: '/docs',
     width: 'wide',
-    styles: ['/docs/docs.css'],
-    scripts: isReference ? ['/docs/reference.js'] : [],
+    styles: ['/docs.css'],
+    scripts: isReference ? ['/reference.js'] : [],
     body: html`<div class="sided">
         <article${!isReference && html` class="narrow"`}>
           <p class="to-side"><a href="#contents">All pages</a></p>
@@ -107,7 +98,7 @@ function docsPage(
           <ul>
             ${pages.map((link) =>
               link.path === path
-                ? html`<li><a href="${path}" aria-current="page">${link.text}</a>${contentsList(contents)}</li>`
+                ? html`<li><a href="${path}" aria-current="page">${link.text}</a>${contentsList(headings)}</li>`
                 : html`<li><a href="${link.path}">${link.text}</a></li>`,
             )}
           </ul>
@@ -116,29 +107,20 @@ function docsPage(
   });
 }
 
-function contentsList(entries: readonly ContentsEntry[]): Html | undefined {
-  if (entries.length === 0) return undefined;
-  return html`<ul>${entries.map(
+function contentsList(headings: readonly Heading[]): Html | undefined {
+  if (headings.length === 0) return undefined;
+  return html`<ul>${headings.map(
     ({ id, text, parts = [] }) => html`<li><a href="#${id}">${text}</a>${contentsList(parts)}</li>`,
   )}</ul>`;
 }
 
-function nextLink({ path, text }: Link): Html {
-  return html`<p class="ruled">Next: <a href="${path}">${text}</a></p>`;
-}
-
-function overview(guides: readonly Guide[]): Html {
+function overview(entries: readonly Entry[]): Html {
   return html`<p class="lead">The API gives you the platforms, games and approved covers of the catalogue as JSON. Start with a first call, or look up an endpoint.</p>
           <ul class="columns">
-            ${guides.map(({ path, title, about }) => tile(path, title, about))}
-            ${tile(REFERENCE.path, REFERENCE.text, 'Every endpoint, with code to copy and a form to try it')}
+            ${entries.map(({ path, text, about }) => html`<li class="card"><strong><a href="${path}">${text}</a></strong>${about}</li>`)}
           </ul>
           <h2>For programs</h2>
           <ul>
             <li><a href="/openapi.json">OpenAPI document</a>: the whole contract, to generate a client or import it into a tool.</li>
           </ul>`;
-}
-
-function tile(path: string, title: string, about: string): Html {
-  return html`<li class="card"><strong><a href="${path}">${title}</a></strong>${about}</li>`;
 }

@@ -6,9 +6,11 @@ import { Marked, Renderer, type Token, type Tokens } from 'marked';
 import { codeBlock, codeSamples, type Language } from '../../../pages/code-block.ts';
 import { type Html, html, trusted } from '../../../pages/html.ts';
 
+/** A heading of a page, with those below it. */
 export interface Heading {
   readonly id: string;
   readonly text: string;
+  readonly parts?: readonly Heading[];
 }
 
 export interface Article {

@@ -7,14 +7,13 @@ import { type Call, callSamples } from '../../../pages/call-samples.ts';
 import { codeBlock, codeSamples } from '../../../pages/code-block.ts';
 import { type Html, html } from '../../../pages/html.ts';
 import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
-import type { ContentsEntry } from './docs.ts';
-import { renderLine, renderMarkdown } from './markdown.ts';
+import { type Heading, renderLine, renderMarkdown } from './markdown.ts';
 
 /** @param api the address of the API, with the base path */
 export function makeReference(
   { tags, paths, components }: Contract,
   api: string,
-): { readonly body: Html; readonly contents: readonly ContentsEntry[] } {
+): { readonly body: Html; readonly headings: readonly Heading[] } {
   const groups = tags.map((tag) => ({
     ...tag,
     id: tag.name.toLowerCase(),
@@ -27,7 +26,7 @@ export function makeReference(
     <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>.</p>
     <form class="card needs-script" id="your-key">
       <label for="key">Your API key</label>
-      <p class="faint" id="key-hint">To try the API on this page and in the explorer. The key stays in this tab, and is gone when you close it. No key yet? <a href="/account/api-keys">Get one</a>.</p>
+      <p class="faint" id="key-hint">To try the API on this page. The key stays in this tab, and is gone when you close it. No key yet? <a href="/account/api-keys">Get one</a>.</p>
       <input id="key" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint">
     </form>
     ${groups.map(
@@ -42,7 +41,7 @@ export function makeReference(
       <p>What responses contain. Every member is always present, unless its description says otherwise.</p>
       ${objects.map(([name, schema]) => objectSection(name, schema))}
     </section>`;
-  const contents = [
+  const headings = [
     ...groups.map(({ id, name, operations }) => ({
       id,
       text: name,
@@ -54,30 +53,31 @@ export function makeReference(
       parts: objects.map(([name]) => ({ id: sectionId(name), text: name })),
     },
   ];
-  return { body, contents };
+  return { body, headings };
 }
 
 function objectSection(name: string, schema: Schema): Html {
   const id = sectionId(name);
   return html`<section class="ruled" id="${id}" aria-labelledby="${id}-title">
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${name}</a></h3>
-      ${description(schema.description, id)}
-      ${members(schema, id)}
+      ${renderMarkdown(schema.description ?? '', id)}
+      ${properties(schema, id)}
     </section>`;
 }
 
 function operationSection(path: string, operation: Operation, api: string): Html {
   const { operationId: id, summary, parameters } = operation;
-  const headers = parameters.filter((parameter) => parameter.in === 'header');
-  const others = parameters.filter((parameter) => parameter.in !== 'header');
+  const named = parameters.map((parameter) => [parameter.name, parameter] as const);
+  const headers = named.filter(([, parameter]) => parameter.in === 'header');
+  const others = named.filter(([, parameter]) => parameter.in !== 'header');
   const samples = callSamples(exampleCall(path, parameters), api);
   return html`<section class="operation columns ruled" id="${id}" aria-labelledby="${id}-title">
     <div>
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>
       <p><span class="state good">GET</span> <code>${path}</code></p>
-      ${description(operation.description, id)}
-      ${others.length > 0 && html`<h4>Parameters</h4>${parameterList(others, id)}`}
-      <details><summary>Request headers</summary>${parameterList(headers, id)}</details>
+      ${renderMarkdown(operation.description, id)}
+      ${others.length > 0 && html`<h4>Parameters</h4>${memberList(others, id)}`}
+      ${folded('Request headers', memberList(headers, id))}
       ${responses(operation)}
     </div>
     <div>
@@ -101,26 +101,32 @@ function exampleOf({ example, required, schema }: Parameter): string {
   return String(example ?? (required === true ? (schema.examples?.[0] ?? '') : ''));
 }
 
-/** What a request or a response consists of. */
-function memberList(members: readonly Html[]): Html {
-  return html`<dl class="members">${members}</dl>`;
+interface Member {
+  readonly description?: string;
+  /** Without one, no type is shown. */
+  readonly schema?: Schema;
+  readonly required?: boolean;
 }
 
-/** @param type what stands beside the name, and @param about: Markdown @param more what stands below */
-function member(id: string, name: string, type: string, about?: string, more?: Html): Html {
-  return html`<div><dt><code>${name}</code> <span class="faint">${renderLine(type)}</span></dt><dd>${description(about, `${id}-${name}`)}${more}</dd></div>`;
+/**
+ * What a request or a response consists of: parameters, header fields, statuses, members of an object. The
+ * first paragraph of a description is shown, the others can be opened.
+ */
+function memberList(members: readonly (readonly [name: string, Member])[], idPrefix: string): Html {
+  return html`<dl class="members">${members.map(([name, { description, schema, required }]) => {
+    const id = `${idPrefix}-${name}`;
+    const type = schema && renderLine(typeOf(schema) + (required === true ? ', required' : ''));
+    const [first, ...others] = (description ?? schema?.description ?? '').split('\n\n');
+    const more = others.length > 0 && renderMarkdown(others.join('\n\n'), `${id}-more`);
+    return html`<div><dt><code>${name}</code> <span class="faint">${type}</span></dt><dd>${renderMarkdown(first, id)}${more && folded('More', more)}${schema && [allowed(schema), inner(schema, id)]}</dd></div>`;
+  })}</dl>`;
 }
 
-function parameterList(parameters: readonly Parameter[], id: string): Html {
+/** The members of an object, with those of the objects in it that have no section. */
+function properties({ properties = {} }: Schema, id: string): Html {
   return memberList(
-    parameters.map(({ name, schema, required, description: text = '' }) => {
-      const type = `${typeOf(schema)}${required === true ? ', required' : ''}`;
-      // The first paragraph of a description is shown, the others can be opened.
-      const [first, ...others] = text.split('\n\n');
-      const rest = description(others.join('\n\n'), `${id}-${name}-more`);
-      const more = rest && html`<details><summary>More</summary>${rest}</details>`;
-      return member(id, name, type, first, html`${more}${allowed(schema)}`);
-    }),
+    Object.entries(properties).map(([name, schema]) => [name, { schema }]),
+    id,
   );
 }
 
@@ -129,24 +135,23 @@ function responses({ operationId: id, responses }: Operation): Html {
   const others = all.filter(([status]) => status >= '300');
   return html`<h4>Response</h4>
       ${all.filter(([status]) => status < '300').map(([status, response]) => success(status, response, id))}
-      <details><summary>Other responses</summary>
-        ${memberList(others.map(([status, response]) => member(id, status, '', response.description)))}
-        <p><a href="/docs/limits#errors">What to do about an error</a></p>
-      </details>`;
+      ${folded('Other responses', html`${memberList(others, id)}<p><a href="/docs/limits#errors">What to do about an error</a></p>`)}`;
 }
 
-function success(status: string, response: Response, id: string): Html {
-  const schema = response.content?.['application/json']?.schema;
-  const headers = Object.entries(response.headers ?? {});
-  return html`<p><code>${status}</code> ${response.description}${
-    schema !== undefined &&
-    hasSection(schema) &&
-    html` The body is a ${renderLine(typeOf(schema))}.`
-  }</p>
-      ${schema !== undefined && !hasSection(schema) && schema.properties !== undefined && members(schema, id)}
-      <details><summary>Response headers${status !== '200' && html` with ${status}`}</summary>
-        ${memberList(headers.map(([name, header]) => member(id, name, '', header.description)))}
-      </details>`;
+function success(
+  status: string,
+  { description, headers = {}, content }: Response,
+  id: string,
+): Html {
+  const schema = content?.['application/json']?.schema;
+  const isObject = schema !== undefined && hasSection(schema);
+  // "Required" is a word for requests.
+  const fields = Object.entries(headers).map(
+    ([name, header]) => [name, { ...header, required: false }] as const,
+  );
+  return html`<p><code>${status}</code> ${description}${isObject && html` The body is a ${renderLine(typeOf(schema))}.`}</p>
+      ${!isObject && schema?.properties !== undefined && properties(schema, id)}
+      ${folded(`Response headers${status === '200' ? '' : ` with ${status}`}`, memberList(fields, id))}`;
 }
 
 /** The examples of a response, of which the first is open. */
@@ -155,7 +160,7 @@ function examples(response: Response | undefined, id: string): Html[] {
   return all.map(({ summary, value }, index) => {
     const text = JSON.stringify(value, null, 2);
     const block = codeBlock({ id: `${id}-example-${index}`, name: 'Response', text });
-    return html`<details${index === 0 && html` open`}><summary>Response${summary !== undefined && ` to ${summary}`}</summary>${block}</details>`;
+    return folded(`Response${summary === undefined ? '' : ` to ${summary}`}`, block, index === 0);
   });
 }
 
@@ -183,11 +188,6 @@ function field(parameter: Parameter, id: string): Html {
         }</div>`;
 }
 
-/** A description of the contract, which is Markdown. */
-function description(text: string | undefined, idPrefix: string): Html | undefined {
-  return text ? renderMarkdown(text, idPrefix) : undefined;
-}
-
 /** Whether a schema is an object that has a section of its own. */
 function hasSection({ name, properties }: Schema): boolean {
   return name !== undefined && properties !== undefined && !/(?:Page|List|Batch|Error)$/.test(name);
@@ -209,16 +209,6 @@ function typeOf(schema: Schema): string {
     .join(' or ');
 }
 
-/** The members of an object, with those of the objects in it that have no section. */
-function members(schema: Schema, idPrefix: string): Html {
-  return memberList(
-    Object.entries(schema.properties ?? {}).map(([name, each]) => {
-      const more = html`${allowed(each)}${inner(each, `${idPrefix}-${name}`)}`;
-      return member(idPrefix, name, typeOf(each), each.description, more);
-    }),
-  );
-}
-
 /** What values are allowed, if the type does not say it. */
 function allowed(schema: Schema): Html | undefined {
   const { minimum, maximum, maxLength } = schema;
@@ -233,10 +223,14 @@ function allowed(schema: Schema): Html | undefined {
   return facts.length > 0 ? html`<p class="faint">${renderLine(facts.join(' '))}</p>` : undefined;
 }
 
+function folded(summary: string, content: Html, isOpen = false): Html {
+  return html`<details${isOpen && html` open`}><summary>${summary}</summary>${content}</details>`;
+}
+
 function inner(schema: Schema, idPrefix: string): Html | undefined {
   const object = schema.items ?? schema;
   if (object.properties === undefined || hasSection(object)) return undefined;
-  return html`<details><summary>Members</summary>${members(object, idPrefix)}</details>`;
+  return folded('Members', properties(object, idPrefix));
 }
 
 /** A value as Markdown. */

@@ -11,8 +11,6 @@ export interface VisitedExplorer {
   /** Opens a page as another person each time, since one may open only some pages a minute. */
   open(options?: BrowserContextOptions): Promise<Page>;
   complaints(): readonly string[];
-  /** Records visits to the proxy at another address from here on, until the test ends. */
-  visit(url: string): void;
   /** Expects no error, no violation of the policy, and no request to other hosts but that of the images. */
   expectQuiet(): void;
 }
@@ -38,9 +36,6 @@ export function visitExplorer(keys: readonly TestKey[], explorerKey: string): Vi
       return visits.open({ extraHTTPHeaders, ...options });
     },
     complaints: () => visits.complaints,
-    visit(url) {
-      visits = visit(url);
-    },
     expectQuiet() {
       expect(visits.complaints).toEqual([]);
       expect(visits.foreign.filter((url) => !url.startsWith(explored.images))).toEqual([]);

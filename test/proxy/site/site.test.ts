@@ -24,7 +24,7 @@ import {
 
 const FILES = ['proxy/site/files', 'proxy/explore/files', 'pages/files'];
 const PUBLIC_URL = 'https://api.covers.example';
-const paths = [...openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120 }).keys()];
+const paths = [...openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true }).keys()];
 /** As browsers send it. */
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const key = testKey(1);
@@ -128,7 +128,6 @@ describe('the site', () => {
   test.each([
     ['/docs/', '/docs'],
     ['/docs/pages/?a=b', '/docs/pages?a=b'],
-    ['/status/', '/status'],
   ])('leads from %s to %s', async (path, expected) => {
     const { status, headers, bytes } = await sendRequest(path);
     expect([status, headers.location, bytes.length]).toEqual([308, expected, 0]);
@@ -148,7 +147,7 @@ describe('the site', () => {
     expect(served).toEqual(expect.arrayContaining(readdirSync(join(ROOT, folder))));
   });
 
-  test.each([...pages, '/status', '/no-such-page'])(
+  test.each([...pages, '/no-such-page'])(
     'has no inline scripts or styles and no dead links in %s',
     async (path) => {
       const html = (await sendRequest(path, BROWSER)).bytes.toString();
@@ -158,7 +157,7 @@ describe('the site', () => {
       expect(targets.length).toBeGreaterThan(4);
       const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => `#${id}`);
       expect(new Set(ids).size).toBe(ids.length);
-      const known = [...paths, '/status', '/explore', '/account/api-keys', ...ids];
+      const known = [...paths, '/explore', '/account/api-keys', ...ids];
       const own = targets.filter((target) => !target?.startsWith('https://'));
       for (const target of own) expect(known).toContain(target?.replace(/(?<=.)#.*/, ''));
       expect(faultOfMarkup(html)).toBeUndefined();
@@ -230,9 +229,7 @@ test('a program that has the hash of a key learns whether the key works, and not
   }
 });
 
-test('the status page shows no snapshot before there is one, and the changelog only the API', async () => {
-  const status = (await sendRequest('/status', BROWSER)).bytes.toString();
-  expect(status).toContain('has no snapshot yet');
+test('the changelog shows only the API', async () => {
   const changelog = (await sendRequest('/changelog')).bytes.toString();
   expect(changelog).toContain('sort=relevance');
   expect(changelog).not.toMatch(/MariaDB|systemd|OPERATIONS/);

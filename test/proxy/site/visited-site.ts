@@ -17,13 +17,10 @@ const PUBLIC_URL = 'https://api.covers.example';
 /** More than this moves visibly (https://web.dev/articles/cls: good is up to 0.1). */
 const LARGEST_SHIFT = 0.01;
 
-const site = openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120 });
+const site = openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true });
 /** The paths of all HTML pages. */
 export const PAGES = [
-  ...[...site].flatMap(([path, { body }]) =>
-    Buffer.from(body).toString().startsWith('<!') ? [path] : [],
-  ),
-  '/status',
+  ...[...site].flatMap(([path, { content }]) => (content.startsWith('<!') ? [path] : [])),
   '/no-such-page',
 ];
 

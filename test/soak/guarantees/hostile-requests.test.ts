@@ -123,7 +123,11 @@ describe.each(PARSERS)('over %s', (path, fields) => {
     }
     const snapshot = (await request('/stats')).headers['x-snapshot'];
     const pages = new Set(
-      openSite({ publicUrl: 'https://api.covers.example', defaultLimit: 120 }).keys(),
+      openSite({
+        publicUrl: 'https://api.covers.example',
+        defaultLimit: 120,
+        hasExplorer: false,
+      }).keys(),
     );
     return {
       known: { key: key.key, snapshot, bodies, games, pages },

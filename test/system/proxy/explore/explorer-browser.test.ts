@@ -1,19 +1,15 @@
-/**
- * The explorer in a real browser: what typing costs, a visitor's own key, images, and the
- * pages with and without scripts.
- */
+/** The explorer in a real browser: what typing costs, images, and the pages with and without scripts. */
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HOSTILE, startAgain } from '../../../proxy/explore/explored.ts';
 import { visitExplorer } from '../../../proxy/explore/visited-explorer.ts';
 import { look } from '../../../support/browser.ts';
-import { type RunningProxy, testKey } from '../../../support/product.ts';
+import { testKey } from '../../../support/product.ts';
 
 const explorerKey = testKey(1);
-const visitorKey = testKey(2);
 const smallKey = testKey(3, { limit: 1 });
 
-const explorer = visitExplorer([explorerKey, visitorKey, smallKey], explorerKey.key);
+const explorer = visitExplorer([explorerKey, smallKey], explorerKey.key);
 
 const gamesOn = (page: Page) => page.locator('.grid a');
 const found = (page: Page) => page.locator('#found');
@@ -116,92 +112,13 @@ describe('typing', () => {
   });
 });
 
-describe('without EXPLORER_KEY', () => {
-  let keyless: RunningProxy;
-
-  beforeAll(async () => {
-    keyless = await startAgain(explorer.site().snapshotsDir, '');
-  });
-
-  test('the key of the visitor opens every page in its tab, and is kept nowhere else', async () => {
-    explorer.visit(keyless.url);
-    const page = await explorer.open();
-    await page.goto(`${keyless.url}/explore?q=zelda`);
-    await look(page);
-    await page.getByLabel('API key').fill(testKey(9).key);
-    await page.getByRole('button', { name: 'Open the explorer' }).click();
-    await page.getByRole('alert').waitFor();
-    // The browser reports the 401 in its console.
-    expect(explorer.complaints()).toHaveLength(1);
-    await page.getByLabel('API key').fill(visitorKey.key);
-    await page.getByRole('button', { name: 'Open the explorer' }).click();
-    await found(page).filter({ hasText: 'zelda' }).waitFor();
-    await gamesOn(page).first().click();
-    await page.getByLabel('You are here').waitFor();
-    expect(await page.content()).not.toContain(visitorKey.key);
-    expect(await page.evaluate('localStorage.length + document.cookie.length')).toBe(0);
-    expect(page.url()).not.toContain('cck_');
-    const other = await page.context().newPage();
-    await other.goto(page.url());
-    await other.getByLabel('API key').waitFor();
-    await page.getByRole('button', { name: 'Forget my key' }).click();
-    await page.getByLabel('API key').waitFor();
-    expect(await page.evaluate('sessionStorage.length')).toBe(0);
-    expect(explorer.complaints()).toHaveLength(1);
-  });
-
-  test('a key that cannot be sent, or a lost connection, leaves the form and says what is wrong', async () => {
-    explorer.visit(keyless.url);
-    const page = await explorer.open();
-    await page.goto(`${keyless.url}/explore`);
-    const input = page.getByLabel('API key');
-    const open = page.getByRole('button', { name: 'Open the explorer' });
-    // As the account pages show a key.
-    await input.fill(`${visitorKey.key.slice(0, 8)}…`);
-    await open.click();
-    await page.getByText('This key was not accepted').waitFor();
-    await page.reload();
-    await input.waitFor();
-    expect(explorer.complaints()).toEqual([]);
-    const explore = '**/explore';
-    await page.route(explore, (route) => route.abort());
-    await input.fill(visitorKey.key);
-    await open.click();
-    await page.getByText('Check your connection, then try again').waitFor();
-    await page.unroute(explore);
-    await open.click();
-    await gamesOn(page).first().waitFor();
-  });
-
-  test('the key that was entered in the reference is used here, too', async () => {
-    explorer.visit(keyless.url);
-    const page = await explorer.open();
-    await page.goto(`${keyless.url}/docs/reference`);
-    await page.getByLabel('Your API key').fill(visitorKey.key);
-    await page.goto(`${keyless.url}/explore`);
-    await gamesOn(page).first().waitFor();
-    expect(explorer.complaints()).toEqual([]);
-  });
-
-  test('the page says that it needs scripts', async () => {
-    const page = await explorer.open({ javaScriptEnabled: false });
-    await page.goto(`${keyless.url}/explore`);
-    expect(await page.locator('main').textContent()).toContain('must allow JavaScript');
-    expect(await page.getByLabel('API key').isVisible()).toBe(false);
-  });
-});
-
-test('with EXPLORER_KEY, a wrong key of the visitor does not stop the search', async () => {
+test('without EXPLORER_KEY, the page that says so is sound', async () => {
+  const keyless = await startAgain(explorer.site().snapshotsDir, '');
   const page = await explorer.open();
-  for (const key of [testKey(9).key, `${visitorKey.key.slice(0, 8)}…`]) {
-    await page.goto(`${explorer.url()}/docs/reference`);
-    await page.getByLabel('Your API key').fill(key);
-    await page.goto(`${explorer.url()}/explore`);
-    await page.locator('#q').fill('zelda');
-    await found(page).filter({ hasText: 'for “zelda”' }).waitFor();
-  }
-  // The browser reports the 401 in its console. The second key cannot be sent.
-  expect(explorer.complaints()).toHaveLength(1);
+  await page.goto(`${keyless.url}/explore?q=zelda`);
+  await look(page);
+  await page.getByRole('main').getByRole('link', { name: 'Read the docs' }).click();
+  await page.waitForURL('**/docs');
 });
 
 test('without scripts, the way from the start page to a cover', async () => {

@@ -1,4 +1,4 @@
-/** The pages of the explorer over HTTP: what they show, which key they use, and what they refuse. */
+/** The pages of the explorer over HTTP: what they show, what they count, and what they refuse. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Game } from '../../../../client/contract-types.ts';
 import {
@@ -65,7 +65,10 @@ describe('a page', () => {
   });
 
   test.each([
-    ['/explore?q=zelda', '/search?q=zelda&sort=relevance&include=cover&per_page=24'],
+    [
+      '/explore?q=zelda',
+      '/search?q=zelda&sort=relevance&include=cover&facets=platform,region,type,genre&per_page=24',
+    ],
     ['/explore/snes/chrono-trigger', '/games/snes/chrono-trigger?include=covers'],
     ['/explore/snes/chrono-trigger/50001', '/covers/50001'],
   ])('%s shows the call of the API behind it', async (path, call) => {
@@ -193,38 +196,38 @@ describe('the key', () => {
     const refused = await send(`${small.url}/explore`, asPerson());
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect(refused.text).toContain('Too many requests');
-    // The limit of the explorer is not that of the API, or of a visitor with a key.
-    const asVisitor = { headers: { 'x-api-key': visitorKey.key } };
-    expect((await send(`${small.url}/explore`, asVisitor)).status).toBe(200);
+    // The limit of the explorer is not that of the API.
+    expect((await small.get('/stats', visitorKey.key)).status).toBe(200);
   });
 
-  test('without EXPLORER_KEY, a page asks for a key, and works with that of the visitor', async () => {
+  test('without EXPLORER_KEY, a page says that there is no explorer, and leads to docs and keys', async () => {
     const keyless = await startAgain(explored.snapshotsDir, '');
-    const asked = await send(`${keyless.url}/explore/snes`);
-    expect(asked.status).toBe(200);
-    expect(asked.text).toContain('<h1>Enter your API key</h1>');
-    expect(asked.text).not.toContain('Super Nintendo');
-    const bearer = { authorization: `Bearer ${visitorKey.key}` };
-    const shown = await send(`${keyless.url}/explore/snes`, { headers: bearer });
-    expect(shown.status).toBe(200);
-    expect(shown.text).toContain('Super Nintendo');
-    expect(shown.text).not.toContain(visitorKey.key);
+    const asClient = asPerson({ authorization: `Bearer ${visitorKey.key}` });
+    for (const path of ['/explore', '/explore/snes', '/match', '/explore/no-such-platform']) {
+      const { status, headers, text } = await send(keyless.url + path, asClient);
+      expect([path, status]).toEqual([path, 404]);
+      expect(headers['cache-control']).toBe('no-store');
+      expect(text).toContain('<h1>This site has no explorer</h1>');
+      for (const link of ['/docs', '/account/api-keys']) expect(text).toContain(`" href="${link}"`);
+      expect(text).not.toContain('Super Nintendo');
+    }
+    // The start page has no search box, which would lead there.
+    expect((await send(keyless.url)).text).not.toContain('action="/explore"');
+    expect((await send(proxy.url)).text).toContain('action="/explore"');
   });
 
   test.each([
     ['an unknown key', { 'x-api-key': testKey(9).key }],
     ['two keys', { 'x-api-key': visitorKey.key, authorization: `Bearer ${visitorKey.key}` }],
     ['a key without a scheme', { authorization: visitorKey.key }],
-  ])('%s of a visitor is refused, whatever EXPLORER_KEY is', async (_, headers) => {
-    const { status, text } = await get('/explore', headers);
-    expect(status).toBe(401);
-    expect(text).toContain('<h1>Enter your API key</h1>');
+  ])('%s of a visitor changes nothing', async (_, headers) => {
+    expect((await get('/explore', headers)).status).toBe(200);
   });
 
   test('a key that the API refuses in EXPLORER_KEY closes the explorer, and nothing else', async () => {
     const closed = await startAgain(explored.snapshotsDir, testKey(9).key);
     const { status, text } = await send(`${closed.url}/explore`);
-    expect(status).toBe(401);
+    expect(status).toBe(503);
     expect(text).toContain('The explorer is closed');
     expect((await closed.get('/stats', visitorKey.key)).status).toBe(200);
   });

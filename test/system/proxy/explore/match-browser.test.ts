@@ -8,8 +8,7 @@ import { keepScreenshot, look } from '../../../support/browser.ts';
 import { makeFolder, testKey } from '../../../support/product.ts';
 
 const explorerKey = testKey(1);
-const visitorKey = testKey(2);
-const explorer = visitExplorer([explorerKey, visitorKey], explorerKey.key);
+const explorer = visitExplorer([explorerKey], explorerKey.key);
 
 const NAMES = [
   'Chrono Trigger (USA).sfc',
