@@ -1,74 +1,49 @@
 /**
- * Reads LIMITS_URL, the address of the Redis or Valkey server that holds the limits of all proxies. No
- * error quotes it, because it may contain a password.
+ * Reads LIMITS_URL, the address of the Redis or Valkey server that holds the limits of all proxies.
  *
  *     redis://[[user]:password@]host[:6379][/database]
  *     redis+sentinel://[[user]:password@]host[:26379],host…/name[/database][?sentinelPassword=…]
  *
  * With rediss instead of redis, the connections use TLS.
  */
+import { isIP } from 'node:net';
 import type { RedisOptions } from 'ioredis';
 
 /** With Sentinel: its addresses, and the name of the server that they watch. Otherwise a host and a port. */
 export type LimitsAddress = RedisOptions;
 
-const FORM =
-  /^redis(s)?(\+sentinel)?:\/\/(?:([^:@/?#]*)(?::([^@/?#]*))?@)?([^@/?#]+)((?:\/[^/?#]*)*)(?:\?sentinelPassword=([^&#]*))?$/;
-const NODE = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
+const USER = '(?:(?<user>[^:@/?#]*)(?::(?<word>[^@/?#]*))?@)?';
+const SERVER = new RegExp(`^redis(?<tls>s)?://${USER}(?<hosts>[^,@/?#]+)(?:/(?<db>\\d*))?$`);
+const SENTINEL = new RegExp(
+  `^redis(?<tls>s)?\\+sentinel://${USER}(?<hosts>[^@/?#]+)/(?<name>[^@/?#]+)(?:/(?<db>\\d*))?(?:\\?sentinelPassword=(?<other>[^&#]*))?$`,
+);
 
-/**
- * @returns undefined for an empty text: each proxy has limits of its own
- * @throws Error that says what is allowed and continues the sentence "LIMITS_URL …"
- */
-export function parseLimitsUrl(text: string): LimitsAddress | undefined {
-  if (text === '') return undefined;
-  const address = readAddress(text);
-  if (address !== undefined) return address;
-  throw new Error(
-    'must be redis://user:password@host:6379/0, rediss://… for TLS, or redis+sentinel://host:26379,host:26379/name (special characters percent-encoded).',
-  );
-}
-
-function readAddress(text: string): LimitsAddress | undefined {
-  const [, tls, sentinel, user, word, hosts = '', path = '', other] = FORM.exec(text) ?? [];
-  const parts = path.split('/').slice(1);
-  const name = sentinel === undefined ? undefined : parts.shift();
-  const [db = '', ...rest] = parts;
-  const usualPort = sentinel === undefined ? 6379 : 26_379;
-  const nodes = hosts.split(',').map((host) => readNode(host, usualPort));
-  const sentinels = nodes.filter((node) => node !== undefined);
-  const secrets = [user, word, other].map((secret = '') => decoded(secret));
-  const isFitting = sentinel === undefined ? nodes.length === 1 && other === undefined : name;
-  const isWhole = sentinels.length === nodes.length && !secrets.includes(undefined);
-  if (!isFitting || !isWhole || rest.length > 0 || !/^\d{0,5}$/.test(db)) return undefined;
-  const [username, password, sentinelPassword] = secrets;
-  const common = {
-    ...(username && { username }),
-    ...(password && { password }),
-    db: Number(db),
+/** @throws Error, or returns undefined, if the text has another form */
+export function readLimitsUrl(text: string): LimitsAddress | undefined {
+  const groups = (SERVER.exec(text) ?? SENTINEL.exec(text))?.groups;
+  if (groups === undefined) return undefined;
+  const { tls, user = '', word = '', hosts, name, db, other = '' } = groups;
+  const nodes = hosts.split(',').map((host) => readNode(host, name ? 26_379 : 6_379));
+  const address = {
+    ...(user && { username: decodeURIComponent(user) }),
+    ...(word && { password: decodeURIComponent(word) }),
+    db: Number(db ?? 0),
   };
   if (name === undefined) {
-    const [node] = sentinels;
-    return { ...common, ...node, ...(tls && { tls: { servername: node.host } }) };
+    const [node] = nodes;
+    // An IP address is not a server name (RFC 6066, section 3).
+    const servername = isIP(node.host) === 0 ? { servername: node.host } : {};
+    return { ...address, ...node, ...(tls && { tls: servername }) };
   }
   return {
-    ...{ ...common, sentinels, name },
-    ...(sentinelPassword && { sentinelPassword }),
+    ...{ ...address, sentinels: nodes, name },
+    ...(other && { sentinelPassword: decodeURIComponent(other) }),
     ...(tls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
   };
 }
 
-function readNode(text: string, usualPort: number): { host: string; port: number } | undefined {
-  const [, host, port = usualPort] = NODE.exec(text) ?? [];
-  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined;
-  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
-}
-
-/** @returns undefined if the text is not percent-encoded correctly */
-export function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
+/** @throws Error if it is not a host, with or without a port */
+function readNode(text: string, usualPort: number): { host: string; port: number } {
+  const { hostname, port } = new URL(`redis://${text}`);
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || usualPort) };
 }

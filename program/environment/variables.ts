@@ -5,7 +5,7 @@
  * shows a password or a key.
  */
 import { BlockList, isIP } from 'node:net';
-import { decoded, parseLimitsUrl } from './limits-url.ts';
+import { type LimitsAddress, readLimitsUrl } from './limits-url.ts';
 
 /** The text to use if the variable is unset or empty (without one, it must be set), and its parser. */
 export type Variable<T> = readonly [fallback: string | undefined, parse: (text: string) => T];
@@ -14,6 +14,19 @@ const parsePort = wholeNumber(0, 65_535, 'a port');
 const parseRate = wholeNumber(1, 1_000_000);
 const parseRegion = textOf(/^[A-Za-z0-9-]{1,63}$/, 'a region such as eu-central-1');
 const parseLanguage = textOf(/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/, 'a language tag such as en');
+
+const parseDatabaseUrl = addressWithPassword(
+  readDatabaseUrl,
+  'mysql://user:password@host:3306/name or sqlite:path/to/catalogue.db',
+);
+const parseRedisUrl = addressWithPassword(
+  readLimitsUrl,
+  'redis://user:password@host:6379/0, rediss://… for TLS, or redis+sentinel://host:26379,host:26379/name',
+);
+const parseSmtpUrl = addressWithPassword(
+  readSmtpUrl,
+  'smtp://user:password@host:587 or smtps://user:password@host:465',
+);
 
 export const VARIABLES = {
   DATABASE_URL: [undefined, parseDatabaseUrl],
@@ -66,15 +79,11 @@ export type VariableName = keyof typeof VARIABLES;
 export const EXCLUSIVE: readonly VariableName[] = ['SITE_JWT_SECRET', 'SITE_JWKS'];
 
 /**
- * An address as an error may show it: without a password, the values of a query and a fragment, even if
- * it is not well-formed.
- * @returns the text in quotes
+ * An address as an error may show it, in quotes: without user and password, the values of a query and a
+ * fragment, even if it is not well-formed.
  */
 export function shownAddress(text: string): string {
-  const hasNoPassword = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^:@/]*(?:@[^@]*)?$/.test(text);
-  const withoutUser = hasNoPassword
-    ? text
-    : text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?.*@/s, '$1//…@');
+  const withoutUser = text.replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?.*@/s, '$1//…@');
   return JSON.stringify(withoutUser.replace(/#.+$/s, '#…').replace(/=[^&#]+/g, '=…'));
 }
 
@@ -128,34 +137,45 @@ function parseHost(text: string): string {
   return textOf(/^[A-Za-z0-9.-]{1,253}$/, 'an address or a host name')(text);
 }
 
-function parseDatabaseUrl(text: string): string {
+/**
+ * Makes a parser of addresses that may contain a password, so its error does not quote them.
+ * @param read throws or returns undefined if the text is not such an address
+ */
+function addressWithPassword<T>(read: (text: string) => T | undefined, allowed: string) {
+  return (text: string): T => {
+    let value: T | undefined;
+    try {
+      value = read(text);
+    } catch {
+      // As if it had another form.
+    }
+    if (value !== undefined) return value;
+    throw new Error(`must be ${allowed} (special characters percent-encoded).`);
+  };
+}
+
+function readDatabaseUrl(text: string): string | undefined {
   if (/^sqlite:.+/.test(text)) return text;
-  if (/^(?:mysql|mariadb):\/\//.test(text) && URL.canParse(text)) {
-    const { hostname, pathname, search, hash } = new URL(text);
-    // An "@" behind the host is usually the end of a password that was not percent-encoded. Its
-    // beginning would then be the name of a database, which errors show.
-    const isWhole = !(pathname + search + hash).includes('@');
-    if (hostname !== '' && pathname.length > 1 && isWhole) return text;
-  }
-  throw new Error(
-    'must be mysql://user:password@host:3306/name (special characters percent-encoded) or sqlite:path/to/catalogue.db.',
-  );
+  const { protocol, hostname, pathname, search, hash } = new URL(text);
+  // An "@" behind the host is usually the end of a password that was not percent-encoded. Its
+  // beginning would then be the name of a database, which errors show.
+  const isWhole = !(pathname + search + hash).includes('@');
+  const isNamed = hostname !== '' && pathname.length > 1;
+  return /^(?:mysql|mariadb):$/.test(protocol) && isNamed && isWhole ? text : undefined;
+}
+
+function parseLimitsUrl(text: string): LimitsAddress | undefined {
+  return text === '' ? undefined : parseRedisUrl(text);
 }
 
 /** @returns the text; an empty text means that there is no mail server */
-function parseSmtpUrl(text: string): string {
-  if (text === '' || isSmtpUrl(text)) return text;
-  throw new Error(
-    'must be smtp://user:password@host:587 or smtps://user:password@host:465 (special characters percent-encoded).',
-  );
-}
-
-function isSmtpUrl(text: string): boolean {
-  if (!/^smtps?:/.test(text) || !URL.canParse(text)) return false;
-  const { username, password, hostname, pathname, hash } = new URL(text);
+function readSmtpUrl(text: string): string | undefined {
+  if (text === '') return text;
+  const { protocol, username, password, hostname, pathname, hash } = new URL(text);
+  decodeURIComponent(username + password);
   // A path or a fragment is usually the rest of a password that was not percent-encoded.
-  const hasPathOrFragment = !['', '/'].includes(pathname) || hash !== '';
-  return hostname !== '' && !hasPathOrFragment && decoded(username + password) !== undefined;
+  const isWhole = ['', '/'].includes(pathname) && hash === '';
+  return /^smtps?:$/.test(protocol) && hostname !== '' && isWhole ? text : undefined;
 }
 
 function parseApiKey(text: string): string {

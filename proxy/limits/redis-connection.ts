@@ -4,7 +4,6 @@
  * ioredis would by default keep commands while there is no connection, and repeat those that were under
  * way, possibly on another server.
  */
-import { isIP } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import type { LimitsAddress } from '../../program/environment/limits-url.ts';
 import { messageOf } from '../../program/failure.ts';
@@ -113,13 +112,9 @@ export function connectToRedis(address: LimitsAddress, timeoutMs: number, onChan
 }
 
 function optionsFor(address: LimitsAddress): Omit<RedisOptions, 'replyMapping'> {
-  const { tls, ...rest } = address;
-  // An IP address is not a server name (RFC 6066, section 3).
-  const isNamed = tls?.servername !== undefined && isIP(tls.servername) === 0;
   const pause = (times: number) => Math.min(LONGEST_PAUSE_MS, 25 * 2 ** Math.min(times, 10));
   return {
-    ...rest,
-    ...(tls === undefined ? {} : { tls: isNamed ? { servername: tls.servername } : {} }),
+    ...address,
     // The script returns numbers, so the newer protocol would only cost time.
     protocol: 2,
     scripts: { takeClaims: { lua: TAKE } },

@@ -45,7 +45,6 @@ describe('LIMITS_URL refuses, without quoting it,', () => {
     'http://:secret@h',
     'redis://',
     'redis://h1,h2',
-    'redis://h:0',
     'redis://h:70000',
     'redis://h/name',
     'redis://h/1/2',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, test } from 'vitest';
-import { parseLimitsUrl } from '../../../../program/environment/limits-url.ts';
+import { readLimitsUrl } from '../../../../program/environment/limits-url.ts';
 import { connectToRedis, type RedisConnection } from '../../../../proxy/limits/redis-connection.ts';
 import { atEndOfFile } from '../../../support/end-of-file.ts';
 import { makeFolder } from '../../../support/product.ts';
@@ -21,8 +21,8 @@ interface Watched extends RedisConnection {
 }
 
 function connect(url: string): Watched {
-  const address = parseLimitsUrl(url);
-  if (address === undefined) throw new Error(`${url} is empty`);
+  const address = readLimitsUrl(url);
+  if (address === undefined) throw new Error(`${url} is no address`);
   const checks = new Set<() => void>();
   const connection = connectToRedis(address, TIMEOUT_MS, () => {
     for (const check of checks) check();
