@@ -1,7 +1,4 @@
-/**
- * Makes the servers of a program listen, and closes them. If any cannot listen, one error has a line for each of them, with
- * the cause and the variable to change.
- */
+/** Makes the servers of a program listen, and closes them. */
 import type { AddressInfo, Server } from 'node:net';
 import { ConfigurationError } from './environment/environment.ts';
 import type { VariableName } from './environment/variables.ts';
@@ -17,58 +14,25 @@ export interface Listener {
 }
 
 /**
- * @param others what other threads of the program listen on, for the error
- * @throws ConfigurationError with a line for each server that cannot listen
+ * @returns the address on which the server listens, such as "127.0.0.1:8080"
+ * @throws ConfigurationError with the cause and the variables to change
  */
-export async function listenAll(
-  listeners: readonly Listener[],
-  others: readonly Omit<Listener, 'server'>[] = [],
-): Promise<void> {
-  const faults = await Promise.all(
-    listeners.map(async (listener) => {
-      try {
-        await listen(listener);
-        return [];
-      } catch (error) {
-        return [explain(error as NodeJS.ErrnoException, listener, [...listeners, ...others])];
-      }
-    }),
-  );
-  if (faults.flat().length > 0) throw new ConfigurationError(faults.flat().join('\n'));
-}
-
-/** The address on which a server listens, such as "127.0.0.1:8080". */
-export function addressOf(server: Server): string {
-  const { address, port } = server.address() as AddressInfo;
-  return `${address}:${port}`;
-}
-
-function listen({ server, host, port, reusePort = false }: Listener): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, reusePort }, resolve);
-  });
-}
-
-function explain(
-  { code, message }: NodeJS.ErrnoException,
-  { host, port, variables }: Listener,
-  all: readonly Omit<Listener, 'server'>[],
-): string {
-  const [hostName, portName] = variables;
-  const what = `Cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}`;
-  if (code === 'EACCES') {
-    return `${what}: ports below 1024 usually need the capability CAP_NET_BIND_SERVICE. Set ${portName} to a port from 1024 on.`;
+export async function listen(listener: Listener): Promise<string> {
+  const { server, host, port, variables, reusePort = false } = listener;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ port, host, reusePort }, resolve);
+    });
+  } catch (cause) {
+    const [hostName, portName] = variables;
+    throw new ConfigurationError(
+      `Cannot listen: ${(cause as Error).message}. ${hostName} must be an address of this machine, such as 127.0.0.1, and ${portName} a free port; a port below 1024 usually needs the capability CAP_NET_BIND_SERVICE.`,
+      { cause },
+    );
   }
-  if (code !== 'EADDRINUSE') {
-    return `${what}: ${message}. Set ${hostName} to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.`;
-  }
-  const twin = all.find(
-    (other) => other.variables[1] !== portName && other.port === port && other.host === host,
-  );
-  return twin === undefined
-    ? `${what}: another program listens there. Stop it, or set ${portName} to another port.`
-    : `${what}: ${portName} and ${twin.variables[1]} are the same. Set one of them to another port.`;
+  const found = server.address() as AddressInfo;
+  return `${found.address}:${found.port}`;
 }
 
 const IDLE_CHECK_MS = 100;

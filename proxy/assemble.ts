@@ -7,8 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { findOtherCollation } from '../format/manifest.ts';
-import type { ProgramAdmin } from '../program/admin/program-admin.ts';
-import { ConfigurationError, type Environment } from '../program/environment/environment.ts';
+import type { Environment } from '../program/environment/environment.ts';
 import { poll } from '../program/poll.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
@@ -17,13 +16,7 @@ import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
 import { makeMaintenanceFile } from './maintenance.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
-import {
-  makeStarts,
-  now,
-  placesOf,
-  SERVING_VARIABLES,
-  type ServingThread,
-} from './workers/serving-thread.ts';
+import { makeStarts, now, SERVING_VARIABLES } from './workers/serving-thread.ts';
 import { startServingThreads } from './workers/serving-threads.ts';
 
 // After ACCESS_LOG: without a log, its file is not checked.
@@ -131,7 +124,9 @@ export async function assemble(
     async start() {
       await Promise.all(polls.map((each) => each.start()));
       await usagePoll.start();
-      return listen(environment, admin, threads);
+      const ofAdmin = await admin.listen();
+      const { address, port } = await threads.listen(environment.PORT);
+      return { api: `${address}:${port}`, admin: ofAdmin };
     },
     async stop(pause = () => sleep(NOTICE_MS)) {
       isStopping = true;
@@ -148,19 +143,6 @@ export async function assemble(
       admin.close();
     },
   };
-}
-
-/** @throws ConfigurationError with a line for each server that cannot listen */
-async function listen(environment: ProxyEnvironment, admin: ProgramAdmin, threads: ServingThread) {
-  const [api, ofAdmin] = await Promise.allSettled([
-    threads.listen(environment.PORT),
-    admin.listen([placesOf(environment).api]),
-  ]);
-  const failed = [ofAdmin, api].filter((each) => each.status === 'rejected');
-  if (api.status === 'rejected' || ofAdmin.status === 'rejected') {
-    throw new ConfigurationError(failed.map(({ reason }) => reason.message).join('\n'));
-  }
-  return { api: `${api.value.address}:${api.value.port}`, admin: ofAdmin.value };
 }
 
 /** @param known how many keys are known; undefined before the file was first read */

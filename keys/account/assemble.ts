@@ -12,7 +12,7 @@ import { checkTables } from '../../database/tables.ts';
 import type { ProgramAdmin } from '../../program/admin/program-admin.ts';
 import { mostConnections, newConnectionCells } from '../../program/connections.ts';
 import type { Environment } from '../../program/environment/environment.ts';
-import { addressOf, closeServer, listenAll } from '../../program/listen.ts';
+import { closeServer, listen as listenOn } from '../../program/listen.ts';
 import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { type MailWorker, startMailWorker } from '../mail/start-mail-worker.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
@@ -116,9 +116,11 @@ export async function listen(
   { server, admin }: AccountParts,
   { ACCOUNT_HOST: host, ACCOUNT_PORT: port }: AccountEnvironment,
 ): Promise<{ readonly account: string; readonly admin: string }> {
-  const adminAddress = await admin.listen();
-  await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
-  return { account: addressOf(server), admin: adminAddress };
+  const variables = ['ACCOUNT_HOST', 'ACCOUNT_PORT'] as const;
+  return {
+    admin: await admin.listen(),
+    account: await listenOn({ server, host, port, variables }),
+  };
 }
 
 /**

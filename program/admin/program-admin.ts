@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:http';
 import { Registry } from 'prom-client';
-import { addressOf, type Listener, listenAll } from '../listen.ts';
+import { listen } from '../listen.ts';
 import { addProcessMetrics } from './metrics.ts';
 import { makeTasks, type Tasks } from './tasks.ts';
 
@@ -33,11 +33,10 @@ export interface ProgramAdmin {
   readonly tasks: Tasks;
   /**
    * Call it before the program begins its work: if the port is taken, the program must not start.
-   * @param others what the program listens on besides, for the error
    * @returns the address
    * @throws ConfigurationError
    */
-  listen(others?: readonly Omit<Listener, 'server'>[]): Promise<string>;
+  listen(): Promise<string>;
   /** From now on, `/readyz` answers 503. */
   announceEnd(): void;
   close(): void;
@@ -94,10 +93,9 @@ export function makeProgramAdmin(options: ProgramAdminOptions): ProgramAdmin {
   return {
     registry,
     tasks,
-    async listen(others) {
+    listen() {
       const [host, port] = [settings.ADMIN_HOST, adminPortOf(program, settings.ADMIN_PORT)];
-      await listenAll([{ server, host, port, variables: ['ADMIN_HOST', 'ADMIN_PORT'] }], others);
-      return addressOf(server);
+      return listen({ server, host, port, variables: ['ADMIN_HOST', 'ADMIN_PORT'] });
     },
     announceEnd() {
       stopping = true;

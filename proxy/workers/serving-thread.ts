@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { mostConnections, newConnectionCells } from '../../program/connections.ts';
 import type { Environment } from '../../program/environment/environment.ts';
-import { closeServer, listenAll } from '../../program/listen.ts';
+import { closeServer, listen } from '../../program/listen.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
 import { makeApi } from '../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../api/request-counts.ts';
@@ -172,8 +172,8 @@ export async function makeServingThread(
   return {
     async listen(port) {
       await redis?.start();
-      const { api, admin } = placesOf(environment);
-      await listenAll([{ server, ...api, port }], [admin]);
+      const { HOST: host, PROXY_THREADS: threads } = environment;
+      await listen({ server, host, port, variables: ['HOST', 'PORT'], reusePort: threads > 1 });
       return server.address() as AddressInfo;
     },
     async setKeys(all) {
@@ -193,15 +193,6 @@ export async function makeServingThread(
       // Generations stay open: the other threads may still read from them.
     },
   };
-}
-
-/** Where a proxy listens. */
-export function placesOf(environment: ServingEnvironment) {
-  const { HOST, PORT, ADMIN_HOST, ADMIN_PORT, PROXY_THREADS } = environment;
-  return {
-    api: { host: HOST, port: PORT, variables: ['HOST', 'PORT'], reusePort: PROXY_THREADS > 1 },
-    admin: { host: ADMIN_HOST, port: ADMIN_PORT, variables: ['ADMIN_HOST', 'ADMIN_PORT'] },
-  } as const;
 }
 
 /** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */

@@ -1,6 +1,7 @@
 /** The serving threads of a proxy, as its first thread sees them. */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { ConfigurationError } from '../../program/environment/environment.ts';
 import { makeCalls } from './calls.ts';
 import {
   type FirstThread,
@@ -36,7 +37,10 @@ export async function startServingThreads(
   return {
     async listen(port) {
       // The others share its port, which the system may have chosen.
-      const found = await leading('listen', port);
+      const found = await leading('listen', port).catch((cause: Error) => {
+        // The class of an error is lost between threads.
+        throw new ConfigurationError(cause.message, { cause });
+      });
       await Promise.all(others.map((call) => call('listen', found.port)));
       return found;
     },
