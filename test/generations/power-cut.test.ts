@@ -3,27 +3,18 @@
  * synced before the generation is renamed to its id. The rename must be synced before `current` points
  * to the generation, and the change of `current` at the end.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { currentId, generationDir } from '../../generations/generations.ts';
-import { finish, makeFolder } from '../support/product.ts';
-import { makeChanging, newSnapshots, startGenerator } from '../support/wholeness.ts';
-
-const PRELOAD = path.join(import.meta.dirname, 'recorded-disk.ts');
+import { generate } from '../support/product.ts';
+import { makeChanging, newSnapshots } from '../support/wholeness.ts';
+import { recorded } from './disk.ts';
 
 /** Publishes a generation. @returns its id, and the syncs and renames in their order */
 async function record(databaseUrl: string, dir: string) {
-  const log = path.join(makeFolder(), 'record.log');
-  const { code, stderr } = await finish(
-    startGenerator(databaseUrl, dir, [], {
-      NODE_OPTIONS: `--import ${PRELOAD}`,
-      RECORDED_DIR: dir,
-      RECORD_LOG: log,
-    }),
-  );
-  expect(code, stderr).toBe(0);
-  return { steps: readFileSync(log, 'utf8').split('\n'), id: currentId(dir) as string };
+  const steps = await recorded(dir, () => generate(databaseUrl, dir));
+  return { steps, id: currentId(dir) as string };
 }
 
 test('a generation is completely synced before it is current, the first one and the next', async () => {

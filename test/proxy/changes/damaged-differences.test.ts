@@ -3,8 +3,8 @@ import {
   copyFileSync,
   cpSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -12,9 +12,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Change, LARGEST_DIFFERENCE, parseChange } from '../../../format/difference-file.ts';
+import { LARGEST_DIFFERENCE } from '../../../format/difference-file.ts';
 import { CHANGES } from '../../../format/layout.ts';
-import { writeDifference } from '../../../generations/differences.ts';
+import {
+  listDifferences,
+  readDifference,
+  writeDifference,
+} from '../../../generations/differences.ts';
 import { makeFolder } from '../../support/product.ts';
 import { differenceOf, expectAllExact, type History, joinExactly, makeHistory } from './history.ts';
 
@@ -34,7 +38,7 @@ test('the list from any generation to any later one is exact, past a rollback, t
 });
 
 describe('there is no list if a difference on the way is', () => {
-  const cases: [string, (file: string, id: string) => void, string][] = [
+  const cases: [string, (file: string, dir: string) => void, string][] = [
     ['missing', (file) => rmSync(file), 'gone'],
     ['empty', (file) => truncateSync(file), 'does not fit its name'],
     ['a folder', (file) => replaceBy(file, mkdirSync), 'a directory, not a regular file'],
@@ -60,19 +64,15 @@ describe('there is no list if a difference on the way is', () => {
   ];
 
   test.each(cases)('%s', (_, damage, expected) => {
-    const id = ids[3];
-    const folder = path.join(history.dir, CHANGES);
-    const kept = path.join(makeFolder(), 'kept');
-    cpSync(folder, kept, { recursive: true });
-    damage(differenceOf(history, id), id);
-    expect(joinExactly(history, ids[0], ids[5])).toEqual({
+    const copy = { dir: makeFolder(), states: history.states };
+    cpSync(path.join(history.dir, CHANGES), path.join(copy.dir, CHANGES), { recursive: true });
+    damage(differenceOf(copy, ids[3]), copy.dir);
+    expect(joinExactly(copy, ids[0], ids[5])).toEqual({
       page: 'gone',
       damage: expected === 'gone' ? undefined : expect.stringContaining(expected),
     });
     // The way between later generations does not need it.
-    expect(joinExactly(history, ids[4], ids[5]).page).not.toBe('gone');
-    rmSync(folder, { recursive: true });
-    cpSync(kept, folder, { recursive: true });
+    expect(joinExactly(copy, ids[4], ids[5]).page).not.toBe('gone');
   });
 
   function replaceBy(file: string, make: (file: string) => void): void {
@@ -85,16 +85,11 @@ describe('there is no list if a difference on the way is', () => {
   }
 
   /** Has the changes of its parent again, with a right checksum: they do not begin with its state. */
-  function repeatParent(file: string, to: string): void {
-    const text = readFileSync(differenceOf(history, ids[2]), 'utf8');
-    const changes = text.split('\n').flatMap((line): Change[] => {
-      const change = parseChange(line);
-      return change === undefined ? [] : [change];
-    });
+  function repeatParent(file: string, dir: string): void {
+    const [, parent] = listDifferences(dir);
+    const changes = [...readDifference(dir, parent)];
     expect(changes.length).toBeGreaterThan(0);
-    const other = makeFolder();
-    writeDifference(other, path.join(other, 'unfinished'), { from: ids[2], to }, changes);
-    const [name] = readdirSync(path.join(other, CHANGES));
-    copyFileSync(path.join(other, CHANGES, name as string), file);
+    writeDifference(dir, path.join(dir, 'unfinished'), { from: ids[2], to: ids[3] }, changes);
+    renameSync(differenceOf({ dir }, ids[3]), file);
   }
 });

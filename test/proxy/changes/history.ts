@@ -99,14 +99,18 @@ async function changePlatforms({ run, rows }: Writer, random: Random): Promise<v
 }
 
 /** The file with the difference between a generation and the one before it. */
-export function differenceOf({ dir }: History, id: string): string {
+export function differenceOf({ dir }: Pick<History, 'dir'>, id: string): string {
   const difference = listDifferences(dir).findLast(({ to }) => to === id);
   if (difference === undefined) throw new Error(`There is no difference to ${id}.`);
   return path.join(dir, CHANGES, differenceFile(difference));
 }
 
 /** Makes the list of changes between two generations. If there is one, it must be exact. */
-export function joinExactly({ dir, states }: History, from: string, to: string) {
+export function joinExactly(
+  { dir, states }: Pick<History, 'dir' | 'states'>,
+  from: string,
+  to: string,
+) {
   const { page, damage } = makeLists(dir)({ from, to, first: 0, count: 1e6 });
   if (typeof page !== 'string') {
     const list = parseElements(`{"data":[${page.text}]}`);

@@ -26,6 +26,7 @@ import { HOLD_FILE } from '../../../format/layout.ts';
 import { currentId, idsOnDisk, pointCurrentTo } from '../../../generations/generations.ts';
 import { withLock } from '../../../generations/lock.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
+import { disturbed, noSpace } from '../../generations/disk.ts';
 import { startSchedule } from '../../generator/schedule/start-schedule.ts';
 import { makeLog } from '../../support/log.ts';
 import { generate, makeFolder, runKeys, runSnapshots, startProxy } from '../../support/product.ts';
@@ -36,7 +37,6 @@ import {
   runGenerator,
   statusOf,
 } from '../../support/wholeness.ts';
-import { disturbed, noSpace } from './disk.ts';
 
 /** The exit code of a run that publishes nothing. */
 const REFUSED = 3;

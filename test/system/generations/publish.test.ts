@@ -12,6 +12,7 @@ import { KEPT_GENERATIONS, prune } from '../../../generations/prune.ts';
 import { rollbackTo } from '../../../generations/rollback.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
+import { disturbed, noSpace } from '../../generations/disk.ts';
 import { end, finish, generate } from '../../support/product.ts';
 import { filesOf, inodesOf } from '../../support/replicas.ts';
 import {
@@ -24,7 +25,6 @@ import {
   startGenerator,
   statusOf,
 } from '../../support/wholeness.ts';
-import { disturbed, noSpace } from './disk.ts';
 
 /** How a rollback is done here. */
 const HOW = { withTakenDown: false, warn() {} };

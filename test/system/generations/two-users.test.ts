@@ -16,25 +16,16 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  GENERATIONS,
-  keyUsageFile,
-  PROXY_FOLDER,
-  UNFINISHED_PREFIX,
-} from '../../../format/layout.ts';
+import { GENERATIONS, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../../format/layout.ts';
+import { replaceFile } from '../../../generations/files/replace-file.ts';
 import { currentId } from '../../../generations/generations.ts';
-import { countUse, newUseCounts, USE, useCountsOf } from '../../../proxy/keys/key-table.ts';
-import { makeKeyUsage } from '../../../proxy/keys/key-usage.ts';
 import { finish, generate, makeFolder, ROOT, startProxyProgram } from '../../support/product.ts';
 import { startGenerator } from '../../support/wholeness.ts';
 import { listAll, makeSite, modesOf, SHARED } from './folder-modes.ts';
 
-interface User {
-  readonly uid: number;
-  readonly gid: number;
-}
-const GENERATOR: User = { uid: 64_101, gid: 64_101 };
-const PROXY: User = { uid: 64_102, gid: 64_102 };
+/** The ids of the users and of their own groups. */
+const GENERATOR = 64_101;
+const PROXY = 64_102;
 /** The group that reads the snapshots. */
 const COVERS = 64_103;
 
@@ -55,11 +46,11 @@ shift 3
 exec "$@"`;
 
 /** A command that runs the command after it as a user of that group. */
-function as({ uid, gid }: User): string[] {
-  const user = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, `--groups=${COVERS}`];
+function as(user: number): string[] {
+  const command = ['setpriv', `--reuid=${user}`, `--regid=${user}`, `--groups=${COVERS}`];
   const locked = foldersAbove(ROOT).find((folder) => (statSync(folder).mode & 0o5) !== 0o5);
-  if (locked === undefined) return user;
-  return ['unshare', '-m', 'sh', '-c', OPEN_CHECKOUT, 'sh', ROOT, locked, makeFolder(), ...user];
+  if (locked === undefined) return command;
+  return ['unshare', '-m', 'sh', '-c', OPEN_CHECKOUT, 'sh', ROOT, locked, makeFolder(), ...command];
 }
 
 /** The outermost first. */
@@ -77,7 +68,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
     chmodSync(parent, 0o755);
     const dir = path.join(parent, 'snapshots');
     mkdirSync(dir);
-    chownSync(dir, GENERATOR.uid, COVERS);
+    chownSync(dir, GENERATOR, COVERS);
     chmodSync(dir, 0o2750);
     return dir;
   }
@@ -89,8 +80,8 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
     const [section] = /## Users and file permissions\n.*?\n## /s.exec(operations) ?? [''];
     const commands = [...section.matchAll(/^ {4}(install -d .*)$/gm)].map(([, command]) =>
       command
-        .replace('-o covers-generator', `-o ${GENERATOR.uid}`)
-        .replace('-o covers-proxy', `-o ${PROXY.uid}`)
+        .replace('-o covers-generator', `-o ${GENERATOR}`)
+        .replace('-o covers-proxy', `-o ${PROXY}`)
         .replace('-g covers', `-g ${COVERS}`)
         .replace('/srv/covers/snapshots', dir),
     );
@@ -104,7 +95,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
     const site = await makeSite();
     await generate(site.url, dir);
     for (const name of listAll(dir)) {
-      if (!isProxys(name)) chownSync(path.join(dir, name), GENERATOR.uid, COVERS);
+      if (!isProxys(name)) chownSync(path.join(dir, name), GENERATOR, COVERS);
     }
     return site;
   }
@@ -132,7 +123,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
     // The proxy owns only its own folder, and the group may not write anything.
     for (const name of listAll(dir)) {
       const { uid, gid, mode } = statSync(path.join(dir, name));
-      const owner = isProxys(name) ? PROXY.uid : GENERATOR.uid;
+      const owner = isProxys(name) ? PROXY : GENERATOR;
       expect([name, uid, gid, mode & 0o027]).toEqual([name, owner, COVERS, 0]);
     }
   });
@@ -154,7 +145,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
   test('a proxy that may not read a file reports the file', async () => {
     const dir = makeOwned();
     const { url, changeTitle } = await publishIn(dir);
-    chownSync(dir, GENERATOR.uid, GENERATOR.gid);
+    chownSync(dir, GENERATOR, GENERATOR);
     chmodSync(dir, 0o755);
     chmodSync(path.join(dir, 'keys.json'), 0o600);
     chmodSync(path.join(dir, GENERATIONS), 0o700);
@@ -168,7 +159,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
     }
     // Applies the fix of OPERATIONS.md while the proxy runs. It checks a refused generation every 30 s, but
     // a new one at once.
-    chownSync(dir, GENERATOR.uid, COVERS);
+    chownSync(dir, GENERATOR, COVERS);
     chmodSync(dir, 0o2750);
     await changeTitle();
     await generate(url, dir);
@@ -189,34 +180,28 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
     const newest = path.join(dir, GENERATIONS, currentId(dir) as string);
     expect(modesOf(newest)).toEqual(SHARED);
     const owners = listAll(newest).map((name) => statSync(path.join(newest, name)).uid);
-    expect(new Set(owners)).toEqual(new Set([GENERATOR.uid]));
+    expect(new Set(owners)).toEqual(new Set([GENERATOR]));
   });
 
-  test('an unfinished file of another user in the group is replaced', async () => {
+  test('an unfinished file of another user in the group is replaced', () => {
     const dir = makeFolder();
-    const name = keyUsageFile(8080);
-    const folder = path.join(dir, PROXY_FOLDER);
-    mkdirSync(folder);
-    chmodSync(dir, 0o755);
-    chownSync(folder, GENERATOR.uid, COVERS);
-    chmodSync(folder, 0o2770);
-    const left = path.join(folder, `${UNFINISHED_PREFIX}${process.pid}-${name}`);
+    chownSync(dir, GENERATOR, COVERS);
+    chmodSync(dir, 0o2770);
+    const left = path.join(dir, `${UNFINISHED_PREFIX}${process.pid}-file.json`);
     writeFileSync(left, 'left over');
-    chownSync(left, GENERATOR.uid, COVERS);
+    chownSync(left, GENERATOR, COVERS);
     chmodSync(left, 0o664);
     process.setegid?.(COVERS);
-    process.seteuid?.(PROXY.uid);
+    process.seteuid?.(PROXY);
     try {
-      const memory = newUseCounts();
-      countUse(useCountsOf(memory, 0), USE.requests, 1);
-      await makeKeyUsage(dir, 8080, () => new Map([[1, memory]]), Date.now).write();
+      replaceFile(path.join(dir, 'file.json'), 'new');
     } finally {
       process.seteuid?.(0);
       process.setegid?.(0);
     }
-    expect(readdirSync(folder)).toEqual([name]);
-    expect(readFileSync(path.join(folder, name), 'utf8')).toContain('"keys":[[1,');
-    const { uid, gid, mode } = statSync(path.join(folder, name));
-    expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
+    expect(readdirSync(dir)).toEqual(['file.json']);
+    expect(readFileSync(path.join(dir, 'file.json'), 'utf8')).toBe('new');
+    const { uid, gid, mode } = statSync(path.join(dir, 'file.json'));
+    expect([uid, gid, mode & 0o777]).toEqual([PROXY, COVERS, 0o640]);
   });
 });
