@@ -38,9 +38,9 @@ export function makeAccessLog(
     lines = '';
   }
 
-  const log: LogAccess = (reply, route, status, milliseconds) => {
+  const log: LogAccess = (reply, status, milliseconds) => {
     if (!isWanted(status)) return;
-    const { id, key, request, refusal, bytes, snapshot } = reply;
+    const { id, key, request, route, refusal, bytes, snapshot } = reply;
     const { socket, head, method } = request;
     const { path, query } = showTarget(request.target);
     const line = {

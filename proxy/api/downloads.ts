@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib';
 import type { RequestHead } from '../http/request.ts';
 import { acceptsGzip, matchesEtag, SMALLEST_COMPRESSED } from '../http/resource.ts';
 import {
-  type HeaderList,
+  headerLines,
   JSON_TYPE,
   NO_BODY,
   type PreparedResponse,
@@ -17,6 +17,12 @@ import {
 import { checkStored, readPieces } from '../snapshot/stored-file.ts';
 import { CACHING, CORS } from './routes/route.ts';
 import type { Download } from './routes/snapshot.ts';
+
+/**
+ * How many a thread sends at the same time. All of them may have to be compressed, on four threads of Node that
+ * also read files and compress other responses: with more downloads, those would wait too long.
+ */
+export const MOST_DOWNLOADS = 40;
 
 const BINARY_TYPE = 'application/octet-stream';
 
@@ -34,40 +40,35 @@ export function makeDownload(
   const { size, sha256, path } = stored.file;
   const etag = `"${sha256}"`;
   const gzipEtag = `"${sha256}-gzip"`;
-  const fields = ['X-Snapshot', snapshot, ...CACHING];
+  const shared = `X-Snapshot: ${snapshot}\r\n${CACHING}`;
   const known = [etag, gzipEtag].find((each) => ifNoneMatch && matchesEtag(ifNoneMatch, each));
-  if (known !== undefined) return withoutBody(304, [...fields, 'ETag', known]);
+  if (known !== undefined) {
+    return { status: 304, headers: `${shared}ETag: ${known}\r\n`, body: NO_BODY };
+  }
   checkStored(stored);
   const range: WantedRange =
     isHead || !hasRanges ? 'whole' : readRange(head.range, head.ifRange, etag, size);
   if (range === 'unsatisfiable') {
-    const headers = [...CORS, 'Content-Range', `bytes */${size}`];
+    const headers = `${CORS}Content-Range: bytes */${size}\r\n`;
     return prepareError(416, 'Range not satisfiable', headers);
   }
-  fields.push('Content-Type', path.endsWith('.json') ? JSON_TYPE : BINARY_TYPE);
-  if (hasRanges) fields.push('Accept-Ranges', 'bytes');
+  const fields = [`Content-Type: ${path.endsWith('.json') ? JSON_TYPE : BINARY_TYPE}`];
+  if (hasRanges) fields.push('Accept-Ranges: bytes');
   if (range !== 'whole') {
     const { from, to } = range;
-    fields.push('ETag', etag, 'Content-Range', `bytes ${from}-${to - 1}/${size}`);
-    fields.push('Content-Length', String(to - from));
-    return {
-      head: { status: 206, headers: fields },
-      headers: [],
-      pieces: readPieces(stored, from, to),
-    };
+    fields.push(`ETag: ${etag}`, `Content-Range: bytes ${from}-${to - 1}/${size}`);
+    fields.push(`Content-Length: ${to - from}`);
+    const headers = shared + headerLines(...fields);
+    return { status: 206, headers, pieces: readPieces(stored, from, to) };
   }
-  const isCompressed = size >= SMALLEST_COMPRESSED && acceptsGzip(acceptEncoding) && mayCompress();
+  const isCompressed = size >= SMALLEST_COMPRESSED && acceptsGzip(acceptEncoding);
   // The size of what is compressed in pieces is not known before.
-  if (isCompressed) fields.push('ETag', gzipEtag, 'Content-Encoding', 'gzip');
-  else fields.push('ETag', etag, 'Content-Length', String(size));
-  if (isHead) return withoutBody(200, fields);
+  if (isCompressed) fields.push(`ETag: ${gzipEtag}`, 'Content-Encoding: gzip');
+  else fields.push(`ETag: ${etag}`, `Content-Length: ${size}`);
+  const headers = shared + headerLines(...fields);
+  if (isHead) return { status: 200, headers, body: NO_BODY };
   const pieces = readPieces(stored, 0, size);
-  const sent = isCompressed ? gzipPieces(pieces) : pieces;
-  return { head: { status: 200, headers: fields }, headers: [], pieces: sent };
-}
-
-function withoutBody(status: number, headers: HeaderList): PreparedResponse {
-  return { head: { status, headers }, headers: [], body: NO_BODY };
+  return { status: 200, headers, pieces: isCompressed ? gzipPieces(pieces) : pieces };
 }
 
 // Single byte ranges (RFC 9110, sections 13.1.5 and 14).
@@ -109,7 +110,6 @@ export function readRange(
 
 // Compression.
 
-const MOST_COMPRESSING = 4;
 /**
  * A catalogue of 148,000 games takes 12 % more bytes than with the default level 6, in half of the
  * CPU time.
@@ -117,52 +117,10 @@ const MOST_COMPRESSING = 4;
 const LEVEL = 1;
 const OUTPUT_BYTES = 64 * 1024;
 
-let compressing = 0;
-
-/** Whether a further body may be compressed now: it takes CPU time from everything else. */
-export function mayCompress(): boolean {
-  return compressing < MOST_COMPRESSING;
-}
-
 /** Compresses off this thread. */
 export async function* gzipPieces(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  compressing++;
   const gzip = createGzip({ level: LEVEL, chunkSize: OUTPUT_BYTES });
   // An error of a piece is thrown below. If the client leaves, the file is closed.
   pipeline(Readable.from(pieces), gzip, () => {});
-  try {
-    yield* gzip;
-  } finally {
-    compressing--;
-  }
-}
-
-// How many.
-
-/** Per thread, of all keys together. Each has a descriptor and, if its client is slow, a connection. */
-const MOST_DOWNLOADS = 100;
-/** A replica has a few downloads at a time, and two of them may share a key. */
-const MOST_PER_KEY = 8;
-
-/** Counts the downloads of one thread. */
-export function makeDownloadSlots() {
-  /** How many downloads each key has. It contains only keys with at least one. */
-  const taken = new Map<string, number>();
-  let total = 0;
-  return {
-    /** @returns whether the key may begin a download. Then its end must be told to `free`. */
-    take(key: string): boolean {
-      const own = taken.get(key) ?? 0;
-      if (own >= MOST_PER_KEY || total >= MOST_DOWNLOADS) return false;
-      taken.set(key, own + 1);
-      total++;
-      return true;
-    },
-    free(key: string): void {
-      total--;
-      const left = (taken.get(key) ?? 0) - 1;
-      if (left > 0) taken.set(key, left);
-      else taken.delete(key);
-    },
-  };
+  yield* gzip;
 }

@@ -11,24 +11,23 @@ import { isGenerationId } from '../../format/layout.ts';
 import type { ReadChanges } from '../changes/changes.ts';
 import { type ApiRequest, BASE, makeRequestId, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
-import type { ApiHandler, HeaderLines, PreparedResponse } from '../http/response.ts';
-import { countUse, USE } from '../keys/key-table.ts';
+import { type ApiHandler, INTERNAL_ERROR } from '../http/response.ts';
+import { USE } from '../keys/key-table.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
-import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
-import { makeDownload, makeDownloadSlots } from './downloads.ts';
+import { type Admission, type AdmissionParts, makeAdmit } from './admission.ts';
+import { MOST_DOWNLOADS, makeDownload } from './downloads.ts';
 import { ParameterError } from './parameters.ts';
-import type { RequestCounts, RouteLabel } from './request-counts.ts';
-import { type CachedResource, makeResourceCache } from './resource-cache.ts';
+import type { RequestCounts } from './request-counts.ts';
+import { makeResourceCache } from './resource-cache.ts';
 import { makeMatchRoute } from './routes/match-route.ts';
-import type { Finder, LaterResource } from './routes/route.ts';
+import type { Finder, LaterResource, Resource } from './routes/route.ts';
 import { type Download, type DownloadFinder, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
   badRequest,
   ERRORS,
   maintenance,
-  overLimit,
   ownHeaders,
   PREFLIGHT,
   type Reply,
@@ -52,12 +51,7 @@ export interface ApiParts extends AdmissionParts {
 }
 
 /** Logs a request after it was answered. */
-export type LogAccess = (
-  reply: Reply,
-  route: RouteLabel,
-  status: number,
-  milliseconds: number,
-) => void;
+export type LogAccess = (reply: Reply, status: number, milliseconds: number) => void;
 
 /** Of a target after the base, so that the request line has at most 8 KiB, as in nginx. */
 const LONGEST_TARGET = 8 * 1024 - `OPTIONS ${BASE} HTTP/1.1\r\n`.length;
@@ -65,40 +59,46 @@ const LONGEST_TARGET = 8 * 1024 - `OPTIONS ${BASE} HTTP/1.1\r\n`.length;
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
   const { snapshots, keys, counts, now, log } = parts;
-  const { admit, peek } = makeAdmissions(parts);
+  const admit = makeAdmit(parts);
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
-  const slots = makeDownloadSlots();
+  let downloads = 0;
 
   return (request, response) => {
     const startedAt = now();
-    const early = findEarlyAnswer(request);
-    const admission = early === undefined ? admit(request, startedAt) : peek(request, startedAt);
-    const finishWith = (found: Admission) => {
-      const id = request.head.requestId ?? makeRequestId();
-      const { quota, key } = found;
-      const unsent = { refusal: undefined, bytes: 0, snapshot: undefined };
-      finish({ id, request, response, startedAt, quota, key, ...unsent }, found, early);
-    };
-    if (admission instanceof Promise) void admission.then(finishWith);
-    else finishWith(admission);
-  };
 
-  /** Answers a request whose limit is known. @param early from {@link findEarlyAnswer} */
-  function finish(reply: Reply, { quota, key, refusal }: Admission, early: Answer | undefined) {
-    try {
-      if (early !== undefined) return send(reply, 'none', early);
-      if (key !== undefined && refusal === undefined) {
-        countUse(key.uses, quota.admitted ? USE.requests : USE.refused, 1);
+    function finish({ quota, key, refusal }: Admission): void {
+      const id = request.head.requestId ?? makeRequestId();
+      const reply: Reply = {
+        id,
+        request,
+        response,
+        startedAt,
+        quota,
+        key,
+        route: 'none',
+        isSent: false,
+        refusal: undefined,
+        bytes: 0,
+        snapshot: undefined,
+      };
+      try {
+        if (refusal === undefined) answer(reply);
+        else send(reply, refusal);
+      } catch (error) {
+        fail(reply, error);
       }
-      if (!quota.admitted) {
-        send(reply, 'none', overLimit(quota, key === undefined ? 'address_limit' : 'key_limit'));
-      } else if (refusal !== undefined) send(reply, 'none', refusal);
-      else answer(reply);
-    } catch (error) {
-      fail(reply, 'none', error);
     }
-  }
+
+    try {
+      const admission = admit(request, startedAt, findEarlyAnswer(request));
+      if (admission instanceof Promise) void admission.then(finish);
+      else finish(admission);
+    } catch (error) {
+      log.error({ err: error }, 'a request failed');
+      response.send(INTERNAL_ERROR);
+    }
+  };
 
   /** @returns the answer to a request that does not count towards a limit; undefined for others */
   function findEarlyAnswer({ head, method, target }: ApiRequest): Answer | undefined {
@@ -122,112 +122,101 @@ export function makeApi(parts: ApiParts): ApiHandler {
     const cached = current === undefined ? 'new' : cache.find(current.id, target);
     if (typeof cached !== 'string' && isCurrent) {
       counts.countCached();
-      sendFound(reply, cached);
-      return;
+      reply.route = cached.route;
+      return sendResource(reply, cached.resource);
     }
     const [path, queryString] = splitTarget(target);
     const route = matchRoute(path) ?? (parts.hasDownloads ? matchDownload(path) : undefined);
-    if (route === undefined) return send(reply, 'none', ERRORS.notFound);
-    const { name } = route;
+    if (route === undefined) return send(reply, ERRORS.notFound);
+    reply.route = route.name;
     let found: ReturnType<Finder | DownloadFinder>;
     try {
       const find = route.prepare(queryString);
       checkSnapshotId(head.snapshot);
-      if (current === undefined) return send(reply, name, ERRORS.noSnapshot);
-      if (!isCurrent) return send(reply, name, ERRORS.snapshotChanged);
+      if (current === undefined) return send(reply, ERRORS.noSnapshot);
+      if (!isCurrent) return send(reply, ERRORS.snapshotChanged);
       found = find(current);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      return send(reply, name, badRequest(error.message));
+      return send(reply, badRequest(error.message));
     }
-    if (found === undefined) return send(reply, name, ERRORS.notFound);
-    if (found instanceof Promise) return void sendLater(reply, name, found);
-    if ('stored' in found) return void sendDownload(reply, name, found);
-    sendFound(reply, { route: name, resource: found });
-    if (cached === 'repeated') cache.add(current.id, target, { route: name, resource: found });
+    if (found === undefined) return send(reply, ERRORS.notFound);
+    if (found instanceof Promise) return void sendLater(reply, found);
+    if ('stored' in found) return void sendDownload(reply, found);
+    sendResource(reply, found);
+    if (cached === 'repeated') {
+      cache.add(current.id, target, { route: route.name, resource: found });
+    }
   }
 
   /** Sends a resource, or 304 if the client already has it. */
-  function sendFound(reply: Reply, { route, resource }: CachedResource) {
+  function sendResource(reply: Reply, resource: Resource) {
     const response = respond(resource, reply.request.head);
     reply.snapshot = resource.snapshot;
-    if (!(response instanceof Promise)) return sendPrepared(reply, route, response);
-    response
-      .then((prepared) => sendPrepared(reply, route, prepared))
-      .catch((error) => fail(reply, route, error));
+    if (!(response instanceof Promise)) return send(reply, response);
+    response.then((later) => send(reply, later)).catch((error) => fail(reply, error));
   }
 
-  async function sendLater(
-    reply: Reply,
-    route: RouteLabel & CachedResource['route'],
-    later: Promise<LaterResource>,
-  ): Promise<void> {
+  async function sendLater(reply: Reply, later: Promise<LaterResource>): Promise<void> {
     try {
       const found = await later;
-      if (typeof found === 'string') send(reply, route, ERRORS[found]);
-      else sendFound(reply, { route, resource: found });
+      if (typeof found === 'string') send(reply, ERRORS[found]);
+      else sendResource(reply, found);
     } catch (error) {
-      fail(reply, route, error);
+      fail(reply, error);
     }
   }
 
   /** Sends a file, or 304 if the client already has it. */
-  async function sendDownload(reply: Reply, route: RouteLabel, download: Download) {
+  async function sendDownload(reply: Reply, download: Download) {
     const { request, response } = reply;
-    const { key = '' } = request.head;
-    if (!slots.take(key)) return send(reply, route, ERRORS.manyDownloads);
+    if (downloads >= MOST_DOWNLOADS) return send(reply, ERRORS.manyDownloads);
+    downloads++;
     try {
-      const made = makeDownload(download, request.head, response.isHead);
+      const made = makeDownload(download, request.head, request.method === 'HEAD');
       reply.snapshot = download.snapshot;
-      if ('body' in made) return sendPrepared(reply, route, made);
+      if ('body' in made) return send(reply, made);
       const pieces = countBytes(made.pieces, reply);
+      reply.isSent = true;
       await response.sendPieces({ ...made, pieces }, ownHeaders(reply));
-      record(reply, route, made.head.status);
+      record(reply, made.status);
     } catch (error) {
-      if (!(error instanceof FileGoneError)) fail(reply, route, error);
-      else if (response.isSent()) response.destroy();
+      if (!(error instanceof FileGoneError)) fail(reply, error);
+      else if (reply.isSent) response.destroy();
       // Pruned because its generation has been replaced, which this thread is about to learn.
-      else send(reply, route, ERRORS.busy);
+      else send(reply, ERRORS.busy);
     } finally {
-      slots.free(key);
+      downloads--;
     }
-  }
-
-  function send(reply: Reply, route: RouteLabel, answer: Answer): void {
-    reply.refusal = answer.refusal;
-    sendPrepared(reply, route, answer.prepared, answer.headers, answer.isLast);
   }
 
   /** Sends a response with the header fields that every response of the API has. */
-  function sendPrepared(
-    reply: Reply,
-    route: RouteLabel,
-    prepared: PreparedResponse,
-    headers: HeaderLines = '',
-    isLast = false,
-  ): void {
-    const { response } = reply;
-    reply.bytes = response.isHead ? 0 : prepared.body.length;
-    response.send(prepared, ownHeaders(reply) + headers, isLast);
-    record(reply, route, prepared.head.status);
+  function send(reply: Reply, answer: Answer): void {
+    reply.refusal = answer.refusal;
+    reply.bytes = reply.request.method === 'HEAD' ? 0 : answer.body.length;
+    reply.response.send(answer, ownHeaders(reply));
+    reply.isSent = true;
+    record(reply, answer.status);
   }
 
   /** Records that a request was answered. */
-  function record(reply: Reply, route: RouteLabel, status: number): void {
-    const milliseconds = now() - reply.startedAt;
-    counts.count(route, status, milliseconds, reply.refusal);
-    if (reply.key !== undefined) {
-      if (status === 304) countUse(reply.key.uses, USE.notModified, 1);
-      countUse(reply.key.uses, USE.bytes, reply.bytes);
+  function record(reply: Reply, status: number): void {
+    const { key, route, refusal, bytes, startedAt } = reply;
+    const milliseconds = now() - startedAt;
+    counts.count(route, status, milliseconds, refusal);
+    if (key !== undefined) {
+      if (status === 304) key.uses[USE.notModified]++;
+      key.uses[USE.bytes] += bytes;
     }
-    parts.logAccess?.(reply, route, status, milliseconds);
+    parts.logAccess?.(reply, status, milliseconds);
   }
 
   /** Logs an error, and sends 500 if no response has begun. */
-  function fail(reply: Reply, route: RouteLabel, error: unknown): void {
-    log.error({ err: error, route, id: reply.id }, 'a request failed');
-    if (reply.response.isSent()) reply.response.destroy();
-    else send(reply, route, ERRORS.internal);
+  function fail(reply: Reply, error: unknown): void {
+    const { id, route, response, isSent } = reply;
+    log.error({ err: error, route, id }, 'a request failed');
+    if (isSent) response.destroy();
+    else send(reply, ERRORS.internal);
   }
 }
 

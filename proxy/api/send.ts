@@ -4,7 +4,7 @@
 import type { ApiRequest } from '../http/request.ts';
 import {
   type HeaderLines,
-  type HeaderList,
+  headerLines,
   NO_BODY,
   type PreparedResponse,
   prepareError,
@@ -12,7 +12,7 @@ import {
 } from '../http/response.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import type { Refusal } from './request-counts.ts';
+import type { Refusal, RouteLabel } from './request-counts.ts';
 import { CORS } from './routes/route.ts';
 
 /** A request that is being answered, and where its response goes. */
@@ -27,6 +27,9 @@ export interface Reply {
   readonly quota: Quota;
   /** The valid key of the request; undefined without one. */
   readonly key: KeyRecord | undefined;
+  route: RouteLabel;
+  /** Whether a response has begun. */
+  isSent: boolean;
   /** Why the request was refused, once it was. */
   refusal: Refusal | undefined;
   /** How many bytes of a body were sent. */
@@ -41,44 +44,32 @@ export function ownHeaders({ id, quota: { limit, remaining, resetSeconds } }: Re
 }
 
 /** A response that does not come from a generation. */
-export interface Answer {
-  readonly prepared: PreparedResponse;
-  /** The header fields of only this response. */
-  readonly headers?: HeaderLines;
-  /** Whether the connection is closed after it. */
-  readonly isLast?: boolean;
+export interface Answer extends PreparedResponse {
   /** Why the request was not served, although it was well-formed. */
-  readonly refusal?: Refusal;
+  readonly refusal?: Refusal | undefined;
 }
 
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 /** Those that the API reads, and those that scripts and tracing libraries often add. */
 const ALLOWED_HEADERS =
   'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate';
-export const PREFLIGHT: Answer = {
-  prepared: {
-    head: {
-      status: 204,
-      headers: [
-        ...CORS,
-        ...['Access-Control-Allow-Methods', ALLOWED_METHODS],
-        ...['Access-Control-Allow-Headers', ALLOWED_HEADERS],
-        ...['Access-Control-Max-Age', '86400', 'Cache-Control', 'no-store'],
-      ],
-    },
-    headers: [],
-    body: NO_BODY,
-  },
-};
+const PREFLIGHT_HEADERS = headerLines(
+  `Access-Control-Allow-Methods: ${ALLOWED_METHODS}`,
+  `Access-Control-Allow-Headers: ${ALLOWED_HEADERS}`,
+  'Access-Control-Max-Age: 86400',
+  'Cache-Control: no-store',
+);
+export const PREFLIGHT: Answer = { status: 204, headers: CORS + PREFLIGHT_HEADERS, body: NO_BODY };
+
 export const RETRY_SOON_SECONDS = 5;
-const RETRY_SOON = ['Retry-After', String(RETRY_SOON_SECONDS)];
-const OVER_LIMIT = apiError(429, 'Rate limit exceeded');
-const MAINTENANCE = apiError(503, 'Under maintenance');
+const RETRY_SOON = retryAfter(RETRY_SOON_SECONDS);
+const OVER_LIMIT = error(429, 'Rate limit exceeded');
+const MAINTENANCE = error(503, 'Under maintenance', 'maintenance');
 
 /** Errors of the API whose text is always the same. */
 export const ERRORS = {
   notFound: error(404, 'Not found'),
-  method: error(405, 'Method not allowed', undefined, ['Allow', ALLOWED_METHODS]),
+  method: error(405, 'Method not allowed', undefined, `Allow: ${ALLOWED_METHODS}\r\n`),
   sinceGone: error(
     410,
     'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on',
@@ -105,31 +96,30 @@ export const ERRORS = {
   invalidKey: unauthorized('Invalid API key', 'invalid_key'),
 } as const;
 
-/** 400. @param isLast whether the connection is closed after it */
+/** @param isLast whether the connection is closed after it */
 export function badRequest(text: string, isLast = false): Answer {
-  return { prepared: apiError(400, text), isLast };
+  return { ...error(400, text), isLast };
 }
 
-/** 429. @param refusal which limit was exceeded */
-export function overLimit({ resetSeconds }: Quota, refusal: 'key_limit' | 'address_limit'): Answer {
-  return { prepared: OVER_LIMIT, headers: `Retry-After: ${resetSeconds}\r\n`, refusal };
+/** 429. @param key whose limit was exceeded; undefined if it was that of the address */
+export function overLimit({ resetSeconds }: Quota, key: KeyRecord | undefined): Answer {
+  const headers = OVER_LIMIT.headers + retryAfter(resetSeconds);
+  return { ...OVER_LIMIT, headers, refusal: key === undefined ? 'address_limit' : 'key_limit' };
 }
 
 /** 503. @param seconds after which the client may try again */
 export function maintenance(seconds: number): Answer {
-  const headers = `Retry-After: ${seconds}\r\n`;
-  return { prepared: MAINTENANCE, headers, refusal: 'maintenance' };
+  return { ...MAINTENANCE, headers: MAINTENANCE.headers + retryAfter(seconds) };
 }
 
-function error(status: number, text: string, refusal?: Refusal, headers: HeaderList = []): Answer {
-  const prepared = apiError(status, text, headers);
-  return refusal === undefined ? { prepared } : { prepared, refusal };
+function retryAfter(seconds: number): HeaderLines {
+  return `Retry-After: ${seconds}\r\n`;
+}
+
+function error(status: number, text: string, refusal?: Refusal, headers: HeaderLines = ''): Answer {
+  return { ...prepareError(status, text, CORS + headers), refusal };
 }
 
 function unauthorized(text: string, refusal: Refusal): Answer {
-  return error(401, text, refusal, ['WWW-Authenticate', 'Bearer']);
-}
-
-function apiError(status: number, text: string, headers: HeaderList = []): PreparedResponse {
-  return prepareError(status, text, [...CORS, ...headers]);
+  return error(401, text, refusal, 'WWW-Authenticate: Bearer\r\n');
 }

@@ -4,7 +4,7 @@
  * the network is left out.
  */
 import type { ApiRequest, RequestHead } from '../http/request.ts';
-import { type ApiHandler, parseHeaders } from '../http/response.ts';
+import type { ApiHandler } from '../http/response.ts';
 
 export interface ApiReply {
   readonly status: number;
@@ -23,29 +23,18 @@ export type CallApi = (
 export function makeCallApi(api: ApiHandler): CallApi {
   return (socket, head, target) =>
     new Promise((resolve, reject) => {
-      let isSent = false;
-      api(
-        { method: 'GET', socket, head, target },
-        {
-          isHead: false,
-          isSent: () => isSent,
-          send({ head: shared, headers: own, body }, lines = '') {
-            isSent = true;
-            const fields = [...shared.headers, ...own, ...parseHeaders(lines)];
-            resolve({
-              status: shared.status,
-              header: (name) =>
-                fields.find((_, index) => index % 2 === 1 && fields[index - 1] === name),
-              text: body.toString(),
-            });
-          },
-          async sendPieces() {
-            isSent = true;
-            reject(new Error(`${target} is a download, which is not shown on a page.`));
-          },
-          destroy: () => reject(new Error(`The API broke off its response to ${target}.`)),
+      const request = { method: 'GET', socket, head, target };
+      api(request, {
+        send({ status, headers, body }, own) {
+          const lines = headers + own;
+          const header = (name: string) => new RegExp(`^${name}: (.*)`, 'm').exec(lines)?.[1];
+          resolve({ status, header, text: body.toString() });
         },
-      );
+        async sendPieces() {
+          reject(new Error(`${target} is a download, which is not shown on a page.`));
+        },
+        destroy: () => reject(new Error(`The API broke off its response to ${target}.`)),
+      });
     });
 }
 

@@ -63,7 +63,7 @@ function waitPage(
   const number = Number(seconds ?? 60);
   const time = number > 90 ? countOf(Math.ceil(number / 60), 'minute') : countOf(number, 'second');
   const page = messagePage(status, title, `${text} Try again in ${time}.`);
-  return seconds === undefined ? page : { ...page, headers: ['Retry-After', seconds] };
+  return seconds === undefined ? page : { ...page, headers: `Retry-After: ${seconds}\r\n` };
 }
 
 function messagePage(status: number, title: string, lead: string, more?: Html): RenderedPage {

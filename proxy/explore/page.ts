@@ -4,7 +4,7 @@ import { type Call, callSamples } from '../../pages/call-samples.ts';
 import { codeSamples } from '../../pages/code-block.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
-import type { HeaderList } from '../http/response.ts';
+import type { HeaderLines } from '../http/response.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
 
@@ -21,7 +21,7 @@ export interface PageContext {
 export interface RenderedPage {
   readonly status: number;
   readonly page: Html;
-  readonly headers?: HeaderList;
+  readonly headers?: HeaderLines;
 }
 
 /** A link in the path from the start of the explorer to a page. */

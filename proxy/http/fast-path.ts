@@ -14,14 +14,9 @@ import { isUtf8 } from 'node:buffer';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../../program/connections.ts';
+import { LONGEST_DRAIN_MS } from './node-response.ts';
 import { BASE, DOWNLOADS, type RequestHead, readHead } from './request.ts';
-import {
-  type ApiHandler,
-  type HeaderLines,
-  type PreparedResponse,
-  type Responder,
-  serialiseHeaders,
-} from './response.ts';
+import type { ApiHandler, HeaderLines, PreparedResponse, Responder } from './response.ts';
 
 /** In bytes. While the client has at least this much left to read, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
@@ -31,16 +26,12 @@ export interface FastPathOptions {
   readonly connections: Pick<Connections, 'use' | 'release'>;
   /** Hands a connection over to Node's HTTP server; the unread bytes were put back into the socket. */
   readonly handOver: (socket: Socket) => void;
-  /** Called when a handler threw; must send an error or close the connection. */
-  readonly onError: (error: unknown, response: Responder) => void;
   /** Called when a client has not sent anything in time; must end the connection. */
   readonly onSilence: (socket: Socket) => void;
   /** How long a client may take to send its first byte. */
   readonly firstByteMs: number;
   /** How long a connection is kept between requests. */
   readonly keepAliveMs: number;
-  /** For how long a client may take nothing of its response. */
-  readonly longestDrainMs: number;
 }
 
 export interface FastPath {
@@ -53,7 +44,7 @@ export interface FastPath {
 }
 
 export function makeFastPath(options: FastPathOptions): FastPath {
-  const { api, connections, keepAliveMs, longestDrainMs } = options;
+  const { api, connections, keepAliveMs } = options;
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
   /** The connections that are read here, and whether each is idle. */
   const own = new Map<Socket, () => boolean>();
@@ -62,6 +53,7 @@ export function makeFastPath(options: FastPathOptions): FastPath {
   function take(socket: Socket): void {
     const readRequest = makeRequestReader();
     const listeners = { data, drain, end, timeout, error: () => {}, close: leave };
+    const responder: Responder = { send, sendPieces: refusePieces, destroy };
     let unread: Buffer | undefined;
     let isBusy = false;
     let isAdvancing = false;
@@ -103,42 +95,16 @@ export function makeFastPath(options: FastPathOptions): FastPath {
     function answer({ target, head }: FastRequest): void {
       isBusy = true;
       connections.use(socket);
-      const response = makeResponder();
-      try {
-        api({ method: 'GET', socket, head, target }, response);
-      } catch (error) {
-        options.onError(error, response);
-      }
+      api({ method: 'GET', socket, head, target }, responder);
     }
 
-    function makeResponder(): Responder {
-      let isSent = false;
-      return {
-        isHead: false,
-        isSent: () => isSent,
-        send(response, headers = '', isLast = false) {
-          if (isSent) return;
-          isSent = true;
-          const isClosing = isLast || isEnding || isOver;
-          writeResponse(socket, response, headers, isClosing ? 'Connection: close\r\n' : keepAlive);
-          finish(isClosing);
-        },
-        sendPieces() {
-          throw new Error('Downloads are sent through the HTTP server of Node.');
-        },
-        destroy() {
-          // Requests that the client sent after this one can no longer be answered. They must not count.
-          isOver = true;
-          socket.destroy();
-        },
-      };
-    }
-
-    /** Called after a response was written: closes the connection or reads the next request. */
-    function finish(isClosing: boolean): void {
+    /** Writes the response, then closes the connection or reads the next request. */
+    function send(response: PreparedResponse, headers: HeaderLines = ''): void {
+      const isClosing = response.isLast === true || isEnding || isOver;
+      writeResponse(socket, response, headers, isClosing ? 'Connection: close\r\n' : keepAlive);
       // The kernel takes most responses at once.
       const isUnsent = socket.writableLength > 0;
-      if (isUnsent || !hasAnswered) socket.setTimeout(isUnsent ? longestDrainMs : keepAliveMs);
+      if (isUnsent || !hasAnswered) socket.setTimeout(isUnsent ? LONGEST_DRAIN_MS : keepAliveMs);
       hasAnswered = true;
       isBusy = false;
       if (!isUnsent) connections.release(socket);
@@ -147,6 +113,12 @@ export function makeFastPath(options: FastPathOptions): FastPath {
         socket.end();
       }
       advance();
+    }
+
+    function destroy(): void {
+      // Requests that the client sent after this one can no longer be answered. They must not count.
+      isOver = true;
+      socket.destroy();
     }
 
     function handOver(rest: Buffer): void {
@@ -196,6 +168,10 @@ export function makeFastPath(options: FastPathOptions): FastPath {
       for (const socket of own.keys()) socket.destroy();
     },
   };
+}
+
+async function refusePieces(): Promise<never> {
+  throw new Error('Downloads are sent through the HTTP server of Node.');
 }
 
 // Reading. Node's HTTP parser would read every head that is accepted here in the same way.
@@ -322,8 +298,8 @@ function readFields(text: string): IncomingMessage['rawHeaders'] | undefined {
   return fields;
 }
 
-// Writing. Header fields and small bodies that are sent repeatedly are turned into text once and kept:
-// this saves 0.7 µs of 10.7 µs of CPU time per request.
+// Writing. The head and a small body of a response that is sent repeatedly are turned into text once and
+// kept: this saves 0.7 µs of 10.7 µs of CPU time per request.
 
 /** In bytes; a body up to this is written as text, a larger one as bytes. */
 const LARGEST_TEXT = 2 * 1024;
@@ -337,21 +313,18 @@ function writeResponse(
   socket: Socket,
   response: PreparedResponse,
   headers: HeaderLines,
-  connectionHeaders: string,
+  connectionHeaders: HeaderLines,
 ): void {
-  const { head: shared, body } = response;
-  shared.serialised ??= flat(
-    `HTTP/1.1 ${shared.status} ${STATUS_CODES[shared.status]}\r\n${serialiseHeaders(shared.headers)}`,
-  );
-  response.serialised ??= {
-    headers: serialiseHeaders(response.headers),
+  const { status, body } = response;
+  response.text ??= {
+    head: flat(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${response.headers}`),
     body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
   };
-  const own = response.serialised;
-  const head = `${shared.serialised}${own.headers}${headers}${dateLine()}${connectionHeaders}\r\n`;
+  const { text } = response;
+  const head = `${text.head}${headers}${dateLine()}${connectionHeaders}\r\n`;
   const length = head.length + body.length;
-  if (own.body !== undefined) {
-    socket.write(head + own.body, 'latin1');
+  if (text.body !== undefined) {
+    socket.write(head + text.body, 'latin1');
   } else if (length > LARGEST_TOGETHER) {
     socket.cork();
     socket.write(head, 'latin1');

@@ -4,12 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import {
-  type HeaderLines,
-  parseHeaders,
-  type Responder,
-  type ResponseInPieces,
-} from './response.ts';
+import type { HeaderLines, Responder } from './response.ts';
 
 /** A client that takes nothing of its response for so long loses its connection. */
 export const LONGEST_DRAIN_MS = 30_000;
@@ -19,15 +14,15 @@ export const LONGEST_DRAIN_MS = 30_000;
  * @param longestMs for how long a client of a download may take nothing
  */
 export function toResponder(response: ServerResponse, longestMs = LONGEST_DRAIN_MS): Responder {
+  const writeHead = (status: number, headers: HeaderLines) =>
+    response.writeHead(status, parseHeaders(headers));
   return {
-    isHead: response.req.method === 'HEAD',
-    isSent: () => response.headersSent,
-    send(prepared, headers, isLast) {
-      writeHead(response, prepared, headers, isLast);
-      end(response, prepared.body);
+    send({ status, headers, body, isLast = false }, own = '') {
+      writeHead(status, headers + own + (isLast ? 'Connection: close\r\n' : ''));
+      end(response, body);
     },
-    async sendPieces({ pieces, ...prepared }, headers, isLast) {
-      writeHead(response, prepared, headers, isLast);
+    async sendPieces({ status, headers, pieces }, own = '') {
+      writeHead(status, headers + own);
       limitDrain(response, longestMs);
       try {
         // After an error, the connection is closed, so that the body looks incomplete.
@@ -41,19 +36,12 @@ export function toResponder(response: ServerResponse, longestMs = LONGEST_DRAIN_
   };
 }
 
-function writeHead(
-  response: ServerResponse,
-  { head, headers: own }: Omit<ResponseInPieces, 'pieces'>,
-  headers: HeaderLines = '',
-  isLast = false,
-): void {
-  const connectionHeaders = isLast ? ['Connection', 'close'] : [];
-  response.writeHead(head.status, [
-    ...head.headers,
-    ...own,
-    ...parseHeaders(headers),
-    ...connectionHeaders,
-  ]);
+/** @returns alternating names and values, as Node's `writeHead` takes them */
+function parseHeaders(lines: HeaderLines): string[] {
+  return lines.split('\r\n').flatMap((line) => {
+    const colon = line.indexOf(': ');
+    return colon < 0 ? [] : [line.slice(0, colon), line.slice(colon + 2)];
+  });
 }
 
 /** Ends a response; closes the connection if the client does not read it. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import type { RequestHead } from './request.ts';
-import { type HeaderList, NO_BODY, type PreparedResponse, type SharedHead } from './response.ts';
+import { type HeaderLines, NO_BODY, type PreparedResponse } from './response.ts';
 
 // Output is about as small as with gzip's best level, in a fraction of the time of brotli's default.
 const BROTLI_QUALITY = 5;
@@ -22,10 +22,10 @@ const compressors = {
     }),
 };
 
-/** The heads that all resources of one kind share. Both need the fields of a 304, such as Vary. */
+/** The header fields that all resources of one kind share: of a 200, and of a 304. Both need Vary. */
 export interface ResourceKind {
-  readonly ok: SharedHead;
-  readonly notModified: SharedHead;
+  readonly ok: HeaderLines;
+  readonly notModified: HeaderLines;
 }
 
 export interface Resource {
@@ -33,7 +33,7 @@ export interface Resource {
   /** Identifies the content, for the ETag: hex digits. */
   readonly hash: string;
   /** The header fields of a 200 and of a 304, besides those of the kind and the ETag. */
-  readonly headers: HeaderList;
+  readonly headers: HeaderLines;
   readonly identity: PreparedResponse;
   // Undefined until a client first wants the coding; a promise while the body is being compressed.
   gzip: PreparedResponse | Promise<PreparedResponse> | undefined;
@@ -62,7 +62,8 @@ export function respond(
   const isSmall = identity.body.length < SMALLEST_COMPRESSED;
   const coding = isSmall ? 'identity' : chooseCoding(acceptEncoding);
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etagOf(resource, coding))) {
-    return { head: kind.notModified, headers: ownHeaders(resource, coding), body: NO_BODY };
+    const headers = kind.notModified + ownHeaders(resource, coding);
+    return { status: 304, headers, body: NO_BODY };
   }
   if (coding === 'identity') return identity;
   resource[coding] ??= compress(resource, coding);
@@ -88,15 +89,14 @@ function etagOf({ hash }: Pick<Resource, 'hash'>, coding: Coding): string {
 
 type Identified = Pick<Resource, 'kind' | 'hash' | 'headers'>;
 
-function ownHeaders(resource: Identified, coding: Coding): string[] {
-  return ['ETag', etagOf(resource, coding), ...resource.headers];
+function ownHeaders(resource: Identified, coding: Coding): HeaderLines {
+  return `ETag: ${etagOf(resource, coding)}\r\n${resource.headers}`;
 }
 
 function prepare(resource: Identified, coding: Coding, body: Buffer): PreparedResponse {
-  const headers = ownHeaders(resource, coding);
-  headers.push('Content-Length', String(body.length));
-  if (coding !== 'identity') headers.push('Content-Encoding', coding);
-  return { head: resource.kind.ok, headers, body };
+  const own = `${ownHeaders(resource, coding)}Content-Length: ${body.length}\r\n`;
+  const encoding = coding === 'identity' ? '' : `Content-Encoding: ${coding}\r\n`;
+  return { status: 200, headers: resource.kind.ok + own + encoding, body };
 }
 
 // Codings and conditions.

@@ -10,13 +10,12 @@ import { makeConnections, newConnectionCells } from '../../program/connections.t
 import { makeFastPath } from './fast-path.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { BASE, readHead, splitTarget } from './request.ts';
-import { type ApiHandler, prepareError, type Responder, serialiseHeaders } from './response.ts';
+import { type ApiHandler, INTERNAL_ERROR, prepareError } from './response.ts';
 
 /** The most bytes that the request line and the header fields may have together. */
 const LARGEST_HEAD = 16 * 1024;
 
-const BAD_TARGET = prepareError(400, 'The request target must be a path');
-const INTERNAL_ERROR = prepareError(500, 'Internal error');
+const BAD_TARGET = { ...prepareError(400, 'The request target must be a path'), isLast: true };
 const UNDER_BASE = new RegExp(`^${BASE}(?=[/?]|$)`);
 
 /** Answers a path outside the base. */
@@ -85,11 +84,9 @@ export function makeServer(
     connections,
     // The documented way to inject a connection.
     handOver: (socket) => node.emit('connection', socket),
-    onError: (error, response) => answerFailure(error, response, log),
     onSilence: (socket) => endWithError(socket, 408, 'Request timeout'),
     firstByteMs: times.head,
     keepAliveMs: times.keepAlive,
-    longestDrainMs: LONGEST_DRAIN_MS,
   });
   // As Node's HTTP server opens its own connections.
   const server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -106,7 +103,9 @@ export function makeServer(
     try {
       dispatch(request, response, api, site);
     } catch (error) {
-      answerFailure(error, toResponder(response), log);
+      log.error({ err: error }, 'a request failed');
+      if (response.headersSent) response.destroy();
+      else toResponder(response).send(INTERNAL_ERROR);
     }
   }
 
@@ -140,7 +139,7 @@ function dispatch(
 ): void {
   const target = originForm(request.url ?? '');
   if (target === undefined) {
-    toResponder(response).send(BAD_TARGET, '', true);
+    toResponder(response).send(BAD_TARGET);
   } else if (UNDER_BASE.test(target)) {
     const { method = '', socket } = request;
     const head = readHead(request);
@@ -151,13 +150,6 @@ function dispatch(
     const [path] = splitTarget(target);
     site(request, response, path);
   }
-}
-
-/** Logs an error and sends 500. If a response has already begun, closes the connection instead. */
-function answerFailure(error: unknown, response: Responder, log: Logger): void {
-  log.error({ err: error }, 'a request failed');
-  if (response.isSent()) response.destroy();
-  else response.send(INTERNAL_ERROR, '', true);
 }
 
 /**
@@ -211,9 +203,9 @@ function answerClientError({ code }: NodeJS.ErrnoException, socket: Socket): voi
 
 /** Sends an error without a response of Node, and closes the connection. */
 function endWithError(socket: Socket, status: number, text: string): void {
-  const { head, body } = prepareError(status, text, ['Connection', 'close']);
-  const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serialiseHeaders(head.headers)}\r\n`;
-  socket.end(Buffer.concat([Buffer.from(lines), body]), () => socket.destroy());
+  const { headers, body } = prepareError(status, text, 'Connection: close\r\n');
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n`;
+  socket.end(Buffer.concat([Buffer.from(head), body]), () => socket.destroy());
   // If the client does not read the responses before this one, this one can never be sent.
   const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS).unref();
   socket.once('close', () => clearTimeout(timer));

@@ -27,7 +27,7 @@ export interface KeyRecord {
   /** At most the capacity of the window. */
   limit: number;
   window: RollingWindow;
-  /** The cells of this thread, for `countUse`. */
+  /** The cells of this thread, by {@link USE}. */
   readonly uses: Float64Array;
 }
 
@@ -106,7 +106,6 @@ export function makeKeyTable(thread = 0): KeyTable {
 
 /** What is counted. The numbers are positions within the cells of a thread. */
 export const USE = { requests: 0, notModified: 1, refused: 2, bytes: 3 } as const;
-export type Use = (typeof USE)[keyof typeof USE];
 
 const CELLS = 4;
 
@@ -118,11 +117,6 @@ export function newUseCounts(threads = 1): SharedArrayBuffer {
 /** The cells that one thread adds to. @param thread the first is 0 */
 export function useCountsOf(memory: SharedArrayBuffer, thread: number): Float64Array {
   return new Float64Array(memory, thread * CELLS * Float64Array.BYTES_PER_ELEMENT, CELLS);
-}
-
-/** Adds to a count of a key. */
-export function countUse(cells: Float64Array, use: Use, amount: number): void {
-  cells[use] += amount;
 }
 
 /** The sums of all threads: one number for each of {@link USE}. @param memory from `newUseCounts` */

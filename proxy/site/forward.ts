@@ -13,6 +13,7 @@ import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import { isTrusted, withoutMapping } from '../../program/client-address.ts';
 import { LONGEST_DRAIN_MS, toResponder } from '../http/node-response.ts';
+import type { HeaderLines } from '../http/response.ts';
 import type { SiteHandler } from '../http/server.ts';
 import { prepareBadRequest, prepareSiteError, refuse, type SiteError } from './page-responses.ts';
 
@@ -29,7 +30,7 @@ const DROPPED_FIELDS = [
   ...['forwarded', 'x-forwarded-host', 'x-forwarded-port', 'x-real-ip'],
 ];
 
-const RETRY_SOON = ['Retry-After', '5'];
+const RETRY_SOON = 'Retry-After: 5\r\n';
 const NOT_RUNNING = prepareSiteError(
   502,
   'The account pages are not running',
@@ -122,7 +123,7 @@ function makeForwarder({ accountUrl, trustedProxies, ...limits }: ForwardParts) 
       const [page]: IncomingMessage[] = await once(forwarded.end(body), 'response');
       const head = { status: page.statusCode ?? 502, headers: endToEnd(page.rawHeaders) };
       // If the page is cut short, so is this response.
-      await toResponder(response, longestDrainMs).sendPieces({ head, headers: [], pieces: page });
+      await toResponder(response, longestDrainMs).sendPieces({ ...head, pieces: page });
     } finally {
       forwards--;
     }
@@ -160,8 +161,12 @@ function setForwardedFields(
   headers['x-forwarded-proto'] = isTls ? 'https' : 'http';
 }
 
-/** The fields of a response that are for the client, as alternating names and values. */
-function endToEnd(rawHeaders: readonly string[]): string[] {
-  const isForClient = (name: string) => !DROPPED_FIELDS.includes(name.toLowerCase());
-  return rawHeaders.filter((_, index) => isForClient(rawHeaders[index - (index % 2)]));
+/** The fields of a response that are for the client. */
+function endToEnd(rawHeaders: readonly string[]): HeaderLines {
+  let lines = '';
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const [name, value] = rawHeaders.slice(i, i + 2);
+    if (!DROPPED_FIELDS.includes(name.toLowerCase())) lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
 }

@@ -9,13 +9,18 @@ import { html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
 import { toResponder } from '../http/node-response.ts';
 import { makeResource, type Resource } from '../http/resource.ts';
-import { type HeaderList, type PreparedResponse, prepareError } from '../http/response.ts';
+import {
+  type HeaderLines,
+  headerLines,
+  type PreparedResponse,
+  prepareError,
+} from '../http/response.ts';
 
 export const HTML = 'text/html; charset=utf-8';
 
 /** A page, or a file that pages load, with its header fields. It can be passed to another thread. */
 export interface Page {
-  readonly headers: HeaderList;
+  readonly headers: HeaderLines;
   readonly content: string;
 }
 
@@ -24,7 +29,7 @@ export interface PageOptions {
   readonly vary?: string;
   /** An origin from which the page may load images, besides this site. */
   readonly imageOrigin?: string | undefined;
-  readonly headers?: HeaderList | undefined;
+  readonly headers?: HeaderLines | undefined;
 }
 
 export function makePage(type: string, content: string, options: PageOptions = {}): Page {
@@ -36,28 +41,27 @@ export function makePage(type: string, content: string, options: PageOptions = {
     "script-src 'self'; style-src 'self'; connect-src 'self'",
     `img-src 'self' ${imageOrigin}`.trimEnd(),
   ].join('; ');
-  const headers = [
-    ...['Content-Type', type],
-    ...['Content-Security-Policy', policy],
-    ...['X-Content-Type-Options', 'nosniff'],
-    ...['Referrer-Policy', 'no-referrer'],
-    ...['Cache-Control', cacheControl],
-    ...['Vary', vary],
-    ...(options.headers ?? []),
-  ];
-  return { headers, content };
+  const headers = headerLines(
+    `Content-Type: ${type}`,
+    `Content-Security-Policy: ${policy}`,
+    'X-Content-Type-Options: nosniff',
+    'Referrer-Policy: no-referrer',
+    `Cache-Control: ${cacheControl}`,
+    `Vary: ${vary}`,
+  );
+  return { headers: headers + (options.headers ?? ''), content };
 }
 
 export function pageResource({ headers, content }: Page): Resource {
   const body = Buffer.from(content);
-  const kind = { ok: { status: 200, headers }, notModified: { status: 304, headers } };
-  return makeResource({ kind, hash: hexOf(hashBytes(body)), headers: [], body });
+  const kind = { ok: headers, notModified: headers };
+  return makeResource({ kind, hash: hexOf(hashBytes(body)), headers: '', body });
 }
 
 /** The response with a page that must not be cached: an error, or what differs from moment to moment. */
 export function uncachedPage(status: number, { headers, content }: Page): PreparedResponse {
   const body = Buffer.from(content);
-  return { head: { status, headers }, headers: ['Content-Length', String(body.length)], body };
+  return { status, headers: `${headers}Content-Length: ${body.length}\r\n`, body };
 }
 
 /** An error in both forms, made once. */
@@ -75,7 +79,7 @@ export function prepareSiteError(
   error: string,
   title: string,
   text: string,
-  headers: HeaderList = [],
+  headers: HeaderLines = '',
 ): SiteError {
   const page = renderPage({
     title,
@@ -86,7 +90,7 @@ export function prepareSiteError(
   });
   const options = { cacheControl: 'no-store', vary: 'Accept', headers };
   return {
-    json: prepareError(status, error, ['Vary', 'Accept', ...headers]),
+    json: prepareError(status, error, `Vary: Accept\r\n${headers}`),
     page: uncachedPage(status, makePage(HTML, page.toString(), options)),
   };
 }
@@ -102,7 +106,7 @@ export function prepareBadRequest(fault: string): SiteError {
 
 /** Refuses a request, whose body may not have been read: the connection is closed after the error. */
 export function refuse(request: IncomingMessage, response: ServerResponse, error: SiteError): void {
-  toResponder(response).send(errorFor(request.headers.accept, error), '', true);
+  toResponder(response).send({ ...errorFor(request.headers.accept, error), isLast: true });
 }
 
 /** Whether the client names text/html, as every browser does for a page. Programs send "*" or nothing. */

@@ -31,7 +31,7 @@ const METHOD_NOT_ALLOWED = prepareSiteError(
   'Method not allowed',
   'This page can only be read',
   'It does not accept this kind of request.',
-  ['Allow', 'GET, HEAD'],
+  'Allow: GET, HEAD\r\n',
 );
 const INTERNAL_ERROR = prepareSiteError(
   500,

@@ -45,7 +45,7 @@ export function openSite({ publicUrl, defaultLimit, hasExplorer }: SiteFacts): S
   const api = `${publicUrl}${BASE}`;
   const whole = parseContract();
   const contract = JSON.stringify({ ...whole, servers: [{ url: api }] });
-  const origins = { headers: ['Access-Control-Allow-Origin', '*'] };
+  const origins = { headers: 'Access-Control-Allow-Origin: *\r\n' };
   const htmlPages = new Map([
     ['/', startPage(api, hasExplorer)],
     ['/changelog', changelogPage()],

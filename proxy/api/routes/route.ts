@@ -9,7 +9,7 @@ import {
   type Resource as HttpResource,
   makeResource as makeHttpResource,
 } from '../../http/resource.ts';
-import { type HeaderList, JSON_TYPE } from '../../http/response.ts';
+import { headerLines, JSON_TYPE } from '../../http/response.ts';
 import type { Step } from '../../search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import type { Page } from '../bodies.ts';
@@ -76,19 +76,13 @@ export function plainRoute(
 // Resources.
 
 /** Lets scripts of any site read the response and the header fields that are listed here. */
-export const CORS: HeaderList = [
-  ...['Access-Control-Allow-Origin', '*'],
-  'Access-Control-Expose-Headers',
-  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot',
-];
-export const CACHING: HeaderList = [
-  ...['Cache-Control', 'private, no-cache'],
-  ...['Vary', 'Accept-Encoding', ...CORS],
-];
-const KIND = {
-  ok: { status: 200, headers: [...CACHING, 'Content-Type', JSON_TYPE] },
-  notModified: { status: 304, headers: CACHING },
-};
+export const CORS = headerLines(
+  'Access-Control-Allow-Origin: *',
+  'Access-Control-Expose-Headers: ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot',
+);
+export const CACHING =
+  headerLines('Cache-Control: private, no-cache', 'Vary: Accept-Encoding') + CORS;
+const KIND = { ok: CACHING + headerLines(`Content-Type: ${JSON_TYPE}`), notModified: CACHING };
 
 export interface Resource extends HttpResource {
   /** The id of the generation that it comes from. */
@@ -105,9 +99,9 @@ export function makeResource(
   link?: string,
   searchMatch?: Step,
 ): Resource {
-  const headers = ['X-Snapshot', snapshot];
-  if (link !== undefined) headers.push('Link', link);
-  if (searchMatch !== undefined) headers.push('X-Search-Match', searchMatch);
+  let headers = `X-Snapshot: ${snapshot}\r\n`;
+  if (link !== undefined) headers += `Link: ${link}\r\n`;
+  if (searchMatch !== undefined) headers += `X-Search-Match: ${searchMatch}\r\n`;
   return { ...makeHttpResource({ kind: KIND, hash: hexOf(hash), headers, body: bytes }), snapshot };
 }
 

@@ -18,8 +18,8 @@ const LATE = USUAL.replace('stats', 'late');
 
 const answer = (response: Responder, body = Buffer.from('{}')) =>
   response.send({
-    head: { status: 200, headers: ['Content-Length', String(body.length)] },
-    headers: [],
+    status: 200,
+    headers: `Content-Length: ${body.length}\r\n`,
     body,
   });
 

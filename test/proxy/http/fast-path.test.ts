@@ -163,8 +163,8 @@ test('the proxy stops answering a client that sends requests and never reads, un
     (_, response) => {
       answered++;
       response.send({
-        head: { status: 200, headers: ['Content-Length', String(body.length)] },
-        headers: [],
+        status: 200,
+        headers: `Content-Length: ${body.length}\r\n`,
         body,
       });
     },

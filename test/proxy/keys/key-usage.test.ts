@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeKeyUsage, parseKeyUsage } from '../../../format/key-usage.ts';
 import { keyUsageFile, PROXY_FOLDER } from '../../../format/layout.ts';
-import { countUse, newUseCounts, USE, useCountsOf } from '../../../proxy/keys/key-table.ts';
+import { newUseCounts, USE, useCountsOf } from '../../../proxy/keys/key-table.ts';
 import { makeKeyUsage } from '../../../proxy/keys/key-usage.ts';
 import { makeFolder } from '../../support/product.ts';
 
@@ -73,7 +73,7 @@ function makeReporter(snapshotsDir: string, ids: readonly number[]) {
     /** Counts what a request of a key uses, in one of the threads. */
     count(id: number, use: keyof typeof USE = 'requests', amount = 1, thread = 0) {
       const memory = uses.get(id) ?? newUseCounts(2);
-      countUse(useCountsOf(memory, thread), USE[use], amount);
+      useCountsOf(memory, thread)[USE[use]] += amount;
     },
   };
 }

@@ -98,8 +98,8 @@ test('a proxy that stops is not ready, but answers new connections until load ba
 test('clients that never finish, or never read, are cut at the deadline', async () => {
   const body = Buffer.alloc(64 * 1024 * 1024);
   const large = {
-    head: { status: 200, headers: ['Content-Length', String(body.length)] },
-    headers: [],
+    status: 200,
+    headers: `Content-Length: ${body.length}\r\n`,
     body,
   };
   const http = makeServer(

@@ -64,7 +64,7 @@ function request(generation: Generation, target: string): void {
   // A list of changes does not come from the files of a generation.
   if (answer === undefined || answer instanceof Promise) return;
   if (!/^[0-9a-f]{16}$/.test(answer.hash)) throw new Error(`${target} has no hash`);
-  const odd = answer.headers.find((text) => /[^\x20-\x7e]/.test(text));
+  const [odd] = /[^\x20-\x7e\r\n].*/.exec(answer.headers) ?? [];
   if (odd !== undefined) throw new Error(`${target} has the header ${odd}`);
 }
 

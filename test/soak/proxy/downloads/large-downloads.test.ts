@@ -44,8 +44,8 @@ const MEGABYTE = 1024 * 1024;
 const SIZE = (IS_FULL ? 256 : 48) * MEGABYTE;
 const keys = [1, 2, 3, 4, 5, 6].map((id) => testKey(id));
 const [key] = keys;
-/** How many downloads one key may have at the same time. */
-const MOST_PER_KEY = 8;
+/** How many downloads run at the same time. */
+const DOWNLOADS = 8;
 const LARGE = `/snapshot/files/${MINISEARCH}`;
 
 /** A snapshots folder with one generation, whose search.json is a large file: the proxy does not read it. */
@@ -130,7 +130,7 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
   const lines = Object.entries(fields).map(([field, value]) => `${field}: ${value}\r\n`);
   const download = (more = '', one = key) => requestLarge(proxy, lines.join('') + more, one);
 
-  test('as many downloads at once as a key may have take little memory, and are complete', async () => {
+  test('downloads at the same time take little memory, and are complete', async () => {
     const before = rssOf(proxy);
     let highest = 0;
     const timer = setInterval(() => {
@@ -145,13 +145,13 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
       return headers['content-encoding'] === undefined ? size === SIZE : size > SIZE / 2;
     };
     const encodings = ['identity', 'gzip'].flatMap((encoding) =>
-      Array(MOST_PER_KEY / 2).fill(encoding),
+      Array(DOWNLOADS / 2).fill(encoding),
     );
     const complete = await Promise.all(encodings.map(isComplete));
     clearInterval(timer);
-    expect(complete).toEqual(Array(MOST_PER_KEY).fill(true));
+    expect(complete).toEqual(Array(DOWNLOADS).fill(true));
     printFigure(
-      `${MOST_PER_KEY} downloads of ${SIZE / MEGABYTE} MB (${name})`,
+      `${DOWNLOADS} downloads of ${SIZE / MEGABYTE} MB (${name})`,
       `${Math.round(highest - before)} MB more memory`,
     );
     expect(highest - before).toBeLessThan(64);
@@ -160,7 +160,7 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
   test('clients that stop reading hold a descriptor each and little memory', async () => {
     const before = rssOf(proxy);
     const sockets = await Promise.all(
-      Array.from({ length: 2 * MOST_PER_KEY }, async (_, i) => {
+      Array.from({ length: 2 * DOWNLOADS }, async (_, i) => {
         const socket = await download('', keys[i % 2]);
         await new Promise((resolve) => socket.once('data', resolve));
         return socket.pause();
@@ -205,7 +205,7 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
     let isOver = false;
     const sockets = new Set<Socket>();
     // Each client reads about 2 MB a second, together as much as an uplink of 130 Mbit/s carries.
-    const clients = Array.from({ length: MOST_PER_KEY }, async (_, number) => {
+    const clients = Array.from({ length: DOWNLOADS }, async (_, number) => {
       while (!isOver) {
         const more = number % 2 === 0 ? '' : 'Accept-Encoding: gzip\r\n';
         const socket = await download(more);
@@ -221,7 +221,7 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
     isOver = true;
     for (const socket of sockets) socket.destroy();
     await Promise.allSettled(clients);
-    const figure = `median ${alone.toFixed(2)} ms alone, ${during.toFixed(2)} ms with ${MOST_PER_KEY} downloads`;
+    const figure = `median ${alone.toFixed(2)} ms alone, ${during.toFixed(2)} ms with ${DOWNLOADS} downloads`;
     printFigure(`A cached game during downloads (${name})`, figure);
     expect(during, figure).toBeLessThan(alone * 2 + 2);
   });

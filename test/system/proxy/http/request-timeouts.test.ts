@@ -31,8 +31,8 @@ const TIMED_OUT = [
 
 const answer = (response: Responder) =>
   response.send({
-    head: { status: 200, headers: ['Content-Length', '2'] },
-    headers: [],
+    status: 200,
+    headers: 'Content-Length: 2\r\n',
     body: Buffer.from('{}'),
   });
 const answerAll: ApiHandler = (_, response) => answer(response);
