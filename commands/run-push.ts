@@ -26,8 +26,8 @@ export async function runPush({ words, variables, stdout, stderr }: Invocation):
   const progress = makeProgress(stderr);
   const started = performance.now();
   try {
-    const { to } = readArguments(USAGE, { to: { type: 'string' } }, words);
-    const result = await pushConfigured(variables(), progress, to);
+    const { texts } = readArguments(USAGE, words);
+    const result = await pushConfigured(variables(), progress, texts.to);
     progress.end();
     const { outcome, depot, id, sent, sentBytes, present, removed } = result;
     const seconds = ((performance.now() - started) / 1000).toFixed(1);

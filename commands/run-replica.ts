@@ -49,12 +49,6 @@ Exit codes: 0 stopped or, with --once, equal to the depot; 1 failed, 2 wrong
 usage or configuration, 3 refused to publish or held, 4 another run is under way.
 `;
 
-const OPTIONS = {
-  from: { type: 'string' },
-  'key-file': { type: 'string' },
-  once: { type: 'boolean' },
-  interval: { type: 'string' },
-} as const;
 const VARIABLES = [
   'SNAPSHOTS_DIR',
   'REPLICA_FROM',
@@ -81,20 +75,20 @@ export async function runReplica(
 ): Promise<number | undefined> {
   const progress = makeProgress(stderr);
   try {
-    const values = readArguments(USAGE, OPTIONS, words);
+    const { texts, switches } = readArguments(USAGE, words);
     const environment = variables();
     const settings = readEnvironment(VARIABLES, environment, {
       SNAPSHOTS_DIR: checkWritableFolder,
       SNAPSHOT_PUBLIC_KEYS: readPublicKeys,
     });
     const { SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL } = settings;
-    const from = values.from ?? settings.REPLICA_FROM;
+    const from = texts.from ?? settings.REPLICA_FROM;
     if (from === '') {
       throw new ConfigurationError(`Neither --from nor REPLICA_FROM is set.\n\n${USAGE}`);
     }
-    const { interval = isApiAddress(from) ? '60' : '1' } = values;
+    const { interval = isApiAddress(from) ? '60' : '1' } = texts;
     const seconds = readValue('--interval', interval, wholeNumber(1, LONGEST_SECONDS));
-    const depot = openDepot(from, { environment, keyFile: values['key-file'] });
+    const depot = openDepot(from, { environment, keyFile: texts['key-file'] });
     const keysDepot = openKeysDepot(
       settings.KEYS_DEPOT,
       { 'the depot of snapshots': from },
@@ -107,9 +101,9 @@ export async function runReplica(
       keysDepot,
       clock,
       publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
-      report: values.once ? progress : logProgress(log),
+      report: switches.has('once') ? progress : logProgress(log),
     });
-    if (values.once) {
+    if (switches.has('once')) {
       stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
       await runOnce(replica, progress, stdout).finally(() => {
         depot.close();

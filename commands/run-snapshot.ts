@@ -23,7 +23,7 @@ import { holdCurrent, removeHold, whyHeld } from '../generations/hold.ts';
 import { KEPT_GENERATIONS, prune } from '../generations/prune.ts';
 import { rollbackTo } from '../generations/rollback.ts';
 import { verifyAndOpen } from '../generations/verify.ts';
-import { readValue, readVerb, type VerbArguments, type VerbSyntax } from '../program/arguments.ts';
+import { type Arguments, readValue, readVerb, type VerbSyntax } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { wholeNumber } from '../program/environment/variables.ts';
 import { reportFailure } from '../program/failure.ts';
@@ -34,7 +34,7 @@ import type { Printable } from '../program/progress.ts';
 interface Verb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
   readonly writes?: true;
-  run(call: Call, args: VerbArguments): Promise<void> | void;
+  run(call: Call, args: Arguments): Promise<void> | void;
 }
 
 /** A verb is called with the folder and the streams to print on. */
@@ -142,13 +142,10 @@ export async function runSnapshot({
   variables,
 }: Invocation): Promise<number> {
   try {
-    const program = { name: 'cover-catalogue snapshot', summary: 'generations in SNAPSHOTS_DIR.' };
-    const command = readVerb({ ...program, verbs: VERBS }, words);
-    if (command.text !== undefined) {
-      stdout.write(command.text);
-      return 0;
-    }
-    const { verb, args } = command;
+    const { verb, args } = readVerb(
+      { name: 'cover-catalogue snapshot', summary: 'Generations in SNAPSHOTS_DIR.', verbs: VERBS },
+      words,
+    );
     const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables(), {
       SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
     });
@@ -174,7 +171,7 @@ function pickId(snapshotsDir: string, id: string | undefined): string {
   return picked;
 }
 
-function list({ dir, stdout, stderr }: Call, { switches }: VerbArguments): void {
+function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
   const why = whyHeld(dir);
   const currentNow = currentId(dir);
   const generations = idsOnDisk(dir).map((id) => {
@@ -203,10 +200,7 @@ function list({ dir, stdout, stderr }: Call, { switches }: VerbArguments): void 
   if (why !== undefined) print(stderr, why);
 }
 
-async function verify(
-  { dir, stdout, stderr }: Call,
-  { positionals }: VerbArguments,
-): Promise<void> {
+async function verify({ dir, stdout, stderr }: Call, { positionals }: Arguments): Promise<void> {
   const id = pickId(dir, positionals[0]);
   const generation = generationDir(dir, id);
   const { manifest } = await verifyAndOpen(generation);
@@ -230,10 +224,7 @@ async function verify(
     print(stdout, `The differences between generations are undamaged: ${differences}.`);
 }
 
-function diff(
-  { dir, stdout }: Call,
-  { positionals: [first, second], switches }: VerbArguments,
-): void {
+function diff({ dir, stdout }: Call, { positionals: [first, second], switches }: Arguments): void {
   const [from, to] = [first, second].map((id) => openIndexOf(generationDir(dir, pickId(dir, id))));
   const changes = [...compareGenerations(from, to)];
   const group = (kind: Change['kind']) => {

@@ -61,30 +61,21 @@ export async function runDoctor(invocation: Invocation): Promise<number> {
 }
 
 async function examine({ words, variables: read, stdout }: Invocation): Promise<number> {
-  const options = readArguments(
-    USAGE,
-    {
-      for: { type: 'string', multiple: true },
-      'proxy-user': { type: 'string' },
-      json: { type: 'boolean' },
-      strict: { type: 'boolean' },
-    },
-    words,
-  );
+  const { texts, switches } = readArguments(USAGE, words);
   const readProgram = (name: string) => readValue('--for', name, oneOf(...PROGRAMS));
-  const programs = options.for?.map(readProgram) ?? DEFAULT_PROGRAMS;
+  const programs = texts.for?.split(',').map(readProgram) ?? DEFAULT_PROGRAMS;
   const variables = read();
   const scene: Scene = {
     ...readConfiguration(programs, variables),
     variables,
     programs,
-    proxyUser: options['proxy-user'],
+    proxyUser: texts['proxy-user'],
   };
   const results: { name: string; findings: readonly Finding[] }[] = [];
   for (const check of CHECKS.filter((each) => each.programs.some((p) => programs.includes(p)))) {
     const findings = await runCheck(check, scene, LIMIT_MS);
     results.push({ name: check.name, findings });
-    if (!options.json) stdout.write(asText(check.name, findings));
+    if (!switches.has('json')) stdout.write(asText(check.name, findings));
   }
   await scene.database?.close();
   const levels = results.flatMap(({ findings }) => findings.map(({ level }) => level));
@@ -92,11 +83,11 @@ async function examine({ words, variables: read, stdout }: Invocation): Promise<
   for (const level of levels) counts[level]++;
   const worst = (Object.keys(counts) as Level[]).find((level) => counts[level] > 0) ?? 'ok';
   stdout.write(
-    options.json
+    switches.has('json')
       ? `${printableJson({ worst, counts, checks: results })}\n`
       : `Errors: ${counts.error}, warnings: ${counts.warning}, skipped: ${counts.skipped}\n`,
   );
-  return worst === 'error' || (worst === 'warning' && options.strict) ? 1 : 0;
+  return worst === 'error' || (worst === 'warning' && switches.has('strict')) ? 1 : 0;
 }
 
 /** Runs a check. One that fails or does not end becomes a finding, so that the others still run. */

@@ -1,34 +1,28 @@
 /**
  * Reads the command line of a program: its options or, for a program with verbs such as
- * `cover-catalogue keys`, a verb with its arguments and options. `--help` and `--version` work
- * everywhere. Anything else is an error, before the program reads its environment or opens a file.
+ * `cover-catalogue keys`, a verb with its arguments and options. The usage that people read is also the
+ * grammar: an argument in brackets may be missing, an option without a value is a switch, and "…" says that
+ * an option may be repeated. `--help` and `--version` work everywhere: they print a text and end the process
+ * with exit code 0. Anything else is an error, before the program reads its environment or opens a file.
  */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { ConfigurationError } from './environment/environment.ts';
 
-export interface VerbSyntax {
-  /**
-   * The verb with its arguments and options, such as "approve ID [--limit N]". It is also the grammar: an
-   * argument in brackets may be missing, and an option without a value is a switch.
-   */
-  readonly usage: string;
-  /** What it does, in one line. */
-  readonly help: string;
-}
-
-export interface VerbArguments {
+export interface Arguments {
   readonly positionals: readonly string[];
-  /** The values of the options that have one, by name. */
+  /** The values of the options that have one, by name; those of a repeated option are joined by commas. */
   readonly texts: Readonly<Record<string, string | undefined>>;
   /** The switches that are on. */
   readonly switches: ReadonlySet<string>;
 }
 
-/** A text to print, or a verb to run. */
-export type Command<V> =
-  | { readonly text: string }
-  | { readonly text?: undefined; readonly verb: V; readonly args: VerbArguments };
+export interface VerbSyntax {
+  /** The verb with its arguments and options, such as "approve ID [--limit N]". */
+  readonly usage: string;
+  /** What it does, in one line. */
+  readonly help: string;
+}
 
 export interface VerbProgram<V extends VerbSyntax> {
   /** The words before the verb: "cover-catalogue keys". */
@@ -39,22 +33,18 @@ export interface VerbProgram<V extends VerbSyntax> {
 }
 
 /**
- * Reads the options of a program without verbs. For `--help` or `--version`, prints the text and ends
- * the process with exit code 0.
- * @param usage what `--help` prints
- * @throws ConfigurationError that names an unknown argument
+ * @param usage what `--help` prints; its first paragraph is the grammar
+ * @throws ConfigurationError that names the wrong word and shows the usage
  */
-export function readArguments<const O extends ParseArgsOptionsConfig>(
+export function readArguments(
   usage: string,
-  options: O,
   words: readonly string[] = process.argv.slice(2),
-) {
-  const standard = { version: { type: 'boolean' } } as const;
-  const { values } = parse({ ...standard, ...options }, words, `\n${usage}`, false);
-  const { help, version } = values as { help?: boolean; version?: boolean };
-  if (!help && !version) return values;
-  process.stdout.write(help ? usage : versionText());
-  process.exit(0);
+): Arguments {
+  try {
+    return parse(usage, words);
+  } catch (cause) {
+    throw new ConfigurationError(`${(cause as Error).message}\n\n${usage}`, { cause });
+  }
 }
 
 /**
@@ -62,46 +52,23 @@ export function readArguments<const O extends ParseArgsOptionsConfig>(
  * @throws ConfigurationError that names the wrong word and shows the usage
  */
 export function readVerb<V extends VerbSyntax>(
-  program: VerbProgram<V>,
+  { name, summary, verbs }: VerbProgram<V>,
   words: readonly string[],
-): Command<V> {
+): { readonly verb: V; readonly args: Arguments } {
   const isNamed = (each: V) => wordsOf(each).every((word, index) => word === words[index]);
-  const verb = program.verbs.find(isNamed);
-  if (verb === undefined) return { text: readOther(program, words) };
-  const usage = `Usage: ${program.name} ${verb.usage}`;
-  const { options, required, most } = grammarOf(verb);
-  const { values, positionals } = parse(options, words.slice(wordsOf(verb).length), usage, true);
-  if (values.help) return { text: `${program.name} ${verb.usage}\n\n${verb.help}\n` };
-  const missing = required[positionals.length];
-  if (missing !== undefined) throw new ConfigurationError(`${missing} is missing.\n${usage}`);
-  refuseMore(positionals.slice(most), usage);
-  const [texts, switches]: [Record<string, string>, Set<string>] = [{}, new Set()];
-  for (const [option, value] of Object.entries(values)) {
-    if (typeof value === 'string') texts[option] = value;
-    else switches.add(option);
+  const verb = verbs.find(isNamed);
+  if (verb !== undefined) {
+    const usage = `Usage: ${name} ${verb.usage}\n\n${verb.help}\n`;
+    return { verb, args: readArguments(usage, words.slice(wordsOf(verb).length)) };
   }
-  return { verb, args: { positionals, texts, switches } };
-}
-
-/**
- * Words that name no verb.
- * @returns an overview of all verbs or of a group such as "account", or the version
- * @throws ConfigurationError unless they ask for one of these
- */
-function readOther(
-  { name, summary, verbs }: VerbProgram<VerbSyntax>,
-  words: readonly string[],
-): string {
   const group = verbs.filter((each) => wordsOf(each)[0] === words[0]);
-  const [listed, [word, ...rest]] = group.length > 0 ? [group, words.slice(1)] : [verbs, words];
+  const [listed, [word = '--', ...rest]] =
+    group.length > 0 ? [group, words.slice(1)] : [verbs, words];
   const lines = listed.map(({ usage, help }) => `  ${usage}\n      ${help}\n`);
-  const overview = `${name} VERB …: ${summary}\n\n${lines.join('')}`;
-  if (word === undefined) throw new ConfigurationError(overview);
-  if (!['--help', '-h', 'help', '--version'].includes(word)) {
-    throw new ConfigurationError(`There is no verb ${JSON.stringify(word)}.\n${overview}`);
-  }
-  refuseMore(rest, overview);
-  return word === '--version' ? versionText() : overview;
+  const overview = `${name} VERB …\n\n${summary}\n\n${lines.join('')}`;
+  if (word === 'help') readArguments(overview, ['--help']);
+  if (word.startsWith('-')) readArguments(overview, [word, ...rest]);
+  throw new ConfigurationError(`There is no verb ${JSON.stringify(word)}.\n\n${overview}`);
 }
 
 /**
@@ -122,34 +89,33 @@ function wordsOf({ usage }: VerbSyntax): readonly string[] {
   return (/^[a-z]+(?: [a-z]+)*/.exec(usage)?.[0] ?? '').split(' ');
 }
 
-/** What a usage allows: options, the names of required arguments, and how many arguments at most. */
-function grammarOf({ usage }: VerbSyntax) {
-  const options: ParseArgsOptionsConfig = {};
-  const rest = usage.replaceAll(/--([a-z-]+)( [A-Z]+)?/g, (_, name, value) => {
-    options[name] = { type: value === undefined ? 'boolean' : 'string' };
+function parse(usage: string, words: readonly string[]): Arguments {
+  const options: ParseArgsOptionsConfig = {
+    help: { type: 'boolean', short: 'h' },
+    version: { type: 'boolean' },
+  };
+  const [grammar] = usage.split('\n\n', 1);
+  const others = grammar.replaceAll(/--([a-z-]+)( [A-Z]+)?(\]…)?/g, (_, name, value, more) => {
+    const isRepeated = more !== undefined;
+    options[name] = { type: value === undefined ? 'boolean' : 'string', multiple: isRepeated };
     return '';
   });
-  const names = rest.match(/\[?\b[A-Z]+\b/g) ?? [];
-  return { options, required: names.filter((name) => !name.startsWith('[')), most: names.length };
-}
-
-function parse<O extends ParseArgsOptionsConfig>(
-  own: O,
-  words: readonly string[],
-  usage: string,
-  allowPositionals: boolean,
-) {
-  try {
-    const options = { help: { type: 'boolean', short: 'h' }, ...own } as const;
-    return parseArgs({ options, args: [...words], allowPositionals });
-  } catch (cause) {
-    throw new ConfigurationError(`${(cause as Error).message}\n${usage}`, { cause });
+  const names = others.match(/\[?\b[A-Z]+\b/g) ?? [];
+  const { values, positionals } = parseArgs({ options, args: [...words], allowPositionals: true });
+  const [extra] = positionals.slice(names.length);
+  if (extra !== undefined) throw new Error(`Unexpected argument: ${JSON.stringify(extra)}.`);
+  if (values.help || values.version) {
+    process.stdout.write(values.help ? usage : versionText());
+    process.exit(0);
   }
-}
-
-function refuseMore([extra]: readonly string[], usage: string): void {
-  if (extra === undefined) return;
-  throw new ConfigurationError(`Unexpected argument: ${JSON.stringify(extra)}.\n${usage}`);
+  const missing = names[positionals.length];
+  if (missing?.startsWith('[') === false) throw new Error(`${missing} is missing.`);
+  const [texts, switches]: [Record<string, string>, Set<string>] = [{}, new Set()];
+  for (const [option, value] of Object.entries(values)) {
+    if (value === true) switches.add(option);
+    else texts[option] = [value].flat().join(',');
+  }
+  return { positionals, texts, switches };
 }
 
 function versionText(): string {

@@ -25,7 +25,7 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 
 async function main(): Promise<void> {
-  readArguments(USAGE, {});
+  readArguments(USAGE);
   loadEnvironmentFile();
   const environment = readEnvironment(VARIABLES, process.env, {
     SNAPSHOTS_DIR: checkReadableFolder,

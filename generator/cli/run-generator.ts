@@ -62,9 +62,7 @@ async function publish(
   { words, variables: readVariables, stdout }: Invocation,
   progress: Progress,
 ): Promise<void> {
-  const flag = { type: 'boolean' } as const;
-  const options = { full: flag, 'dry-run': flag, force: flag, json: flag };
-  const values = readArguments(USAGE, options, words);
+  const { switches } = readArguments(USAGE, words);
   const variables = readVariables();
   const environment = readEnvironment(
     ['DATABASE_URL', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL', ...PUSH_VARIABLES],
@@ -95,9 +93,9 @@ async function publish(
             const reason = `${name} is ${address}, which only this machine can reach`;
             return { table: null, reason, count: 1, rows: [] };
           }),
-        isFull: values.full ?? false,
-        isDryRun: values['dry-run'] ?? false,
-        isForced: values.force ?? false,
+        isFull: switches.has('full'),
+        isDryRun: switches.has('dry-run'),
+        isForced: switches.has('force'),
       },
       progress,
     );
@@ -117,7 +115,7 @@ async function publish(
     await endWithError(error as Error, database, snapshotsDir, progress);
     // After a rollback, publishing is held, and the depot must follow.
     if (error instanceof HeldError) await pushCurrent(environment, variables, progress);
-    if (error instanceof RefusedError && values.json) {
+    if (error instanceof RefusedError && switches.has('json')) {
       stdout.write(asJson(error.result, secondsTaken(), error.message));
     }
     throw error;
@@ -126,8 +124,8 @@ async function publish(
   }
   progress.end();
   const seconds = secondsTaken();
-  stdout.write(values.json ? asJson(result, seconds, null) : asText(result, seconds));
-  if (!values['dry-run']) await pushCurrent(environment, variables, progress);
+  stdout.write(switches.has('json') ? asJson(result, seconds, null) : asText(result, seconds));
+  if (!switches.has('dry-run')) await pushCurrent(environment, variables, progress);
 }
 
 /** Pushes the current generation, if there is a depot. A failure is a warning: the run has published. */

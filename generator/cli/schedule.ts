@@ -51,7 +51,7 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
 
 async function main(): Promise<void> {
-  readArguments(USAGE, {});
+  readArguments(USAGE);
   loadEnvironmentFile();
   const environment = readEnvironment(
     [

@@ -24,7 +24,7 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 const STOP_DEADLINE_MS = 10_000;
 
 async function main(): Promise<void> {
-  readArguments(USAGE, {});
+  readArguments(USAGE);
   loadEnvironmentFile();
   const environment = readEnvironment(VARIABLES, process.env, CHECKS);
   const log = makeLog(environment.LOG_LEVEL);

@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { KEY_STATES } from '../../format/api-key.ts';
 import { KEPT_USAGE_DAYS } from '../../format/key-usage.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
-import { readValue, type VerbArguments } from '../../program/arguments.ts';
+import { type Arguments, readValue } from '../../program/arguments.ts';
 import { oneOf, wholeNumber } from '../../program/environment/variables.ts';
 import { findKey, type KeyRow, listKeys } from '../lifecycle/key-lists.ts';
 import {
@@ -74,14 +74,14 @@ function stateOf({ sent_at, next_attempt_at }: QueuedMail): string {
 }
 
 /** Parses the first argument, the id of a key. */
-function idOf({ positionals: [text] }: VerbArguments): number {
+function idOf({ positionals: [text] }: Arguments): number {
   return parseId(text, 'The id of a key is a number, as "list" shows it');
 }
 
 const parseLimit = wholeNumber(1, LARGEST_LIMIT);
 
 /** The value of `--limit`, or else of DEFAULT_RATE_LIMIT. */
-function limitOf({ texts: { limit } }: VerbArguments, { defaultLimit }: Settings): number {
+function limitOf({ texts: { limit } }: Arguments, { defaultLimit }: Settings): number {
   return limit === undefined ? defaultLimit : readValue('--limit', limit, parseLimit);
 }
 

@@ -28,16 +28,13 @@ export async function runKeys(invocation: Invocation): Promise<number> {
 
 async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<void> {
   const summary = 'API keys and accounts in the database of DATABASE_URL.';
-  const command = readVerb({ name: 'cover-catalogue keys', summary, verbs: VERBS }, words);
-  if (command.text !== undefined) {
-    stdout.write(command.text);
-    return;
-  }
+  const program = { name: 'cover-catalogue keys', summary, verbs: VERBS };
+  const { verb, args } = readVerb(program, words);
   const environment = readEnvironment(
     ['DATABASE_URL', 'DEFAULT_RATE_LIMIT', 'PUBLIC_URL', 'SMTP_URL', 'MAIL_FROM', 'MAIL_FOLDER'],
     rest.variables(),
   );
-  const run = command.verb.prepare(command.args, {
+  const run = verb.prepare(args, {
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
     publicUrl: environment.PUBLIC_URL,
     mail: {

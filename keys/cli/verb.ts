@@ -1,6 +1,6 @@
 /** What a verb of `cover-catalogue keys` is, and the arguments that several verbs have. */
 import type { Database } from '../../database/database.ts';
-import type { VerbArguments, VerbSyntax } from '../../program/arguments.ts';
+import type { Arguments, VerbSyntax } from '../../program/arguments.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import type { MailSettings } from '../mail/mailer.ts';
 
@@ -26,7 +26,7 @@ export interface Verb extends VerbSyntax {
    * Checks the arguments, before the database is opened.
    * @throws ConfigurationError if they are wrong
    */
-  prepare(args: VerbArguments, settings: Settings): (database: Database) => Promise<Outcome>;
+  prepare(args: Arguments, settings: Settings): (database: Database) => Promise<Outcome>;
 }
 
 /**

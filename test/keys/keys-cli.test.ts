@@ -1,7 +1,7 @@
 /** `cover-catalogue keys`: what each verb does and prints, and what it refuses. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { VERBS } from '../../keys/cli/run-keys.ts';
@@ -223,23 +223,25 @@ describe('the keys command', () => {
   });
 
   it('shows help for itself and each verb without a database', async () => {
-    const overview = await runKeys('', ['--help']);
-    expect(overview.code).toBe(0);
-    for (const { usage, help } of VERBS) {
-      expect(overview.stdout).toContain(`\n  ${usage}\n      ${help}\n`);
-    }
-    const group = await runKeys('', ['account', '--help']);
-    expect([group.code, group.stdout]).toEqual([
-      0,
-      expect.stringMatching(
-        /^cover-catalogue keys VERB …: .*\n\n {2}account list [\s\S]*\n {2}account remove ID\n/,
-      ),
-    ]);
-    const one = await runKeys('', ['approve', '--help']);
-    expect([one.code, one.stdout]).toEqual([
-      0,
-      expect.stringContaining('cover-catalogue keys approve ID [--limit N]'),
-    ]);
+    const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
+      throw new Error('The process ends.');
+    });
+    const helpOf = async (...words: string[]) => {
+      await runKeys('', words);
+      expect(exit).toHaveBeenLastCalledWith(0);
+      return String(written.mock.lastCall?.[0]);
+    };
+    const overview = await helpOf('--help');
+    const group = await helpOf('account', '--help');
+    const one = await helpOf('approve', '--help');
+    vi.restoreAllMocks();
+    for (const { usage, help } of VERBS)
+      expect(overview).toContain(`\n  ${usage}\n      ${help}\n`);
+    expect(group).toMatch(
+      /^cover-catalogue keys VERB …\n\n.*\n\n {2}account list [\s\S]*\n {2}account remove ID\n/,
+    );
+    expect(one).toMatch(/^Usage: cover-catalogue keys approve ID \[--limit N\]\n\nApproves /);
   });
 
   it('has exactly the verbs and arguments that OPERATIONS.md lists', () => {

@@ -56,7 +56,7 @@ describe('the arguments of a program', () => {
     [['--help', 'no-such-argument'], 'no-such-argument'],
     [['--version', 'no-such-argument'], 'no-such-argument'],
   ])('%j are an error that names the wrong one and shows the usage', (words, wrong) => {
-    const read = () => readArguments('the usage', {}, words);
+    const read = () => readArguments('the usage', words);
     expect(read).toThrow(wrong);
     expect(read).toThrow('the usage');
   });
