@@ -4,7 +4,7 @@
  */
 
 /** The version of the format that this code writes, and the only one that it reads. */
-export const FORMAT_VERSION = 4;
+export const FORMAT_VERSION = 5;
 
 // Inside `SNAPSHOTS_DIR`:
 export const CURRENT = 'current';
@@ -75,7 +75,6 @@ export const PLATFORMS = 'platforms.json';
 export const STATS = 'stats.json';
 export const COVERS_RECENT = 'covers-recent.json';
 export const MINISEARCH = 'search.json';
-export const PLATFORM_INDEX = 'index/platforms.json';
 export const GAME_INDEX = 'index/games.bin';
 /** Apart from {@link GAME_INDEX}: it stays the same file as long as no title, path or game changes. */
 export const PATH_INDEX = 'index/paths.bin';
@@ -93,7 +92,6 @@ export const FIXED_FILES: readonly string[] = [
   STATS,
   COVERS_RECENT,
   MINISEARCH,
-  PLATFORM_INDEX,
   GAME_INDEX,
   PATH_INDEX,
   COVER_INDEX,
@@ -106,11 +104,11 @@ export const FIXED_FILES: readonly string[] = [
 const SLUG = /^(?!\.)[A-Za-z0-9._~-]{1,191}$/;
 
 /**
- * Whether a text is a slug: 1 to 191 of RFC 3986's unreserved characters without a leading dot. A slug
+ * Whether a value is a slug: 1 to 191 of RFC 3986's unreserved characters without a leading dot. A slug
  * needs no encoding in a path, and as a file name it cannot lead out of its folder.
  */
-export function isSlug(text: string): boolean {
-  return SLUG.test(text);
+export function isSlug(value: unknown): value is string {
+  return typeof value === 'string' && SLUG.test(value);
 }
 
 // Inside a generation: the folders of the packs of games and of covers.

@@ -9,6 +9,8 @@
 export const PACK_HEAD = '[\n';
 export const RECORD_SEPARATOR = ',\n';
 export const PACK_TAIL = '\n]\n';
+/** In bytes: positions in a pack have 32 bits. */
+export const LARGEST_PACK = 2 ** 32 - 1;
 /** A pack without records. */
 export const EMPTY_PACK = '[]\n';
 

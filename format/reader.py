@@ -6,11 +6,12 @@ It shows that the format can be read in any language, and is not part of the pro
 accepted completely or refused. test/format/reader.test.ts compares it with the product.
 """
 import hashlib, json, re, struct, sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from pathlib import Path
 
-VERSION = 4
-FORMATS = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f64": "d"}
+VERSION = 5
+FORMATS = {"u8": "B", "u16": "H", "u32": "I", "i32": "i"}
 PATH = re.compile(r"(?:(?:games|covers|index)/)?[\w~-][\w.~-]*\.(?:json|bin)", re.ASCII)
 
 
@@ -24,14 +25,6 @@ def columns(data):
         name: struct.unpack_from(f"<{column['length']}{FORMATS[column['type']]}", data, column["start"])
         for name, column in directory.items()
     }
-
-
-def slug_hash(platform, slug):
-    found = 0x811C9DC5 ^ platform
-    for byte in slug.encode():
-        found = (found ^ byte) * 0x01000193 & 0xFFFFFFFF
-    found = (found ^ found >> 16) * 0x85EBCA6B & 0xFFFFFFFF
-    return found ^ found >> 13
 
 
 class Generation:
@@ -59,33 +52,34 @@ class Generation:
             if len(data) != entry["size"] or hashlib.sha256(data).hexdigest() != entry["sha256"]:
                 raise ValueError(f"{entry['path']} is damaged")
             self.files[entry["path"]] = data
-        self.platforms = json.loads(self.files["index/platforms.json"])
+        self.platforms = json.loads(self.files["platforms.json"])["data"]
+        # For each kind: the number of each platform's first record, and at the end the number of all records.
+        self.first = {
+            kind: list(accumulate((platform[count] for platform in self.platforms), initial=0))
+            for kind, count in (("games", "game_count"), ("covers", "cover_count"))
+        }
         index = lambda name: columns(self.files[f"index/{name}.bin"])
         self.games, self.covers, self.paths = index("games"), index("covers"), index("paths")
 
-    def platform_of(self, number, first):
-        """The platform of a game or cover: the last whose first number is not greater."""
-        return bisect_right(self.platforms, number, key=lambda platform: platform[first]) - 1
-
     def records(self, kind, start, end):
         """Consecutive records of one platform: a slice of its pack, separators included."""
-        index, first = (self.games, "first_game") if kind == "games" else (self.covers, "first_cover")
-        pack = self.files[f"{kind}/{self.platforms[self.platform_of(start, first)]['slug']}.json"]
-        return pack[int(index["offset"][start]) : int(index["offset"][end - 1]) + index["length"][end - 1]]
+        index = self.games if kind == "games" else self.covers
+        platform = self.platforms[bisect_right(self.first[kind], start) - 1]
+        pack = self.files[f"{kind}/{platform['slug']}.json"]
+        return pack[index["offset"][start] : index["offset"][end - 1] + index["length"][end - 1]]
 
     def list_of(self, kind, start, end, tail=b"]}"):
         return b'{"data":[' + (b"\n" + self.records(kind, start, end) + b"\n" if start < end else b"") + tail
 
+    def slug(self, game):
+        start, end = self.paths["slugStart"][game : game + 2]
+        return bytes(self.paths["slugText"][start:end])
+
     def game_at(self, platform, slug):
-        """The number of a game, through the hash table; None if there is no such game."""
-        slots, starts = self.paths["slots"], self.paths["slugStart"]
-        for step in range(len(slots)):
-            game = slots[(slug_hash(platform, slug) + step) % len(slots)] - 1
-            if game < 0:
-                return None
-            found = bytes(self.paths["slugText"][starts[game] : starts[game + 1]]).decode()
-            if self.platform_of(game, "first_game") == platform and found == slug:
-                return game
+        """The number of a game; None if there is no such game."""
+        (first, end), games = self.first["games"][platform : platform + 2], self.paths["bySlug"]
+        at = bisect_left(games, slug.encode(), first, end, key=self.slug)
+        return games[at] if at < end and self.slug(games[at]) == slug.encode() else None
 
     def cover_with(self, cover_id):
         """The number of the cover with an id; None if there is none."""
@@ -102,9 +96,9 @@ class Generation:
             case ["platforms"] | ["stats"] | ["covers", "recent"]:
                 return self.files["-".join(parts) + ".json"]
             case ["platforms", _, "games"] if platform is not None:
-                first, games = (self.platforms[platform][key] for key in ("first_game", "games"))
-                tail = f'],"page":1,"per_page":50,"total":{games},"total_pages":{-(-games // 50)}}}'
-                return self.list_of("games", first, first + min(games, 50), tail.encode())
+                first, end = self.first["games"][platform : platform + 2]
+                tail = f'],"page":1,"per_page":50,"total":{end - first},"total_pages":{-(-(end - first) // 50)}}}'
+                return self.list_of("games", first, min(first + 50, end), tail.encode())
             case ["games", _, _] if game is not None:
                 return self.records("games", game, game + 1)
             case ["games", _, _, "covers"] if game is not None:

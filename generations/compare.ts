@@ -2,7 +2,7 @@
  * Compares two generations. Only their record indexes are needed, which have the id and the content hash
  * of every record. Memory does not grow with the number of changes.
  */
-import { type ContentHash, hexOf } from '../format/content-hash.ts';
+import { hexOf } from '../format/content-hash.ts';
 import type { Change } from '../format/difference-file.ts';
 import { compareIdsAt, type IdColumns, idAt, textOfId } from '../format/index/ids.ts';
 import {
@@ -60,12 +60,12 @@ function* changesOf(
 
 function platformState({ platforms, platformBySlug }: RecordIndex, slug: string) {
   const platform = platforms[platformBySlug.get(slug) ?? -1];
-  return platform && { path: `/platforms/${slug}`, hash: hexOf(platform.hash as ContentHash) };
+  return platform && { path: `/platforms/${slug}`, hash: hexOf(platform.hash) };
 }
 
 function gameState(index: RecordIndex, game: number | undefined): State | undefined {
   if (game === undefined) return undefined;
-  const { slug } = index.platforms[platformOf(index.platforms, 'first_game', game)];
+  const { slug } = index.platforms[platformOf(index.platforms, 'firstGame', game)];
   return stateAt(index.games, game, `/games/${slug}/${gameSlug(index, game)}`);
 }
 

@@ -6,15 +6,10 @@ import fastGlob from 'fast-glob';
 import { hashBytes } from '../format/content-hash.ts';
 import { checkFilters, checkWords } from '../format/index/checks.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
-import {
-  findGame,
-  gameSlug,
-  type RecordColumns,
-  type RecordIndex,
-} from '../format/index/record-index.ts';
+import type { RecordColumns, RecordIndex } from '../format/index/record-index.ts';
 import { openSearchIndex } from '../format/index/search-index.ts';
 import { openTitles } from '../format/index/titles.ts';
-import { coversPack, gamesPack, isPack, MANIFEST, PLATFORMS } from '../format/layout.ts';
+import { coversPack, gamesPack, isPack, MANIFEST } from '../format/layout.ts';
 import type { Manifest, ManifestFile } from '../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import { checkFile, type isIntact, readChecked } from './files/checked-files.ts';
@@ -72,11 +67,10 @@ export async function verifyAndOpen(
       'The search index was written with other rules for splitting words than those of this program.',
     );
   }
-  checkPlatforms(read(PLATFORMS), index);
   const packs = index.platforms.flatMap(
-    ({ slug, first_game, games, first_cover, covers }): Pack[] => [
-      { file: fileOf(gamesPack(slug)), columns: index.games, first: first_game, count: games },
-      { file: fileOf(coversPack(slug)), columns: index.covers, first: first_cover, count: covers },
+    ({ slug, firstGame, games, firstCover, covers }): Pack[] => [
+      { file: fileOf(gamesPack(slug)), columns: index.games, first: firstGame, count: games },
+      { file: fileOf(coversPack(slug)), columns: index.covers, first: firstCover, count: covers },
     ],
   );
   const ofPlatforms = new Set(packs.map(({ file }) => file.path));
@@ -87,11 +81,10 @@ export async function verifyAndOpen(
   }
   for (const pack of packs) checks.pack(dir, pack);
   if (checks.values) {
-    const search = openSearchIndex(read);
-    checkFilters(search, manifest.counts.games);
+    const search = openSearchIndex(read, manifest.counts.games);
+    checkFilters(search);
     checkWords(search);
     openTitles(read, manifest.counts.games);
-    checkLookups(dir, index);
   }
   return { manifest, index };
 }
@@ -115,31 +108,6 @@ function checkCounts({ counts }: Manifest, { platforms, games, covers }: RecordI
     if (found !== expected)
       throw new Error(`The index has ${found} ${name}, but ${MANIFEST} says ${expected}.`);
   }
-}
-
-function checkPlatforms(body: Buffer, { platforms }: RecordIndex): void {
-  for (const { slug, offset, length, hash } of platforms) {
-    const [high, low] = hashBytes(body.subarray(offset, offset + length));
-    if (high !== hash[0] || low !== hash[1]) {
-      throw new Error(`${PLATFORMS} does not have the record of ${slug} at its offset.`);
-    }
-  }
-}
-
-/**
- * Checks that each game is found by its path. Covers need no such check: their ids ascend, so a search
- * by id always finds them.
- */
-function checkLookups(dir: string, index: RecordIndex): void {
-  index.platforms.forEach(({ first_game, games, slug }, platform) => {
-    for (let game = first_game; game < first_game + games; game++) {
-      if (findGame(index, platform, gameSlug(index, game)) !== game) {
-        throw new Error(
-          `The index in ${dir} does not find the game ${slug}/${gameSlug(index, game)} by its path.`,
-        );
-      }
-    }
-  });
 }
 
 const OPENING_BRACE = 0x7b;

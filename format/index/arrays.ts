@@ -91,7 +91,7 @@ export function firstIndexNear(
  * @param start where each slice starts in `values`, and at the end where the last one ends
  */
 export function compareSlices(
-  values: Uint16Array | Uint32Array,
+  values: Uint8Array | Uint16Array | Uint32Array,
   start: Uint32Array,
   one: number,
   other: number,
@@ -106,13 +106,4 @@ export function compareSlices(
     if (difference !== 0) return difference;
   }
   return length - otherLength;
-}
-
-/** Whether the bytes from `start` (inclusive) to `end` (exclusive) are an ASCII text. */
-export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
-  if (text.length !== end - start) return false;
-  for (let i = 0; i < text.length; i++) {
-    if (text.charCodeAt(i) !== bytes[start + i]) return false;
-  }
-  return true;
 }

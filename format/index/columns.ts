@@ -1,6 +1,7 @@
 /**
  * The binary container of an index file: named columns of numbers. A reader creates a typed array over
- * the bytes of each column, so it parses only the directory.
+ * the bytes of each column, so it parses only the directory. The columns of a group, such as a list of
+ * postings, have names with a dot: "words.text".
  *
  *   8 bytes   magic "CCCOLUMN"
  *   4 bytes   format version, little-endian
@@ -14,17 +15,11 @@ const MAGIC = 'CCCOLUMN';
 const HEAD_BYTES = 16;
 const LONGEST_DIRECTORY = 65_536;
 
-export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
+const TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, i32: Int32Array };
+type ColumnTypes = { u8: Uint8Array; u16: Uint16Array; u32: Uint32Array; i32: Int32Array };
+type TypeName = keyof ColumnTypes;
+export type Column = ColumnTypes[TypeName];
 export type Columns = Readonly<Record<string, Column>>;
-
-const TYPES = {
-  u8: Uint8Array,
-  u16: Uint16Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  f64: Float64Array,
-} as const;
-type TypeName = keyof typeof TYPES;
 type DirectoryEntry = { type: TypeName; start: number; length: number };
 
 // A typed array has the byte order of the machine. Every platform that Node supports is little-endian.
@@ -34,9 +29,10 @@ if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
 
 /**
  * The pieces of a columns file, which the caller writes one after another.
- * @param columns the columns by name, in the order that they get in the file
+ * @param content columns and groups of columns by name, in the order that they get in the file
  */
-export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
+export function* encodeColumns(content: object): Generator<Uint8Array> {
+  const columns = columnsOf(content);
   const directory: Record<string, DirectoryEntry> = {};
   const names = Object.keys(columns);
   // The directory holds absolute positions, and their digits change its length, which moves the columns.
@@ -48,7 +44,7 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
       const column = columns[name];
       const start = alignUp(end);
       directory[name] = { type: typeOf(column), start, length: column.length };
-      end = start + bytesOf(directory[name]);
+      end = start + column.byteLength;
     }
     const needed = Buffer.byteLength(JSON.stringify(directory));
     if (needed === directoryBytes) break;
@@ -66,22 +62,50 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
     const { start } = directory[name];
     yield new Uint8Array(start - end);
     yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
-    end = start + bytesOf(directory[name]);
+    end = start + column.byteLength;
   }
 }
 
-/** The bytes that a column takes in the file. */
-function bytesOf({ type, length }: DirectoryEntry): number {
-  return length * TYPES[type].BYTES_PER_ELEMENT;
+function columnsOf(content: object, group = ''): Columns {
+  const found = Object.entries(content).flatMap(([name, value]) =>
+    ArrayBuffer.isView(value)
+      ? [[group + name, value as Column]]
+      : Object.entries(columnsOf(value, `${group}${name}.`)),
+  );
+  return Object.fromEntries(found);
 }
 
 /**
+ * Returns the column with a name and a type.
+ * @param entries how many it must have; any number if undefined
+ * @throws Error that names the file and the column if there is no such column
+ */
+export type ColumnReader = <T extends TypeName>(
+  name: string,
+  type: T,
+  entries?: number,
+) => ColumnTypes[T];
+
+/**
  * Opens the columns of a file, all of which fit it. They are views of its bytes, not copies.
- * @param file the whole content; its `byteOffset` must be a multiple of 8
- * @param name the name of the file, used in errors
+ * @param content the whole content; its `byteOffset` must be a multiple of 8
+ * @param file the name of the file, used in errors
  * @throws Error that names the file and the fault
  */
-export function openColumns(file: Uint8Array, name: string): Columns {
+export function openColumns(content: Uint8Array, file: string): ColumnReader {
+  const columns = viewColumns(content, file);
+  return <T extends TypeName>(name: string, type: T, entries?: number) => {
+    const found = columns[name];
+    if (!(found instanceof TYPES[type])) throw damaged(file, `it has no ${type} column "${name}"`);
+    if (entries === undefined || found.length === entries) {
+      return found as ColumnTypes[T];
+    }
+    throw damaged(file, `its column "${name}" has ${found.length} entries, not ${entries}`);
+  };
+}
+
+/** All columns of a file by name. See {@link openColumns}. */
+export function viewColumns(file: Uint8Array, name: string): Columns {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   if (bytes.length < HEAD_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) {
     throw new Error(`${name} is not an index file: it does not begin with "${MAGIC}".`);
@@ -115,32 +139,6 @@ export function openColumns(file: Uint8Array, name: string): Columns {
     columns[column] = new View(file.buffer as ArrayBuffer, file.byteOffset + start, length);
   }
   return columns;
-}
-
-type ColumnTypes = Readonly<Record<string, new (length: number) => Column>>;
-
-/**
- * The column with a name and a type.
- * @param file the name of the file, used in errors
- * @throws Error that names the file and the column if there is no such column
- */
-export function column<T extends Column>(
-  columns: Columns,
-  name: string,
-  Type: new (length: number) => T,
-  file: string,
-): T {
-  const found = columns[name];
-  if (found instanceof Type) return found;
-  throw damaged(file, `it has no ${Type.name} column "${name}"`);
-}
-
-/** The columns with these names and types. See {@link column}. */
-export function columnsOf<T extends ColumnTypes>(columns: Columns, types: T, file: string) {
-  const found = Object.entries(types).map(([name, Type]) => {
-    return [name, column(columns, name, Type, file)] as const;
-  });
-  return Object.fromEntries(found) as { readonly [N in keyof T]: InstanceType<T[N]> };
 }
 
 function parseDirectory(text: string, name: string): [string, DirectoryEntry][] {

@@ -11,60 +11,33 @@
  * of games, or numbers of readings.
  */
 import { FILTER_INDEX, WORD_INDEX } from '../layout.ts';
-import { compareSlices, firstIndex } from './arrays.ts';
-import { type Column, type Columns, column, columnsOf, damaged, openColumns } from './columns.ts';
+import { firstIndex } from './arrays.ts';
+import { type ColumnReader, openColumns } from './columns.ts';
 
 /** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */
 export interface Postings {
   readonly text: Uint16Array;
   /** Where each text starts, and at the end the length of `text`. */
   readonly textStart: Uint32Array;
-  /** The entries of all texts. In the file, this column is called `ranks`. */
+  /** The entries of all texts. */
   readonly entries: Uint32Array;
-  /** Where the entries of each text start, and at the end their number. In the file: `ranksStart`. */
+  /** Where the entries of each text start, and at the end their number. */
   readonly entriesStart: Uint32Array;
 }
 
-/** The columns of `index/words.bin`: what changes with a title, a path, or the number of games. */
-export interface WordIndex {
-  /** Every word of the readings, each with the readings that have it. */
-  readonly words: Postings;
+/** The words of every reading, in order. */
+export interface ReadingWords {
   /**
-   * Every suffix of at least two characters, the whole word included, of each word in a script without
-   * spaces, cut to {@link LONGEST_ENDING} characters, each with readings. So a query can match inside a
-   * word.
+   * The words of all readings, one reading after another. A word is its index in the list of words, which
+   * is sorted, so numbers compare as their words do.
    */
-  readonly endings: Postings;
-  /** Parallel to `words.entries`: the first position of the word in the reading, at most 255. */
-  readonly wordPositions: Uint8Array;
-  /** Three entries for each further time that a reading has a word: reading, position, word. */
-  readonly repeatedWords: Uint32Array;
-  /** For each reading that is not the first of its game, the rank of its game; ascending. */
-  readonly rankOfFurther: Uint32Array;
-  /** The readings that are the words of a slug and of no title, ascending. None is the first of its game. */
-  readonly slugReadings: Uint32Array;
-  /** The numbers of all readings, ordered by the numbers of their words. */
-  readonly readingsByWords: Uint32Array;
+  readonly words: Uint32Array;
+  /** Where the words of each reading start, and at the end the length of `words`. */
+  readonly start: Uint32Array;
 }
 
-/** The columns of `index/filters.bin`: what changes with other values of games, and with covers. */
-export interface FilterIndex {
-  /** The regions and types of the approved covers, and the genres strings, in lower case, with ranks. */
-  readonly regions: Postings;
-  readonly types: Postings;
-  readonly genres: Postings;
-  /** The distinct release years, ascending. */
-  readonly years: Int32Array;
-  /** For each rank, the index of its year in `years`, or `years.length` if it has none. */
-  readonly yearOfRank: Uint16Array;
-  /** Every rank, sorted by year, then by rank; ranks without a year are last. */
-  readonly ranksByYear: Uint32Array;
-  /**
-   * Where the ranks of each year start in `ranksByYear`. The last two entries: where the ranks without a
-   * year start, and the end.
-   */
-  readonly yearStart: Uint32Array;
-}
+export type WordIndex = ReturnType<typeof openWordIndex>;
+export type FilterIndex = ReturnType<typeof openFilterIndex>;
 
 export interface SearchIndex extends WordIndex, FilterIndex {
   /** How many games there are. */
@@ -74,89 +47,76 @@ export interface SearchIndex extends WordIndex, FilterIndex {
 /** How many characters (code points) an ending has at most. */
 export const LONGEST_ENDING = 100;
 
-/** The names of the lists of postings in each file. */
-export const WORD_POSTINGS = ['words', 'endings'] as const;
-export const FILTER_POSTINGS = ['regions', 'types', 'genres'] as const;
-
-/** The columns of an index file, for {@link encodeColumns}: its own, and those of its lists of postings. */
-export function indexColumns<T extends object>(
-  index: {
-    [Name in keyof T]: Column | Postings;
-  },
-): Record<string, Column> {
-  const columns: Record<string, Column> = {};
-  for (const [name, value] of Object.entries<Column | Postings>(index)) {
-    if (ArrayBuffer.isView(value)) columns[name] = value;
-    else {
-      columns[`${name}.text`] = value.text;
-      columns[`${name}.textStart`] = value.textStart;
-      columns[`${name}.ranks`] = value.entries;
-      columns[`${name}.ranksStart`] = value.entriesStart;
-    }
-  }
-  return columns;
-}
-
 /**
  * Opens both files of the search index.
  * @param contentOf returns the content of a file by its name
+ * @param games how many games there are
  * @throws Error that names what is damaged
  */
-export function openSearchIndex(contentOf: (name: string) => Uint8Array): SearchIndex {
-  const filters = openFilterIndex(contentOf(FILTER_INDEX));
-  const games = filters.yearOfRank.length;
-  const index = { ...openWordIndex(contentOf(WORD_INDEX)), ...filters, games };
-  if (index.readingsByWords.length !== countReadings(index)) throw wrongReadings();
-  return index;
+export function openSearchIndex(
+  contentOf: (name: string) => Uint8Array,
+  games: number,
+): SearchIndex {
+  const words = openWordIndex(contentOf(WORD_INDEX), games);
+  return { games, ...words, ...openFilterIndex(contentOf(FILTER_INDEX), games) };
 }
 
-/** @throws Error that names what is damaged */
-export function openFilterIndex(content: Uint8Array): FilterIndex {
-  const columns = openColumns(content, FILTER_INDEX);
-  const u32 = Uint32Array;
-  const ofYears = { years: Int32Array, yearOfRank: Uint16Array, ranksByYear: u32, yearStart: u32 };
-  const index = {
-    regions: openPostings(columns, FILTER_INDEX, 'regions'),
-    types: openPostings(columns, FILTER_INDEX, 'types'),
-    genres: openPostings(columns, FILTER_INDEX, 'genres'),
-    ...columnsOf(columns, ofYears, FILTER_INDEX),
+/**
+ * The columns of `index/words.bin`: what changes with a title, a path, or the number of games.
+ * @throws Error that names what is damaged
+ */
+export function openWordIndex(content: Uint8Array, games: number) {
+  const column = openColumns(content, WORD_INDEX);
+  const rankOfFurther = column('rankOfFurther', 'u32');
+  const readings = games + rankOfFurther.length;
+  const start = column('readings.start', 'u32', readings + 1);
+  return {
+    /** Every word of the readings, each with the readings that have it. */
+    words: openPostings(column, 'words'),
+    /**
+     * Every suffix of at least two characters, the whole word included, of each word in a script without
+     * spaces, cut to {@link LONGEST_ENDING} characters, each with readings. So a query can match inside a
+     * word.
+     */
+    endings: openPostings(column, 'endings'),
+    readings: { words: column('readings.words', 'u32', start[readings]), start },
+    /** For each reading that is not the first of its game, the rank of its game; ascending. */
+    rankOfFurther,
+    /** The readings that are the words of a slug and of no title, ascending. None is the first of its game. */
+    slugReadings: column('slugReadings', 'u32'),
+    /** The numbers of all readings, ordered by the numbers of their words. */
+    readingsByWords: column('readingsByWords', 'u32', readings),
   };
-  const { years, yearOfRank, ranksByYear, yearStart } = index;
-  if (ranksByYear.length !== yearOfRank.length || yearStart.length !== years.length + 2) {
-    throw damaged(FILTER_INDEX, 'its year columns have inconsistent lengths');
-  }
-  return index;
+}
+
+/**
+ * The columns of `index/filters.bin`: what changes with other values of games, and with covers.
+ * @throws Error that names what is damaged
+ */
+export function openFilterIndex(content: Uint8Array, games: number) {
+  const column = openColumns(content, FILTER_INDEX);
+  return {
+    /** The regions and types of the approved covers, and the genres strings, in lower case, with ranks. */
+    regions: openPostings(column, 'regions'),
+    types: openPostings(column, 'types'),
+    genres: openPostings(column, 'genres'),
+    /** The distinct release years, ascending. */
+    years: column('years', 'i32'),
+    /** For each rank, the index of its year in `years`, or `years.length` if it has none. */
+    yearOfRank: column('yearOfRank', 'u16', games),
+  };
 }
 
 /** @throws Error that names what is damaged */
-export function openWordIndex(content: Uint8Array): WordIndex {
-  const columns = openColumns(content, WORD_INDEX);
-  const u32 = Uint32Array;
-  const ofReadings = { rankOfFurther: u32, slugReadings: u32, readingsByWords: u32 };
-  const ofWords = { wordPositions: Uint8Array, repeatedWords: u32 };
-  const words = openPostings(columns, WORD_INDEX, 'words');
-  const endings = openPostings(columns, WORD_INDEX, 'endings');
-  const others = columnsOf(columns, { ...ofWords, ...ofReadings }, WORD_INDEX);
-  const { wordPositions, repeatedWords } = others;
-  if (wordPositions.length !== words.entries.length || repeatedWords.length % 3 !== 0) {
-    throw wrongReadings();
-  }
-  return { words, endings, ...others };
-}
-
-/** @throws Error that names what is damaged */
-export function openPostings(columns: Columns, file: string, name: string): Postings {
-  const text = column(columns, `${name}.text`, Uint16Array, file);
-  const textStart = column(columns, `${name}.textStart`, Uint32Array, file);
-  const entries = column(columns, `${name}.ranks`, Uint32Array, file);
-  const entriesStart = column(columns, `${name}.ranksStart`, Uint32Array, file);
-  const isConsistent =
-    textStart.length > 0 &&
-    textStart.length === entriesStart.length &&
-    textStart.at(-1) === text.length &&
-    entriesStart.at(-1) === entries.length;
-  if (!isConsistent) throw damaged(file, `the columns of "${name}" have inconsistent lengths`);
-  return { text, textStart, entries, entriesStart };
+export function openPostings(column: ColumnReader, name: string): Postings {
+  const textStart = column(`${name}.textStart`, 'u32');
+  const entriesStart = column(`${name}.entriesStart`, 'u32', textStart.length);
+  return {
+    text: column(`${name}.text`, 'u16', textStart.at(-1)),
+    textStart,
+    entries: column(`${name}.entries`, 'u32', entriesStart.at(-1)),
+    entriesStart,
+  };
 }
 
 /**
@@ -167,14 +127,6 @@ export interface Run {
   readonly entries: Uint32Array;
   readonly from: number;
   readonly to: number;
-}
-
-/** How many readings there are. */
-export function countReadings({
-  games,
-  rankOfFurther,
-}: Pick<SearchIndex, 'games' | 'rankOfFurther'>): number {
-  return games + rankOfFurther.length;
 }
 
 export function textCount({ textStart }: Pick<Postings, 'textStart'>): number {
@@ -218,7 +170,11 @@ function lowerBound(list: Postings, wanted: string): number {
 }
 
 /** Negative, zero or positive: compares the text at an index with another text by code units. */
-function compareText({ text, textStart }: Postings, index: number, wanted: string): number {
+export function compareText(
+  { text, textStart }: { readonly text: Uint8Array | Uint16Array; readonly textStart: Uint32Array },
+  index: number,
+  wanted: string,
+): number {
   const start = textStart[index];
   const length = textStart[index + 1] - start;
   const shared = Math.min(length, wanted.length);
@@ -229,15 +185,6 @@ function compareText({ text, textStart }: Postings, index: number, wanted: strin
   return length - wanted.length;
 }
 
-/** Negative, zero or positive: compares two texts of a list by code units. */
-export function compareTexts(
-  { text, textStart }: Postings,
-  index: number,
-  otherIndex: number,
-): number {
-  return compareSlices(text, textStart, index, otherIndex);
-}
-
 function hasPrefix({ text, textStart }: Postings, index: number, prefix: string): boolean {
   const start = textStart[index];
   if (textStart[index + 1] - start < prefix.length) return false;
@@ -245,8 +192,4 @@ function hasPrefix({ text, textStart }: Postings, index: number, prefix: string)
     if (text[start + i] !== prefix.charCodeAt(i)) return false;
   }
   return true;
-}
-
-function wrongReadings(): Error {
-  return damaged(WORD_INDEX, 'the columns of its readings have inconsistent lengths');
 }

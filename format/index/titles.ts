@@ -4,37 +4,30 @@
  */
 import { TITLE_INDEX } from '../layout.ts';
 import { firstIndex } from './arrays.ts';
-import { checkStarts, columnsOf, damaged, openColumns } from './columns.ts';
+import { checkStarts, damaged, openColumns } from './columns.ts';
 
 /** The columns of `index/titles.bin`. */
-export interface TitleColumns {
-  /** The numbers of the games that have alternative titles, ascending. */
-  readonly game: Uint32Array;
-  /** Where the array of each of them starts in `json`, and at the end the length of `json`. */
-  readonly start: Uint32Array;
-  /** The arrays in UTF-8, one after another. */
-  readonly json: Uint8Array;
-}
+export type TitleColumns = ReturnType<typeof openTitles>;
 
 /**
  * @param contentOf returns the content of a file of the index by its name
  * @param games how many games there are
  * @throws Error that names what is damaged
  */
-export function openTitles(contentOf: (name: string) => Uint8Array, games: number): TitleColumns {
-  const columns = openColumns(contentOf(TITLE_INDEX), TITLE_INDEX);
-  const types = { game: Uint32Array, start: Uint32Array, json: Uint8Array };
-  const titles = columnsOf(columns, types, TITLE_INDEX);
-  const { game, start, json } = titles;
-  if (start.length !== game.length + 1) {
-    throw damaged(TITLE_INDEX, 'its columns have inconsistent lengths');
-  }
+export function openTitles(contentOf: (name: string) => Uint8Array, games: number) {
+  const column = openColumns(contentOf(TITLE_INDEX), TITLE_INDEX);
+  /** The numbers of the games that have alternative titles, ascending. */
+  const game = column('game', 'u32');
+  /** Where the array of each of them starts in `json`, and at the end the length of `json`. */
+  const start = column('start', 'u32', game.length + 1);
+  /** The arrays in UTF-8, one after another. */
+  const json = column('json', 'u8');
   checkStarts(start, json.length, TITLE_INDEX, 'start');
   game.forEach((number, at) => {
     if (number < games && (at === 0 || number > game[at - 1])) return;
     throw damaged(TITLE_INDEX, `its games do not ascend below ${games}`);
   });
-  return titles;
+  return { game, start, json };
 }
 
 /** The JSON array of the alternative titles of a game; undefined if it has none. */

@@ -8,9 +8,9 @@
  */
 import { firstIndex } from '../index/arrays.ts';
 import { checkPostings } from '../index/checks.ts';
-import { type Column, checkStarts, column, damaged, openColumns } from '../index/columns.ts';
+import { checkStarts, damaged, openColumns } from '../index/columns.ts';
 import type { PlatformEntry } from '../index/record-index.ts';
-import { indexColumns, openPostings, type Postings } from '../index/search-index.ts';
+import { openPostings } from '../index/search-index.ts';
 import { MATCH_INDEX } from '../layout.ts';
 import { MATCH_RULES } from './forms.ts';
 
@@ -23,20 +23,7 @@ export interface FormList {
   readonly game: Uint32Array;
 }
 
-export interface MatchIndex {
-  /** The loose forms, by {@link looseKey}, so that those of about one length are neighbours. */
-  readonly loose: FormList & {
-    /** For each entry, its {@link lettersOf}. */
-    readonly letters: Uint32Array;
-  };
-  /** The lists of several loose words, by {@link hashWords}. */
-  readonly words: FormList;
-  /** What stands before and after subtitles, by {@link hashForm}. */
-  readonly parts: FormList;
-  /** From the tables `game_ids` and `platform_ids`: each id with the numbers of its games or platforms. */
-  readonly gameIds: Postings;
-  readonly platformIds: Postings;
-}
+export type MatchIndex = ReturnType<typeof openMatchIndex>;
 
 export const FORM_LISTS = ['loose', 'words', 'parts'] as const;
 const LENGTH_SHIFT = 24;
@@ -109,46 +96,42 @@ export function findKeys(
   return [from, firstIndex(from, end, (at) => key[at] >= high)];
 }
 
-/** The columns of the file, for `encodeColumns`. */
-export function matchColumns(index: MatchIndex): Record<string, Column> {
-  const columns: Record<string, Column> = { rules: Uint32Array.of(MATCH_RULES) };
-  for (const list of FORM_LISTS) {
-    columns[`${list}.start`] = index[list].start;
-    columns[`${list}.key`] = index[list].key;
-    columns[`${list}.game`] = index[list].game;
-  }
-  return {
-    ...columns,
-    'loose.letters': index.loose.letters,
-    ...indexColumns({ gameIds: index.gameIds, platformIds: index.platformIds }),
-  };
-}
-
 /**
  * @param contentOf returns the content of a file of the index by its name
+ * @param platforms how many platforms there are
  * @throws Error that names what is damaged, or says that the index was made by other rules
  */
-export function openMatchIndex(contentOf: (name: string) => Uint8Array): MatchIndex {
-  const columns = openColumns(contentOf(MATCH_INDEX), MATCH_INDEX);
-  const of = <T extends Column>(name: string, Type: new (length: number) => T) =>
-    column(columns, name, Type, MATCH_INDEX);
-  const [rules] = of('rules', Uint32Array);
+export function openMatchIndex(contentOf: (name: string) => Uint8Array, platforms: number) {
+  const column = openColumns(contentOf(MATCH_INDEX), MATCH_INDEX);
+  const [rules] = column('rules', 'u32', 1);
   if (rules !== MATCH_RULES) {
     throw new Error(
       `${MATCH_INDEX} has version ${rules} of the rules for titles; this program has version ${MATCH_RULES}. Generate again with this program.`,
     );
   }
-  const listOf = (name: string): FormList => ({
-    start: of(`${name}.start`, Uint32Array),
-    key: of(`${name}.key`, Uint32Array),
-    game: of(`${name}.game`, Uint32Array),
-  });
+  const listOf = (name: (typeof FORM_LISTS)[number]): FormList => {
+    const key = column(`${name}.key`, 'u32');
+    return {
+      start: column(`${name}.start`, 'u32', platforms + 1),
+      key,
+      game: column(`${name}.game`, 'u32', key.length),
+    };
+  };
+  const loose = listOf('loose');
   return {
-    loose: { ...listOf('loose'), letters: of('loose.letters', Uint32Array) },
+    /** The loose forms, by {@link looseKey}, so that those of about one length are neighbours. */
+    loose: {
+      ...loose,
+      /** For each entry, its {@link lettersOf}. */
+      letters: column('loose.letters', 'u32', loose.key.length),
+    },
+    /** The lists of several loose words, by {@link hashWords}. */
     words: listOf('words'),
+    /** What stands before and after subtitles, by {@link hashForm}. */
     parts: listOf('parts'),
-    gameIds: openPostings(columns, MATCH_INDEX, 'gameIds'),
-    platformIds: openPostings(columns, MATCH_INDEX, 'platformIds'),
+    /** From the tables `game_ids` and `platform_ids`: each id with the numbers of its games or platforms. */
+    gameIds: openPostings(column, 'gameIds'),
+    platformIds: openPostings(column, 'platformIds'),
   };
 }
 
@@ -160,10 +143,8 @@ export function checkMatchIndex(index: MatchIndex, platforms: readonly PlatformR
   const games = platforms.reduce((sum, platform) => sum + platform.games, 0);
   for (const name of FORM_LISTS) {
     const { start, key, game } = index[name];
-    if (start.length !== platforms.length + 1 || key.length !== game.length)
-      throw wrongLengths(name);
     checkStarts(start, key.length, MATCH_INDEX, `${name}.start`);
-    for (const [platform, { first_game: first, games: count }] of platforms.entries())
+    for (const [platform, { firstGame: first, games: count }] of platforms.entries())
       for (let at = start[platform]; at < start[platform + 1]; at++) {
         const isInOrder = at === start[platform] || key[at] >= key[at - 1];
         if (!isInOrder || game[at] < first || game[at] >= first + count)
@@ -173,14 +154,9 @@ export function checkMatchIndex(index: MatchIndex, platforms: readonly PlatformR
           );
       }
   }
-  if (index.loose.letters.length !== index.loose.key.length) throw wrongLengths('loose');
   checkPostings(index.gameIds, games, MATCH_INDEX, 'gameIds');
   checkPostings(index.platformIds, platforms.length, MATCH_INDEX, 'platformIds');
 }
 
 /** What the check needs of each platform. */
-type PlatformRange = Pick<PlatformEntry, 'first_game' | 'games'>;
-
-function wrongLengths(name: string): Error {
-  return damaged(MATCH_INDEX, `the columns of "${name}" have inconsistent lengths`);
-}
+type PlatformRange = Pick<PlatformEntry, 'firstGame' | 'games'>;

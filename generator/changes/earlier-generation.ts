@@ -7,7 +7,6 @@ import { closeSync, linkSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { hashBytes } from '../../format/content-hash.ts';
 import { findById, type Id, idAt } from '../../format/index/ids.ts';
-import { MOST_POSITIONS, makeReadingWords } from '../../format/index/reading-words.ts';
 import { findGame, openRecordIndex, platformOf } from '../../format/index/record-index.ts';
 import {
   type FilterIndex,
@@ -76,7 +75,7 @@ export function openEarlier(
   /** The record of a game or cover. @throws Error if it is damaged */
   function record(kind: 'games' | 'covers', number: number): string {
     const { byteOffset, byteLength, hash } = index[kind];
-    const first = kind === 'games' ? 'first_game' : 'first_cover';
+    const first = kind === 'games' ? 'firstGame' : 'firstCover';
     const { slug } = platforms[platformOf(platforms, first, number)];
     const { path: name } = fileOf(kind === 'games' ? gamesPack(slug) : coversPack(slug));
     const descriptor = getOrAdd(open, name, () => openSync(path.join(dir, name), 'r'));
@@ -97,7 +96,7 @@ export function openEarlier(
     /** For each game: 1 if it was not read, so that its records are copied; otherwise 0. */
     isKept,
     filters() {
-      filters ??= openFilterIndex(read(FILTER_INDEX));
+      filters ??= openFilterIndex(read(FILTER_INDEX), isKept.length);
       return filters;
     },
     /** The number of the game with an id; undefined if there is none, or if it was read. */
@@ -140,8 +139,7 @@ export function openEarlier(
     stats: (): Stats => JSON.parse(read(STATS).toString()),
     /** @returns the readings of a game, as numbers from `numberOf`, or undefined if they must be made */
     readings(numberOf: (word: string) => number) {
-      const words = openWordIndex(read(WORD_INDEX));
-      const readings = openReadings({ ...words, games: isKept.length }, numberOf);
+      const readings = openReadings(openWordIndex(read(WORD_INDEX), isKept.length), numberOf);
       return (game: number) => readings(games.rank[game]);
     },
     close() {
@@ -152,11 +150,12 @@ export function openEarlier(
 }
 
 function openReadings(
-  search: WordIndex & { readonly games: number },
+  search: WordIndex,
   numberOf: (word: string) => number,
-): (rank: number) => EarlierReadings | undefined {
-  const { words, start } = makeReadingWords(search);
-  const { games, rankOfFurther, slugReadings } = search;
+): (rank: number) => EarlierReadings {
+  const { rankOfFurther, slugReadings } = search;
+  const { words, start } = search.readings;
+  const games = search.readingsByWords.length - rankOfFurther.length;
   const ofSlug = new Set(slugReadings);
   const numbers = new Uint32Array(textCount(search.words)).fill(LEFT_OUT);
   const furtherOf = new Map<number, number[]>();
@@ -170,10 +169,10 @@ function openReadings(
     });
   return (rank) => {
     const further = furtherOf.get(rank) ?? [];
-    const readings = [rank, ...further].map(wordsOf);
-    // The words after those with a position are not in their order.
-    if (readings.some(({ length }) => length >= MOST_POSITIONS)) return undefined;
-    return { readings, endsWithSlug: ofSlug.has(further.at(-1) ?? -1) };
+    return {
+      readings: [rank, ...further].map(wordsOf),
+      endsWithSlug: ofSlug.has(further.at(-1) ?? -1),
+    };
   };
 }
 

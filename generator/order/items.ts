@@ -28,7 +28,7 @@ export function makeGameItems(games: Games, earlier: EarlierGeneration | undefin
   if (earlier === undefined) return ofRows;
   const first = earlier.isKept.length;
   const platformOf = groupsOf(
-    Uint32Array.from([...earlier.index.platforms.map(({ first_game }) => first_game), first]),
+    Uint32Array.from([...earlier.index.platforms.map(({ firstGame }) => firstGame), first]),
   );
   let ids: ReturnType<EarlierGeneration['ids']> | undefined;
   const either =

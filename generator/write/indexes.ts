@@ -4,14 +4,13 @@
  * value by which a search can be filtered.
  */
 
-import { groupsOf, startsOf } from '../../format/index/arrays.ts';
-import { type Column, encodeColumns } from '../../format/index/columns.ts';
+import { groupsOf } from '../../format/index/arrays.ts';
+import { encodeColumns } from '../../format/index/columns.ts';
 import { type IdColumns, textOfId } from '../../format/index/ids.ts';
-import { makeSlots, NO_VALUE } from '../../format/index/record-index.ts';
+import { NO_VALUE } from '../../format/index/record-index.ts';
 import {
   entriesAt,
   type FilterIndex,
-  indexColumns,
   type Postings,
   textAt,
   textCount,
@@ -32,16 +31,13 @@ import type { Numbering } from '../order/numbering.ts';
 import { merge } from '../order/title-order.ts';
 import { type Ids, LEFT_OUT, NO_YEAR, publishedRows } from '../read/catalogue.ts';
 import { writeWhole } from './file-writer.ts';
-import { namedAsInFile, type WriteSource } from './packs.ts';
+import type { WriteSource } from './packs.ts';
 
 /** The packs of games must be complete. */
 export function writeGameIndex(source: WriteSource): Promise<ManifestFile> {
-  const {
-    dir,
-    numbering: { firstCover },
-    positions: { games },
-  } = source;
-  return writeWhole(dir, GAME_INDEX, encodeColumns({ ...namedAsInFile(games), firstCover }));
+  const { byteOffset: offset, byteLength: length, hash } = source.positions.games;
+  const { firstCover } = source.numbering;
+  return writeWhole(source.dir, GAME_INDEX, encodeColumns({ offset, length, hash, firstCover }));
 }
 
 /** Links the index if no path, id or title has changed. */
@@ -55,22 +51,22 @@ export function writePathIndex(source: WriteSource): Promise<ManifestFile> {
   const slugStart = startsOfLists(slugs);
   const slugText = new Uint8Array(slugStart[slugs.length]);
   Buffer.from(slugText.buffer).write(slugs.join(''), 'latin1');
-  const platformOf = groupsOf(firstGame);
-  const columns: Record<string, Column> = {
+  const bySlug = Uint32Array.from(slugs.keys());
+  for (const platform of source.platforms.keys())
+    bySlug
+      .subarray(firstGame[platform], firstGame[platform + 1])
+      .sort((a, b) => (slugs[a] < slugs[b] ? -1 : 1));
+  const columns = {
     rank: rankOfGame,
     gameOfRank: itemOfRank.map((item) => numberOfGame[item]),
     slugStart,
     slugText,
+    bySlug,
     ...idColumns(
       games.ids,
       publishedRows(games.platform, games.rows),
       numberOfGame,
       earlier?.index.games,
-    ),
-    slots: makeSlots(
-      slugs.length,
-      (number) => platformOf[number],
-      (number) => slugs[number],
     ),
   };
   return writeWhole(dir, PATH_INDEX, encodeColumns(columns));
@@ -90,7 +86,7 @@ export function writeTitles(source: WriteSource): Promise<ManifestFile> {
     game.push(number);
     json.push(Buffer.from(JSON.stringify(found.map((title) => title.toWellFormed()))));
   }
-  const columns: Record<keyof TitleColumns, Column> = {
+  const columns: TitleColumns = {
     game: Uint32Array.from(game),
     start: startsOfLists(json),
     json: Buffer.concat(json),
@@ -103,8 +99,9 @@ export async function writeCoverIndex(source: WriteSource) {
   const { dir, covers, numbering, positions, earlier } = source;
   const published = publishedRows(covers.game, covers.rows);
   const ids = idColumns(covers.ids, published, numbering.numberOfCover, earlier?.index.covers);
-  const columns: Record<string, Column> = {
-    ...namedAsInFile(positions.covers),
+  const { byteOffset: offset, byteLength: length, hash } = positions.covers;
+  const columns = {
+    ...{ offset, length, hash },
     ...ids,
     region: valueColumn(source, 'region'),
     type: valueColumn(source, 'type'),
@@ -236,13 +233,18 @@ export function writeFilters(source: WriteSource): Promise<ManifestFile> {
     if (rankNow[rank] !== LEFT_OUT && year < before.years.length)
       yearAt[rankNow[rank]] = before.years[year];
   });
+  const years = Int32Array.from(new Set(yearAt))
+    .filter((year) => year !== NO_YEAR)
+    .sort();
+  const indexOfYear = new Map(Array.from(years, (year, index) => [year, index]));
   const filters: FilterIndex = {
     regions: regions.postings(),
     types: types.postings(),
     genres: genres.postings(),
-    ...orderByYear(yearAt),
+    years,
+    yearOfRank: Uint16Array.from(yearAt, (year) => indexOfYear.get(year) ?? years.length),
   };
-  return writeWhole(dir, FILTER_INDEX, encodeColumns(indexColumns(filters)));
+  return writeWhole(dir, FILTER_INDEX, encodeColumns(filters));
 }
 
 /** @param entriesOf for each text, its entries in ascending order; texts without entries are left out */
@@ -271,19 +273,4 @@ function startsOfLists(lists: readonly { readonly length: number }[]): Uint32Arr
     starts[at + 1] = starts[at] + length;
   });
   return starts;
-}
-
-function orderByYear(yearAt: Int16Array) {
-  const years = Int32Array.from(new Set(yearAt))
-    .filter((year) => year !== NO_YEAR)
-    .sort();
-  const indexOf = new Map(Array.from(years, (year, index) => [year, index]));
-  const yearOfRank = Uint16Array.from(yearAt, (year) => indexOf.get(year) ?? years.length);
-  const yearStart = startsOf(yearOfRank, years.length + 1);
-  const next = yearStart.slice();
-  const ranksByYear = new Uint32Array(yearAt.length);
-  yearOfRank.forEach((year, rank) => {
-    ranksByYear[next[year]++] = rank;
-  });
-  return { years, yearOfRank, ranksByYear, yearStart };
 }

@@ -1,52 +1,37 @@
 /**
- * Writes the files that are complete response bodies: `platforms.json`, with the index of platforms,
- * `covers-recent.json` and `stats.json`.
+ * Writes the files that are complete response bodies: `platforms.json`, `covers-recent.json` and
+ * `stats.json`.
  */
 
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { hashBytes } from '../../format/content-hash.ts';
 import { firstIndex } from '../../format/index/arrays.ts';
 import { findById, type IdColumns, splitId, textOfId } from '../../format/index/ids.ts';
-import { encodePlatforms, type PlatformEntry } from '../../format/index/record-index.ts';
-import {
-  COVERS_RECENT,
-  coversPack,
-  PLATFORM_INDEX,
-  PLATFORMS,
-  STATS,
-} from '../../format/layout.ts';
+import { COVERS_RECENT, coversPack, PLATFORMS, STATS } from '../../format/layout.ts';
 import type { Counts, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
 import { readExactly } from '../../generations/files/checked-files.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import { type Covers, LEFT_OUT } from '../read/catalogue.ts';
 import { isInFuture } from '../report/warnings.ts';
-import { FileWriter, writeWhole } from './file-writer.ts';
+import { writeWhole } from './file-writer.ts';
 import type { CoverSource, WriteSource } from './packs.ts';
 import { encodePlatform, encodeTime, platformUrl } from './records.ts';
 
-export async function writePlatforms(source: WriteSource): Promise<ManifestFile[]> {
-  const { dir, platforms, settings } = source;
-  const { firstGame, firstCoverOf } = source.numbering;
-  const entries: PlatformEntry[] = [];
-  const writer = new FileWriter(dir, PLATFORMS);
-  writer.add(listHead(platforms.length));
-  platforms.forEach(({ slug, name }, platform) => {
-    const first_game = firstGame[platform];
-    const games = firstGame[platform + 1] - first_game;
-    const first_cover = firstCoverOf[platform];
-    const covers = firstCoverOf[platform + 1] - first_cover;
-    const record = encodePlatform(slug, name, games, covers, platformUrl(settings, slug));
-    if (platform > 0) writer.add(RECORD_SEPARATOR);
-    const offset = writer.end();
-    const length = Buffer.byteLength(record);
-    const hash = hashBytes(record);
-    entries.push({ slug, name, first_game, games, first_cover, covers, offset, length, hash });
-    writer.add(record);
+export function writePlatforms(source: WriteSource): Promise<ManifestFile> {
+  const { dir, platforms, settings, numbering } = source;
+  const { firstGame, firstCoverOf } = numbering;
+  const records = platforms.map(({ slug, name }, platform) => {
+    const games = firstGame[platform + 1] - firstGame[platform];
+    const covers = firstCoverOf[platform + 1] - firstCoverOf[platform];
+    return encodePlatform(slug, name, games, covers, platformUrl(settings, slug));
   });
-  writer.add(listTail(platforms.length));
-  return [await writer.finish(), await writeWhole(dir, PLATFORM_INDEX, [encodePlatforms(entries)])];
+  const { length } = records;
+  return writeWhole(dir, PLATFORMS, [
+    listHead(length),
+    records.join(RECORD_SEPARATOR),
+    listTail(length),
+  ]);
 }
 
 /** The time and the id of a cover. */

@@ -8,7 +8,7 @@ import { encodeColumns } from '../../format/index/columns.ts';
 import { textOfId } from '../../format/index/ids.ts';
 import { MATCH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { looseFormsOf, partsOf } from '../../format/match/forms.ts';
+import { looseFormsOf, MATCH_RULES, partsOf } from '../../format/match/forms.ts';
 import {
   FORM_LISTS,
   type FormList,
@@ -16,7 +16,7 @@ import {
   hashWords,
   lettersOf,
   looseKey,
-  matchColumns,
+  type MatchIndex,
   openMatchIndex,
 } from '../../format/match/match-index.ts';
 import type { GameItems } from '../order/items.ts';
@@ -27,7 +27,8 @@ import type { WriteSource } from './packs.ts';
 /** Collects the forms of the titles of games, which are added in title order. */
 export function makeForms(source: WriteSource, items: GameItems) {
   const { dir, numbering, titles, externalIds, earlier } = source;
-  const before = titles.areSame && earlier ? openMatchIndex(earlier.read) : undefined;
+  const before =
+    titles.areSame && earlier ? openMatchIndex(earlier.read, source.platforms.length) : undefined;
   const copied = before && FORM_LISTS.map((name) => byGame(before[name], numbering.earlierGames));
   const lists = FORM_LISTS.map(() => makeList());
   const [loose, words, parts] = lists;
@@ -47,17 +48,21 @@ export function makeForms(source: WriteSource, items: GameItems) {
       for (const part of [...heads, ...tails]) parts.add(hashForm(part), game, 0);
     },
     write(): Promise<ManifestFile> {
-      const [loose, words, parts] = lists.map((list) => list.inOrder(numbering.firstGame));
-      const columns = matchColumns({
-        loose,
-        words,
-        parts,
+      const index: MatchIndex = {
+        loose: loose.inOrder(numbering.firstGame),
+        words: withoutLetters(words.inOrder(numbering.firstGame)),
+        parts: withoutLetters(parts.inOrder(numbering.firstGame)),
         gameIds: makePostings(numbersById(source, items)),
         platformIds: makePostings(externalIds.ofPlatforms),
-      });
-      return writeWhole(dir, MATCH_INDEX, encodeColumns(columns));
+      };
+      const rules = Uint32Array.of(MATCH_RULES);
+      return writeWhole(dir, MATCH_INDEX, encodeColumns({ rules, ...index }));
     },
   };
+}
+
+function withoutLetters({ start, key, game }: FormList): FormList {
+  return { start, key, game };
 }
 
 /** For each id of another source, the numbers of the games that have it, in ascending order. */

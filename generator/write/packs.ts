@@ -6,11 +6,16 @@
 
 import { hashBytes } from '../../format/content-hash.ts';
 import { sharedZeros } from '../../format/index/arrays.ts';
-import type { Column } from '../../format/index/columns.ts';
 import type { RecordColumns } from '../../format/index/record-index.ts';
 import { coversPack, gamesPack } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
+import {
+  EMPTY_PACK,
+  LARGEST_PACK,
+  PACK_HEAD,
+  PACK_TAIL,
+  RECORD_SEPARATOR,
+} from '../../format/pack.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
 import type { Numbering } from '../order/numbering.ts';
 import type { Files } from '../read/catalogue.ts';
@@ -47,25 +52,11 @@ export interface Titles {
 /** Makes the columns that the threads which write the packs fill. */
 export function makePositions({ itemOfGame, itemOfCover }: Numbering): WriteSource['positions'] {
   const columns = (count: number): RecordColumns => ({
-    byteOffset: sharedZeros(Float64Array, count),
+    byteOffset: sharedZeros(Uint32Array, count),
     byteLength: sharedZeros(Uint32Array, count),
     hash: sharedZeros(Uint32Array, count * 2),
   });
   return { games: columns(itemOfGame.length), covers: columns(itemOfCover.length) };
-}
-
-/** Record columns under the names that they have in the files. */
-export function namedAsInFile({
-  byteOffset,
-  byteLength,
-  hash,
-}: RecordColumns): Record<string, Column> {
-  const needs64Bits = byteOffset.some((offset) => offset > 0xffff_ffff);
-  return {
-    offset: needs64Bits ? byteOffset : Uint32Array.from(byteOffset),
-    length: byteLength,
-    hash,
-  };
 }
 
 /**
@@ -131,6 +122,7 @@ export async function writePack(
     number++;
   }
   writer.add(PACK_TAIL);
+  if (writer.end() > LARGEST_PACK) throw new Error(`${name} is larger than ${LARGEST_PACK} bytes`);
   return writer.finish();
 }
 

@@ -3,15 +3,14 @@
  * `search.json`, which MiniSearch can load.
  */
 
-import { makeColumn } from '../../format/index/arrays.ts';
+import { compareSlices, makeColumn } from '../../format/index/arrays.ts';
 import { encodeColumns } from '../../format/index/columns.ts';
-import { MOST_POSITIONS, type ReadingWords } from '../../format/index/reading-words.ts';
 import { equals } from '../../format/index/readings.ts';
 import {
   entriesAt,
-  indexColumns,
   LONGEST_ENDING,
   type Postings,
+  type ReadingWords,
   textAt,
   textCount,
   type WordIndex,
@@ -90,19 +89,11 @@ export function makeWords(source: WriteSource, items: GameItems) {
       const { orderOf, sorted } = table.inOrder();
       const all: ReadingWords = { words: words.all(), start: start.all() };
       for (let at = 0; at < end; at++) all.words[at] = orderOf[all.words[at]];
-      const repeatedWords: number[] = [];
-      const { postings, frequencies, positions, distinct } = invert(
-        sorted,
-        all,
-        (reading, position, word) => {
-          if (position < MOST_POSITIONS) repeatedWords.push(reading, position, word);
-        },
-      );
+      const { postings, frequencies, distinct } = invert(sorted, all);
       const index: WordIndex = {
         words: postings,
         endings: indexEndings(postings),
-        wordPositions: positions,
-        repeatedWords: Uint32Array.from(repeatedWords),
+        readings: all,
         rankOfFurther: Uint32Array.from(rankOfFurther),
         slugReadings: Uint32Array.from(slugReadings),
         readingsByWords: sortReadings(all),
@@ -113,7 +104,7 @@ export function makeWords(source: WriteSource, items: GameItems) {
       };
       const ofTitles = distinct.subarray(0, itemOfRank.length);
       return [
-        await writeWhole(dir, WORD_INDEX, encodeColumns(indexColumns(index))),
+        await writeWhole(dir, WORD_INDEX, encodeColumns(index)),
         await writeWhole(
           dir,
           MINISEARCH,
@@ -151,14 +142,9 @@ const MOST_COUNTED = 255;
 
 /**
  * Makes postings: for each word, the readings that have it. Parallel to their entries: `frequencies`, how often
- * the reading has the word; `positions`, where first, at most 255. `distinct`: how many words each reading has.
- * @param onRepeat called for each further time that a reading has a word
+ * the reading has the word. `distinct`: how many words each reading has.
  */
-function invert(
-  sorted: Pick<Postings, 'text' | 'textStart'>,
-  { words, start }: ReadingWords,
-  onRepeat: (reading: number, position: number, word: number) => void,
-) {
+function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: ReadingWords) {
   const readings = start.length - 1;
   // Counts each word of a reading once; the last reading that had a word tells whether it has it again.
   const entriesStart = new Uint32Array(textCount(sorted) + 1);
@@ -175,27 +161,23 @@ function invert(
   const pairs = entriesStart[entriesStart.length - 1];
   const entries = new Uint32Array(pairs);
   const frequencies = new Uint8Array(pairs);
-  const positions = new Uint8Array(pairs);
   const distinct = new Uint16Array(readings);
   const end = entriesStart.slice();
   for (let reading = 0; reading < readings; reading++) {
     for (let at = start[reading]; at < start[reading + 1]; at++) {
       const word = words[at];
-      const position = at - start[reading];
       const last = end[word] - 1;
       if (last >= entriesStart[word] && entries[last] === reading) {
         frequencies[last] = Math.min(frequencies[last] + 1, MOST_COUNTED);
-        onRepeat(reading, position, word);
         continue;
       }
       const next = end[word]++;
       entries[next] = reading;
       frequencies[next] = 1;
-      positions[next] = Math.min(position, 255);
       distinct[reading]++;
     }
   }
-  return { postings: { ...sorted, entries, entriesStart }, frequencies, positions, distinct };
+  return { postings: { ...sorted, entries, entriesStart }, frequencies, distinct };
 }
 
 /** The endings of the words in scripts without spaces, each with the readings that have it. */
@@ -222,17 +204,8 @@ function indexEndings(words: Postings): Postings {
   );
 }
 
-/** The numbers of all readings, ordered by their words; words without a position do not count. */
+/** The numbers of all readings, ordered by their words. */
 function sortReadings({ words, start }: ReadingWords): Uint32Array {
   const order = Uint32Array.from({ length: start.length - 1 }, (_, reading) => reading);
-  const ends = order.map((reading) =>
-    Math.min(start[reading + 1], start[reading] + MOST_POSITIONS),
-  );
-  const compare = (a: number, b: number) => {
-    let [i, j] = [start[a], start[b]];
-    for (; i < ends[a] && j < ends[b]; i++, j++)
-      if (words[i] !== words[j]) return words[i] - words[j];
-    return ends[a] - i - (ends[b] - j) || a - b;
-  };
-  return order.sort(compare);
+  return order.sort((a, b) => compareSlices(words, start, a, b) || a - b);
 }

@@ -68,10 +68,7 @@ export function makeGenerationWriter(known: Known, worker: RunWorker | undefined
       );
       const stats = await writeStats(withFiles, recent);
       const { file, ids } = await writeCoverIndex(source);
-      const lists = [
-        await writeRecentCovers(source, recent, ids),
-        ...(await writePlatforms(source)),
-      ];
+      const lists = [await writeRecentCovers(source, recent, ids), await writePlatforms(source)];
       const games = await ofGames;
       await both(worker?.run('allSynced'), allSynced());
       return {

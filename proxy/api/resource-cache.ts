@@ -4,8 +4,8 @@
  *
  * Invariant: the cache contains resources of one generation only, and no reference to that generation.
  */
+import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import { slugHash } from '../../format/index/record-index.ts';
 import type { Resource, RouteName } from './routes/route.ts';
 
 /** How many targets are remembered, each by its hash. A new target replaces the one in its slot. */
@@ -67,7 +67,7 @@ export function makeResourceCache(): ResourceCache {
 export function makeFilter(): (target: string) => boolean {
   const hashes = new Uint32Array(SLOTS);
   return (target) => {
-    const hash = slugHash(0, target);
+    const hash = crc32(target);
     const slot = hash & (SLOTS - 1);
     if (hashes[slot] === hash) return true;
     hashes[slot] = hash;

@@ -29,7 +29,7 @@ export function knownGames({ index, games, titles: alternatives, regionsOf, type
       ...games,
       copy: (game, length, target, at) => record(game).copy(target, at, 0, length),
     } satisfies Records,
-    platform: (game: number) => platformOf(index.platforms, 'first_game', game),
+    platform: (game: number) => platformOf(index.platforms, 'firstGame', game),
     forRegions(regions: readonly string[]): KnownGames {
       const wanted = regions.flatMap(regionsOf);
       return {

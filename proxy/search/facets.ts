@@ -83,7 +83,7 @@ export function makeFacetCounter(
 
 function platformColumn(platforms: readonly PlatformEntry[], rank: Uint32Array): Uint16Array {
   const column = new Uint16Array(rank.length);
-  for (const [platform, { first_game: first, games }] of platforms.entries())
+  for (const [platform, { firstGame: first, games }] of platforms.entries())
     for (let game = first; game < first + games; game++) column[rank[game]] = platform;
   return column;
 }

@@ -3,7 +3,6 @@
  * threads share.
  */
 import { checkWords } from '../../format/index/checks.ts';
-import type { ReadingWords } from '../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import type { SearchIndex } from '../../format/index/search-index.ts';
 import { makeSpellingIndex, type SpellingIndex } from './near-spellings.ts';
@@ -12,7 +11,6 @@ import { makeRankOrders, type RankOrders } from './sets/rank-order.ts';
 
 /** What depends only on `index/words.bin`. */
 interface PreparedWords {
-  readonly readingWords: ReadingWords;
   readonly spellingIndex: SpellingIndex;
   readonly pairs: WordPairs;
 }
@@ -31,14 +29,13 @@ export function prepareSearch(
   sameWords?: PreparedWords,
 ): PreparedSearch {
   const words = sameWords ?? prepareWords(index);
-  return { ...words, orders: makeRankOrders(words.readingWords, records, index) };
+  return { ...words, orders: makeRankOrders(records, index) };
 }
 
 function prepareWords(index: SearchIndex): PreparedWords {
-  const readingWords = checkWords(index);
+  checkWords(index);
   return {
-    readingWords,
     spellingIndex: makeSpellingIndex(index.words),
-    pairs: makeWordPairs(index.words, readingWords),
+    pairs: makeWordPairs(index.words, index.readings),
   };
 }

@@ -78,8 +78,8 @@ export function makeSearch(
   function onPlatforms(numbers: readonly number[]): NumberSet {
     // A platform's games are numbered in title order, so their ranks ascend.
     const lists = numbers.map((number) => {
-      const { first_game, games: count } = records.platforms[number];
-      return records.games.rank.subarray(first_game, first_game + count);
+      const { firstGame, games: count } = records.platforms[number];
+      return records.games.rank.subarray(firstGame, firstGame + count);
     });
     return lists.length === 1 ? { list: lists[0] } : union(lists.map(wholeRun), games);
   }
@@ -95,12 +95,16 @@ export function makeSearch(
   }
 
   function withYear([from, to]: Years): NumberSet {
-    const { years, yearStart, ranksByYear: entries } = index;
+    const { years, yearOfRank } = index;
     const first = firstIndex(0, years.length, (at) => years[at] >= from);
     const end = firstIndex(first, years.length, (at) => years[at] > to);
-    const runs = [{ entries, from: yearStart[first], to: yearStart[end] }];
-    if (end - first === 1) return { list: entries.subarray(runs[0].from, runs[0].to) };
-    return sets.ofRuns(`year ${from} ${to}`, () => runs);
+    // Games without a year, which have the highest number, are last.
+    const entries = orders.year_asc.ranks;
+    const startOf = (year: number) =>
+      firstIndex(0, entries.length, (at) => yearOfRank[entries[at]] >= year);
+    const run = { entries, from: startOf(first), to: startOf(end) };
+    if (end - first === 1) return { list: entries.subarray(run.from, run.to) };
+    return sets.ofRuns(`year ${from} ${to}`, () => [run]);
   }
 
   function withFront(isWanted: boolean): NumberSet {

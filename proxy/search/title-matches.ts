@@ -3,7 +3,7 @@
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
 import type { RecordIndex } from '../../format/index/record-index.ts';
-import { countReadings, type SearchIndex, textAt } from '../../format/index/search-index.ts';
+import { type SearchIndex, textAt } from '../../format/index/search-index.ts';
 import { nearSpellingDistance } from '../../format/index/words.ts';
 import { nearSpellings } from './near-spellings.ts';
 import { makePatternMaker } from './patterns/make-pattern.ts';
@@ -45,16 +45,16 @@ export type MatchTitles = (readings: Readings, onPlatform?: NumberSet) => TitleM
 /** @returns a function that finds the games; undefined if there are none */
 export function makeTitleMatcher(
   index: SearchIndex,
-  { readingWords, spellingIndex, pairs }: PreparedSearch,
+  { spellingIndex, pairs }: PreparedSearch,
   records: RecordIndex,
   onPlatforms: (numbers: readonly number[]) => NumberSet,
 ): MatchTitles {
-  const { games, rankOfFurther } = index;
-  const readingCount = countReadings(index);
+  const { games, rankOfFurther, readings: readingWords } = index;
+  const readingCount = index.readingsByWords.length;
   const neighbours = makeNeighbours(index.words, readingWords, pairs);
   const ways = makeWays(index, pairs, neighbours, makePostingSets(readingCount));
   const startPatterns = makePatternMaker(ways, readingCount, findNear);
-  const matcher = makePatternMatcher(readingWords, index, neighbours);
+  const matcher = makePatternMatcher(index, neighbours);
   const platformWords = makePlatformWords(records);
 
   function matchOf(step: Step, attempts: readonly Attempt[]): TitleMatch | undefined {

@@ -87,10 +87,12 @@ export interface GenerationIndex {
 /** Makes the indexes as views of the files in memory, without copying them. */
 export function viewIndex({ contents, prepared }: OpenedFiles): GenerationIndex {
   const content = (name: string) => contentOf(contents, name);
-  const search = openSearchIndex(content);
-  const titles = openTitles(content, search.games);
-  const match = openMatchIndex(content);
-  return { records: openRecordIndex(content), search, titles, match, prepared };
+  const records = openRecordIndex(content);
+  const games = records.games.rank.length;
+  const search = openSearchIndex(content, games);
+  const titles = openTitles(content, games);
+  const match = openMatchIndex(content, records.platforms.length);
+  return { records, search, titles, match, prepared };
 }
 
 /** @param files already checked by `openFiles`, which refuses a generation that cannot be served */
@@ -113,7 +115,6 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     bytes: Buffer.from(contentOf(contents, name)),
     hash: hashOfHex(filesByPath.get(name)?.sha256 ?? ''),
   });
-  const platformsBody = wholeFile(PLATFORMS);
   const stats = wholeFile(STATS);
   let spellings: ReadonlyMap<string, string> | undefined;
   const regionsOf = (text: string) => findRegions(index.search.regions, text);
@@ -124,14 +125,14 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     index: records,
     search: makeSearch(index.search, index.prepared, records),
     match: index.match,
-    platforms: platformsBody,
+    platforms: wholeFile(PLATFORMS),
     stats,
     recentCovers: wholeFile(COVERS_RECENT),
-    games: makeRecords(games, (game) => gamePacks[platformOf(platforms, 'first_game', game)]),
-    covers: makeRecords(covers, (cover) => coverPacks[platformOf(platforms, 'first_cover', cover)]),
+    games: makeRecords(games, (game) => gamePacks[platformOf(platforms, 'firstGame', game)]),
+    covers: makeRecords(covers, (cover) => coverPacks[platformOf(platforms, 'firstCover', cover)]),
     platform(number) {
-      const { offset, length, hash } = platforms[number];
-      return { bytes: platformsBody.bytes.subarray(offset, offset + length), hash };
+      const { record, hash } = platforms[number];
+      return { bytes: record, hash };
     },
     titles: index.titles,
     regionsOf,

@@ -119,10 +119,11 @@ function checkIndex(
 ): PreparedSearch {
   const content = (name: string) => contentOf(contents, name);
   const records = openIndex(manifest, content);
-  const search = openSearchIndex(content);
-  checkFilters(search, records.games.byteLength.length);
+  const { platforms } = records;
+  const search = openSearchIndex(content, records.games.rank.length);
+  checkFilters(search);
   openTitles(content, search.games);
-  checkMatchIndex(openMatchIndex(content), records.platforms);
+  checkMatchIndex(openMatchIndex(content, platforms.length), platforms);
   const isSame = current !== undefined && haveSameWords(manifest, current.manifest);
   return prepareSearch(search, records, isSame ? current.prepared : undefined);
 }

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { expect, test } from 'vitest';
+import { FORMAT_VERSION } from '../../format/layout.ts';
 import { ROOT } from '../support/product.ts';
 
-const GENERATION = path.join(ROOT, 'test/fixtures/version-4/current');
+const GENERATION = path.join(ROOT, `test/fixtures/version-${FORMAT_VERSION}/current`);
 const readme = readFileSync(path.join(ROOT, 'format/README.md'), 'utf8');
 const files = fastGlob.sync('**/*', { cwd: GENERATION }).toSorted();
 

@@ -5,11 +5,11 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runSnapshot } from '../../commands/run-snapshot.ts';
-import { CURRENT } from '../../format/layout.ts';
+import { CURRENT, FORMAT_VERSION } from '../../format/layout.ts';
 import { makeFutureFixture } from '../catalogue/fixture.ts';
 import { makeFolder, ROOT, runCommand } from '../support/product.ts';
 
-const FIXTURE = path.join(ROOT, 'test/fixtures/version-4');
+const FIXTURE = path.join(ROOT, `test/fixtures/version-${FORMAT_VERSION}`);
 
 async function read(folder: string, ...paths: string[]): Promise<string> {
   const reader = path.join(ROOT, 'format/reader.py');
@@ -43,7 +43,9 @@ test('it prints the bodies that the product prints', async () => {
 test('it refuses another version and a damaged file', async () => {
   const future = path.join(makeFolder(), 'future');
   makeFutureFixture(FIXTURE, future);
-  await expect(read(future)).rejects.toThrow('manifest.json has version 5, not 4');
+  await expect(read(future)).rejects.toThrow(
+    `manifest.json has version ${FORMAT_VERSION + 1}, not ${FORMAT_VERSION}`,
+  );
   const folder = path.join(makeFolder(), 'snapshots');
   cpSync(FIXTURE, folder, { recursive: true, verbatimSymlinks: true });
   appendFileSync(path.join(folder, CURRENT, 'games/snes.json'), ' ');

@@ -64,7 +64,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
         const members = resolveInclude(generation, include);
         const platform = findPlatform(generation, slug);
         if (platform === undefined) return undefined;
-        const [from, to] = rangeOfPage(platform.first_game, platform.games, paging);
+        const [from, to] = rangeOfPage(platform.firstGame, platform.games, paging);
         const isFiltered = filters.year !== undefined || filters.has_cover !== undefined;
         const query = { ...NO_FILTERS, ...filters, platform: [slug] };
         const passing = isFiltered ? findPassing(generation, query, paging) : undefined;
@@ -122,7 +122,7 @@ export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
         const platform = findPlatform(generation, slug);
         if (platform === undefined) return undefined;
         const page = { ...paging, total: platform.covers };
-        const [from, to] = rangeOfPage(platform.first_cover, platform.covers, paging);
+        const [from, to] = rangeOfPage(platform.firstCover, platform.covers, paging);
         const body = pageBody(consecutive(generation.covers, from, to), page);
         const link = pageLinks(`/platforms/${slug}/covers`, parameters, page);
         return makeResource(body, generation.id, link);

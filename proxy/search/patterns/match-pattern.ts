@@ -4,7 +4,6 @@
  * only readings that have all words whole are looked at one by one.
  */
 import { firstIndex } from '../../../format/index/arrays.ts';
-import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { WordIndex } from '../../../format/index/search-index.ts';
 import { intersect, subtract, union, unite } from '../sets/combine.ts';
 import { compact, isEmpty, type NumberSet } from '../sets/number-set.ts';
@@ -34,8 +33,7 @@ export interface PatternMatcher {
 type Range = readonly [from: number, to: number];
 
 export function makePatternMatcher(
-  { words, start }: ReadingWords,
-  { readingsByWords, slugReadings }: Pick<WordIndex, 'readingsByWords' | 'slugReadings'>,
+  { readings: { words, start }, readingsByWords, slugReadings }: WordIndex,
   neighbours: Neighbours,
 ): PatternMatcher {
   const readings = readingsByWords.length;

@@ -1,6 +1,10 @@
 /** Finds the readings in which words are next to each other, in order. */
-import type { ReadingWords } from '../../../format/index/reading-words.ts';
-import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
+import {
+  type Postings,
+  type ReadingWords,
+  type Run,
+  runBetween,
+} from '../../../format/index/search-index.ts';
 import { lowestBit } from '../sets/bits.ts';
 import { filter, intersect, lengthOf, union, unite } from '../sets/combine.ts';
 import { EMPTY, type NumberSet, sizeOf } from '../sets/number-set.ts';

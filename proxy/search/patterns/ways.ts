@@ -6,7 +6,6 @@
 import { LRUCache } from 'lru-cache';
 import { equalWords } from '../../../format/index/equal-words.ts';
 import {
-  countReadings,
   findPrefix,
   findText,
   LONGEST_ENDING,
@@ -51,7 +50,7 @@ export function makeWays(
   neighbours: Neighbours,
   sets: PostingSets,
 ): Ways {
-  const readings = countReadings(index);
+  const readings = index.readingsByWords.length;
   // The parts of a common word are often neighbours in some title by chance. Finding these titles takes
   // long, so they are kept.
   const splits = new LRUCache<string, readonly Way[]>({

@@ -9,8 +9,7 @@
  */
 
 import { sharedZeros } from '../../../format/index/arrays.ts';
-import type { ReadingWords } from '../../../format/index/reading-words.ts';
-import type { Postings, Run } from '../../../format/index/search-index.ts';
+import type { Postings, ReadingWords, Run } from '../../../format/index/search-index.ts';
 import { bitAt, setBit } from '../sets/bits.ts';
 
 export interface WordPairs {

@@ -5,9 +5,8 @@
  */
 
 import { sharedZeros } from '../../../format/index/arrays.ts';
-import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../../format/index/record-index.ts';
-import type { FilterIndex } from '../../../format/index/search-index.ts';
+import type { SearchIndex } from '../../../format/index/search-index.ts';
 import { bitAt } from './bits.ts';
 import { union } from './combine.ts';
 import { isDense, type NumberSet, slice, toBits, wholeRun } from './number-set.ts';
@@ -31,9 +30,8 @@ export interface RankOrders {
 }
 
 export function makeRankOrders(
-  { start }: ReadingWords,
   { games }: RecordIndex,
-  { years, yearOfRank, ranksByYear }: FilterIndex,
+  { years, yearOfRank, readings: { start } }: SearchIndex,
 ): RankOrders {
   const { gameOfRank, firstCover } = games;
   const count = gameOfRank.length;
@@ -59,7 +57,7 @@ export function makeRankOrders(
   return {
     length: orderOf(sortByKey(byCovers, lengths)),
     covers: orderOf(byCovers),
-    year_asc: orderOf(ranksByYear),
+    year_asc: orderOf(sortByKey(titleOrder, yearOfRank)),
     year_desc: orderOf(sortByKey(titleOrder, yearsAgo)),
   };
 }
@@ -68,7 +66,7 @@ export function makeRankOrders(
  * Sorts ranks by a key, in linear passes; those with the same key keep their order.
  * @param keyOf the key of each rank: a small number
  */
-function sortByKey(ranks: Uint32Array, keyOf: Uint32Array): Uint32Array {
+function sortByKey(ranks: Uint32Array, keyOf: Uint16Array | Uint32Array): Uint32Array {
   let highest = 0;
   for (let rank = 0; rank < keyOf.length; rank++) if (keyOf[rank] > highest) highest = keyOf[rank];
   const next = new Uint32Array(highest + 2);

@@ -3,15 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
 import {
   type Column,
-  type Columns,
-  columnsOf,
   encodeColumns,
   openColumns,
+  viewColumns,
 } from '../../../format/index/columns.ts';
 import { FORMAT_VERSION } from '../../../format/layout.ts';
 
-const encode = (columns: Columns) => new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
-const TYPES = [Uint8Array, Uint16Array, Uint32Array, Int32Array, Float64Array];
+const encode = (columns: object) => new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
+const TYPES = [Uint8Array, Uint16Array, Uint32Array, Int32Array];
 
 /** A file with other bytes as its directory, its data behind it. */
 function withDirectory(directory: string): Uint8Array {
@@ -50,18 +49,18 @@ describe('columns', () => {
       const file = encode(columns);
       const shelf = new Uint8Array(file.length + 24);
       shelf.set(file, 16);
-      const opened = openColumns(shelf.subarray(16, 16 + file.length), 'some.bin');
+      const opened = viewColumns(shelf.subarray(16, 16 + file.length), 'some.bin');
       expect(opened).toEqual(columns);
       expect(Object.keys(opened)).toEqual(names);
     }
   });
 
   test('of a file that is cut short or has a bit of its head flipped stay inside the file', () => {
-    const file = encode({ a: randomColumn(), b: Float64Array.of(1, 2), none: new Uint8Array(0) });
+    const file = encode({ a: randomColumn(), b: Int32Array.of(1, 2), none: new Uint8Array(0) });
     let refused = 0;
     for (const [isCut, broken] of damaged(file)) {
       try {
-        for (const { byteOffset, byteLength } of Object.values(openColumns(broken, 'some.bin'))) {
+        for (const { byteOffset, byteLength } of Object.values(viewColumns(broken, 'some.bin'))) {
           expect(byteOffset + byteLength).toBeLessThanOrEqual(broken.length);
         }
         expect(isCut).toBe(false);
@@ -82,10 +81,10 @@ describe('columns', () => {
       (start) => `{"a":{"type":"u32","start":${start},"length":1}}`,
     ),
     ...['-1', '1.5', '1e9', '9007199254740991', '"1"', 'null'].map(
-      (length) => `{"a":{"type":"f64","start":64,"length":${length}}}`,
+      (length) => `{"a":{"type":"i32","start":64,"length":${length}}}`,
     ),
   ])('with the directory %s are refused', (directory) => {
-    expect(() => openColumns(withDirectory(directory), 'some.bin')).toThrow(
+    expect(() => viewColumns(withDirectory(directory), 'some.bin')).toThrow(
       /^some\.bin is damaged/,
     );
   });
@@ -94,7 +93,7 @@ describe('columns', () => {
     const file = encode({ a: Uint8Array.of(1) });
     for (let byte = 0; byte < 8; byte++) {
       const other = file.with(byte, file[byte] ^ 1);
-      expect(() => openColumns(other, 'some.bin')).toThrow(
+      expect(() => viewColumns(other, 'some.bin')).toThrow(
         'some.bin is not an index file: it does not begin with "CCCOLUMN".',
       );
     }
@@ -102,15 +101,15 @@ describe('columns', () => {
 
   test('have a directory of at most 65,536 bytes that ends inside the file', () => {
     const padded = (length: number) => withDirectory(`{${' '.repeat(length - 2)}}`);
-    expect(openColumns(padded(65_536), 'some.bin')).toEqual({});
-    expect(() => openColumns(padded(65_537), 'some.bin')).toThrow(
+    expect(viewColumns(padded(65_536), 'some.bin')).toEqual({});
+    expect(() => viewColumns(padded(65_537), 'some.bin')).toThrow(
       'some.bin is damaged: its directory of 65537 bytes does not fit.',
     );
     const file = withDirectory('{}');
     file[12] = file.length - 16;
-    expect(() => openColumns(file, 'some.bin')).toThrow('its directory is not JSON');
+    expect(() => viewColumns(file, 'some.bin')).toThrow('its directory is not JSON');
     file[12] = file.length - 15;
-    expect(() => openColumns(file, 'some.bin')).toThrow(
+    expect(() => viewColumns(file, 'some.bin')).toThrow(
       `some.bin is damaged: its directory of ${file.length - 15} bytes does not fit.`,
     );
   });
@@ -121,17 +120,25 @@ describe('columns', () => {
       const file = encode({});
       file[8] = version;
       const fault = `some.bin has format version ${version}; this program reads version ${FORMAT_VERSION}.`;
-      expect(() => openColumns(file, 'some.bin')).toThrow(fault);
+      expect(() => viewColumns(file, 'some.bin')).toThrow(fault);
     },
   );
 
-  test('that are missing or of another type are refused by name', () => {
-    const columns = openColumns(encode({ a: Uint32Array.of(1) }), 'some.bin');
-    const a = { a: Uint32Array.of(1) };
-    expect(columnsOf(columns, { a: Uint32Array }, 'some.bin')).toEqual(a);
-    for (const types of [{ a: Int32Array }, { b: Int32Array }, { toString: Int32Array }]) {
-      const fault = `some.bin is damaged: it has no Int32Array column "${Object.keys(types)[0]}".`;
-      expect(() => columnsOf(columns, types, 'some.bin')).toThrow(fault);
+  test('of groups have names with a dot', () => {
+    const file = encode({ a: Uint8Array.of(1), b: { c: Uint8Array.of(2), d: Uint8Array.of(3) } });
+    expect(Object.keys(viewColumns(file, 'some.bin'))).toEqual(['a', 'b.c', 'b.d']);
+  });
+
+  test('that are missing, or of another type or length, are refused by name', () => {
+    const column = openColumns(encode({ a: Uint32Array.of(1) }), 'some.bin');
+    expect([column('a', 'u32'), column('a', 'u32', 1)]).toEqual(
+      [[1], [1]].map((entries) => Uint32Array.from(entries)),
+    );
+    for (const name of ['a', 'b', 'toString']) {
+      expect(() => column(name, 'i32')).toThrow(
+        `some.bin is damaged: it has no i32 column "${name}".`,
+      );
     }
+    expect(() => column('a', 'u32', 2)).toThrow('its column "a" has 1 entries, not 2.');
   });
 });

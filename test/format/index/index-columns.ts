@@ -1,10 +1,20 @@
 /** Makes columns of index files for the tests, and damages them. */
-import { type Column, encodeColumns } from '../../../format/index/columns.ts';
+import {
+  type Column,
+  type Columns,
+  encodeColumns,
+  viewColumns,
+} from '../../../format/index/columns.ts';
 
 export type NamedColumns = Record<string, Column>;
 
-export function encodeFile(columns: NamedColumns): Uint8Array {
-  return new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
+export function encodeFile(content: object): Uint8Array {
+  return new Uint8Array(Buffer.concat([...encodeColumns(content)]));
+}
+
+/** The columns of a file with this content, those of groups by their names with a dot. */
+export function columnsOf(content: object): Columns {
+  return viewColumns(encodeFile(content), 'columns');
 }
 
 /** The starts of texts with these lengths, one behind another, and the end of the last text. */

@@ -1,16 +1,15 @@
 /** The index of games and covers: everything is found by its name, and damaged files by theirs. */
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
+import { hashBytes } from '../../../format/content-hash.ts';
 import { findById, splitId } from '../../../format/index/ids.ts';
 import {
-  encodePlatforms,
   findGame,
   gameSlug,
-  makeSlots,
   openRecordIndex,
   platformOf,
 } from '../../../format/index/record-index.ts';
-import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORM_INDEX } from '../../../format/layout.ts';
+import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORMS } from '../../../format/layout.ts';
 import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
 
 describe('the index of records', () => {
@@ -18,18 +17,12 @@ describe('the index of records', () => {
   // The same slugs on every platform, one of which has no game.
   const sizes = [30, 0, 200, 1];
   const slugs = sizes.flatMap((size) => Array.from({ length: size }, (_, i) => `game-${i}.~_A`));
-  const platforms = sizes.map((games, i) => {
-    const first = sizes.slice(0, i).reduce((sum, size) => sum + size, 0);
-    const places = { first_game: first, games, first_cover: first, covers: games };
-    return {
-      slug: `p${i}`,
-      name: `É ${i}`,
-      ...places,
-      offset: 0,
-      length: 9,
-      hash: [1, 2] as const,
-    };
-  });
+  const records = sizes.map(
+    (size, i) =>
+      `{"slug":"p${i}","name":"É ${i}","game_count":${size},"cover_count":${size},"url":"x"}`,
+  );
+  const body = `{"data":[\n${records.join(',\n')}\n]}`;
+  const firstOf = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, size) => sum + size, 0));
   const count = slugs.length;
   const ids = [0n, 1n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n];
   while (ids.length < count) ids.push(BigInt(random.below(2 ** 32)) << BigInt(random.below(32)));
@@ -42,10 +35,11 @@ describe('the index of records', () => {
     return coverIds[cover];
   }
   const places = () => ({
-    offset: new Float64Array(count),
+    offset: new Uint32Array(count),
     length: new Uint32Array(count),
     hash: new Uint32Array(count * 2),
   });
+  const platformAt = (game: number) => firstOf.findLastIndex((first) => game >= first);
   const games: NamedColumns = { ...places(), firstCover: startsOf(slugs.map(() => 1)) };
   const paths: NamedColumns = {
     rank: new Uint32Array(count),
@@ -55,10 +49,8 @@ describe('the index of records', () => {
     idHigh: new Uint32Array(count),
     idLow: Uint32Array.from(slugs.keys()),
     numberOfId: Uint32Array.from(slugs.keys()).reverse(),
-    slots: makeSlots(
-      count,
-      (game) => platformOf(platforms, 'first_game', game),
-      (game) => slugs[game],
+    bySlug: Uint32Array.from(slugs.keys()).sort(
+      (a, b) => platformAt(a) - platformAt(b) || (slugs[a] < slugs[b] ? -1 : 1),
     ),
   };
   const covers: NamedColumns = {
@@ -70,13 +62,9 @@ describe('the index of records', () => {
     type: new Uint16Array(count),
     orderOfId: new Uint16Array(count),
   };
-  const open = (
-    list: unknown = platforms,
-    { ofGames = games, ofPaths = paths, ofCovers = covers } = {},
-    text = list === platforms ? encodePlatforms(platforms) : JSON.stringify(list),
-  ) => {
+  const open = (text = body, { ofGames = games, ofPaths = paths, ofCovers = covers } = {}) => {
     const files = new Map([
-      [PLATFORM_INDEX, Uint8Array.from(Buffer.from(text))],
+      [PLATFORMS, Uint8Array.from(Buffer.from(text))],
       [GAME_INDEX, encodeFile(ofGames)],
       [PATH_INDEX, encodeFile(ofPaths)],
       [COVER_INDEX, encodeFile(ofCovers)],
@@ -86,14 +74,22 @@ describe('the index of records', () => {
 
   test('finds every game by its platform and slug, every cover by its id, and no other', () => {
     const index = open();
-    expect(index.platforms).toEqual(platforms);
-    for (const [number, { slug, first_game, games: size }] of platforms.entries()) {
+    expect(index.platforms).toHaveLength(sizes.length);
+    for (const [number, platform] of index.platforms.entries()) {
+      const { slug, firstGame, games: size } = platform;
+      const counts = { firstGame: firstOf[number], games: sizes[number] };
+      expect(platform).toMatchObject({ slug: `p${number}`, name: `É ${number}`, ...counts });
+      expect(platform).toMatchObject({ firstCover: firstOf[number], covers: sizes[number] });
+      expect([platform.record.toString(), platform.hash]).toEqual([
+        records[number],
+        hashBytes(records[number]),
+      ]);
       expect(index.platformBySlug.get(slug)).toBe(number);
       for (const [game, text] of slugs.entries()) {
-        if (game < first_game || game >= first_game + size) continue;
+        if (game < firstGame || game >= firstGame + size) continue;
         expect(findGame(index, number, text)).toBe(game);
         expect(gameSlug(index, game)).toBe(text);
-        expect(platformOf(platforms, 'first_cover', game)).toBe(number);
+        expect(platformOf(index.platforms, 'firstCover', game)).toBe(number);
       }
       for (const other of ['game-200.~_A', 'GAME-0.~_A', 'game-0', '', 'é'.repeat(9)]) {
         expect(findGame(index, number, other), other).toBeUndefined();
@@ -103,7 +99,7 @@ describe('the index of records', () => {
     for (const game of slugs.keys()) {
       expect(findById(index.games, [0, game])).toBe(count - 1 - game);
     }
-    const { games: withoutUpperHalves } = open(platforms, {
+    const { games: withoutUpperHalves } = open(body, {
       ofPaths: { ...paths, idHigh: new Uint32Array(0) },
     });
     expect(findById(withoutUpperHalves, [0, 0])).toBe(count - 1);
@@ -122,43 +118,17 @@ describe('the index of records', () => {
 
   test('is refused by the name of the file where a column is missing or of a wrong length', () => {
     for (const [fault, wrong] of wrongColumns(games)) {
-      expect(() => open(platforms, { ofGames: wrong }), fault).toThrow(
+      expect(() => open(body, { ofGames: wrong }), fault).toThrow(
         /^index\/(?:games|paths|covers)\.bin is damaged/,
       );
     }
     for (const [fault, wrong] of wrongColumns(paths)) {
-      expect(() => open(platforms, { ofPaths: wrong }), fault).toThrow(
-        /^index\/paths\.bin is damaged/,
-      );
+      expect(() => open(body, { ofPaths: wrong }), fault).toThrow(/^index\/paths\.bin is damaged/);
     }
     for (const [fault, wrong] of wrongColumns(covers)) {
-      expect(() => open(platforms, { ofCovers: wrong }), fault).toThrow(
+      expect(() => open(body, { ofCovers: wrong }), fault).toThrow(
         /^index\/covers\.bin is damaged/,
       );
     }
-    const next = {
-      ...games,
-      firstCover: (games.firstCover as Uint32Array).map((cover) => cover + 1),
-    };
-    expect(() => open(platforms, { ofGames: next })).toThrow(/^index\/covers\.bin is damaged/);
-    const last = platforms.at(-1);
-    const wrong = [{ slug: 1 }, { games: '1' }, { offset: -1 }, { games: 2 }, { covers: 2 }];
-    const lists = wrong.map((change) => [...platforms.slice(0, -1), { ...last, ...change }]);
-    for (const list of [
-      null,
-      {},
-      [],
-      [null],
-      [1],
-      last,
-      [last, ...platforms.slice(1, -1)],
-      ...lists,
-    ]) {
-      const fault = JSON.stringify(list);
-      expect(() => open(list), fault).toThrow(/^index\/platforms\.json is damaged/);
-    }
-    expect(() => open(platforms, {}, '{')).toThrow(
-      /^index\/platforms\.json is damaged: it is not JSON/,
-    );
   });
 });

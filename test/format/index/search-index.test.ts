@@ -2,12 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
 import {
-  countReadings,
   entriesAt,
   type FilterIndex,
   findPrefix,
   findText,
-  indexColumns,
   openSearchIndex,
   type Postings,
   runBetween,
@@ -17,7 +15,7 @@ import {
   type WordIndex,
 } from '../../../format/index/search-index.ts';
 import { WORD_INDEX } from '../../../format/layout.ts';
-import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
+import { columnsOf, encodeFile, startsOf, wrongColumns } from './index-columns.ts';
 
 const random = makeRandom(1);
 const LETTERS = [...'abé\u00ffЖアン剣𠮷🎮\uffff'].flatMap((letter) => letter.split(''));
@@ -50,8 +48,7 @@ const [endings, regions, types, genres] = [
 const wordIndex: WordIndex = {
   words: words.postings,
   endings: endings.postings,
-  wordPositions: Uint8Array.from(words.postings.entries, (_, at) => at % 256),
-  repeatedWords: Uint32Array.of(0, 1, 2, 3, 4, 5),
+  readings: { words: Uint32Array.of(3, 4, 3), start: Uint32Array.of(0, 1, 1, 2, 2, 3) },
   rankOfFurther: Uint32Array.of(1, 1),
   slugReadings: Uint32Array.of(4),
   readingsByWords: Uint32Array.of(4, 2, 0, 3, 1),
@@ -62,21 +59,15 @@ const filterIndex: FilterIndex = {
   genres: genres.postings,
   years: Int32Array.of(-5, 1985),
   yearOfRank: Uint16Array.of(1, 2, 0),
-  ranksByYear: Uint32Array.of(2, 0, 1),
-  yearStart: Uint32Array.of(0, 1, 2, 3),
 };
 const index: SearchIndex = { ...wordIndex, ...filterIndex, games: 3 };
 
-function open({
-  ofWords = indexColumns(wordIndex),
-  ofFilters = indexColumns(filterIndex),
-}: Partial<Record<'ofWords' | 'ofFilters', NamedColumns>> = {}): SearchIndex {
-  return openSearchIndex((name) => encodeFile(name === WORD_INDEX ? ofWords : ofFilters));
+function open({ ofWords = wordIndex, ofFilters = filterIndex } = {}): SearchIndex {
+  return openSearchIndex((name) => encodeFile(name === WORD_INDEX ? ofWords : ofFilters), 3);
 }
 
 test('is read as it was written', () => {
   expect(open()).toEqual(index);
-  expect(countReadings(open())).toBe(5);
 });
 
 describe('a list of texts', () => {
@@ -112,7 +103,7 @@ describe('a list of texts', () => {
 
   test('may be empty', () => {
     const empty = makePostings(0).postings;
-    const opened = open({ ofFilters: indexColumns({ ...filterIndex, genres: empty }) });
+    const opened = open({ ofFilters: { ...filterIndex, genres: empty } });
     expect(textCount(opened.genres)).toBe(0);
     expect(findText(opened.genres, 'a')).toBe(-1);
     expect(findPrefix(opened.genres, '')).toEqual([0, 0]);
@@ -121,36 +112,16 @@ describe('a list of texts', () => {
 
 test('with a column missing or of a wrong length is refused by the name of the file', () => {
   // Any number of readings can be those of slugs.
-  const { slugReadings, ...ofWords } = indexColumns(wordIndex);
-  expect(() => open({ ofWords })).toThrow(/^index\/words\.bin is damaged/);
+  const { slugReadings, ...ofWords } = columnsOf(wordIndex);
+  expect(() => open({ ofWords: ofWords as never })).toThrow(/^index\/words\.bin is damaged/);
   for (const [fault, others] of wrongColumns(ofWords)) {
-    const wrong = { ...others, slugReadings };
+    const wrong = { ...others, slugReadings } as never;
     expect(() => open({ ofWords: wrong }), fault).toThrow(/^index\/words\.bin is damaged/);
   }
-  for (const [fault, wrong] of wrongColumns(indexColumns(filterIndex))) {
-    expect(() => open({ ofFilters: wrong }), fault).toThrow(
-      /^index\/(?:filters|words)\.bin is damaged/,
-    );
-  }
-  const { text, textStart } = words.postings;
-  const starts = { 'words.textStart': Uint32Array.of(...textStart, text.length) };
-  expect(() => open({ ofWords: { ...indexColumns(wordIndex), ...starts } })).toThrow(
-    'the columns of "words" have inconsistent lengths',
-  );
-});
-
-test('with columns of readings that do not fit together is refused', () => {
-  const { wordPositions, repeatedWords, rankOfFurther, readingsByWords } = index;
-  const wrong = {
-    wordPositions: wordPositions.slice(1),
-    repeatedWords: repeatedWords.slice(1),
-    rankOfFurther: rankOfFurther.slice(1),
-    readingsByWords: readingsByWords.slice(1),
-  };
-  for (const [name, column] of Object.entries(wrong)) {
-    const wrongFile = { ...indexColumns(wordIndex), [name]: column };
-    expect(() => open({ ofWords: wrongFile }), name).toThrow(
-      'the columns of its readings have inconsistent lengths',
-    );
+  // Any number of years can be distinct.
+  const { years, ...ofFilters } = columnsOf(filterIndex);
+  for (const [fault, others] of wrongColumns(ofFilters)) {
+    const wrong = { ...others, years } as never;
+    expect(() => open({ ofFilters: wrong }), fault).toThrow(/^index\/filters\.bin is damaged/);
   }
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { encodeColumns } from '../../../format/index/columns.ts';
+import { MATCH_RULES } from '../../../format/match/forms.ts';
 import {
   checkMatchIndex,
   fewestEdits,
@@ -11,7 +12,6 @@ import {
   lettersOf,
   looseKey,
   type MatchIndex,
-  matchColumns,
   openMatchIndex,
 } from '../../../format/match/match-index.ts';
 import { countEdits } from '../../../proxy/match/count-edits.ts';
@@ -19,8 +19,8 @@ import { countEdits } from '../../../proxy/match/count-edits.ts';
 const none = { text: new Uint16Array(), textStart: new Uint32Array(1) };
 const NO_IDS = { ...none, entries: new Uint32Array(), entriesStart: new Uint32Array(1) };
 const PLATFORMS = [
-  { first_game: 0, games: 2 },
-  { first_game: 2, games: 1 },
+  { firstGame: 0, games: 2 },
+  { firstGame: 2, games: 1 },
 ];
 
 /** An index of two platforms with three games: "zelda" and "doom" on one, "doom" on the other. */
@@ -42,9 +42,14 @@ function makeIndex(): MatchIndex {
   };
 }
 
+function open(index: MatchIndex, rules = MATCH_RULES): MatchIndex {
+  const pieces = encodeColumns({ rules: Uint32Array.of(rules), ...index });
+  const file = new Uint8Array(Buffer.concat([...pieces]));
+  return openMatchIndex(() => file, PLATFORMS.length);
+}
+
 test('the index is read as it was written, and finds the forms of a platform', () => {
-  const file = Buffer.concat([...encodeColumns(matchColumns(makeIndex()))]);
-  const index = openMatchIndex(() => new Uint8Array(file));
+  const index = open(makeIndex());
   checkMatchIndex(index, PLATFORMS);
   const key = looseKey('doom');
   expect([0, 1].map((platform) => findKeys(index.loose, platform, key, key + 1))).toEqual([
@@ -55,9 +60,7 @@ test('the index is read as it was written, and finds the forms of a platform', (
 });
 
 test('an index of other rules is refused', () => {
-  const columns = { ...matchColumns(makeIndex()), rules: Uint32Array.of(99) };
-  const file = new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
-  expect(() => openMatchIndex(() => file)).toThrow('has version 99 of the rules for titles');
+  expect(() => open(makeIndex(), 99)).toThrow('has version 99 of the rules for titles');
 });
 
 describe('a damaged index is refused', () => {
@@ -80,7 +83,7 @@ describe('a damaged index is refused', () => {
     [
       'a platform too few',
       (i) => withLoose(i, { start: Uint32Array.of(0, 3) }),
-      'inconsistent lengths',
+      'its column "loose.start" has 2 entries, not 3',
     ],
     [
       'starts that do not ascend',
@@ -90,7 +93,7 @@ describe('a damaged index is refused', () => {
     [
       'letters that are missing',
       (i) => withLoose(i, { letters: new Uint32Array(2) }),
-      'inconsistent lengths',
+      'its column "loose.letters" has 2 entries, not 3',
     ],
     [
       'an id of a game that does not exist',
@@ -106,9 +109,9 @@ describe('a damaged index is refused', () => {
       'do not ascend below 3',
     ],
   ])('%s', (_, damage, fault) => {
-    const damaged = damage(makeIndex());
-    expect(() => checkMatchIndex(damaged, PLATFORMS)).toThrow(`index/match.bin is damaged: `);
-    expect(() => checkMatchIndex(damaged, PLATFORMS)).toThrow(fault);
+    const check = () => checkMatchIndex(open(damage(makeIndex())), PLATFORMS);
+    expect(check).toThrow(`index/match.bin is damaged: `);
+    expect(check).toThrow(fault);
   });
 });
 

@@ -33,7 +33,7 @@ test('every pack is open, and none is in memory', () => {
 test('a pack that is removed or replaced after it was checked is read as it was, and not downloaded', () => {
   const generation = makeGeneration(files);
   const platform = generation.index.platformBySlug.get('snes') as number;
-  const game = generation.index.platforms[platform]?.first_game as number;
+  const game = generation.index.platforms[platform]?.firstGame as number;
   const body = recordBody(generation.games, game).bytes;
   const stored = generation.file(PACK) as StoredFile;
   checkStored(stored);

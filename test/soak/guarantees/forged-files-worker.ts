@@ -71,9 +71,9 @@ function request(generation: Generation, target: string): void {
 function requestAll(generation: Generation): void {
   const { index: records } = generation;
   for (const target of targets) request(generation, target);
-  for (const [platform, { slug, first_game, games }] of records.platforms.entries()) {
+  for (const [platform, { slug, firstGame, games }] of records.platforms.entries()) {
     generation.platform(platform);
-    for (let game = first_game; game < first_game + Math.min(games, FORGED_SLUGS); game++) {
+    for (let game = firstGame; game < firstGame + Math.min(games, FORGED_SLUGS); game++) {
       request(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
     }
   }

@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
-import { type Column, encodeColumns, openColumns } from '../../../format/index/columns.ts';
-import { generationId, MANIFEST } from '../../../format/layout.ts';
+import { type Column, encodeColumns, viewColumns } from '../../../format/index/columns.ts';
+import { generationId, MANIFEST, PLATFORMS } from '../../../format/layout.ts';
 import {
   contentHash,
   encodeManifest,
@@ -61,22 +61,13 @@ function changeValues(column: Column, random: Random): void {
 }
 
 const changeColumnValues: Change = (file, random) => {
-  const columns = openColumns(file, 'columns');
+  const columns = viewColumns(file, 'columns');
   changeValues(columns[random.pick(Object.keys(columns))], random);
   return file;
 };
 
-/** Fills every slot of a hash table, so that a lookup of a missing path would never end. */
-const fillSlots: Change = (file, random) => {
-  const { slots } = openColumns(file, 'columns');
-  if (slots === undefined) return changeColumnValues(file, random);
-  const entry = 1 + random.below(Math.max(1, slots.length / 2));
-  for (let i = 0; i < slots.length; i++) if (slots[i] === 0) slots[i] = entry;
-  return file;
-};
-
 const changeColumnLength: Change = (file, random) => {
-  const columns = { ...openColumns(file, 'columns') };
+  const columns = { ...viewColumns(file, 'columns') };
   const name = random.pick(Object.keys(columns));
   const column = columns[name];
   const length = Math.max(
@@ -120,8 +111,15 @@ const extend: Change = (file, random) => {
   return longer;
 };
 
-const changeJson: Change = (file, random) =>
-  aligned(Buffer.from(changedJson(Buffer.from(file).toString(), random)));
+const changeJson: Change = (file, random) => {
+  const text = changedJson(Buffer.from(file).toString(), random);
+  // A record is a line, or the file would be refused for that.
+  const lines = text
+    .replace('":[{', '":[\n{')
+    .replaceAll('},{', '},\n{')
+    .replace(/\}\]\}$/, '}\n]}');
+  return aligned(Buffer.from(lines));
+};
 
 /** Replaces, removes or repeats one value in a JSON text. */
 function changedJson(text: string, random: Random): string {
@@ -147,7 +145,7 @@ function changedJson(text: string, random: Random): string {
 const OF_ANY: readonly Change[] = [flipBits, writeWord, cut, extend];
 const OF_COLUMNS: readonly Change[] = [
   ...[changeColumnValues, changeColumnValues, changeColumnValues, changeColumnValues],
-  ...[changeColumnLength, changeDirectory, fillSlots],
+  ...[changeColumnLength, changeDirectory],
 ];
 
 /** @param base the files of a real generation */
@@ -156,7 +154,7 @@ export function forge(base: Files, seed: number): Forgery {
   const changed = new Map<string, Uint8Array>();
   const changes: string[] = [];
   const names = [...base.keys()];
-  const indexes = names.filter((name) => name.startsWith('index/'));
+  const indexes = names.filter((name) => name.startsWith('index/') || name === PLATFORMS);
   for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left--) {
     // There are many packs, but readers only copy their bytes, so indexes are changed more often.
     const name = random.happens(0.8) ? random.pick(indexes) : random.pick(names);

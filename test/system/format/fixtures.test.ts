@@ -6,7 +6,7 @@
 import { cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openColumns } from '../../../format/index/columns.ts';
+import { viewColumns } from '../../../format/index/columns.ts';
 import {
   COVER_INDEX,
   CURRENT,
@@ -160,10 +160,10 @@ describe('a generation of an unknown version', () => {
   test.each([GAME_INDEX, COVER_INDEX])(
     'is refused where %s is opened, naming both versions',
     (name) => {
-      expect(() => openColumns(new Uint8Array(read(FUTURE, name)), name)).toThrow(
+      expect(() => viewColumns(new Uint8Array(read(FUTURE, name)), name)).toThrow(
         `${name} has format version ${FUTURE_VERSION}; this program reads version ${FORMAT_VERSION}.`,
       );
-      expect(Object.keys(openColumns(new Uint8Array(read(PRESENT, name)), name))).not.toEqual([]);
+      expect(Object.keys(viewColumns(new Uint8Array(read(PRESENT, name)), name))).not.toEqual([]);
     },
   );
 
