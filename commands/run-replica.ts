@@ -3,7 +3,7 @@
  * `--once` it checks once: progress goes to stderr, the result to stdout.
  */
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import { isApiAddress, openDepot, openKeysDepot } from '../depot/open.ts';
 import type { Pulled } from '../depot/pull.ts';
 import { makeReplica, type Replica } from '../depot/replica.ts';
@@ -11,7 +11,6 @@ import { readPublicKeys } from '../depot/signing.ts';
 import { megabytes, systemClock } from '../depot/transfers.ts';
 import type { Release } from '../format/release.ts';
 import { addDiskMetrics } from '../generations/disk-metrics.ts';
-import { addCounter, addCounters, addGauge } from '../program/admin/metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../program/admin/program-admin.ts';
 import { readArguments, readValue } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
@@ -151,13 +150,23 @@ function run(
   log: Logger,
   stopWith: StopWith,
 ): void {
-  const countCheck = addReplicaMetrics(registry);
+  const pullSeconds = new Gauge({
+    name: 'replica_pull_seconds',
+    help: 'How long the last pull took, with its verification',
+    registers: [registry],
+  });
+  const receivedBytes = new Counter({
+    name: 'replica_received_bytes_total',
+    help: 'Bytes received for the generations that were pulled',
+    registers: [registry],
+  });
   const checkSnapshot = async () => {
     const started = performance.now();
     const { release, pulled } = await replica.checkSnapshot();
-    countCheck(release, pulled, (performance.now() - started) / 1000);
     if (pulled === undefined) return;
     const { fetched, linked, received } = pulled;
+    pullSeconds.set((performance.now() - started) / 1000);
+    receivedBytes.inc(received);
     const { id: snapshot, released_at } = release;
     log.info({ snapshot, released_at, fetched, linked, received }, 'published a generation');
   };
@@ -187,37 +196,6 @@ function run(
     log.info({ signal }, 'stopping');
   });
   for (const each of polls) void each.start();
-}
-
-/** @returns a function that counts a check that has succeeded, and how long it took */
-function addReplicaMetrics(registry: Registry) {
-  let publishedAt: number | undefined;
-  let pullSeconds: number | undefined;
-  const sums = { pulls: 0, received: 0, fetched: 0, linked: 0 };
-  const add = (name: string, help: string, read: () => number | undefined) => {
-    const addMetric = name.endsWith('_total') ? addCounter : addGauge;
-    addMetric(registry, `replica_${name}`, help, read);
-  };
-  const ofPublished = 'When the origin released the generation that the depot offers';
-  add('published_timestamp_seconds', ofPublished, () => publishedAt);
-  add('pull_seconds', 'How long the last pull took, with its verification', () => pullSeconds);
-  add('pulls_total', 'Generations that were pulled and published', () => sums.pulls);
-  const ofReceived = 'Bytes received for the generations that were pulled';
-  add('received_bytes_total', ofReceived, () => sums.received);
-  addCounters(
-    registry,
-    'replica_files_total',
-    'Files of the generations that were pulled: fetched, or linked because they were there',
-    'how',
-    () => Object.entries({ fetched: sums.fetched, linked: sums.linked }),
-  );
-  return ({ released_at }: Release, pulled: Pulled | undefined, seconds: number): void => {
-    if (released_at !== null) publishedAt = Date.parse(released_at) / 1000;
-    if (pulled === undefined) return;
-    pullSeconds = seconds;
-    sums.pulls++;
-    for (const key of ['received', 'fetched', 'linked'] as const) sums[key] += pulled[key];
-  };
 }
 
 function asText({ id }: Release, pulled: Pulled | undefined, seconds: number): string {

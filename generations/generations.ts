@@ -22,7 +22,7 @@ import {
   type ManifestFile,
   parseManifest,
 } from '../format/manifest.ts';
-import { readBoundedFileSync, UnfitFileError } from '../program/files/bounded-file.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { readChecked } from './files/checked-files.ts';
 import { syncFolder } from './files/replace-file.ts';
 
@@ -112,7 +112,6 @@ export function readManifestFile(dir: string) {
   try {
     encoded = readBoundedFileSync(name, LARGEST_MANIFEST);
   } catch (cause) {
-    if (cause instanceof UnfitFileError) throw cause;
     throw new Error(`${name} cannot be read: ${(cause as Error).message}`, { cause });
   }
   const file = { path: MANIFEST, size: encoded.length, sha256: hash('sha256', encoded) };

@@ -3,8 +3,8 @@
  * that it needs, and gets either all their values or one error that lists every fault.
  */
 import { parseEnv } from 'node:util';
-import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
-import { EXCLUSIVE, VARIABLES, type Variable, type VariableName } from './variables.ts';
+import { readBoundedFileSync } from '../files/bounded-file.ts';
+import { VARIABLES, type Variable, type VariableName } from './variables.ts';
 
 export type Environment<Name extends VariableName> = {
   readonly [N in Name]: ReturnType<(typeof VARIABLES)[N][1]>;
@@ -21,27 +21,24 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
 let fileFaults: readonly string[] = [];
 
 /**
- * Adds the variables of `.env` in the working directory that the environment does not set.
- * @param warn called for each name in the file that is not a variable: it may be misspelled
+ * Adds the variables of `.env` in the working directory that the environment does not set. Warns on stderr of
+ * each name in the file that is not a variable: it may be misspelled.
  */
-export function loadEnvironmentFile(warn: (text: string) => void = warnOnStderr): void {
+export function loadEnvironmentFile(): void {
   let inFile: NodeJS.Dict<string> = {};
   fileFaults = [];
   try {
     inFile = parseEnv(readBoundedFileSync('.env', LARGEST_FILE_BYTES).toString('utf8'));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (error instanceof UnfitFileError) fileFaults = [`${message} Correct or remove it.`];
-    else if (code !== 'ENOENT') fileFaults = [`.env cannot be read: ${message}.`];
+    if (code !== 'ENOENT') fileFaults = [`.env cannot be read: ${message}`];
   }
   for (const [name, text] of Object.entries(inFile)) {
-    if (!Object.hasOwn(VARIABLES, name)) warn(`${name} in .env is not a variable of this program.`);
+    if (!Object.hasOwn(VARIABLES, name)) {
+      process.stderr.write(`Warning: ${name} in .env is not a variable of this program.\n`);
+    }
     process.env[name] ??= text;
   }
-}
-
-function warnOnStderr(text: string): void {
-  process.stderr.write(`Warning: ${text}\n`);
 }
 
 /**
@@ -77,9 +74,6 @@ export function inspectEnvironment<Name extends VariableName>(
 ): { readonly values: Partial<Environment<Name>>; readonly faults: readonly string[] } {
   const values: Record<string, unknown> = {};
   const faults = environment === process.env ? [...fileFaults] : [];
-  if (EXCLUSIVE.every((name) => environment[name]?.trim() && names.includes(name as Name))) {
-    faults.push(`${EXCLUSIVE.join(' and ')} are both set. Keep one of them.`);
-  }
   for (const name of names) {
     const [fallback, parse]: Variable<unknown> = VARIABLES[name];
     const text = environment[name]?.trim() || fallback;

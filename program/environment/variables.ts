@@ -75,9 +75,6 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/** Only one of them may be set. */
-export const EXCLUSIVE: readonly VariableName[] = ['SITE_JWT_SECRET', 'SITE_JWKS'];
-
 /**
  * An address as an error may show it, in quotes: without user and password, the values of a query and a
  * fragment, even if it is not well-formed.

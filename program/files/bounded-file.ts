@@ -3,15 +3,7 @@
  * only up to a given size: a named pipe would make the reader wait for a writer, and a device may
  * never end.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFile,
-  readFileSync,
-  type Stats,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFile, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
@@ -20,26 +12,14 @@ const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 /** Refuses to open a symbolic link. For folders that a user with fewer rights can write to. */
 export const NO_LINK = constants.O_NOFOLLOW;
 
-/** The path is not a regular file, or the file is too large. */
-export class UnfitFileError extends Error {
-  override readonly name = 'UnfitFileError';
-  /** Only the fault, such as "is a directory, not a regular file". */
-  readonly fault: string;
-
-  constructor(file: string, fault: string) {
-    super(`${path.basename(file)} ${fault}.`);
-    this.fault = fault;
-  }
-}
-
 /**
  * Reads a regular file.
  * @param largest how many bytes the file may have
  * @param flags further flags of open(2), such as {@link NO_LINK}
- * @throws UnfitFileError, or the system's error if the file cannot be opened or read
+ * @throws Error of the system, or that the file is too large or not a regular file
  */
 export function readBoundedFileSync(file: string, largest: number, flags = 0): Buffer {
-  const descriptor = openBounded(file, largest, flags);
+  const descriptor = openRegularFile(file, flags, largest);
   try {
     return readFileSync(descriptor);
   } finally {
@@ -62,7 +42,7 @@ export function tryToRead<T>(
 
 /** As {@link readBoundedFileSync}, without blocking the thread: for large files, read by a server. */
 export async function readBoundedFile(file: string, largest: number): Promise<Buffer> {
-  const descriptor = openBounded(file, largest);
+  const descriptor = openRegularFile(file, 0, largest);
   try {
     return await promisify(readFile)(descriptor);
   } finally {
@@ -71,34 +51,16 @@ export async function readBoundedFile(file: string, largest: number): Promise<Bu
 }
 
 /**
- * Opens a regular file of any size for reading.
+ * Opens a regular file for reading.
  * @param flags further flags of open(2)
  * @returns the descriptor of the open file
- * @throws UnfitFileError, or the system's error if the file cannot be opened
+ * @throws as {@link readBoundedFileSync}
  */
-export function openRegularFile(file: string, flags = 0): number {
-  return openBounded(file, Number.POSITIVE_INFINITY, flags);
-}
-
-function openBounded(file: string, largest: number, flags = 0): number {
-  let descriptor: number;
-  try {
-    descriptor = openSync(file, READ | flags);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
-    throw new UnfitFileError(file, 'is a socket or a device, not a regular file');
-  }
+export function openRegularFile(file: string, flags = 0, largest = Infinity): number {
+  const descriptor = openSync(file, READ | flags);
   const stats = fstatSync(descriptor);
   if (stats.isFile() && stats.size <= largest) return descriptor;
   closeSync(descriptor);
-  throw new UnfitFileError(
-    file,
-    stats.isFile() ? `is larger than ${largest} bytes` : `is ${kindOf(stats)}, not a regular file`,
-  );
-}
-
-function kindOf(stats: Stats): string {
-  if (stats.isDirectory()) return 'a directory';
-  if (stats.isFIFO()) return 'a named pipe';
-  return 'a device';
+  const fault = stats.isFile() ? `is larger than ${largest} bytes` : 'is not a regular file';
+  throw new Error(`${path.basename(file)} ${fault}.`);
 }

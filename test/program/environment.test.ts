@@ -1,5 +1,5 @@
 /** Environment variables: their defaults, the values they accept, and the errors that name the fix. */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -205,19 +205,19 @@ test('.env in the working directory is read if it exists, and the environment ta
   const module = path.join(import.meta.dirname, '../../program/environment/environment.ts');
   const program = `
     const { loadEnvironmentFile, readEnvironment } = await import(${JSON.stringify(module)});
-    const warnings = [];
-    loadEnvironmentFile((text) => warnings.push(text));
-    console.log(JSON.stringify([readEnvironment(['HOST', 'PORT', 'LOG_LEVEL']), warnings]));`;
+    loadEnvironmentFile();
+    console.log(JSON.stringify(readEnvironment(['HOST', 'PORT', 'LOG_LEVEL'])));`;
   const run = () => {
     const options = { cwd: folder, env: { PORT: '7000' } };
     const flags = ['--input-type=module', '-e', program];
-    return JSON.parse(String(execFileSync(process.execPath, flags, options)));
+    const { stdout, stderr } = spawnSync(process.execPath, flags, options);
+    return [JSON.parse(String(stdout)), String(stderr)];
   };
-  expect(run()).toEqual([{ HOST: '127.0.0.1', PORT: 7000, LOG_LEVEL: 'info' }, []]);
+  expect(run()).toEqual([{ HOST: '127.0.0.1', PORT: 7000, LOG_LEVEL: 'info' }, '']);
   const lines = '# a comment\nHOST=0.0.0.0\nPORT=9\nLOG_LEVEL="debug" # so\nSNAPSHOT_DIR=x\n';
   writeFileSync(path.join(folder, '.env'), lines);
   expect(run()).toEqual([
     { HOST: '0.0.0.0', PORT: 7000, LOG_LEVEL: 'debug' },
-    ['SNAPSHOT_DIR in .env is not a variable of this program.'],
+    'Warning: SNAPSHOT_DIR in .env is not a variable of this program.\n',
   ]);
 });

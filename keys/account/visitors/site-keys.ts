@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import type { JWK } from 'jose';
 import type { Checks } from '../../../program/environment/environment.ts';
 import { isAddress } from '../../../program/environment/variables.ts';
-import { readBoundedFileSync, UnfitFileError } from '../../../program/files/bounded-file.ts';
+import { readBoundedFileSync } from '../../../program/files/bounded-file.ts';
 
 /** The public keys of a JWK Set (RFC 7517), or the address to fetch them from. */
 export type PublicKeys = { readonly keys: JWK[] } | { readonly url: URL };
@@ -21,7 +21,12 @@ const NOT_SECRET = /^(?:[~/.\\[{"$<]|-----BEGIN|ssh-)/;
 
 export const SITE_KEY_CHECKS: Checks<'SITE_JWT_SECRET' | 'SITE_JWKS'> = {
   SITE_JWT_SECRET: checkSecret,
-  SITE_JWKS: readPublicKeys,
+  SITE_JWKS(text, { SITE_JWT_SECRET }) {
+    if (text !== '' && SITE_JWT_SECRET) {
+      throw new Error('and SITE_JWT_SECRET are both set. Keep one of them.');
+    }
+    readPublicKeys(text);
+  },
 };
 
 /** Others know a path, an address or a public key, so none is used as a secret by mistake. */
@@ -59,13 +64,9 @@ function readKeysFile(path: string): PublicKeys {
   try {
     jwks = Object(JSON.parse(readBoundedFileSync(path, LARGEST_JWKS).toString('utf8')));
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const why = cause instanceof UnfitFileError ? cause.fault : `cannot be read (${code})`;
     // What is not JSON is reported below.
     if (!(cause instanceof SyntaxError)) {
-      throw fault(
-        `${why}. Give the path of a JWKS file that this user may read, or an https address.`,
-      );
+      throw fault(`cannot be read: ${(cause as Error).message}`);
     }
   }
   if (!Array.isArray(jwks.keys)) throw fault('is not a JWKS: a JSON object with a list "keys".');

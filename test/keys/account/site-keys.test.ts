@@ -103,8 +103,8 @@ describe('SITE_JWKS', () => {
   mkdirSync(folderOfKeys);
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   test.each([
-    ['a missing file', path.join(folder, 'missing.json'), 'which cannot be read (ENOENT)'],
-    ['a folder', folderOfKeys, 'which is a directory'],
+    ['a missing file', path.join(folder, 'missing.json'), 'which cannot be read: ENOENT'],
+    ['a folder', folderOfKeys, 'which cannot be read: keys is not a regular file.'],
     ['an empty file', fileWith(''), 'which is not a JWKS'],
     ['a file that is cut off', fileWith('{"keys": ['), 'which is not a JWKS'],
     ['a single key', fileWith(publicJwk('ec')), 'which is not a JWKS'],
@@ -136,6 +136,11 @@ describe('SITE_JWKS', () => {
   });
 });
 
+test('SITE_JWT_SECRET and SITE_JWKS cannot both be set', () => {
+  const both = { SITE_JWT_SECRET: 'x'.repeat(32), SITE_JWKS: 'https://covers.example/jwks.json' };
+  expect(faultOf(both)).toBe('SITE_JWKS and SITE_JWT_SECRET are both set. Keep one of them.');
+});
+
 test('the account pages list all faults of their configuration at once', () => {
   const { faults } = inspectEnvironment(
     VARIABLES,
@@ -148,7 +153,6 @@ test('the account pages list all faults of their configuration at once', () => {
     CHECKS,
   );
   expect(faults).toEqual([
-    'SITE_JWT_SECRET and SITE_JWKS are both set. Keep one of them.',
     expect.stringMatching(/^ACCOUNT_PORT must be/),
     expect.stringMatching(/^SITE_JWT_SECRET looks like a path/),
     expect.stringMatching(/^SITE_JWKS is the file "\/nowhere\/jwks\.json", which cannot be read/),

@@ -48,7 +48,7 @@ test('a program is ready until one of its tasks fails or it stops', async () => 
     // The replica listens seven ports above it.
     settings: { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: Number(new URL(url).port) - 7 },
   });
-  await expect(taken.listen()).rejects.toThrow('set ADMIN_PORT to another port');
+  await expect(taken.listen()).rejects.toThrow('ADMIN_PORT a free port');
   admin.close();
 });
 

@@ -41,7 +41,7 @@ describe('there is no list if a difference on the way is', () => {
   const cases: [string, (file: string, dir: string) => void, string][] = [
     ['missing', (file) => rmSync(file), 'gone'],
     ['empty', (file) => truncateSync(file), 'does not fit its name'],
-    ['a folder', (file) => replaceBy(file, mkdirSync), 'a directory, not a regular file'],
+    ['a folder', (file) => replaceBy(file, mkdirSync), 'not a regular file'],
     ['a dangling link', (file) => replaceBy(file, () => symlinkSync('nowhere', file)), 'ENOENT'],
     [
       'larger than any difference',

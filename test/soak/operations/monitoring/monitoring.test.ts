@@ -133,8 +133,6 @@ describe('the metrics', () => {
     expect(schedule).toMatch(/^snapshots_generations_bytes [1-9]\d{4}/m);
     expect(schedule).toMatch(/^task_runs_total\{task="export_keys",outcome="done"\} [1-9]/m);
     const replica = await metricsOf('replica');
-    expect(replica).toContain('replica_pulls_total 1\n');
-    expect(replica).toMatch(/^replica_files_total\{how="fetched"\} [1-9]/m);
     expect(replica).toMatch(/^replica_received_bytes_total [1-9]/m);
     expect(replica).toContain('task_failing{task="check_snapshot"} 0\n');
   });
