@@ -8,7 +8,7 @@ import type { Change } from '../format/difference-file.ts';
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
 import { MINISEARCH_OPTIONS } from '../format/index/minisearch-options.ts';
 import { MINISEARCH } from '../format/layout.ts';
-import { findOtherCollation } from '../format/manifest.ts';
+import { findOtherCollation, type Manifest } from '../format/manifest.ts';
 import { compareGenerations } from '../generations/compare.ts';
 import { verifyDifferences } from '../generations/differences.ts';
 import {
@@ -75,16 +75,14 @@ const VERBS: readonly Verb[] = [
     async run({ dir, stdout, stderr }, { positionals: [id], texts, switches }) {
       const reason = readReason(texts.reason);
       const isHold = !switches.has('no-hold');
-      const held = whyHeld(dir);
-      if (!isHold && held !== undefined)
-        throw new Error(`--no-hold cannot be used while publishing is held. ${held}`);
-      const published = await thenShowHold({ dir, stderr }, () =>
-        rollbackTo(dir, id, {
-          withTakenDown: switches.has('with-taken-down'),
-          warn: (text) => print(stderr, `Warning: ${text}`),
-          hold: isHold ? { reason } : undefined,
-        }),
-      );
+      if (!isHold && whyHeld(dir) !== undefined) {
+        throw new Error('--no-hold cannot be used while publishing is held.');
+      }
+      const published = await rollbackTo(dir, id, {
+        withTakenDown: switches.has('with-taken-down'),
+        warn: (text) => print(stderr, `Warning: ${text}`),
+        hold: isHold ? { reason } : undefined,
+      });
       print(stdout, `${published.id} is current, with the content of ${id}.`);
     },
   },
@@ -96,7 +94,7 @@ const VERBS: readonly Verb[] = [
       const reason = readReason(texts.reason);
       const onWait = () =>
         print(stderr, 'Publishing is paused. Waiting for the run that is under way to end …');
-      const { id } = await thenShowHold({ dir, stderr }, () => holdCurrent(dir, reason, onWait));
+      const { id } = await holdCurrent(dir, reason, onWait);
       print(stdout, `${id} is held.`);
     },
   },
@@ -121,19 +119,6 @@ const VERBS: readonly Verb[] = [
   },
 ];
 
-/** Says whether publishing is held after some work, also if that fails. */
-async function thenShowHold<T>(
-  { dir, stderr }: Pick<Call, 'dir' | 'stderr'>,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } finally {
-    const held = whyHeld(dir);
-    if (held !== undefined) print(stderr, held);
-  }
-}
-
 /** @returns the exit code */
 export async function runSnapshot({
   words,
@@ -149,7 +134,13 @@ export async function runSnapshot({
     const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables(), {
       SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
     });
-    await verb.run({ dir, stdout, stderr }, args);
+    try {
+      await verb.run({ dir, stdout, stderr }, args);
+    } finally {
+      // Also if it has failed.
+      const held = verb.writes && whyHeld(dir);
+      if (held) print(stderr, held);
+    }
     return 0;
   } catch (error) {
     return reportFailure(error as Error, '', stderr);
@@ -177,15 +168,14 @@ function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
   const generations = idsOnDisk(dir).map((id) => {
     const folder = generationDir(dir, id);
     const current = id === currentNow;
-    const held = current && why !== undefined;
-    const published_at = statSync(folder).mtime.toISOString();
+    let [counts, fault]: [Manifest['counts'] | null, string | null] = [null, null];
     try {
-      const { counts } = readManifest(folder);
-      return { id, current, published_at, counts, fault: null, held };
+      ({ counts } = readManifest(folder));
     } catch (error) {
-      const { message: fault } = error as Error;
-      return { id, current, published_at, counts: null, fault, held };
+      fault = (error as Error).message;
     }
+    const published_at = statSync(folder).mtime.toISOString();
+    return { id, current, published_at, counts, fault, held: current && why !== undefined };
   });
   if (switches.has('json')) {
     print(stdout, JSON.stringify(generations));

@@ -73,10 +73,7 @@ function withoutPort(hop: string): string {
 function prefix64(address: string): string {
   // The URL parser writes every IPv6 address in one canonical form, also one that ends in IPv4 form.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const missing = 8 - canonical.split(':').filter((group) => group !== '').length;
-  const groups = canonical.replace('::', `:${'0:'.repeat(missing)}`).split(':');
-  return `${groups
-    .filter((group) => group !== '')
-    .slice(0, 4)
-    .join(':')}::/64`;
+  const [start, end = []] = canonical.split('::').map((part) => (part ? part.split(':') : []));
+  const zeros = new Array(8 - start.length - end.length).fill('0');
+  return `${[...start, ...zeros, ...end].slice(0, 4).join(':')}::/64`;
 }

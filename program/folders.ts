@@ -23,10 +23,8 @@ export function checkWritableFolder(folder: string): void {
  */
 export function checkReadableFolder(folder: string): void {
   const wanted = path.resolve(folder);
-  const existing = closestExisting(folder);
-  checkAccess(wanted, existing, existing === wanted ? R_OK | X_OK : X_OK);
-  if (existing === wanted || existing === path.dirname(wanted)) return;
-  throw new Error(`is ${wanted}: ${path.dirname(wanted)} does not exist. ${FIX}`);
+  if (existsSync(wanted)) checkAccess(wanted, wanted, R_OK | X_OK);
+  else checkAccess(wanted, path.dirname(wanted), X_OK);
 }
 
 function checkAccess(wanted: string, existing: string, mode: number): void {
@@ -38,8 +36,8 @@ function checkAccess(wanted: string, existing: string, mode: number): void {
   }
 }
 
-/** The path itself, or the closest path above it that exists and may be looked at. */
-function closestExisting(folder: string): string {
+/** The folder itself, or the closest one above it that exists and may be looked at. */
+export function closestExisting(folder: string): string {
   let existing = path.resolve(folder);
   while (!existsSync(existing)) existing = path.dirname(existing);
   return existing;

@@ -9,6 +9,7 @@ import {
   readManifest,
 } from '../../generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../generations/prune.ts';
+import { closestExisting } from '../../program/folders.ts';
 import { CannotRun, type Check, type Findings, requireValue, type Scene } from '../check.ts';
 import { findDenial, findSystemUser } from '../user-permissions.ts';
 
@@ -74,9 +75,7 @@ export const space: Check = {
   programs: ['schedule', 'proxy', 'replica'],
   async run(scene, findings) {
     const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
-    let existing = snapshotsDir;
-    while (!existsSync(existing)) existing = path.dirname(existing);
-    const { bavail, bsize } = statfsSync(existing);
+    const { bavail, bsize } = statfsSync(closestExisting(snapshotsDir));
     checkSpace(snapshotsDir, bavail * bsize, findings);
   },
 };

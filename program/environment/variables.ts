@@ -30,7 +30,7 @@ const parseSmtpUrl = addressWithPassword(
 
 export const VARIABLES = {
   DATABASE_URL: [undefined, parseDatabaseUrl],
-  SNAPSHOTS_DIR: ['./snapshots', parseText],
+  SNAPSHOTS_DIR: ['./snapshots', String],
   SITE_URL: ['http://localhost:8080', parseWebAddress],
   SITE_LANGUAGE: ['en', parseLanguage],
   FILES_URL: ['http://localhost:8080/files', parseWebAddress],
@@ -39,14 +39,14 @@ export const VARIABLES = {
   ADMIN_HOST: ['127.0.0.1', parseHost],
   // The ports of the other programs follow it.
   ADMIN_PORT: ['9090', wholeNumber(0, 65_528, 'a port')],
-  GENERATE_CRON: ['*/15 * * * *', parseText],
+  GENERATE_CRON: ['*/15 * * * *', String],
   CHANGE_POLL_SECONDS: ['2', wholeNumber(0, 86_400, 'a whole number of seconds')],
   HOST: ['127.0.0.1', parseHost],
   PORT: ['8080', parsePort],
   PROXY_THREADS: ['1', wholeNumber(1, 64)],
   TRUSTED_PROXIES: ['', parseAddresses],
   ACCESS_LOG: ['off', parseAccessLog],
-  ACCESS_LOG_FILE: ['', parseText],
+  ACCESS_LOG_FILE: ['', String],
   DEFAULT_RATE_LIMIT: ['120', parseRate],
   ADDRESS_RATE_LIMIT: ['60', parseRate],
   LIMITS_URL: ['', parseLimitsUrl],
@@ -56,19 +56,19 @@ export const VARIABLES = {
   ACCOUNT_URL: ['', parseOptionalWebAddress],
   ACCOUNT_HOST: ['127.0.0.1', parseHost],
   ACCOUNT_PORT: ['8081', parsePort],
-  SITE_JWT_SECRET: ['', parseText],
-  SITE_JWKS: ['', parseText],
+  SITE_JWT_SECRET: ['', String],
+  SITE_JWKS: ['', String],
   SMTP_URL: ['', parseSmtpUrl],
-  MAIL_FROM: ['Cover Catalogue <no-reply@localhost>', parseText],
-  MAIL_FOLDER: ['./mail', parseText],
-  SNAPSHOT_PUSH: ['', parseText],
-  SNAPSHOT_SIGNING_KEY: ['', parseText],
-  SNAPSHOT_PUBLIC_KEYS: ['', parseText],
+  MAIL_FROM: ['Cover Catalogue <no-reply@localhost>', String],
+  MAIL_FOLDER: ['./mail', String],
+  SNAPSHOT_PUSH: ['', String],
+  SNAPSHOT_SIGNING_KEY: ['', String],
+  SNAPSHOT_PUBLIC_KEYS: ['', String],
   KEYS_DEPOT: ['', parseKeysDepot],
-  REPLICA_FROM: ['', parseText],
-  AWS_ACCESS_KEY_ID: ['', parseText],
-  AWS_SECRET_ACCESS_KEY: ['', parseText],
-  AWS_SESSION_TOKEN: ['', parseText],
+  REPLICA_FROM: ['', String],
+  AWS_ACCESS_KEY_ID: ['', String],
+  AWS_SECRET_ACCESS_KEY: ['', String],
+  AWS_SESSION_TOKEN: ['', String],
   AWS_REGION: ['us-east-1', parseRegion],
   AWS_ENDPOINT_URL_S3: ['', parseOptionalWebAddress],
 } as const satisfies Record<string, Variable<unknown>>;
@@ -94,10 +94,6 @@ export function isAddress(text: string): boolean {
 
 function fault(allowed: string, shown: string): Error {
   return new Error(`must be ${allowed}, not ${shown}.`);
-}
-
-function parseText(text: string): string {
-  return text;
 }
 
 /** @param what such as "a port" */

@@ -114,7 +114,7 @@ describe('a folder', () => {
     await expect(depot.put('files/x', Buffer.from('x'))).rejects.toThrow(/symbolic link/);
     expect(await depot.list('generations/')).toEqual([]);
     execFileSync('mkfifo', [path.join(folder, 'pipe')]);
-    await expect(depot.get('pipe')).rejects.toThrow(/pipe is a named pipe/);
+    await expect(depot.get('pipe')).rejects.toThrow(/pipe is not a regular file/);
   });
 });
 

@@ -93,7 +93,7 @@ test.each<[string, string, Damage, RegExp]>([
     'a manifest of more than 1 MiB',
     MANIFEST,
     (file) => truncateSync(file, 1024 * 1024 + 1),
-    /^manifest\.json is larger than 1048576 bytes\.$/,
+    /cannot be read: manifest\.json is larger than 1048576 bytes\.$/,
   ],
 ])('the proxy refuses %s and reports it', async (_, name, damage, message) => {
   const { dir, older, newer, newerDir, restore, pointTo } = generations;

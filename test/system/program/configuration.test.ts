@@ -97,7 +97,7 @@ describe('a folder', () => {
   test('to read may be absent, but not the folder above it', () => {
     checkReadableFolder(path.join(folder, 'snapshots'));
     expect(() => checkReadableFolder(path.join(folder, 'data/snapshot'))).toThrow(
-      `is ${folder}/data/snapshot: ${folder}/data does not exist. ${FIX}`,
+      `is ${folder}/data/snapshot: ENOENT: no such file or directory, stat '${folder}/data'. ${FIX}`,
     );
   });
 });
