@@ -10,7 +10,8 @@ export interface Call {
   readonly path: string;
   /** The values for the names in braces. */
   readonly pathValues?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string>>;
+  /** Parameters that are undefined are left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
 }
 
 /** @param api the address of the API, with the base path and without a slash at the end */
@@ -40,7 +41,9 @@ with urllib.request.urlopen(request) as response:
 /** The address of a call, percent-encoded. */
 export function addressOf({ path, pathValues = {}, query = {} }: Call, api: string): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encode(pathValues[name] ?? ''));
-  const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${encode(name)}=${encode(value)}`],
+  );
   return `${api}${filled}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 

@@ -8,7 +8,7 @@ import { decodePart } from '../api/routes/match-route.ts';
 export const EXPLORE = '/explore';
 /** The page that matches names of files. It is not below EXPLORE, where platforms have their names. */
 export const MATCH = '/match';
-const GAMES_PER_PAGE = 24;
+const GAMES_PER_PAGE = '24';
 
 export const SORT_NAMES = {
   relevance: 'Best match',
@@ -23,8 +23,6 @@ const PARAMETERS = ['q', 'region', 'type', 'genre', 'sort', 'page'] as const;
 /** The filters that a page offers. */
 export const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
 export type FilterName = (typeof FILTERS)[number];
-/** A platform, a game and a cover. */
-const MOST_PARTS = 3;
 
 /** The page of a search, as its address describes it: undefined stands for the default. */
 export type SearchView = Readonly<
@@ -39,33 +37,28 @@ export interface MatchView {
   readonly prefer: string | undefined;
 }
 
+interface GameAddress {
+  readonly platform: string;
+  readonly slug: string;
+}
+
 export type View =
   | MatchView
   | ({ readonly kind: 'search' } & SearchView)
-  | { readonly kind: 'game'; readonly platform: string; readonly slug: string }
-  | {
-      readonly kind: 'cover';
-      readonly platform: string;
-      readonly slug: string;
-      readonly id: string;
-    };
+  | ({ readonly kind: 'game' } & GameAddress)
+  | ({ readonly kind: 'cover'; readonly id: string } & GameAddress);
 
 /** @returns undefined if the explorer has no such page */
 export function readView(path: string, queryString: string): View | undefined {
-  if (path === MATCH) return matchView(new URLSearchParams(queryString));
-  // The first part is the empty one in front of the first slash.
-  const [, ...encoded] = path.slice(EXPLORE.length).split('/', MOST_PARTS + 2);
-  const parts = encoded.map(decodePart);
-  const [platform, slug, id] = parts;
-  if (parts.length > MOST_PARTS || parts.some((part) => !isName(part))) return undefined;
-  if (platform === undefined || slug === undefined) return searchView(platform, queryString);
+  const query = new URLSearchParams(queryString);
+  if (path === MATCH) return matchView(query);
+  const parts = path.split('/').slice(2).map(decodePart);
+  const [platform, slug, id, ...others] = parts;
+  // A slug has no slash, so a part with an encoded one names nothing.
+  if (others.length > 0 || parts.some((part) => !part || part.includes('/'))) return undefined;
+  if (platform === undefined || slug === undefined) return searchView(platform, query);
   if (id === undefined) return { kind: 'game', platform, slug };
   return /^\d{1,20}$/.test(id) ? { kind: 'cover', platform, slug, id } : undefined;
-}
-
-/** A slug has no slash, so a part with an encoded one names nothing. */
-function isName(part: string | undefined): part is string {
-  return part !== undefined && part !== '' && !part.includes('/');
 }
 
 /** Paths count as names of files: the API gets what follows the last slash. */
@@ -80,8 +73,7 @@ function matchView(query: URLSearchParams): MatchView {
 }
 
 /** Unknown parameters are ignored: other sites add theirs to links, such as those of campaigns. */
-function searchView(platform: string | undefined, queryString: string): View {
-  const query = new URLSearchParams(queryString);
+function searchView(platform: string | undefined, query: URLSearchParams): View {
   const values = PARAMETERS.map((name) => [name, query.get(name)?.trim() || undefined]);
   return { kind: 'search', platform, ...Object.fromEntries(values) };
 }
@@ -91,16 +83,16 @@ export function callOf(view: View): Call | undefined {
   if (view.kind === 'match') {
     const { platform, names, prefer } = view;
     if (platform === undefined || names.length === 0) return undefined;
-    const query = { platform, names: names.join('/'), include: 'cover' };
-    return { path: '/match', query: prefer === undefined ? query : { ...query, prefer } };
+    return {
+      path: '/match',
+      query: { platform, names: names.join('/'), prefer, include: 'cover' },
+    };
   }
   if (view.kind === 'search') {
     const { q, platform, region, type, genre, sort = DEFAULT_SORT, page } = view;
     const filters = { q, platform, region, type, genre, sort };
-    const shown = { include: 'cover', facets: FILTERS.join(','), page };
-    const query = Object.entries({ ...filters, ...shown, per_page: String(GAMES_PER_PAGE) });
-    const given = query.filter((entry): entry is [string, string] => entry[1] !== undefined);
-    return { path: '/search', query: Object.fromEntries(given) };
+    const shown = { include: 'cover', facets: FILTERS.join(','), per_page: GAMES_PER_PAGE, page };
+    return { path: '/search', query: { ...filters, ...shown } };
   }
   if (view.kind === 'cover') return { path: '/covers/{coverId}', pathValues: { coverId: view.id } };
   return {

@@ -3,7 +3,7 @@
  * any other: it needs a key, counts towards its limit, and appears in the metrics and the access log. Only
  * the network is left out.
  */
-import type { ApiRequest, RequestHead } from '../http/request.ts';
+import { type ApiRequest, type RequestHead, readHead } from '../http/request.ts';
 import type { ApiHandler } from '../http/response.ts';
 
 export interface ApiReply {
@@ -13,47 +13,31 @@ export interface ApiReply {
   readonly text: string;
 }
 
-/** @param target the path after the base, and the query */
-export type CallApi = (
-  socket: ApiRequest['socket'],
-  head: RequestHead,
+/** @param visitor for whom the call is made: the log names the visitor's address and the id of the request */
+export function callApi(
+  api: ApiHandler,
+  key: string,
   target: string,
-) => Promise<ApiReply>;
-
-export function makeCallApi(api: ApiHandler): CallApi {
-  return (socket, head, target) =>
-    new Promise((resolve, reject) => {
-      const request = { method: 'GET', socket, head, target };
-      api(request, {
+  { socket, head }: Pick<ApiRequest, 'socket'> & { readonly head: Partial<RequestHead> },
+): Promise<ApiReply> {
+  const { forwardedFor = '', requestId = '' } = head;
+  const own = ['Host', 'explorer', 'X-Api-Key', key];
+  const visitors = ['X-Forwarded-For', forwardedFor, 'X-Request-Id', requestId];
+  const request = readHead({ rawHeaders: [...own, ...visitors], httpVersion: '1.1' });
+  return new Promise((resolve, reject) => {
+    api(
+      { method: 'GET', socket, head: request, target },
+      {
         send({ status, headers, body }, own) {
           const lines = headers + own;
           const header = (name: string) => new RegExp(`^${name}: (.*)`, 'm').exec(lines)?.[1];
           resolve({ status, header, text: body.toString() });
         },
-        async sendPieces() {
-          reject(new Error(`${target} is a download, which is not shown on a page.`));
-        },
-        destroy: () => reject(new Error(`The API broke off its response to ${target}.`)),
-      });
-    });
-}
-
-/**
- * The head of a call: that of the visitor's request with a key of this site, and without the fields that are
- * about the page: its coding, its version, a range of it.
- */
-export function headOfCall(visitors: RequestHead, key: string): RequestHead {
-  return {
-    ...visitors,
-    key,
-    hasSeveralKeys: false,
-    hasMisplacedKey: false,
-    ifNoneMatch: undefined,
-    acceptEncoding: undefined,
-    range: undefined,
-    ifRange: undefined,
-    snapshot: undefined,
-  };
+        sendPieces: async () => reject(new Error('The explorer has called a download.')),
+        destroy: () => reject(new Error('The API broke off its response.')),
+      },
+    );
+  });
 }
 
 /** An id of so many digits that a double may not hold it. In a text, the quotes would be escaped. */

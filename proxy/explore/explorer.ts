@@ -9,26 +9,21 @@ import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import type { Body, Cover, Game } from '../../client/contract-types.ts';
 import { addressOf } from '../../pages/call-samples.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { countOf } from '../../pages/shown-values.ts';
 import { clientAddress } from '../../program/client-address.ts';
 import { toResponder } from '../http/node-response.ts';
 import { BASE, type RequestHead, readHead, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
-import { type ApiHandler, withoutSlash } from '../http/response.ts';
+import { type ApiHandler, type HeaderLines, withoutSlash } from '../http/response.ts';
 import type { SiteHandler } from '../http/server.ts';
 import { type AddressLimits, makeAddressLimits } from '../limits/address-limits.ts';
 import { HTML, makePage, pageResource, uncachedPage } from '../site/page-responses.ts';
 import type { CurrentGeneration, Generation } from '../snapshot/generation.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
-import { type ApiReply, headOfCall, makeCallApi, parseRecords } from './call-api.ts';
+import { type ApiReply, callApi, parseRecords } from './call-api.ts';
 import { matchPage } from './match-page.ts';
-import {
-  errorPage,
-  failurePage,
-  manyPagesPage,
-  noExplorerPage,
-  notFoundPage,
-} from './message-pages.ts';
-import type { PageContext, RenderedPage } from './page.ts';
+import { explorerPage, type PageContext } from './page.ts';
 import { coverPage, gamePage } from './record-pages.ts';
 import { searchPage } from './search-page.ts';
 
@@ -65,22 +60,21 @@ export interface ExplorerParts {
 /** Adds the explorer to the site. */
 export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandler {
   const { snapshots, log } = parts;
-  const render = makeRender(parts);
 
   return (request, response, path) => {
     const isHere = path === EXPLORE || path === MATCH || path.startsWith(`${EXPLORE}/`);
-    // The site refuses every other method.
+    // The site refuses every other method, and requests that are not well-formed.
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (!isHere || !isRead) site(request, response, path);
+    const head = readHead(request);
+    if (!isHere || !isRead || head.fault !== undefined) site(request, response, path);
     else if (/[^/]\/$/.test(path)) toResponder(response).send(withoutSlash(request.url));
-    else answer(request, response).catch(() => response.destroy());
+    else answer(request, response, head).catch(() => response.destroy());
   };
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const head = readHead(request);
-    const { status, page, headers } = await render(request, head).catch((error) => {
+  async function answer(request: IncomingMessage, response: ServerResponse, head: RequestHead) {
+    const { status, page, headers } = await render(request, head, parts).catch((error) => {
       log.error({ err: error }, 'a page of the explorer failed');
-      return failurePage();
+      return FAILURE;
     });
     const content = makePage(HTML, page.toString(), {
       cacheControl: status === 200 ? 'private, no-cache' : 'no-store',
@@ -94,65 +88,71 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
   }
 }
 
+interface RenderedPage {
+  readonly status: number;
+  readonly page: Html;
+  readonly headers?: HeaderLines;
+}
+
 /** What a page without a call shows: nothing of the API. */
 const NO_CALL: ApiReply = { status: 200, header: () => undefined, text: '{}' };
 
-function makeRender(parts: ExplorerParts) {
-  const { snapshots, explorerKey, publicUrl } = parts;
-  const callApi = makeCallApi(parts.api);
-
-  return async function render(request: IncomingMessage, head: RequestHead): Promise<RenderedPage> {
-    if (explorerKey === '') return noExplorerPage();
-    const view = readView(...splitTarget(request.url ?? ''));
-    if (view === undefined) return notFoundPage();
-    const wait = secondsToWait(request, head, parts);
-    if (wait > 0) return manyPagesPage(wait);
-    const call = callOf(view);
-    const reply = call
-      ? await callApi(request.socket, headOfCall(head, explorerKey), addressOf(call, ''))
-      : NO_CALL;
-    // Read only now, since a store of shared limits takes time to answer.
-    const generation = snapshots.current();
-    if (reply.status !== 200 || generation === undefined) return errorPage(reply);
-    const imageOrigin = originOf(generation);
-    return pageOf(view, reply, { call, apiUrl: `${publicUrl}${BASE}`, imageOrigin, generation });
-  };
+async function render(
+  { url = '', socket }: IncomingMessage,
+  head: RequestHead,
+  parts: ExplorerParts,
+): Promise<RenderedPage> {
+  const { api, snapshots, explorerKey, publicUrl } = parts;
+  if (explorerKey === '') return NO_EXPLORER;
+  const view = readView(...splitTarget(url));
+  if (view === undefined) return NOT_FOUND;
+  const wait = secondsToWait(socket.remoteAddress, head, parts);
+  if (wait > 0) {
+    const text = 'You have opened many pages in one minute.';
+    return waitPage(429, 'Too many pages', text, String(wait));
+  }
+  const call = callOf(view);
+  const reply = call
+    ? await callApi(api, explorerKey, addressOf(call, ''), { socket, head })
+    : NO_CALL;
+  // Read only now, since a store of shared limits takes time to answer.
+  const generation = snapshots.current();
+  if (reply.status !== 200 || generation === undefined) return errorPage(reply);
+  const imageOrigin = originOf(generation);
+  const apiUrl = `${publicUrl}${BASE}`;
+  const page = pageOf(view, reply, { call, apiUrl, imageOrigin, generation });
+  return page === undefined ? NOT_FOUND : { status: 200, page };
 }
 
 /** For how long a visitor must wait for a page; 0 if the page is admitted. */
 function secondsToWait(
-  { socket }: IncomingMessage,
+  remoteAddress: string | undefined,
   { forwardedFor }: RequestHead,
   { visitors, trustedProxies, explorerLimit, now }: ExplorerParts,
 ): number {
-  const address = clientAddress(socket.remoteAddress, forwardedFor, trustedProxies);
+  const address = clientAddress(remoteAddress, forwardedFor, trustedProxies);
   const share = Math.ceil((explorerLimit() ?? MOST_PAGES) * VISITORS_SHARE);
   const { admitted, resetSeconds } = visitors.admit(address, now(), Math.min(MOST_PAGES, share));
   return admitted ? 0 : resetSeconds;
 }
 
-function pageOf(view: View, reply: ApiReply, context: PageContext): RenderedPage {
-  const { generation } = context;
+/** @returns undefined if what the page shows exists, but not at this address */
+function pageOf(view: View, reply: ApiReply, context: PageContext): Html | undefined {
   if (view.kind === 'match') {
     const { data }: Partial<Body<'/match'>> = parseRecords(reply.text);
-    return { status: 200, page: matchPage(view, data, context) };
+    return matchPage(view, data, context);
   }
-  if (view.kind === 'game') {
-    return { status: 200, page: gamePage(parseRecords<Game>(reply.text), context) };
-  }
+  if (view.kind === 'game') return gamePage(parseRecords<Game>(reply.text), context);
   if (view.kind === 'cover') {
     const cover = parseRecords<Cover>(reply.text);
     const { slug, platform } = cover.game;
-    if (slug !== view.slug || platform.slug !== view.platform) return notFoundPage();
-    return { status: 200, page: coverPage(cover, context) };
+    const isHere = slug === view.slug && platform.slug === view.platform;
+    return isHere ? coverPage(cover, context) : undefined;
   }
-  const { platform } = view;
-  if (platform !== undefined && !generation.index.platformBySlug.has(platform)) {
-    return notFoundPage();
-  }
+  const { platformBySlug } = context.generation.index;
+  if (view.platform !== undefined && !platformBySlug.has(view.platform)) return undefined;
   const found = parseRecords<Body<'/search'>>(reply.text);
-  const step = reply.header('X-Search-Match');
-  return { status: 200, page: searchPage(view, found, step, context) };
+  return searchPage(view, found, reply.header('X-Search-Match'), context);
 }
 
 /**
@@ -164,4 +164,74 @@ function originOf(generation: Generation | undefined): string | undefined {
   if (!URL.canParse(filesUrl)) return undefined;
   const { origin } = new URL(filesUrl);
   return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : undefined;
+}
+
+// What the explorer shows instead of a result.
+
+const NO_EXPLORER = messagePage(
+  404,
+  'This site has no explorer',
+  'Its operator has not set it up. The API works as usual, with an API key.',
+  html`<p class="actions"><a class="button" href="/docs">Read the docs</a> <a class="button quiet" href="/account/api-keys">Get an API key</a></p>`,
+);
+const NOT_FOUND = messagePage(
+  404,
+  'Not found',
+  'Nothing in the catalogue has this address. It may have been renamed or removed.',
+  startLink('Search the catalogue'),
+);
+/** For faults of the program; the log has the cause. */
+const FAILURE = messagePage(
+  500,
+  'Something went wrong',
+  'This page could not be made. Try again in a minute. If it happens again, tell the operator of this site.',
+);
+/** The key is the operator's, so the visitor has done nothing wrong. */
+const CLOSED = messagePage(
+  503,
+  'The explorer is closed',
+  'Its API key is not accepted. The operator of this site must set another one. The API works as usual.',
+);
+
+/** The page for an error of the API. */
+export function errorPage(reply: ApiReply): RenderedPage {
+  const seconds = reply.header('Retry-After');
+  switch (reply.status) {
+    case 400: {
+      const { error }: { error: string } = JSON.parse(reply.text);
+      return messagePage(400, 'Check your search', `${error}.`, startLink('Start again'));
+    }
+    case 401:
+      return CLOSED;
+    case 404:
+      return NOT_FOUND;
+    case 429: {
+      const text = 'Many people are using the explorer right now.';
+      return waitPage(429, 'Too many requests', text, seconds);
+    }
+    default:
+      return waitPage(503, 'Back soon', 'The catalogue is not available at the moment.', seconds);
+  }
+}
+
+/** @param seconds the value of `Retry-After` */
+function waitPage(
+  status: number,
+  title: string,
+  text: string,
+  seconds: string | undefined,
+): RenderedPage {
+  const number = Number(seconds ?? 60);
+  const time = number > 90 ? countOf(Math.ceil(number / 60), 'minute') : countOf(number, 'second');
+  const page = messagePage(status, title, `${text} Try again in ${time}.`);
+  return seconds === undefined ? page : { ...page, headers: `Retry-After: ${seconds}\r\n` };
+}
+
+function messagePage(status: number, title: string, lead: string, more?: Html): RenderedPage {
+  const body = html`<h1>${title}</h1>\n<p class="lead">${lead}</p>\n${more}`;
+  return { status, page: explorerPage(title, body) };
+}
+
+function startLink(text: string): Html {
+  return html`<p><a class="button" href="${EXPLORE}">${text}</a></p>`;
 }

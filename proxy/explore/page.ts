@@ -4,7 +4,6 @@ import { type Call, callSamples } from '../../pages/call-samples.ts';
 import { codeSamples } from '../../pages/code-block.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { renderPage } from '../../pages/layout.ts';
-import type { HeaderLines } from '../http/response.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
 
@@ -16,12 +15,6 @@ export interface PageContext {
   /** The only origin from which the page may load images; undefined if there is none. */
   readonly imageOrigin: string | undefined;
   readonly generation: Generation;
-}
-
-export interface RenderedPage {
-  readonly status: number;
-  readonly page: Html;
-  readonly headers?: HeaderLines;
 }
 
 /** A link in the path from the start of the explorer to a page. */

@@ -10,18 +10,29 @@ import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { BlockList } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
 import type { Logger } from 'pino';
 import { isTrusted, withoutMapping } from '../../program/client-address.ts';
 import { LONGEST_DRAIN_MS, toResponder } from '../http/node-response.ts';
 import type { HeaderLines } from '../http/response.ts';
 import type { SiteHandler } from '../http/server.ts';
-import { prepareBadRequest, prepareSiteError, refuse, type SiteError } from './page-responses.ts';
+import {
+  prepareBadRequest,
+  prepareSiteError,
+  type SiteError,
+  sendError,
+} from './page-responses.ts';
 
 /** In bytes; the account pages accept no larger body. */
 const LARGEST_BODY = 64 * 1024;
-const LONGEST_SILENCE_MS = 30_000;
-/** Forwarded requests of one thread at the same time. */
-const MOST_FORWARDS = 64;
+const LIMITS = {
+  /** Forwarded requests of one thread at the same time. */
+  mostForwards: 64,
+  /** How long the account pages may be silent. */
+  longestSilenceMs: 30_000,
+  /** How long a client may take nothing of its page. */
+  longestDrainMs: LONGEST_DRAIN_MS,
+};
 const FORWARDED_PATH = /^\/(?:account|moderation)(?:\/|$)/;
 /** Fields that apply to one connection only (RFC 9110 section 7.6.1), or must not be forwarded. */
 const DROPPED_FIELDS = [
@@ -30,20 +41,12 @@ const DROPPED_FIELDS = [
   ...['forwarded', 'x-forwarded-host', 'x-forwarded-port', 'x-real-ip'],
 ];
 
-const RETRY_SOON = 'Retry-After: 5\r\n';
-const NOT_RUNNING = prepareSiteError(
-  502,
-  'The account pages are not running',
-  'The account pages are not running',
-  'Try again in a few minutes. The API itself keeps working.',
-  RETRY_SOON,
-);
-const BUSY = prepareSiteError(
+const NOT_AVAILABLE = prepareSiteError(
   503,
-  'The account pages are busy',
-  'The account pages are busy',
-  'Try again in a few seconds. The API itself keeps working.',
-  RETRY_SOON,
+  'The account pages are not available',
+  'The account pages are not available',
+  'Try again in a minute. The API itself keeps working.',
+  'Retry-After: 5\r\n',
 );
 const BAD_REQUEST = prepareBadRequest(
   'A request must use HTTP/1.1 and have exactly one Host header',
@@ -59,59 +62,40 @@ export interface ForwardParts {
   /** The URL of the account pages, without a slash at the end; empty: nothing is forwarded. */
   readonly accountUrl: string;
   readonly trustedProxies: BlockList;
-  /** How many requests may be forwarded at the same time. */
-  readonly mostForwards?: number;
   readonly log: Logger;
-  /** How long a client may take to read a page, in milliseconds; by default as for the API. */
-  readonly longestDrainMs?: number;
-  /** How long the account pages may be silent, in milliseconds. */
-  readonly longestSilenceMs?: number;
+  /** What tests replace. */
+  readonly limits?: Partial<typeof LIMITS>;
 }
 
 /**
  * Adds the account pages to the site.
  * @returns the unchanged site if `accountUrl` is empty
  */
-export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHandler {
-  if (parts.accountUrl === '') return site;
-  const forward = makeForwarder(parts);
-  return (request, response, path) => {
-    if (!FORWARDED_PATH.test(path)) {
-      site(request, response, path);
-      return;
-    }
-    forward(request, response).catch((error) => {
-      if (response.destroyed) return;
-      // The target is not logged: it may contain the token of an e-mailed link.
-      parts.log.error({ err: error }, 'cannot forward to the account pages');
-      if (response.headersSent) response.destroy();
-      else refuse(request, response, NOT_RUNNING);
-    });
-  };
-}
-
-function makeForwarder({ accountUrl, trustedProxies, ...limits }: ForwardParts) {
-  const { longestDrainMs = LONGEST_DRAIN_MS, mostForwards = MOST_FORWARDS } = limits;
-  const { longestSilenceMs = LONGEST_SILENCE_MS } = limits;
-  const { protocol, hostname, port, pathname } = new URL(accountUrl);
-  const { request: send } = protocol === 'https:' ? https : http;
+export function withForwarding(
+  site: SiteHandler,
+  { accountUrl, trustedProxies, log, limits }: ForwardParts,
+): SiteHandler {
+  if (accountUrl === '') return site;
+  const { mostForwards, longestSilenceMs, longestDrainMs } = { ...LIMITS, ...limits };
+  const url = new URL(accountUrl);
+  const { request: send } = url.protocol === 'https:' ? https : http;
   const upstream = {
-    ...{ protocol, hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port },
+    ...urlToHttpOptions(url),
     // A connection of its own for each request, so that none serves two clients.
     agent: false,
     timeout: longestSilenceMs,
   };
   let forwards = 0;
 
-  return async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method, headers, url } = request;
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method, headers } = request;
     const fault = faultOf(request);
-    if (fault !== undefined) return refuse(request, response, fault);
+    if (fault !== undefined) return sendError(request, response, fault, true);
     if (headers.expect !== undefined) response.writeContinue();
     const body = Buffer.concat(await request.toArray());
-    if (forwards >= mostForwards) return refuse(request, response, BUSY);
+    if (forwards >= mostForwards) return sendError(request, response, NOT_AVAILABLE);
     setForwardedFields(request, body.length, trustedProxies);
-    const path = pathname.replace(/\/$/, '') + url;
+    const path = url.pathname.replace(/\/$/, '') + request.url;
     const forwarded = send({ ...upstream, method, headers, path });
     const giveUp = () =>
       forwarded.destroy(new Error('the account pages have not answered in time'));
@@ -127,6 +111,20 @@ function makeForwarder({ accountUrl, trustedProxies, ...limits }: ForwardParts) 
     } finally {
       forwards--;
     }
+  }
+
+  return (request, response, path) => {
+    if (!FORWARDED_PATH.test(path)) {
+      site(request, response, path);
+      return;
+    }
+    forward(request, response).catch((error) => {
+      if (response.destroyed) return;
+      // The target is not logged: it may contain the token of an e-mailed link.
+      log.error({ err: error }, 'cannot forward to the account pages');
+      if (response.headersSent) response.destroy();
+      else sendError(request, response, NOT_AVAILABLE);
+    });
   };
 }
 
@@ -154,10 +152,10 @@ function setForwardedFields(
     headers['content-length'] = String(length);
   }
   const peer = withoutMapping(socket.remoteAddress ?? '');
-  const isPeerTrusted = isTrusted(peer, trustedProxies);
-  const before = isPeerTrusted ? headers['x-forwarded-for'] : undefined;
+  const claims = isTrusted(peer, trustedProxies) ? headers : {};
+  const before = claims['x-forwarded-for'];
+  const isTls = claims['x-forwarded-proto'] === 'https';
   headers['x-forwarded-for'] = before === undefined ? peer : `${before}, ${peer}`;
-  const isTls = isPeerTrusted && headers['x-forwarded-proto'] === 'https';
   headers['x-forwarded-proto'] = isTls ? 'https' : 'http';
 }
 

@@ -104,15 +104,18 @@ export function prepareBadRequest(fault: string): SiteError {
   return prepareSiteError(400, fault, title, `${fault}.`);
 }
 
-/** Refuses a request, whose body may not have been read: the connection is closed after the error. */
-export function refuse(request: IncomingMessage, response: ServerResponse, error: SiteError): void {
-  toResponder(response).send({ ...errorFor(request.headers.accept, error), isLast: true });
-}
-
 /** Whether the client names text/html, as every browser does for a page. Programs send "*" or nothing. */
 const ACCEPTS_HTML = /(?:^|,)\s*text\/html\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))|,|$)/i;
 
-/** An error in the form that suits a request. @param accept the Accept field of the request */
-export function errorFor(accept: string | undefined, { json, page }: SiteError): PreparedResponse {
-  return ACCEPTS_HTML.test(accept ?? '') ? page : json;
+/**
+ * Sends an error in the form that suits the request.
+ * @param isLast whether the connection is closed after it: the body of the request may not have been read
+ */
+export function sendError(
+  { headers: { accept = '' } }: IncomingMessage,
+  response: ServerResponse,
+  { json, page }: SiteError,
+  isLast = false,
+): void {
+  toResponder(response).send({ ...(ACCEPTS_HTML.test(accept) ? page : json), isLast });
 }

@@ -10,12 +10,11 @@ import { JSON_TYPE, type PreparedResponse, withoutSlash } from '../http/response
 import type { SiteHandler } from '../http/server.ts';
 import { isValid, type KeyTable } from '../keys/key-table.ts';
 import {
-  errorFor,
   makePage,
   pageResource,
   prepareBadRequest,
   prepareSiteError,
-  refuse,
+  sendError,
   uncachedPage,
 } from './page-responses.ts';
 import type { SitePages } from './site.ts';
@@ -33,13 +32,6 @@ const METHOD_NOT_ALLOWED = prepareSiteError(
   'It does not accept this kind of request.',
   'Allow: GET, HEAD\r\n',
 );
-const INTERNAL_ERROR = prepareSiteError(
-  500,
-  'Internal error',
-  'Something went wrong on our side',
-  'The error has been logged. Try again in a few minutes.',
-);
-
 export interface SiteParts {
   /** From `openSite`. */
   readonly pages: SitePages;
@@ -53,21 +45,21 @@ export function makeSiteHandler({ pages, keys, log }: SiteParts): SiteHandler {
   return function handleSite(request, response, path) {
     const { send } = toResponder(response);
     const head = readHead(request);
-    const { accept } = request.headers;
     const page = resources.get(path);
+    const own = page === undefined ? keyStatus(path, keys) : respond(page, head);
     if (head.fault !== undefined) {
-      refuse(request, response, prepareBadRequest(head.fault));
+      sendError(request, response, prepareBadRequest(head.fault), true);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
-      send(errorFor(accept, METHOD_NOT_ALLOWED));
-    } else if (page !== undefined) {
-      Promise.resolve(respond(page, head)).then(send, (error) => {
-        log.error({ err: error }, 'cannot send a page');
-        send(errorFor(accept, INTERNAL_ERROR));
+      sendError(request, response, METHOD_NOT_ALLOWED);
+    } else if (own !== undefined) {
+      Promise.resolve(own).then(send, (error) => {
+        log.error({ err: error }, 'cannot compress a page');
+        response.destroy();
       });
     } else if (/[^/]\/$/.test(path) && pages.has(path.slice(0, -1))) {
       send(withoutSlash(request.url));
     } else {
-      send(keyStatus(path, keys) ?? errorFor(accept, NOT_FOUND));
+      sendError(request, response, NOT_FOUND);
     }
   };
 }

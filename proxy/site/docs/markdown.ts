@@ -13,14 +13,6 @@ export interface Heading {
   readonly parts?: readonly Heading[];
 }
 
-export interface Article {
-  /** The text of the first heading, which is not part of the body. */
-  readonly title: string;
-  /** The headings of the second level. */
-  readonly headings: readonly Heading[];
-  readonly body: Html;
-}
-
 /** The language of the samples on a page, by the name behind the opening fence. */
 const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   sh: 'curl',
@@ -42,23 +34,20 @@ const marked = new Marked({
       const address = href.replace(/^#\/\w+\//, '#');
       return html`<a href="${address}">${trusted(this.parser.parseInline(tokens))}</a>`.toString();
     },
-    // Markup in Markdown is shown as text.
-    html({ text }) {
-      return html`${text}`.toString();
-    },
   },
 });
 
 /**
  * @param idPrefix in front of the ids of blocks of code; unique on the page
+ * @returns the text of the first heading, what follows it, and the headings of the second level
  * @throws Error if the text does not begin with a heading of the first level
  */
-export function renderArticle(text: string, idPrefix: string): Article {
+export function renderArticle(text: string, idPrefix: string) {
   const [title, ...tokens] = marked.lexer(text);
   if (title?.type !== 'heading' || title.depth !== 1) {
     throw new Error(`A text must begin with "# Title", not ${JSON.stringify(text.slice(0, 40))}.`);
   }
-  const headings = tokens.flatMap((token) =>
+  const headings: readonly Heading[] = tokens.flatMap((token) =>
     token.type === 'heading' && token.depth === 2
       ? [{ id: idOf(token.text), text: token.text }]
       : [],

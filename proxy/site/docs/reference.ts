@@ -9,19 +9,33 @@ import { type Html, html } from '../../../pages/html.ts';
 import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
 import { type Heading, renderLine, renderMarkdown } from './markdown.ts';
 
+/** An operation or an object. */
+interface Part extends Heading {
+  readonly body: Html;
+}
+
 /** @param api the address of the API, with the base path */
 export function makeReference(
   { tags, paths, components }: Contract,
   api: string,
 ): { readonly body: Html; readonly headings: readonly Heading[] } {
-  const groups = tags.map((tag) => ({
-    ...tag,
-    id: tag.name.toLowerCase(),
-    operations: Object.entries(paths).filter(([, { get }]) => get.tags[0] === tag.name),
+  const sections = tags.map(({ name, description }) => ({
+    id: name.toLowerCase(),
+    text: name,
+    about: description,
+    parts: Object.entries(paths)
+      .filter(([, { get }]) => get.tags[0] === name)
+      .map(([path, { get }]) => operationPart(path, get, api)),
   }));
-  const objects = Object.entries(components.schemas).filter(([name, schema]) =>
-    hasSection({ ...schema, name }),
-  );
+  sections.push({
+    id: 'objects',
+    text: 'Objects',
+    about:
+      'What responses contain. Every member is always present, unless its description says otherwise.',
+    parts: Object.entries(components.schemas)
+      .filter(([name, schema]) => hasSection({ ...schema, name }))
+      .map(([name, schema]) => objectPart(name, schema)),
+  });
   const body = html`
     <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>.</p>
     <form class="card needs-script" id="your-key">
@@ -29,49 +43,33 @@ export function makeReference(
       <p class="faint" id="key-hint">To try the API on this page. The key stays in this tab, and is gone when you close it. No key yet? <a href="/account/api-keys">Get one</a>.</p>
       <input id="key" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint">
     </form>
-    ${groups.map(
-      ({ id, name, description: about, operations }) => html`<section aria-labelledby="${id}">
-      <h2 id="${id}"><a class="anchor" href="#${id}">${name}</a></h2>
+    ${sections.map(
+      ({ id, text, about, parts }) => html`<section aria-labelledby="${id}">
+      <h2 id="${id}"><a class="anchor" href="#${id}">${text}</a></h2>
       <p>${about}</p>
-      ${operations.map(([path, { get }]) => operationSection(path, get, api))}
+      ${parts.map((part) => part.body)}
     </section>`,
-    )}
-    <section aria-labelledby="objects">
-      <h2 id="objects"><a class="anchor" href="#objects">Objects</a></h2>
-      <p>What responses contain. Every member is always present, unless its description says otherwise.</p>
-      ${objects.map(([name, schema]) => objectSection(name, schema))}
-    </section>`;
-  const headings = [
-    ...groups.map(({ id, name, operations }) => ({
-      id,
-      text: name,
-      parts: operations.map(([, { get }]) => ({ id: get.operationId, text: get.summary })),
-    })),
-    {
-      id: 'objects',
-      text: 'Objects',
-      parts: objects.map(([name]) => ({ id: sectionId(name), text: name })),
-    },
-  ];
-  return { body, headings };
+    )}`;
+  return { body, headings: sections };
 }
 
-function objectSection(name: string, schema: Schema): Html {
+function objectPart(name: string, schema: Schema): Part {
   const id = sectionId(name);
-  return html`<section class="ruled" id="${id}" aria-labelledby="${id}-title">
+  const body = html`<section class="ruled" id="${id}" aria-labelledby="${id}-title">
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${name}</a></h3>
       ${renderMarkdown(schema.description ?? '', id)}
       ${properties(schema, id)}
     </section>`;
+  return { id, text: name, body };
 }
 
-function operationSection(path: string, operation: Operation, api: string): Html {
+function operationPart(path: string, operation: Operation, api: string): Part {
   const { operationId: id, summary, parameters } = operation;
   const named = parameters.map((parameter) => [parameter.name, parameter] as const);
   const headers = named.filter(([, parameter]) => parameter.in === 'header');
   const others = named.filter(([, parameter]) => parameter.in !== 'header');
   const samples = callSamples(exampleCall(path, parameters), api);
-  return html`<section class="operation columns ruled" id="${id}" aria-labelledby="${id}-title">
+  const body = html`<section class="operation columns ruled" id="${id}" aria-labelledby="${id}-title">
     <div>
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>
       <p><span class="state good">GET</span> <code>${path}</code></p>
@@ -86,6 +84,7 @@ function operationSection(path: string, operation: Operation, api: string): Html
       ${tryForm(path, parameters, id)}
     </div>
   </section>`;
+  return { id, text: summary, body };
 }
 
 /** A call with the examples of the contract, which work with the catalogue of the demo. */
@@ -166,9 +165,9 @@ function examples(response: Response | undefined, id: string): Html[] {
 
 /** Not shown without scripts, because only a script can add the key to a request. */
 function tryForm(path: string, parameters: readonly Parameter[], id: string): Html {
-  return html`<details class="card needs-script" data-try="${path}">
+  return html`<details class="card needs-script">
       <summary>Try it</summary>
-      <form>
+      <form data-try="${path}">
         ${parameters.map((parameter) => field(parameter, `${id}-try-${parameter.name}`))}
         <button>Send request</button>
         <p class="faint" role="status"></p>

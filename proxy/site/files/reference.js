@@ -1,7 +1,6 @@
 // Makes the forms of the reference work: each sends a real request to this host, with the key of the
 // visitor. The key is kept in the storage of this tab only, and sent in a header only.
 const API = '/api/v1';
-/** The explorer uses the same name: a key that is entered once works in both. */
 const STORED_KEY = 'covers-key';
 const LONGEST_SHOWN = 20_000;
 const SHOWN_HEADERS = [
@@ -22,27 +21,20 @@ keyInput.addEventListener('input', () => {
   else sessionStorage.setItem(STORED_KEY, key);
 });
 
-for (const details of document.querySelectorAll('[data-try]')) {
-  const form = details.querySelector('form');
+for (const form of document.querySelectorAll('[data-try]')) {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    send(details.dataset.try, form);
+    send(form.dataset.try, form);
   });
 }
 
 async function send(template, form) {
-  const [status, box, code] = ['[role="status"]', '.code', '.code code'].map((selector) =>
-    form.querySelector(selector),
-  );
+  const status = form.querySelector('[role="status"]');
+  const box = form.querySelector('.code');
   const key = keyInput.value.trim();
-  if (key === '') {
-    status.textContent = 'Enter your API key at the top of this page first.';
-    keyInput.focus();
-    return;
-  }
-  // A header takes only ASCII: such as a key that was copied in its short form, "cck_1234…", is wrong.
+  // A header takes only ASCII: a key that was copied in its short form, "cck_1234…", is not complete.
   if (!/^[!-~]+$/.test(key)) {
-    status.textContent = 'Your API key is not complete. Enter all of it at the top of this page.';
+    status.textContent = 'Enter your whole API key at the top of this page first.';
     box.hidden = true;
     keyInput.focus();
     return;
@@ -58,7 +50,7 @@ async function send(template, form) {
     const text = await response.text();
     const took = Math.round(performance.now() - start);
     status.textContent = `${response.status} ${response.statusText} in ${took} ms · GET ${address}`;
-    code.textContent = `${headerLines(response)}\n${indented(text)}`;
+    box.querySelector('code').textContent = `${headerLines(response)}\n${indented(text)}`;
     box.hidden = false;
   } catch (error) {
     status.textContent = `The request failed: ${error.message}`;

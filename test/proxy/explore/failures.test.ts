@@ -7,10 +7,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parseRecords } from '../../../proxy/explore/call-api.ts';
 import {
   type ExplorerParts,
+  errorPage,
   makeVisitorLimits,
   withExplorer,
 } from '../../../proxy/explore/explorer.ts';
-import { errorPage } from '../../../proxy/explore/message-pages.ts';
 import { type ApiHandler, prepareError } from '../../../proxy/http/response.ts';
 import { send, testKey } from '../../support/product.ts';
 

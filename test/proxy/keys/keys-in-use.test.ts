@@ -9,8 +9,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
 import { makeApi } from '../../../proxy/api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../../proxy/api/request-counts.ts';
-import { type CallApi, makeCallApi } from '../../../proxy/explore/call-api.ts';
-import { readHead } from '../../../proxy/http/request.ts';
+import { callApi } from '../../../proxy/explore/call-api.ts';
+import type { ApiHandler } from '../../../proxy/http/response.ts';
 import { makeKeyTable, newUseCounts } from '../../../proxy/keys/key-table.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { makeRollingWindow, takeLocally } from '../../../proxy/limits/rolling-window.ts';
@@ -19,7 +19,7 @@ const GUESSES = 2;
 const TEN_MINUTES = 600_000;
 let now: number;
 let key: string;
-let call: CallApi;
+let api: ApiHandler;
 
 beforeEach(() => {
   now = 5_000_000;
@@ -28,7 +28,7 @@ beforeEach(() => {
   const window = makeRollingWindow(100).memory;
   const entry = { id: 1, hash: hashKey(key), state: 'approved', limit: 100 } as const;
   keys.replace([{ ...entry, window, uses: newUseCounts() }]);
-  const api = makeApi({
+  api = makeApi({
     snapshots: { current: () => undefined },
     keys,
     addresses: makeAddressLimits(GUESSES),
@@ -41,13 +41,10 @@ beforeEach(() => {
     log: pino({ enabled: false }),
     now: () => now,
   });
-  call = makeCallApi(api);
 });
 
 function sendWithKey(raw: string) {
-  const rawHeaders = ['Host', 'x', 'X-Api-Key', raw];
-  const head = readHead({ rawHeaders, httpVersion: '1.1' });
-  return call({ remoteAddress: '192.0.2.1' }, head, '/stats');
+  return callApi(api, raw, '/stats', { socket: { remoteAddress: '192.0.2.1' }, head: {} });
 }
 const useKey = async () => (await sendWithKey(key)).status;
 

@@ -248,7 +248,7 @@ async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> 
 }
 
 test('only so many requests are forwarded at the same time, and the others get 503', async () => {
-  const port = await serveForwarding({ mostForwards: 2 });
+  const port = await serveForwarding({ limits: { mostForwards: 2 } });
   const url = `http://127.0.0.1:${port}/account`;
   const waiting: ServerResponse[] = [];
   const haveTwo = new Promise<void>((resolve) => {
@@ -269,7 +269,7 @@ test('only so many requests are forwarded at the same time, and the others get 5
 });
 
 test('clients that have not sent their whole form keep nobody waiting', async () => {
-  const port = await serveForwarding({ mostForwards: 1 });
+  const port = await serveForwarding({ limits: { mostForwards: 1 } });
   const head =
     'POST /account HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n';
   const slow = await Promise.all(
@@ -285,7 +285,7 @@ test('clients that have not sent their whole form keep nobody waiting', async ()
 });
 
 test('a client that does not read its page is cut off', async () => {
-  const port = await serveForwarding({ longestDrainMs: 50 });
+  const port = await serveForwarding({ limits: { longestDrainMs: 50 } });
   const isClosed = new Promise<void>((resolve) => {
     act = (_, response) => {
       response.once('close', () => {
@@ -303,23 +303,23 @@ test('a client that does not read its page is cut off', async () => {
   socket.destroy();
 });
 
-test('a page says that the account pages are not running, and the log nothing of a link', async () => {
+test('a page says that the account pages are not available, and the log nothing of a link', async () => {
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const port = await serveForwarding({ accountUrl: 'http://127.0.0.1:1', log });
   const target = `http://127.0.0.1:${port}/account/api-keys?token=of-a-link`;
   const reply = await send(target, { headers: { accept: 'text/html,*/*;q=0.8' } });
-  expect(reply.status).toBe(502);
+  expect(reply.status).toBe(503);
   expect(reply.headers).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
     'retry-after': '5',
     'cache-control': 'no-store',
   });
-  expect(reply.text).toContain('<h1>The account pages are not running</h1>');
+  expect(reply.text).toContain('<h1>The account pages are not available</h1>');
   const toProgram = await send(target);
   expect([toProgram.status, toProgram.text]).toEqual([
-    502,
-    '{"error":"The account pages are not running"}',
+    503,
+    '{"error":"The account pages are not available"}',
   ]);
   expect(lines.join()).toContain('cannot forward');
   expect(lines.join()).not.toContain('of-a-link');
@@ -334,7 +334,7 @@ test('a truncated response of the pages is truncated for the client too', async 
 });
 
 test('pages that fall silent in the middle of a response cost only that response', async () => {
-  const port = await serveForwarding({ longestSilenceMs: 50 });
+  const port = await serveForwarding({ limits: { longestSilenceMs: 50 } });
   act = (_request, response) => {
     response.writeHead(200, { 'Content-Length': '100' });
     response.write('half');

@@ -74,11 +74,11 @@ describe('the reference', () => {
     const operation = page.locator('#getGame');
     await operation.getByText('Try it', { exact: true }).click();
     await operation.getByRole('button', { name: 'Send request' }).click();
-    expect(await operation.getByRole('status').textContent()).toContain('Enter your API key');
+    expect(await operation.getByRole('status').textContent()).toContain('Enter your whole API key');
     // As the account pages show a key.
     await page.getByLabel('Your API key').fill(`${key.key.slice(0, 8)}…`);
     await operation.getByRole('button', { name: 'Send request' }).click();
-    expect(await operation.getByRole('status').textContent()).toContain('key is not complete');
+    expect(await operation.getByRole('status').textContent()).toContain('Enter your whole API key');
     await page.getByLabel('Your API key').fill(key.key);
     await operation.getByLabel('include').fill('cover');
     await operation.getByRole('button', { name: 'Send request' }).click();
