@@ -108,7 +108,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     if (method !== 'GET' && method !== 'HEAD') return ERRORS.method;
     const seconds = parts.maintenance?.[0] ?? 0;
     if (seconds > 0) return maintenance(seconds);
-    if (head.key !== undefined && !head.hasSeveralKeys && keys.size() === undefined) {
+    if (head.key !== undefined && keys.size() === undefined) {
       return snapshots.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
     }
     return undefined;

@@ -303,11 +303,6 @@ function readFields(text: string): IncomingMessage['rawHeaders'] | undefined {
 
 /** In bytes; a body up to this is written as text, a larger one as bytes. */
 const LARGEST_TEXT = 2 * 1024;
-/** In bytes; a head and a body of at most this size together are sent in one write. */
-const LARGEST_TOGETHER = 64 * 1024;
-
-/** A head and a body are put together here. It can be reused once the kernel has taken the bytes. */
-let scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
 
 function writeResponse(
   socket: Socket,
@@ -317,25 +312,18 @@ function writeResponse(
 ): void {
   const { status, body } = response;
   response.text ??= {
-    head: flat(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${response.headers}`),
+    head: `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${response.headers}`,
     body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
   };
   const { text } = response;
   const head = `${text.head}${headers}${dateLine()}${connectionHeaders}\r\n`;
-  const length = head.length + body.length;
   if (text.body !== undefined) {
     socket.write(head + text.body, 'latin1');
-  } else if (length > LARGEST_TOGETHER) {
+  } else {
     socket.cork();
     socket.write(head, 'latin1');
     socket.write(body);
     socket.uncork();
-  } else {
-    scratch.write(head, 0, 'latin1');
-    body.copy(scratch, head.length);
-    socket.write(scratch.subarray(0, length));
-    // If the kernel did not take all bytes at once, the socket still needs this memory for the rest.
-    if (socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
   }
 }
 
@@ -348,7 +336,7 @@ let date: string | undefined;
 function dateLine(): string {
   if (date === undefined) {
     const now = new Date();
-    date = flat(`Date: ${now.toUTCString()}\r\n`);
+    date = `Date: ${now.toUTCString()}\r\n`;
     setTimeout(forgetDate, 1000 - now.getMilliseconds()).unref();
   }
   return date;
@@ -357,9 +345,4 @@ function dateLine(): string {
 /** The next response reads the clock again. */
 export function forgetDate(): void {
   date = undefined;
-}
-
-/** Makes a string contiguous. V8 keeps a concatenated string as a tree and would walk it each time. */
-function flat(text: string): string {
-  return Buffer.from(text, 'latin1').toString('latin1');
 }

@@ -56,98 +56,53 @@ const MISPLACED_KEY = new RegExp(`(?:^|[ \\t"'=])${KEY_PREFIX}`);
 const BEARER = /^bearer[ \t]+([^ \t].*)$/i;
 
 /**
- * Reads the fields in one pass over the raw ones. Node's parsed headers hide repeated fields: they keep only
- * the first of two `Authorization` fields, and join two `X-Api-Key` fields into one.
+ * Reads the raw fields. Node's parsed headers hide repeated fields: they keep only the first of two
+ * `Authorization` fields, and join two `X-Api-Key` fields into one.
  */
 export function readHead({
   rawHeaders,
   httpVersion,
 }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): RequestHead {
-  let authorizations = 0;
-  let hasMisplacedKey = false;
-  let bearer: string | undefined;
-  let apiKeys = 0;
-  let apiKey: string | undefined;
-  let hosts = 0;
-  let hasBody = false;
-  let ifNoneMatch: string | undefined;
-  let acceptEncoding: string | undefined;
-  let range: string | undefined;
-  let ifRange: string | undefined;
-  let snapshots = 0;
-  let snapshot: string | undefined;
-  let forwardedFor: string | undefined;
-  let requestIds = 0;
-  let requestId: string | undefined;
+  const fields = new Map<string, string>();
+  const repeated = new Set<string>();
   for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i].toLowerCase();
     const value = rawHeaders[i + 1];
-    switch (rawHeaders[i].toLowerCase()) {
-      case 'host':
-        hosts++;
-        break;
-      case 'authorization': {
-        authorizations++;
-        const token = tokenOf(value);
-        bearer = token ?? bearer;
-        hasMisplacedKey ||= token === undefined && MISPLACED_KEY.test(value);
-        break;
-      }
-      case 'x-api-key':
-        apiKeys++;
-        apiKey = value;
-        hasMisplacedKey ||= MISPLACED_KEY.test(value);
-        break;
-      case 'x-snapshot':
-        snapshots++;
-        snapshot = value;
-        break;
-      case 'x-request-id':
-        requestIds++;
-        requestId = value;
-        break;
-      case 'if-none-match':
-        ifNoneMatch = join(ifNoneMatch, value);
-        break;
-      case 'accept-encoding':
-        acceptEncoding = join(acceptEncoding, value);
-        break;
-      case 'x-forwarded-for':
-        forwardedFor = join(forwardedFor, value);
-        break;
-      case 'range':
-        range = join(range, value);
-        break;
-      case 'if-range':
-        ifRange = join(ifRange, value);
-        break;
-      case 'content-length':
-        hasBody ||= value !== '0';
-        break;
-      case 'transfer-encoding':
-        hasBody = true;
-        break;
-    }
+    const before = fields.get(name);
+    if (before !== undefined) repeated.add(name);
+    fields.set(name, before === undefined ? value : `${before}, ${value}`);
   }
+  const hasBody = fields.has('transfer-encoding') || (fields.get('content-length') ?? '0') !== '0';
   let fault: string | undefined;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') fault = 'Only HTTP/1.1 is supported';
-  else if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+  else if (repeated.has('host') || (!fields.has('host') && httpVersion === '1.1')) {
     fault = 'A request must have exactly one Host header';
   } else if (hasBody) fault = 'A request must not have a body';
-  else if (snapshots > 1) fault = 'X-Snapshot must be given at most once';
-  const hasSeveralKeys = authorizations > 1 || apiKeys > 1 || (bearer !== undefined && apiKeys > 0);
+  else if (repeated.has('x-snapshot')) fault = 'X-Snapshot must be given at most once';
+
+  const authorization = fields.get('authorization') ?? '';
+  const apiKey = fields.get('x-api-key');
+  const token = tokenOf(authorization);
+  const hasSeveralKeys =
+    repeated.has('authorization') ||
+    repeated.has('x-api-key') ||
+    (token !== undefined && apiKey !== undefined);
   // A script with an unset variable sends an empty field, which contains no key.
-  const key = hasSeveralKeys ? undefined : (bearer ?? apiKey) || undefined;
+  const key = hasSeveralKeys ? undefined : (token ?? apiKey) || undefined;
+  const hasMisplacedKey =
+    (token === undefined && MISPLACED_KEY.test(authorization)) || MISPLACED_KEY.test(apiKey ?? '');
+  const requestId = fields.get('x-request-id') ?? '';
   return {
     key: key?.slice(0, LONGEST_KEY),
     hasSeveralKeys,
     hasMisplacedKey: hasMisplacedKey && key?.startsWith(KEY_PREFIX) !== true,
-    ifNoneMatch,
-    acceptEncoding,
-    range,
-    ifRange,
-    snapshot: snapshot || undefined,
-    forwardedFor,
-    requestId: requestIds === 1 && isRequestId(requestId ?? '') ? requestId : undefined,
+    ifNoneMatch: fields.get('if-none-match'),
+    acceptEncoding: fields.get('accept-encoding'),
+    range: fields.get('range'),
+    ifRange: fields.get('if-range'),
+    snapshot: fields.get('x-snapshot') || undefined,
+    forwardedFor: fields.get('x-forwarded-for'),
+    requestId: isRequestId(requestId) ? requestId : undefined,
     fault,
   };
 }
@@ -157,10 +112,6 @@ function tokenOf(authorization: string): string | undefined {
   const token = BEARER.exec(authorization)?.[1];
   if (token !== undefined) return token;
   return authorization.toLowerCase() === 'bearer' ? '' : undefined;
-}
-
-function join(before: string | undefined, value: string): string {
-  return before === undefined ? value : `${before}, ${value}`;
 }
 
 // Ids. An operator finds a request in the access log by its id. The client may choose it in `X-Request-Id`.
