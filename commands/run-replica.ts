@@ -88,11 +88,8 @@ export async function runReplica(
     const { interval = isApiAddress(from) ? '60' : '1' } = texts;
     const seconds = readValue('--interval', interval, wholeNumber(1, LONGEST_SECONDS));
     const depot = openDepot(from, { environment, keyFile: texts['key-file'] });
-    const keysDepot = openKeysDepot(
-      settings.KEYS_DEPOT,
-      { 'the depot of snapshots': from },
-      { environment },
-    );
+    const others = { 'the depot of snapshots': from };
+    const keysDepot = openKeysDepot(settings.KEYS_DEPOT, others, { environment });
     const log = makeLog(LOG_LEVEL);
     const replica = makeReplica({
       snapshotsDir,
@@ -110,11 +107,7 @@ export async function runReplica(
       });
       return 0;
     }
-    const admin = makeProgramAdmin({
-      program: 'replica',
-      settings,
-      refresh: () => readDisk(),
-    });
+    const admin = makeProgramAdmin({ program: 'replica', settings, refresh: () => readDisk() });
     const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
     const address = await admin.listen();
     run(replica, seconds * 1000, admin, log, stopWith);

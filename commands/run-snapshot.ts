@@ -4,7 +4,6 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { Change } from '../format/difference-file.ts';
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
 import { MINISEARCH_OPTIONS } from '../format/index/minisearch-options.ts';
 import { MINISEARCH } from '../format/layout.ts';
@@ -214,19 +213,18 @@ async function verify({ dir, stdout, stderr }: Call, { positionals }: Arguments)
     print(stdout, `The differences between generations are undamaged: ${differences}.`);
 }
 
+/** Paths by what happened to the record. */
+type Group = Record<'added' | 'changed' | 'removed', string[]>;
+
 function diff({ dir, stdout }: Call, { positionals: [first, second], switches }: Arguments): void {
   const [from, to] = [first, second].map((id) => openIndexOf(generationDir(dir, pickId(dir, id))));
-  const changes = [...compareGenerations(from, to)];
-  const group = (kind: Change['kind']) => {
-    const pathsOf = (isOf: (change: Change) => boolean) =>
-      changes.filter((change) => change.kind === kind && isOf(change)).map((each) => each.path);
-    return {
-      added: pathsOf(({ before }) => before === null),
-      changed: pathsOf(({ before, after }) => before !== null && after !== null),
-      removed: pathsOf(({ after }) => after === null),
-    };
-  };
-  const groups = { games: group('game'), covers: group('cover') };
+  const newGroup = (): Group => ({ added: [], changed: [], removed: [] });
+  const groups = { games: newGroup(), covers: newGroup() };
+  for (const { kind, path, before, after } of compareGenerations(from, to)) {
+    if (kind === 'platform') continue;
+    const how = before === null ? 'added' : after === null ? 'removed' : 'changed';
+    groups[`${kind}s`][how].push(path);
+  }
   if (switches.has('json')) {
     print(stdout, JSON.stringify(groups));
     return;

@@ -62,12 +62,13 @@ export function readVerb<V extends VerbSyntax>(
     return { verb, args: readArguments(usage, words.slice(wordsOf(verb).length)) };
   }
   const group = verbs.filter((each) => wordsOf(each)[0] === words[0]);
-  const [listed, [word = '--', ...rest]] =
-    group.length > 0 ? [group, words.slice(1)] : [verbs, words];
+  const [listed, rest] = group.length > 0 ? [group, words.slice(1)] : [verbs, words];
   const lines = listed.map(({ usage, help }) => `  ${usage}\n      ${help}\n`);
   const overview = `${name} VERB …\n\n${summary}\n\n${lines.join('')}`;
+  const [word] = rest;
   if (word === 'help') readArguments(overview, ['--help']);
-  if (word.startsWith('-')) readArguments(overview, [word, ...rest]);
+  // Without any word, it says that VERB is missing.
+  if (word === undefined || word.startsWith('-')) readArguments(overview, rest);
   throw new ConfigurationError(`There is no verb ${JSON.stringify(word)}.\n\n${overview}`);
 }
 
@@ -95,12 +96,15 @@ function parse(usage: string, words: readonly string[]): Arguments {
     version: { type: 'boolean' },
   };
   const [grammar] = usage.split('\n\n', 1);
-  const others = grammar.replaceAll(/--([a-z-]+)( [A-Z]+)?(\]…)?/g, (_, name, value, more) => {
-    const isRepeated = more !== undefined;
-    options[name] = { type: value === undefined ? 'boolean' : 'string', multiple: isRepeated };
-    return '';
-  });
-  const names = others.match(/\[?\b[A-Z]+\b/g) ?? [];
+  const withoutOptions = grammar.replaceAll(
+    /--([a-z-]+)( [A-Z]+)?(\]…)?/g,
+    (_, name, value, more) => {
+      const isRepeated = more !== undefined;
+      options[name] = { type: value === undefined ? 'boolean' : 'string', multiple: isRepeated };
+      return '';
+    },
+  );
+  const names = withoutOptions.match(/\[?\b[A-Z]+\b/g) ?? [];
   const { values, positionals } = parseArgs({ options, args: [...words], allowPositionals: true });
   const [extra] = positionals.slice(names.length);
   if (extra !== undefined) throw new Error(`Unexpected argument: ${JSON.stringify(extra)}.`);
