@@ -6,7 +6,12 @@ import type { Logger } from 'pino';
 import { toResponder } from '../http/node-response.ts';
 import { readHead } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
-import { JSON_TYPE, type PreparedResponse, withoutSlash } from '../http/response.ts';
+import {
+  INTERNAL_ERROR,
+  JSON_TYPE,
+  type PreparedResponse,
+  withoutSlash,
+} from '../http/response.ts';
 import type { SiteHandler } from '../http/server.ts';
 import { isValid, type KeyTable } from '../keys/key-table.ts';
 import {
@@ -54,7 +59,7 @@ export function makeSiteHandler({ pages, keys, log }: SiteParts): SiteHandler {
     } else if (own !== undefined) {
       Promise.resolve(own).then(send, (error) => {
         log.error({ err: error }, 'cannot compress a page');
-        response.destroy();
+        send(INTERNAL_ERROR);
       });
     } else if (/[^/]\/$/.test(path) && pages.has(path.slice(0, -1))) {
       send(withoutSlash(request.url));
