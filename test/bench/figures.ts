@@ -1,5 +1,4 @@
 /** Measures candidates in turn, and makes tables of their figures. */
-import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Options {
   /** How many times each candidate is measured. Tables show medians. */
@@ -26,9 +25,6 @@ export interface Findings {
 
 /** The name of this checkout among the candidates. */
 export const PRODUCT = 'this product';
-/** After this time, a candidate has failed. */
-const LONGEST_MS = 1_800_000;
-
 /**
  * Measures each candidate once per round, so that all have the same other load on the machine. If one fails,
  * that is reported, and the others go on.
@@ -45,7 +41,7 @@ export async function measureInTurn(
       const when = round === 0 ? 'warm-up' : `round ${round}`;
       let figures: Figures | undefined;
       try {
-        figures = await inTime(measure(round));
+        figures = await measure(round);
         const texts = Object.entries(figures).map(([figure, value]) => `${figure} ${cell(value)}`);
         report(`  ${when}, ${name}: ${texts.join(', ')}`);
       } catch (error) {
@@ -56,12 +52,6 @@ export async function measureInTurn(
     }
   }
   return { found, failures };
-}
-
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  // Does not keep the process running.
-  const timer = sleep(LONGEST_MS, undefined, { ref: false });
-  return Promise.race([work, timer.then(() => Promise.reject(new Error('it took too long')))]);
 }
 
 /** Starts something when it is first asked for. If it cannot start, everyone who asks gets the error. */

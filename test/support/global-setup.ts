@@ -8,7 +8,6 @@ import type { AddressInfo } from 'node:net';
 import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 import { makeSample } from '../catalogue/make-sample.ts';
-import { CHROMIUM } from './chromium.ts';
 import { startMariaDb } from './servers/mariadb.ts';
 import { startRedis } from './servers/redis.ts';
 import type { Shared } from './shared.ts';
@@ -19,6 +18,16 @@ declare module 'vitest' {
     shared: string;
   }
 }
+
+/** Without the network flags, Chromium contacts its vendor at every start. */
+const CHROMIUM = {
+  executablePath: '/usr/bin/chromium',
+  args: [
+    ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage'],
+    ...['--no-first-run', '--disable-background-networking', '--disable-component-update'],
+    '--disable-sync',
+  ],
+};
 
 interface Started<Part> {
   readonly part: Part;

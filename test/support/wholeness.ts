@@ -2,13 +2,21 @@
  * Checks of a snapshots folder after a fault: the current generation verifies, the run reported the
  * fault, and no files are left behind.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { Catalogue } from '../../demo/catalogue/load.ts';
-import { CHANGES, parseDifferenceFile } from '../../format/layout.ts';
+import { CHANGES, MANIFEST, parseDifferenceFile } from '../../format/layout.ts';
+import { encodeManifest, makeManifest } from '../../format/manifest.ts';
 import { verifyDifferences } from '../../generations/differences.ts';
-import { currentId, generationDir, idsOnDisk, namesIn } from '../../generations/generations.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  namesIn,
+  readManifest,
+} from '../../generations/generations.ts';
 import { verifyAndOpen } from '../../generations/verify.ts';
 import { runGenerator as runGeneratorCommand } from '../../generator/cli/run-generator.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
@@ -82,6 +90,20 @@ export function expectNoDebris(snapshotsDir: string): void {
   verifyDifferences(snapshotsDir);
 }
 
+/** Makes a manifest that fits the files of a generation, which a test has changed. @returns its new id */
+export function fitManifest(snapshotsDir: string, id: string): string {
+  const dir = generationDir(snapshotsDir, id);
+  const before = readManifest(dir);
+  const files = before.files.map(({ path: name }) => {
+    const bytes = readFileSync(path.join(dir, name));
+    return { path: name, size: bytes.length, sha256: hash('sha256', bytes) };
+  });
+  const manifest = makeManifest({ ...before, files }, before.sequence);
+  writeFileSync(path.join(dir, MANIFEST), encodeManifest(manifest));
+  renameSync(dir, generationDir(snapshotsDir, manifest.id));
+  return manifest.id;
+}
+
 /** @returns the id of the current generation, which verifies */
 export async function expectCurrentVerifies(snapshotsDir: string): Promise<string> {
   const id = currentId(snapshotsDir);
@@ -99,13 +121,7 @@ export function expectOneClearLine({ code, stdout, stderr }: Finished, expected 
 
 /** A database in which one row can be changed, so that each run has something to publish. */
 export async function makeChanging(catalogue?: Catalogue) {
-  return changing(await (catalogue ? makeSqlite(catalogue) : makeSampleSqlite()));
-}
-
-export type ChangingDatabase = ReturnType<typeof changing>;
-
-/** Lets tests change a row of a database. */
-export function changing(url: string) {
+  const url = await (catalogue ? makeSqlite(catalogue) : makeSampleSqlite());
   let changes = 0;
   return {
     url,

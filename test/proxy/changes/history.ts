@@ -70,7 +70,7 @@ async function changePlatforms({ run, rows }: Writer, random: Random): Promise<v
   const slug = random.pick(PLATFORM_SLUGS);
   const anyOf = async (table: string) => {
     const all = await rows(`SELECT id FROM ${table} ORDER BY id`);
-    return random.pick(all)[0];
+    return random.pick(all)?.[0] ?? null;
   };
   const change = random.pick([
     () => run('INSERT OR IGNORE INTO platforms (slug, name) VALUES (?, ?)', [slug, slug]),
@@ -80,7 +80,8 @@ async function changePlatforms({ run, rows }: Writer, random: Random): Promise<v
     },
     // Its games go to another one.
     async () => {
-      await run('DELETE FROM platforms WHERE id = ?', [await anyOf('platforms')]);
+      const isOneOfMany = 'id = ? AND (SELECT COUNT(*) FROM platforms) > 2';
+      await run(`DELETE FROM platforms WHERE ${isOneOfMany}`, [await anyOf('platforms')]);
       const left = 'platform_id NOT IN (SELECT id FROM platforms)';
       await run(`UPDATE games SET platform_id = ? WHERE ${left}`, [await anyOf('platforms')]);
     },

@@ -2,7 +2,6 @@
  * Downloads by slow and stopped clients, and of files that change in the meantime. Pieces are read only
  * when the client takes them, from the file that was checked.
  */
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -20,14 +19,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { MANIFEST, MINISEARCH } from '../../../format/layout.ts';
-import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
-import {
-  currentId,
-  generationDir,
-  pointCurrentTo,
-  readManifest,
-} from '../../../generations/generations.ts';
+import { MINISEARCH } from '../../../format/layout.ts';
+import { currentId, generationDir, pointCurrentTo } from '../../../generations/generations.ts';
 import { gzipPieces, MOST_DOWNLOADS } from '../../../proxy/api/downloads.ts';
 import { toResponder } from '../../../proxy/http/node-response.ts';
 import { identityIn } from '../../../proxy/snapshot/open-files.ts';
@@ -43,6 +36,7 @@ import {
   testKey,
 } from '../../support/product.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
+import { fitManifest } from '../../support/wholeness.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** More than the kernel keeps for a connection whose client does not read. */
@@ -55,17 +49,9 @@ const [key] = keys;
 
 /** Makes the file of the search in the current generation a large one: the proxy does not read it. */
 function enlarge(snapshotsDir: string): void {
-  const dir = generationDir(snapshotsDir, currentId(snapshotsDir) as string);
-  writeFileSync(path.join(dir, MINISEARCH), CONTENT);
-  const sha256 = createHash('sha256').update(CONTENT).digest('hex');
-  const { files, ...content } = readManifest(dir);
-  const changed = files.map((each) =>
-    each.path === MINISEARCH ? { path: MINISEARCH, size: SIZE, sha256 } : each,
-  );
-  const manifest = makeManifest({ ...content, files: changed }, 1);
-  writeFileSync(path.join(dir, MANIFEST), encodeManifest(manifest));
-  renameSync(dir, generationDir(snapshotsDir, manifest.id));
-  pointCurrentTo(snapshotsDir, manifest.id);
+  const id = currentId(snapshotsDir) as string;
+  writeFileSync(path.join(generationDir(snapshotsDir, id), MINISEARCH), CONTENT);
+  pointCurrentTo(snapshotsDir, fitManifest(snapshotsDir, id));
 }
 
 interface Download {

@@ -2,11 +2,11 @@
  * Generations of one catalogue in which every record contains the mark of its generation, so that a
  * response from the wrong generation is detected.
  */
-import { cpSync, readdirSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
+import { cpSync, readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Row } from '../../../database/database.ts';
 import type { Catalogue } from '../../../demo/catalogue/load.ts';
-import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
+import { GENERATIONS } from '../../../format/layout.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
@@ -48,13 +48,6 @@ async function generateMarked(games: number, marks: readonly string[]): Promise<
   const dir = path.join(makeFolder(), 'snapshots');
   for (const mark of marks) await generate(await makeSqlite(markedCatalogue(games, mark)), dir);
   return dir;
-}
-
-/** Makes a generation current, as the last step of a run does. */
-export function pointTo(dir: string, id: string): void {
-  const next = path.join(dir, 'next');
-  symlinkSync(path.join(GENERATIONS, id), next);
-  renameSync(next, path.join(dir, CURRENT));
 }
 
 /** The files of generations in a folder that a process has open. */

@@ -5,7 +5,7 @@
 import { renameSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { startFrontClients } from '../../support/servers/front-clients.ts';
+import { underLoad as frontUnderLoad } from '../../support/servers/front-clients.ts';
 import { sendHttp1 } from '../../support/servers/nginx.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
 import { mostInAMinute, type Sent } from '../support/admitted.ts';
@@ -30,22 +30,15 @@ beforeAll(async () => {
 
 const stateOf = async ({ proxy }: Edge) => (await proxy.readyz()).json;
 
-/** Clients that compare all responses during some work. @returns how many there were */
+/** Does some work while clients compare all responses. @returns how many there were */
 async function underLoad(work: () => Promise<unknown>): Promise<number> {
   const headers = { 'x-api-key': await fleet.issue() };
-  const clients = await startFrontClients(
-    fleet.nginx,
-    [
-      { method: 'GET', path: '/api/v1/stats', headers },
-      { method: 'GET', path: '/api/v1/search?per_page=100', headers },
-      { method: 'HEAD', path: '/api/v1/platforms', headers },
-    ],
-    { connections: 10, streams: 5 },
-  );
-  await work();
-  await clients.stop();
-  expect(clients.faults().slice(0, 20)).toEqual([]);
-  return clients.count();
+  const requests = [
+    { method: 'GET', path: '/api/v1/stats', headers },
+    { method: 'GET', path: '/api/v1/search?per_page=100', headers },
+    { method: 'HEAD', path: '/api/v1/platforms', headers },
+  ] as const;
+  return frontUnderLoad(fleet.nginx, requests, { connections: 10, streams: 5 }, work);
 }
 
 // First, because the others would wait a minute for proxies that have been replaced.

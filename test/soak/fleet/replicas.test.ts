@@ -24,14 +24,11 @@ const KILLS = rounds(8, 300);
 const CUTS = rounds(15, 100);
 const FULL_DISKS = rounds(2, 20);
 
+const UNCHANGED: FaultyOrigin['change'] = (reply) => reply;
 const key = newSigningKey();
 let origin: Origin;
 let server: FaultyOrigin;
 let depot: string;
-/** How long a reply waits, in milliseconds, and after how many bytes it is cut; called for each. */
-let delay = () => 0;
-let cutAfter: () => number | undefined = () => undefined;
-let cuts = 0;
 
 beforeAll(async () => {
   origin = await makeOrigin(
@@ -41,13 +38,6 @@ beforeAll(async () => {
   const { origin: files, pathname } = new URL(await serveFolder(origin.folder));
   server = await startFaultyOrigin(files);
   depot = new URL(pathname, server.url).href;
-  server.change = async (reply) => {
-    await pause(delay());
-    const after = cutAfter();
-    if (after === undefined || after >= reply.body.length) return reply;
-    cuts++;
-    return { ...reply, cutAfter: after };
-  };
 });
 afterAll(() => server.close());
 
@@ -80,7 +70,10 @@ async function expectEqualToOrigin(to: string): Promise<void> {
 
 test(`a replica that is killed ${KILLS} times at random moments is whole and never goes back`, async () => {
   const random = makeRandom(41);
-  delay = () => random.next() * 4;
+  server.change = async (reply) => {
+    await pause(random.next() * 4);
+    return reply;
+  };
   const figures = { killed: 0, during: 0, complete: 0, fresh: 0 };
   let to = newSnapshots();
   while (figures.killed < KILLS) {
@@ -116,7 +109,7 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
     await expectEqualToOrigin(to);
     figures.complete++;
   }
-  delay = () => 0;
+  server.change = UNCHANGED;
   printFigure(
     'A replica is whole and never goes back (SIGKILL)',
     `${figures.killed} SIGKILLs, ${figures.during} of them before the pull had ended, ${figures.fresh} new replicas; all ${figures.complete} runs that followed ended equal to the origin, 0 incomplete or older generations, 0 files left behind`,
@@ -126,14 +119,19 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
 
 test(`a replica continues after ${CUTS} cut connections`, async () => {
   const random = makeRandom(42);
-  const cutsBefore = cuts;
+  let cuts = 0;
   let runs = 0;
-  while (cuts - cutsBefore < CUTS) {
+  while (cuts < CUTS) {
     const to = newSnapshots();
     // Half of all replies are cut off, somewhere in their first 60 KB.
-    cutAfter = () => (random.happens(0.5) ? random.below(60_000) : undefined);
+    server.change = (reply) => {
+      const cutAfter = random.below(60_000);
+      if (random.happens(0.5) || cutAfter >= reply.body.length) return reply;
+      cuts++;
+      return { ...reply, cutAfter };
+    };
     const run = await finish(startReplica(to));
-    cutAfter = () => undefined;
+    server.change = UNCHANGED;
     if (run.code !== 0) {
       expect(run.stderr).toMatch(/tried \d+ times|no reply|was cut/);
       expect(idsOnDisk(to)).toEqual([]);
@@ -144,7 +142,7 @@ test(`a replica continues after ${CUTS} cut connections`, async () => {
   }
   printFigure(
     'A replica continues after cut connections',
-    `${cuts - cutsBefore} cuts in ${runs} pulls, all ended equal to the origin`,
+    `${cuts} cuts in ${runs} pulls, all ended equal to the origin`,
   );
 });
 

@@ -21,6 +21,7 @@ import { IS_FULL, printFigure, rounds } from '../rounds.ts';
 import { type Hostile, makeHostile } from '../support/hostile/hostile.ts';
 import { judge, type Known } from '../support/hostile/hostile-judge.ts';
 import { exchange, type WireReply } from '../support/hostile/hostile-wire.ts';
+import { readAll } from '../support/read-all.ts';
 
 const PROMISE = 'Hostile requests';
 const REQUESTS = { directly: rounds(2_000, 100_000), 'through nginx': rounds(3_000, 20_000) };
@@ -86,53 +87,18 @@ describe.each(PARSERS)('over %s', (path, fields) => {
   afterAll(() => nginx.stop());
 
   async function readKnown(): Promise<{ known: Known; targets: string[] }> {
-    const bodies = new Map<string, string>();
-    const games = new Map<string, string[]>();
-    const request = async (path: string) => {
-      const reply = await proxy.get(path, key.key);
-      expect([path, reply.status]).toEqual([path, 200]);
-      return reply;
-    };
-    const read = async (path: string) => {
-      const reply = await request(path);
-      bodies.set(path, reply.text);
-      return reply.json;
-    };
-    const list = async (path: string) => {
-      const records: string[] = [];
-      for (let page = 1, pages = 1; page <= pages; page++) {
-        const { data, total_pages } = (await request(`${path}?per_page=100&page=${page}`)).json;
-        records.push(...data.map((game: unknown) => JSON.stringify(game)));
-        pages = total_pages;
-      }
-      games.set(path, records);
-      return records;
-    };
-    const { data: platforms } = await read('/platforms');
-    await read('/stats');
-    await read('/covers/recent');
-    for (const { slug } of platforms) {
-      await read(`/platforms/${slug}`);
-      await list(`/platforms/${slug}/games`);
-    }
-    for (const game of await list('/search')) {
-      const { slug, platform } = JSON.parse(game);
-      await read(`/games/${platform.slug}/${slug}`);
-      const { data } = await read(`/games/${platform.slug}/${slug}/covers`);
-      for (const { id } of data) await read(`/covers/${id}`);
-    }
-    const snapshot = (await request('/stats')).headers['x-snapshot'];
-    const pages = new Set(
-      openSite({
-        publicUrl: 'https://api.covers.example',
-        defaultLimit: 120,
-        hasExplorer: false,
-      }).keys(),
+    const { bodies, games } = await readAll(proxy, key.key);
+    const records = [...games].map(
+      ([path, list]) => [path, list.map((game) => JSON.stringify(game))] as const,
     );
+    const { 'x-snapshot': snapshot } = (await proxy.get('/stats', key.key)).headers;
+    const site = { publicUrl: 'https://api.covers.example', defaultLimit: 120, hasExplorer: false };
+    const pages = new Set(openSite(site).keys());
+    const paths = [...bodies.keys()].filter((target) => !target.includes('?'));
     return {
-      known: { key: key.key, snapshot, bodies, games, pages },
+      known: { key: key.key, snapshot, bodies, games: new Map(records), pages },
       targets: [
-        ...[...bodies.keys(), ...games.keys()].map((path) => `/api/v1${path}`),
+        ...[...paths, ...games.keys()].map((path) => `/api/v1${path}`),
         // Repeated to be picked as often as all games together, because these accept parameters.
         ...Array.from({ length: 300 }, () => '/api/v1/search'),
         ...Array.from({ length: 100 }, () => '/api/v1/platforms/snes/games'),

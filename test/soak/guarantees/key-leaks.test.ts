@@ -8,16 +8,16 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { loadCatalogue } from '../../../demo/catalogue/load.ts';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
 import { CURRENT } from '../../../format/layout.ts';
+import { makeLoaded } from '../../catalogue/snapshots.ts';
 import { sharedMariaDb } from '../../support/databases.ts';
 import { makeTraceFinder } from '../../support/key-traces.ts';
 import {
   end,
+  finish,
   makeFolder,
   runProgram,
   send,
@@ -26,12 +26,12 @@ import {
 } from '../../support/product.ts';
 import { openTls, SERVER_NAME, startNginx } from '../../support/servers/nginx.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
+import { newSnapshots } from '../../support/wholeness.ts';
 import { printFigure, rounds } from '../rounds.ts';
 import { makeHostile } from '../support/hostile/hostile.ts';
 import { exchange } from '../support/hostile/hostile-wire.ts';
 import { until } from '../support/until.ts';
 
-const PROMISE = 'Keys leak nowhere';
 const FUZZED = rounds(400, 10_000);
 const AT_ONCE = 24;
 
@@ -100,18 +100,6 @@ function misplace(key: string): string[] {
   ];
 }
 
-/** Starts a program of the product and keeps all its output. */
-function startAndListen(program: string, environment: Readonly<Record<string, string>>) {
-  const child = startProgram(program, [], environment);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text) => {
-      output += text;
-    });
-  }
-  return { output: () => output, stop: () => end(child, 'SIGTERM') };
-}
-
 /** The contents of every file under a folder, by path. */
 function readFolder(folder: string): [string, Buffer][] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -121,11 +109,8 @@ function readFolder(folder: string): [string, Buffer][] {
 }
 
 test('proxy, nginx, schedule, command line and database leave no trace of a key', async () => {
-  const database = `test_leaks_${process.pid}`;
-  const DATABASE_URL = await (await sharedMariaDb()).createDatabase(database);
-  const opened = await openDatabase(DATABASE_URL);
-  await loadCatalogue(opened, sampleCatalogue());
-  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  const DATABASE_URL = await makeLoaded('mysql', sampleCatalogue());
+  const snapshotsDir = newSnapshots();
   const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL: 'debug' };
   /** Everything that the programs wrote, by name. */
   const outputs: [string, Buffer | string][] = [];
@@ -154,10 +139,11 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
     }
   };
 
-  const schedule = startAndListen('generator/cli/schedule.ts', {
+  const schedule = startProgram('generator/cli/schedule.ts', [], {
     ...environment,
     GENERATE_CRON: '*/5 * * * * *',
   });
+  const scheduled = finish(schedule);
   await keys('revoke', '2', '--reason', 'a test');
   await until(
     () => statSync(path.join(snapshotsDir, CURRENT), { throwIfNoEntry: false }) !== undefined,
@@ -186,12 +172,8 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
         const [open, make] = next;
         const bytes = make();
         const socket = (await open()).on('error', () => {});
-        const { replies, rest } = await exchange(
-          socket,
-          bytes,
-          [bytes.split(' ', 1)[0] ?? ''],
-          false,
-        );
+        const [method] = bytes.split(' ', 1);
+        const { replies, rest } = await exchange(socket, bytes, [method], false);
         socket.destroy();
         sent++;
         expectNoTrace('bytes after the last response', rest);
@@ -236,28 +218,28 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
   expect(json).toContain(approved.slice(0, 8));
   outputs.push(['list', table], ['list --json', json]);
   expect(await proxy.stop()).toBe(0);
-  expect(await schedule.stop()).toBe(0);
+  expect(await end(schedule, 'SIGTERM')).toBe(0);
   await nginx.stop();
   const accesses = readFileSync(accessLog, 'utf8');
   expect(accesses.split('\n').length).toBeGreaterThan(500);
   outputs.push(['the access log', accesses]);
-  outputs.push(['the proxy', proxy.log()], ['the schedule', schedule.output()]);
+  const { stdout: own, stderr: log } = await scheduled;
+  outputs.push(['the proxy', proxy.log()], ['the schedule', own + log]);
   for (const [name, text] of Object.entries(nginx.logs())) outputs.push([`nginx ${name}`, text]);
   const files = readFolder(snapshotsDir);
   expect(files.length).toBeGreaterThan(10);
   const keysFile = files.find(([name]) => name.endsWith('keys.json'))?.[1].toString() ?? '';
   expect(keysFile).toContain(hashKey(approved));
+  const database = new URL(DATABASE_URL).pathname.slice(1);
   const [command, args] = (await sharedMariaDb()).dumpCommand(database);
   const { stdout: dump } = await promisify(execFile)(command, args, { maxBuffer: 2 ** 28 });
   expect(dump).toContain(hashKey(approved));
   outputs.push(...files, ['the dump', dump]);
   for (const [name, bytes] of outputs) expectNoTrace(name, bytes);
-  await opened.run(`DROP DATABASE ${database}`);
-  await opened.close();
 
   const bytes = outputs.reduce((sum, [, text]) => sum + text.length, 0);
   printFigure(
-    PROMISE,
+    'Keys leak nowhere',
     `${canaries.length} canaries in ${sent} requests, ${outputs.length} files, logs and dumps (${(bytes / 2 ** 20).toFixed(1)} MiB): 0 found`,
   );
 });

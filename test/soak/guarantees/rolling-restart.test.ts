@@ -17,7 +17,10 @@ import {
   startProxyProgram,
   testKey,
 } from '../../support/product.ts';
-import { type FrontClientRequest, startFrontClients } from '../../support/servers/front-clients.ts';
+import {
+  type FrontClientRequest,
+  underLoad as frontUnderLoad,
+} from '../../support/servers/front-clients.ts';
 import {
   openHttp2,
   type RunningNginx,
@@ -110,17 +113,8 @@ describe.each(IS_FULL ? [1, 3] : [1])('with two proxies of %i threads', (threads
     return nginx.stop;
   });
 
-  /** Runs something while clients send requests. @returns the number of responses, all correct */
-  async function underLoad(run: () => Promise<void>): Promise<number> {
-    const own = await startFrontClients(nginx, requests, CLIENTS);
-    await pause(300);
-    await run();
-    await pause(300);
-    await own.stop();
-    // A few faults are enough for a report.
-    expect(own.faults().slice(0, 20)).toEqual([]);
-    return own.count();
-  }
+  const underLoad = (work: () => Promise<unknown>) =>
+    frontUnderLoad(nginx, requests, CLIENTS, work);
 
   test('the first proxy answers all requests, so that the limits of keys are exact', async () => {
     const count = await underLoad(() => pause(200));

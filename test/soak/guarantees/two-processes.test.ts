@@ -76,19 +76,18 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
   const isEnough = (round: number) =>
     round >= ROUNDS && (figures.refused > 0 || round >= 5 * ROUNDS);
   for (let round = 0; !isEnough(round); round++) {
-    const actions = PAIRS[round % PAIRS.length] as readonly [Action, Action];
+    const pair = PAIRS[round % PAIRS.length] as readonly [Action, Action];
     const before = idsOnDisk(dir);
     const target = before.at(-2) as string;
     const current = currentId(dir);
     await database.change();
     // Either may start first, by up to the duration of a whole run.
-    const order = random.happens(0.5) ? [0, 1] : [1, 0];
-    const ended: Finished[] = [];
-    const later = pause(random.next() ** 2 * wholeRun).then(() =>
-      start(actions[order[1] as 0 | 1], target),
-    );
-    ended[order[0]] = await start(actions[order[0] as 0 | 1], target);
-    ended[order[1]] = await later;
+    const actions = random.happens(0.5) ? pair : pair.toReversed();
+    const later = pause(random.next() ** 2 * wholeRun);
+    const ended = await Promise.all([
+      start(actions[0], target),
+      later.then(() => start(actions[1], target)),
+    ]);
     const what = actions
       .map((action, i) => `${action}: ${ended[i]?.code} ${ended[i]?.stderr}`)
       .join('\n');
@@ -110,16 +109,12 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
 
     const after = await expectCurrentVerifies(dir);
     if (actions.includes('hold')) await expectHeld(after, what);
-    const made = actions.flatMap((action, i) =>
-      action === 'generate' && ended[i]?.code === 0
-        ? [JSON.parse(ended[i].stdout).id as string]
-        : [],
-    );
-    if (done.includes('rollback')) {
-      const [, id = ''] =
-        /^(\S+) is current, with/.exec(ended[actions.indexOf('rollback')]?.stdout ?? '') ?? [];
-      made.push(id);
-    }
+    const made = actions.flatMap((action, i) => {
+      const { code, stdout } = ended[i];
+      if (code !== 0) return [];
+      if (action === 'generate') return [JSON.parse(stdout).id as string];
+      return action === 'rollback' ? stdout.split(' ', 1) : [];
+    });
     expect(made.length > 0 ? made : [current], what).toContain(after);
     // Published generations exist, and only a prune or the usual limit has removed any.
     const ids = idsOnDisk(dir);

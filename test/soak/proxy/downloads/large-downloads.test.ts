@@ -2,7 +2,7 @@
  * Downloads of a large file by slow, stopped and vanished clients, and of generations that are removed
  * in the meantime. Other requests are as fast as without them, and memory stays bounded.
  */
-import { createCipheriv, createHash } from 'node:crypto';
+import { createCipheriv } from 'node:crypto';
 import {
   closeSync,
   cpSync,
@@ -10,9 +10,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -20,14 +18,8 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { MANIFEST, MINISEARCH } from '../../../../format/layout.ts';
-import { encodeManifest, makeManifest } from '../../../../format/manifest.ts';
-import {
-  currentId,
-  generationDir,
-  pointCurrentTo,
-  readManifest,
-} from '../../../../generations/generations.ts';
+import { MINISEARCH } from '../../../../format/layout.ts';
+import { currentId, generationDir, pointCurrentTo } from '../../../../generations/generations.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
 import {
   makeFolder,
@@ -37,6 +29,7 @@ import {
   testKey,
 } from '../../../support/product.ts';
 import { openSocket } from '../../../support/servers/sockets.ts';
+import { fitManifest } from '../../../support/wholeness.ts';
 import { IS_FULL, printFigure } from '../../rounds.ts';
 import { until } from '../../support/until.ts';
 
@@ -51,22 +44,11 @@ const LARGE = `/snapshot/files/${MINISEARCH}`;
 /** A snapshots folder with one generation, whose search.json is a large file: the proxy does not read it. */
 async function makeLargeSnapshots(): Promise<string> {
   const snapshotsDir = await makeSampleSnapshots(keys);
-  const dir = generationDir(snapshotsDir, currentId(snapshotsDir) as string);
-  const file = path.join(dir, MINISEARCH);
-  const descriptor = openSync(file, 'w');
-  const sha256 = createHash('sha256');
-  for (let at = 0; at < SIZE; at += MEGABYTE) {
-    sha256.update(blockAt(at));
-    writeSync(descriptor, blockAt(at));
-  }
+  const id = currentId(snapshotsDir) as string;
+  const descriptor = openSync(path.join(generationDir(snapshotsDir, id), MINISEARCH), 'w');
+  for (let at = 0; at < SIZE; at += MEGABYTE) writeSync(descriptor, blockAt(at));
   closeSync(descriptor);
-  const large = { path: MINISEARCH, size: SIZE, sha256: sha256.digest('hex') };
-  const { files, ...content } = readManifest(dir);
-  const changed = files.map((each) => (each.path === MINISEARCH ? large : each));
-  const manifest = makeManifest({ ...content, files: changed }, 1);
-  writeFileSync(path.join(dir, MANIFEST), encodeManifest(manifest));
-  renameSync(dir, generationDir(snapshotsDir, manifest.id));
-  pointCurrentTo(snapshotsDir, manifest.id);
+  pointCurrentTo(snapshotsDir, fitManifest(snapshotsDir, id));
   return snapshotsDir;
 }
 

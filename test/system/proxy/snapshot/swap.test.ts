@@ -1,11 +1,8 @@
 /** A generation is replaced by another one: no request fails, and no response mixes the two. */
 import { expect, test } from 'vitest';
+import { pointCurrentTo } from '../../../../generations/generations.ts';
 import { openSnapshots } from '../../../../proxy/snapshot/snapshots.ts';
-import {
-  makeGenerations,
-  openFilesOf,
-  pointTo,
-} from '../../../proxy/snapshot/marked-generations.ts';
+import { makeGenerations, openFilesOf } from '../../../proxy/snapshot/marked-generations.ts';
 import { NEVER, startProxy, testKey } from '../../../support/product.ts';
 
 const GAMES = 60;
@@ -18,7 +15,7 @@ test('requests during a swap are answered from one of the two generations, and f
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older, newer] = ids as [string, string];
   const markOf = { [older]: 'older', [newer]: 'newer' };
-  pointTo(dir, older);
+  pointCurrentTo(dir, older);
   const proxy = await start(dir);
   const ask = async () => {
     const { status, headers, json } = await proxy.get('/search?per_page=50', key.key);
@@ -28,7 +25,7 @@ test('requests during a swap are answered from one of the two generations, and f
     return id;
   };
   const seen = [await ask()];
-  pointTo(dir, newer);
+  pointCurrentTo(dir, newer);
   let isSwapped = false;
   const client = async () => {
     while (!isSwapped) seen.push(await ask());
@@ -46,13 +43,13 @@ test('requests during a swap are answered from one of the two generations, and f
 test('a request that expects a replaced snapshot gets 412 from every thread, and nothing of it stays open', async () => {
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older, newer] = ids as [string, string];
-  pointTo(dir, older);
+  pointCurrentTo(dir, older);
   const proxy = await start(dir, { PROXY_THREADS: '2' });
   const request = (snapshot: string) =>
     proxy.get('/search?per_page=50', key.key, { 'x-snapshot': snapshot, connection: 'close' });
   expect((await request(older)).status).toBe(200);
   expect((await request(newer)).status).toBe(412);
-  pointTo(dir, newer);
+  pointCurrentTo(dir, newer);
   await proxy.refresh();
   const replies = await Promise.all(Array.from({ length: 20 }, () => request(older)));
   expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(412));
