@@ -4,12 +4,8 @@
  */
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
-import {
-  type Accepted,
-  encodeAccepted,
-  LARGEST_ACCEPTED_FILE,
-  parseAccepted,
-} from '../format/accepted-file.ts';
+import { type Accepted, acceptedFile } from '../format/accepted-file.ts';
+import { LARGEST_JSON_FILE } from '../format/json/parse-file.ts';
 import { ACCEPTED_FILE } from '../format/layout.ts';
 import {
   encodeRelease,
@@ -88,7 +84,7 @@ export function followRelease(
     const { id, sequence, sha256 } = release;
     const newer = { ...accepted, [kind]: { from: depot.name, id, sequence, sha256 } };
     makeSnapshotsFolder(snapshotsDir);
-    replaceFile(path.join(snapshotsDir, ACCEPTED_FILE), encodeAccepted(newer));
+    replaceFile(path.join(snapshotsDir, ACCEPTED_FILE), acceptedFile.encode(newer));
     return release;
   }
 
@@ -131,7 +127,7 @@ export function followRelease(
 function readAccepted(snapshotsDir: string): Accepted {
   const file = path.join(snapshotsDir, ACCEPTED_FILE);
   try {
-    return parseAccepted(readBoundedFileSync(file, LARGEST_ACCEPTED_FILE).toString('utf8'));
+    return acceptedFile.parse(readBoundedFileSync(file, LARGEST_JSON_FILE).toString('utf8'));
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { snapshot: null, keys: null };

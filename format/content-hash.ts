@@ -24,48 +24,17 @@ function halfAt(digest: string, at: number): number {
 }
 
 /**
- * The hash of a list body, computed from the content hashes of its records and the numbers in its
- * tail. So the ETag of a page is known without reading the page. This function is not cryptographic,
- * but the content hashes come from SHA-256.
+ * The hash of a list body: that of the content hashes of its records and of the numbers in its tail. To hash
+ * the body itself would take half of the time of a page.
  * @param hashes two entries per record
- * @param numbers the numbers in the tail (page, per_page, total), whole and below 2^53
+ * @param numbers the numbers in the tail (page, per_page, total), whole
  */
-export function combineHashes(hashes: ArrayLike<number>, numbers: readonly number[]): ContentHash {
-  let high = 0x9e3779b9 ^ hashes.length;
-  let low = 0x85ebca6b;
-  const add = (value: number) => {
-    high = Math.imul(rotate(high ^ value, 13), 0xcc9e2d51);
-    low = (Math.imul(rotate(low, 17) ^ value, 0x1b873593) + high) | 0;
-    high = (high + rotate(low, 5)) | 0;
-  };
-  for (let i = 0; i < hashes.length; i++) add(hashes[i]);
-  for (const number of numbers) {
-    add(Math.floor(number / 2 ** 32) | 0);
-    add(number | 0);
-  }
-  return [finish(high ^ rotate(low, 16)), finish(low ^ hashes.length)];
+export function combineHashes(hashes: Uint32Array, numbers: readonly number[]): ContentHash {
+  const bytes = Buffer.from(hashes.buffer, hashes.byteOffset, hashes.byteLength);
+  return hashBytes(Buffer.concat([Buffer.from(`${numbers} `), bytes]));
 }
-
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** A content hash as 16 hex digits. */
-export function hexOf([high, low]: ContentHash): string {
-  return hexOfHalf(high) + hexOfHalf(low);
-}
-
-/** Uses a table, which takes a quarter of the time of `toString(16)`. */
-function hexOfHalf(half: number): string {
-  const digits = (shift: number) => HEX[(half >>> shift) & 0xff];
-  return digits(24) + digits(16) + digits(8) + digits(0);
-}
-
-function rotate(value: number, bits: number): number {
-  return (value << bits) | (value >>> (32 - bits));
-}
-
-function finish(value: number): number {
-  let mixed = value;
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
+export function hexOf(hash: ContentHash): string {
+  return hash.map((half) => half.toString(16).padStart(8, '0')).join('');
 }

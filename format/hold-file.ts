@@ -3,48 +3,31 @@
  * a generation, and nothing removes the generation whose id it contains. The commands `snapshot hold` and
  * `snapshot rollback` write the file; `snapshot resume` removes it.
  */
-import { parseFile, readMembers } from './json/parse-file.ts';
-import { isTime, orNull } from './json/values.ts';
+import { jsonFile } from './json/parse-file.ts';
+import { isTime, type Members, oneOf, orNull } from './json/values.ts';
 import { HOLD_FILE, isGenerationId } from './layout.ts';
 
-const VERSION = 1;
-/** The largest file that is read, in bytes. */
-export const LARGEST_HOLD_FILE = 16 * 1024;
 /** The longest reason, in UTF-16 code units. */
 export const LONGEST_REASON = 500;
 
-const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+const SECONDS = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 /** Not allowed in a reason, which is shown on one line of a log or a terminal. */
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
-export interface Hold {
+const SHAPE = {
   /** The generation that stays current. */
-  readonly id: string;
+  id: isGenerationId,
   /** When publishing was paused: RFC 3339 UTC. */
-  readonly since: string;
+  since: (value: unknown): value is string => isTime(value) && SECONDS.test(value),
   /** The reason that the operator gave, or null. */
-  readonly reason: string | null;
+  reason: orNull(isReason),
   /** The command that made the hold for this generation. */
-  readonly by: 'hold' | 'rollback';
-}
+  by: oneOf('hold', 'rollback'),
+};
 
-/** The bytes of the file. */
-export function encodeHold({ id, since, reason, by }: Hold): string {
-  return `${JSON.stringify({ version: VERSION, id, since, reason, by }, null, 1)}\n`;
-}
+export type Hold = Members<typeof SHAPE>;
 
-/**
- * @param text the content of the file
- * @throws Error that says what is wrong; for a file of another version, with both versions
- */
-export function parseHold(text: string): Hold {
-  return readMembers<Hold>(parseFile(text, HOLD_FILE, VERSION), HOLD_FILE, {
-    id: isGenerationId,
-    since: (value) => isTime(value) && TIME.test(value),
-    reason: orNull(isReason),
-    by: (value) => value === 'hold' || value === 'rollback',
-  });
-}
+export const holdFile = jsonFile(HOLD_FILE, 1, SHAPE);
 
 /** Whether a value can be the reason of a hold: one line of text that is neither blank nor too long. */
 export function isReason(value: unknown): value is string {

@@ -5,12 +5,22 @@
  * Counts belong to a run of a proxy. They only grow, so a reader that takes the larger of two values
  * counts nothing twice, however often it reads a file.
  */
-import { parseFile } from './json/parse-file.ts';
-import { isCount } from './json/values.ts';
+import { parseFile, readMembers } from './json/parse-file.ts';
+import { isCount, listOf, matching, withMembers } from './json/values.ts';
 
 const VERSION = 1;
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
-const RUN = /^[0-9a-f]{16}$/;
+const SHAPE = {
+  counts: listOf(
+    withMembers({
+      run: matching(/^[0-9a-f]{16}$/),
+      day: matching(/^\d{4}-\d{2}-\d{2}$/),
+      keys: listOf(
+        (value: unknown): value is readonly number[] =>
+          Array.isArray(value) && value.length === 5 && value.every(isCount),
+      ),
+    }),
+  ),
+};
 /** A day of UTC, in milliseconds. */
 export const DAY_MS = 24 * 3600 * 1000;
 /** The largest file that is read, in bytes. */
@@ -80,25 +90,11 @@ function byId([a]: readonly [number, unknown], [b]: readonly [number, unknown]):
  * @throws Error that says what is wrong; for a file of another version, with both versions
  */
 export function parseKeyUsage(text: string, file: string): readonly DayUsage[] {
-  const { counts } = parseFile(text, file, VERSION);
-  if (!Array.isArray(counts)) throw new Error(`${file} is damaged: "counts" is not a list.`);
-  return counts.map((entry: unknown, index) => {
-    const usage = readDayUsage(entry);
-    if (usage !== undefined) return usage;
-    throw new Error(`${file} is damaged: entry ${index + 1} of "counts" is not the use of a day.`);
+  const { counts } = readMembers(parseFile(text, file, VERSION), file, SHAPE);
+  return counts.map(({ run, day, keys }) => {
+    const usage = keys.map(([id, requests, notModified, refused, bytes]) => {
+      return [id, { requests, notModified, refused, bytes }] as const;
+    });
+    return { run, day, keys: new Map(usage) };
   });
-}
-
-function readDayUsage(entry: unknown): DayUsage | undefined {
-  const { run, day, keys }: Partial<Record<keyof DayUsage, unknown>> = Object(entry);
-  if (typeof run !== 'string' || !RUN.test(run)) return undefined;
-  if (typeof day !== 'string' || !DAY.test(day)) return undefined;
-  if (!Array.isArray(keys)) return undefined;
-  const read = new Map<number, Usage>();
-  for (const key of keys) {
-    if (!Array.isArray(key) || key.length !== 5 || !key.every(isCount)) return undefined;
-    const [id, requests, notModified, refused, bytes] = key;
-    read.set(id, { requests, notModified, refused, bytes });
-  }
-  return { run, day, keys: read };
 }

@@ -5,7 +5,7 @@
  */
 import type { KeyState } from './api-key.ts';
 import { parseFile } from './json/parse-file.ts';
-import { isSha256 } from './json/values.ts';
+import { type Checked, isCount, isSequence, isSha256, oneOf, withMembers } from './json/values.ts';
 import { KEYS_FILE } from './layout.ts';
 
 /**
@@ -17,21 +17,19 @@ const KEYS_VERSION = 1;
 
 /** The states of the keys in the file. A request has no key before it is approved. */
 export type DecidedState = Exclude<KeyState, 'pending' | 'withdrawn'>;
-const DECIDED_STATES: readonly unknown[] = [
-  'approved',
-  'rejected',
-  'revoked',
-] satisfies DecidedState[];
 
-export interface KeyEntry {
+/** Whether a value is a valid entry of the file. */
+export const isKeyEntry = withMembers({
   /** The row's id in `api_keys`. Logs and metrics identify the key by it. */
-  readonly id: number;
+  id: isCount,
   /** The SHA-256 of the raw key, 64 hex digits. */
-  readonly hash: string;
-  readonly state: DecidedState;
-  /** How many requests are allowed in any 60 seconds: 1 to {@link LARGEST_LIMIT}. */
-  readonly limit: number;
-}
+  hash: isSha256,
+  state: oneOf<DecidedState>('approved', 'rejected', 'revoked'),
+  /** How many requests are allowed in any 60 seconds. */
+  limit: (value: unknown): value is number => isSequence(value) && value <= LARGEST_LIMIT,
+});
+
+export type KeyEntry = Checked<typeof isKeyEntry>;
 
 /** The largest keys file that is read, in bytes: enough for about half a million keys. */
 export const LARGEST_KEYS_FILE = 64 * 1024 * 1024;
@@ -58,18 +56,4 @@ export function parseKeys(text: string): KeyEntry[] {
     const { id, hash, state, limit } = key;
     return { id, hash, state, limit };
   });
-}
-
-/** Whether a value is a valid entry of the file. */
-export function isKeyEntry(value: unknown): value is KeyEntry {
-  const { id, hash, state, limit }: Partial<Record<keyof KeyEntry, unknown>> = Object(value);
-  return (
-    Number.isSafeInteger(id) &&
-    isSha256(hash) &&
-    DECIDED_STATES.includes(state) &&
-    typeof limit === 'number' &&
-    Number.isSafeInteger(limit) &&
-    limit >= 1 &&
-    limit <= LARGEST_LIMIT
-  );
 }

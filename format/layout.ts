@@ -2,6 +2,7 @@
  * The names of files and folders in `SNAPSHOTS_DIR` and in a generation. Each name is relative to the
  * folder that its comment names. This module does not access the disk.
  */
+import { matching } from './json/values.ts';
 
 /** The version of the format that this code writes, and the only one that it reads. */
 export const FORMAT_VERSION = 5;
@@ -101,36 +102,24 @@ export const FIXED_FILES: readonly string[] = [
   MATCH_INDEX,
 ];
 
-const SLUG = /^(?!\.)[A-Za-z0-9._~-]{1,191}$/;
-
 /**
  * Whether a value is a slug: 1 to 191 of RFC 3986's unreserved characters without a leading dot. A slug
  * needs no encoding in a path, and as a file name it cannot lead out of its folder.
  */
-export function isSlug(value: unknown): value is string {
-  return typeof value === 'string' && SLUG.test(value);
-}
-
-// Inside a generation: the folders of the packs of games and of covers.
-const GAME_PACKS = 'games/';
-const COVER_PACKS = 'covers/';
+export const isSlug = matching(/^(?!\.)[A-Za-z0-9._~-]{1,191}$/);
 
 /** Inside a generation: the pack with every game of a platform. */
 export function gamesPack(platformSlug: string): string {
-  return `${GAME_PACKS}${platformSlug}.json`;
+  return `games/${platformSlug}.json`;
 }
 
 /** Inside a generation: the pack with every approved cover of a platform's games. */
 export function coversPack(platformSlug: string): string {
-  return `${COVER_PACKS}${platformSlug}.json`;
+  return `covers/${platformSlug}.json`;
 }
 
 /** Whether a path in a generation is that of a pack. */
-export function isPack(file: string): boolean {
-  return file.startsWith(GAME_PACKS) || file.startsWith(COVER_PACKS);
-}
-
-const GENERATION_ID = /^\d{6,15}-[0-9a-f]{12}$/;
+export const isPack = matching(/^(?:games|covers)\/(?!\.)[A-Za-z0-9._~-]{1,191}\.json$/);
 
 /** A generation's id: its sequence number, then the first 12 hex digits of its content hash. */
 export function generationId(sequence: number, contentHash: string): string {
@@ -143,6 +132,4 @@ export function sequenceOf(id: string): number {
 }
 
 /** Whether a value has the form of a {@link generationId}; no other name is looked up on disk. */
-export function isGenerationId(value: unknown): value is string {
-  return typeof value === 'string' && GENERATION_ID.test(value);
-}
+export const isGenerationId = matching(/^\d{6,15}-[0-9a-f]{12}$/);

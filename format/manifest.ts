@@ -6,57 +6,76 @@
  * versions, the same rows and settings give the same content.
  */
 import { hash } from 'node:crypto';
-import { parseObject, shown } from './json/parse-file.ts';
-import { isCount, isObject, isSha256 } from './json/values.ts';
-import { FIXED_FILES, FORMAT_VERSION, generationId, isGenerationId, MANIFEST } from './layout.ts';
+import { parseObject, readMembers, shown } from './json/parse-file.ts';
+import {
+  isCount,
+  isSequence,
+  isSha256,
+  isString,
+  listOf,
+  type Members,
+  orAbsent,
+  orNull,
+  withMembers,
+} from './json/values.ts';
+import {
+  FIXED_FILES,
+  FORMAT_VERSION,
+  generationId,
+  isGenerationId,
+  isPack,
+  MANIFEST,
+} from './layout.ts';
 
-export interface ManifestFile {
+const FILE = {
   /** Relative to the generation's folder. */
-  readonly path: string;
+  path: isFilePath,
   /** In bytes. */
-  readonly size: number;
+  size: isCount,
   /** The SHA-256 of the whole content, 64 hex digits. */
-  readonly sha256: string;
-}
-
-export interface Counts {
-  readonly platforms: number;
-  readonly games: number;
+  sha256: isSha256,
+};
+const COUNTS = {
+  platforms: isCount,
+  games: isCount,
   /** Approved covers. */
-  readonly covers: number;
-  readonly cover_files: number;
+  covers: isCount,
+  cover_files: isCount,
   /** Rows that were left out. Only their number: the rows are not public. */
-  readonly left_out: number;
-}
-
-/** Settings that affect the content of a generation. */
-export interface Settings {
-  readonly site_url: string;
-  readonly site_language: string;
-  readonly files_url: string;
-}
-
-export interface Manifest {
-  readonly format_version: number;
-  readonly id: string;
+  left_out: isCount,
+};
+const SETTINGS = { site_url: isString, site_language: isString, files_url: isString };
+const MEMBERS = {
+  format_version: isCount,
+  id: isGenerationId,
   /** 1 for the first generation in a snapshots folder, then one more than the highest in it. */
-  readonly sequence: number;
+  sequence: isSequence,
   /** The latest time at which a published cover was approved: RFC 3339 UTC, or null. */
-  readonly latest_cover_at: string | null;
-  readonly counts: Counts;
-  readonly settings: Settings;
+  latest_cover_at: orNull(isString),
+  counts: withMembers(COUNTS),
+  settings: withMembers(SETTINGS),
   /** `MINISEARCH_OPTIONS_HASH` of the program that wrote `search.json`. */
-  readonly minisearch_options: string;
+  minisearch_options: isString,
   /** The version of ICU, whose collation sorted the titles; absent in the golden files of the tests, which any Node must read. */
-  readonly icu_version?: string;
+  icu_version: orAbsent(isString),
   /** The version of Unicode that this ICU supports; absent like the one of ICU. */
-  readonly unicode_version?: string;
+  unicode_version: orAbsent(isString),
   /** Sorted by path. */
-  readonly files: readonly ManifestFile[];
-}
+  files: listOf(withMembers(FILE)),
+};
+
+export type ManifestFile = Members<typeof FILE>;
+export type Counts = Members<typeof COUNTS>;
+/** Settings that affect the content of a generation. */
+export type Settings = Members<typeof SETTINGS>;
+export type Manifest = Members<typeof MEMBERS>;
 
 /** A manifest without the members that {@link makeManifest} adds. */
-export type ManifestContent = Omit<Manifest, 'format_version' | 'id' | 'sequence'>;
+export type ManifestContent = Omit<
+  Manifest,
+  'format_version' | 'id' | 'sequence' | keyof typeof COLLATION_VERSIONS
+> &
+  Partial<Manifest>;
 
 /** The versions in every manifest that this Node writes. */
 export const COLLATION_VERSIONS = {
@@ -109,9 +128,7 @@ export function makeManifest(content: ManifestContent, sequence: number): Manife
     format_version: FORMAT_VERSION,
     id: generationId(sequence, contentHash(content)),
     sequence,
-    ...{ latest_cover_at, counts, settings, minisearch_options },
-    ...(icu_version === undefined ? {} : { icu_version }),
-    ...(unicode_version === undefined ? {} : { unicode_version }),
+    ...{ latest_cover_at, counts, settings, minisearch_options, icu_version, unicode_version },
     files: sortedFiles(content.files),
   };
 }
@@ -134,59 +151,25 @@ export function parseManifest(text: Buffer | string): Manifest {
         'Generate again with this program, or serve with the one that wrote it.',
     );
   }
-  // faultOf checks that this cast is right.
-  const manifest = found as unknown as Manifest;
-  const fault = faultOf(manifest);
-  if (fault !== undefined) throw new Error(`${MANIFEST} is damaged: ${fault}.`);
+  const manifest = readMembers(found, MANIFEST, MEMBERS);
+  const { id, sequence, files } = manifest;
+  const paths = new Set(files.map(({ path }) => path));
+  const missing = FIXED_FILES.filter((path) => !paths.has(path));
+  const fault = (text: string) => new Error(`${MANIFEST} is damaged: ${text}.`);
+  if (paths.size < files.length) throw fault('"files" holds a path twice');
+  if (missing.length > 0) throw fault(`"files" does not hold ${missing.join(', ')}`);
+  if (generationId(sequence, contentHash(manifest)) !== id) {
+    throw fault('"id" does not fit the content');
+  }
   return manifest;
 }
 
-function faultOf(manifest: Manifest): string | undefined {
-  const { id, sequence, counts, settings, files } = manifest;
-  if (!isGenerationId(id)) return '"id" is not an id of a generation';
-  if (!isCount(sequence)) return '"sequence" is not a whole number';
-  if (!isObject(counts)) return '"counts" is missing';
-  for (const name of ['platforms', 'games', 'covers', 'cover_files', 'left_out'] as const) {
-    if (!isCount(counts[name])) return `"counts.${name}" is not a whole number`;
-  }
-  if (!isObject(settings)) return '"settings" is missing';
-  for (const name of ['site_url', 'site_language', 'files_url'] as const) {
-    if (typeof settings[name] !== 'string') return `"settings.${name}" is not a string`;
-  }
-  if (typeof manifest.minisearch_options !== 'string') {
-    return '"minisearch_options" is not a string';
-  }
-  for (const name of ['icu_version', 'unicode_version'] as const) {
-    if (!['string', 'undefined'].includes(typeof manifest[name]))
-      return `"${name}" is not a string`;
-  }
-  const latest = manifest.latest_cover_at;
-  if (latest !== null && typeof latest !== 'string') return '"latest_cover_at" is not a time';
-  if (!Array.isArray(files)) return '"files" is missing';
-  const paths = new Set<string>();
-  for (const file of files) {
-    if (!isFile(file)) return `"files" holds ${shown(file)}`;
-    if (paths.has(file.path)) return `"files" holds ${file.path} twice`;
-    paths.add(file.path);
-  }
-  const missing = FIXED_FILES.filter((path) => !paths.has(path));
-  if (missing.length > 0) return `"files" does not hold ${missing.join(', ')}`;
-  if (generationId(sequence, contentHash(manifest)) !== id) return '"id" does not fit the content';
-  return undefined;
-}
-
-// Readers join paths to the generation's folder, and anybody with a key may download them. So only paths
-// that a generator writes are accepted.
-const PACK_PATH = /^(?:games|covers)\/(?!\.)[A-Za-z0-9._~-]{1,191}\.json$/;
-
-function isFile(file: unknown): file is ManifestFile {
-  return (
-    isObject(file) &&
-    typeof file.path === 'string' &&
-    (FIXED_FILES.includes(file.path) || PACK_PATH.test(file.path)) &&
-    isCount(file.size) &&
-    isSha256(file.sha256)
-  );
+/**
+ * Readers join paths to the generation's folder, and anybody with a key may download them. So only paths
+ * that a generator writes are accepted.
+ */
+function isFilePath(value: unknown): value is string {
+  return isPack(value) || (FIXED_FILES as readonly unknown[]).includes(value);
 }
 
 function sortedFiles(files: readonly ManifestFile[]): ManifestFile[] {

@@ -6,7 +6,7 @@
  * input or output.
  */
 import { parseObject, readMembers, shown } from './json/parse-file.ts';
-import { isSequence, isSha256, isTime, orNull } from './json/values.ts';
+import { isSequence, isSha256, isTime, oneOf, orNull } from './json/values.ts';
 import { GENERATIONS, isGenerationId, isKeyUsageFile } from './layout.ts';
 
 /** What is released: a generation, or the API keys of replicas. */
@@ -75,17 +75,19 @@ export function parseRelease(bytes: Buffer | string, kind: ReleaseKind): Release
       `${name} has format version ${shown(found.format_version)}; this program reads version ${FORMAT_VERSION}. Upgrade this program.`,
     );
   }
-  return readMembers<Release>(found, name, {
-    format_version: isSequence,
-    id: kind === 'keys' ? (value) => value === KEYS_ID : isGenerationId,
+  return readMembers(found, name, {
+    format_version: oneOf(FORMAT_VERSION),
+    id: kind === 'keys' ? oneOf(KEYS_ID) : isGenerationId,
     sequence: isSequence,
     sha256: isSha256,
-    released_at: orNull((value) => isTime(value) && new Date(value).toISOString() === value),
+    released_at: orNull(
+      (value): value is string => isTime(value) && new Date(value).toISOString() === value,
+    ),
     signature: orNull(isSignature),
   });
 }
 
-function isSignature(value: unknown): boolean {
+function isSignature(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9+/]{86}==$/.test(value);
 }
 

@@ -5,7 +5,8 @@
  */
 import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { encodeHold, type Hold, LARGEST_HOLD_FILE, parseHold } from '../format/hold-file.ts';
+import { type Hold, holdFile } from '../format/hold-file.ts';
+import { LARGEST_JSON_FILE } from '../format/json/parse-file.ts';
 import { HOLD_FILE } from '../format/layout.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import { readBoundedFileSync, tryToRead } from '../program/files/bounded-file.ts';
@@ -40,7 +41,7 @@ export function readHoldFile(snapshotsDir: string): Hold | undefined {
     // It does not exist, or its folder may not be entered; then nothing can be published either.
     return undefined;
   }
-  return parseHold(readBoundedFileSync(file, LARGEST_HOLD_FILE).toString('utf8'));
+  return holdFile.parse(readBoundedFileSync(file, LARGEST_JSON_FILE).toString('utf8'));
 }
 
 /** Says why publishing is held and how to resume it; undefined if publishing is not held. */
@@ -90,14 +91,14 @@ export function saveHold(
   reason: string | undefined,
   by: Hold['by'],
 ): Hold {
-  const known = tryToRead(path.join(snapshotsDir, HOLD_FILE), LARGEST_HOLD_FILE, parseHold);
+  const known = tryToRead(path.join(snapshotsDir, HOLD_FILE), LARGEST_JSON_FILE, holdFile.parse);
   const hold: Hold = {
     id,
     since: known?.since ?? utcNow(),
     reason: reason ?? known?.reason ?? null,
     by: known?.id === id ? known.by : by,
   };
-  replaceFile(path.join(snapshotsDir, HOLD_FILE), encodeHold(hold));
+  replaceFile(path.join(snapshotsDir, HOLD_FILE), holdFile.encode(hold));
   return hold;
 }
 

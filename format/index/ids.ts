@@ -2,17 +2,23 @@
  * Ids of records: unsigned 64-bit integers in columns, and the look-up of a record by its id.
  */
 import { firstIndexNear } from './arrays.ts';
+import type { ColumnReader } from './columns.ts';
 
 /** An id as its upper and lower 32 bits. */
 export type Id = readonly [high: number, low: number];
 
 /** The ids of all games, or of all covers, in ascending order. */
-export interface IdColumns {
-  /** The upper 32 bits of the ids; no entries if they are 0 in all of them. */
-  readonly idHigh: Uint32Array;
-  readonly idLow: Uint32Array;
-  /** For each of these ids, the number of the record. */
-  readonly numberOfId: Uint32Array;
+export type IdColumns = ReturnType<typeof idColumns>;
+
+export function idColumns(column: ColumnReader, records: number) {
+  const idHigh = column('idHigh', 'u32');
+  return {
+    /** The upper 32 bits of the ids; no entries if they are 0 in all of them. */
+    idHigh: idHigh.length === 0 ? idHigh : column('idHigh', 'u32', records),
+    idLow: column('idLow', 'u32', records),
+    /** For each of these ids, the number of the record. */
+    numberOfId: column('numberOfId', 'u32', records),
+  };
 }
 
 /** The id at a position of the columns. */

@@ -13,7 +13,7 @@ import { COVER_INDEX, GAME_INDEX, isSlug, PATH_INDEX, PLATFORMS } from '../layou
 import { listHead, listTail, RECORD_SEPARATOR } from '../pack.ts';
 import { firstIndex } from './arrays.ts';
 import { type ColumnReader, damaged, openColumns } from './columns.ts';
-import type { IdColumns } from './ids.ts';
+import { idColumns } from './ids.ts';
 import { compareText } from './search-index.ts';
 
 /** A platform. Its number is its index in `platforms.json`. */
@@ -28,16 +28,6 @@ export interface PlatformEntry {
   readonly covers: number;
   readonly record: Buffer;
   readonly hash: ContentHash;
-}
-
-/** For the number of each game, or of each cover: the position of its record. */
-export interface RecordColumns {
-  /** Where the record starts in its pack. In the file, this column is called `offset`. */
-  readonly byteOffset: Uint32Array;
-  /** The length without the separator. In the file, this column is called `length`. */
-  readonly byteLength: Uint32Array;
-  /** The content hash: two entries per record. */
-  readonly hash: Uint32Array;
 }
 
 /**
@@ -112,26 +102,22 @@ function openCovers(content: Uint8Array, covers: number) {
   };
 }
 
-function recordColumns(column: ColumnReader, records: number): RecordColumns {
+/** For the number of each game, or of each cover: the position of its record. */
+export type RecordColumns = ReturnType<typeof recordColumns>;
+
+function recordColumns(column: ColumnReader, records: number) {
   return {
+    /** Where the record starts in its pack. */
     byteOffset: column('offset', 'u32', records),
+    /** The length without the separator. */
     byteLength: column('length', 'u32', records),
+    /** The content hash: two entries per record. */
     hash: column('hash', 'u32', records * 2),
   };
 }
 
-function idColumns(column: ColumnReader, records: number): IdColumns {
-  const idHigh = column('idHigh', 'u32');
-  return {
-    idHigh: idHigh.length === 0 ? idHigh : column('idHigh', 'u32', records),
-    idLow: column('idLow', 'u32', records),
-    numberOfId: column('numberOfId', 'u32', records),
-  };
-}
-
-/** What is needed of the record of a platform. */
-type PlatformRecord = Pick<PlatformEntry, 'slug' | 'name'> &
-  Record<'game_count' | 'cover_count', number>;
+/** What is needed of the record of a platform. A slug becomes part of headers and of names of packs. */
+const PLATFORM = { slug: isSlug, name: isString, game_count: isCount, cover_count: isCount };
 
 /** Reads `platforms.json`, the body that the API sends, with a record on each line. */
 function readPlatforms(body: Uint8Array): PlatformEntry[] {
@@ -147,13 +133,8 @@ function readPlatforms(body: Uint8Array): PlatformEntry[] {
   let firstCover = 0;
   return records.map((line) => {
     const record = Buffer.from(line, 'latin1');
-    // A slug becomes part of a header, and part of a path in the name of a pack.
-    const { slug, name, game_count, cover_count } = readMembers<PlatformRecord>(
-      parseObject(record, PLATFORMS, 1),
-      PLATFORMS,
-      { slug: isSlug, name: isString, game_count: isCount, cover_count: isCount },
-    );
-    const [games, covers] = [game_count, cover_count];
+    const found = readMembers(parseObject(record, PLATFORMS, 1), PLATFORMS, PLATFORM);
+    const { slug, name, game_count: games, cover_count: covers } = found;
     const hash = hashBytes(record);
     const platform = { slug, name, firstGame, games, firstCover, covers, record, hash };
     firstGame += games;

@@ -14,17 +14,6 @@ import { FILTER_INDEX, WORD_INDEX } from '../layout.ts';
 import { firstIndex } from './arrays.ts';
 import { type ColumnReader, openColumns } from './columns.ts';
 
-/** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */
-export interface Postings {
-  readonly text: Uint16Array;
-  /** Where each text starts, and at the end the length of `text`. */
-  readonly textStart: Uint32Array;
-  /** The entries of all texts. */
-  readonly entries: Uint32Array;
-  /** Where the entries of each text start, and at the end their number. */
-  readonly entriesStart: Uint32Array;
-}
-
 /** The words of every reading, in order. */
 export interface ReadingWords {
   /**
@@ -107,14 +96,20 @@ export function openFilterIndex(content: Uint8Array, games: number) {
   };
 }
 
+/** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */
+export type Postings = ReturnType<typeof openPostings>;
+
 /** @throws Error that names what is damaged */
-export function openPostings(column: ColumnReader, name: string): Postings {
+export function openPostings(column: ColumnReader, name: string) {
   const textStart = column(`${name}.textStart`, 'u32');
   const entriesStart = column(`${name}.entriesStart`, 'u32', textStart.length);
   return {
     text: column(`${name}.text`, 'u16', textStart.at(-1)),
+    /** Where each text starts, and at the end the length of `text`. */
     textStart,
+    /** The entries of all texts. */
     entries: column(`${name}.entries`, 'u32', entriesStart.at(-1)),
+    /** Where the entries of each text start, and at the end their number. */
     entriesStart,
   };
 }

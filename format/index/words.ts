@@ -118,16 +118,10 @@ export function isScriptWithoutSpaces(word: string): boolean {
  * another year, or the number of another sequel, is not a misspelling
  */
 export function nearSpellingDistance(word: string): 0 | 1 | 2 {
-  const letters = countLetters(word);
+  // Code points, so that a character beyond 16 bits, such as 𠮷, is one letter.
+  const letters = [...word].length;
   if (letters < 4 || /^\p{N}+$/u.test(word)) return 0;
   return letters < 8 ? 1 : 2;
-}
-
-/** Counts code points, so that a character beyond 16 bits, such as 𠮷, is one letter. */
-function countLetters(word: string): number {
-  let letters = 0;
-  for (const _ of word) letters++;
-  return letters;
 }
 
 /** Folds a value of `platform`, `region`, `type` or `genre` for comparison without regard to case. */

@@ -2,7 +2,7 @@
  * Parses JSON of files and of answers that may be hostile. Nested arrays take 50 times the memory of their
  * text, so the depth is checked before; and errors show values cut and without control characters.
  */
-import { isObject } from './values.ts';
+import { isObject, type Members, type Shape } from './values.ts';
 
 /** Deeper than any file of the product. */
 const DEEPEST_FILE = 8;
@@ -48,8 +48,8 @@ export function parseObject(
 export function parseFile(
   text: string,
   file: string,
-  version: number,
-): Partial<Record<string, unknown>> {
+  version: number | undefined,
+): Record<string, unknown> {
   const found = parseObject(text, file, DEEPEST_FILE);
   if (found.version === version) return found;
   throw new Error(
@@ -57,22 +57,42 @@ export function parseFile(
   );
 }
 
-/** A check for each member of an object. */
-export type Shape<T> = { readonly [Name in keyof T]-?: (value: unknown) => boolean };
-
 /**
  * Checks the members of an object.
  * @returns only those that the shape names
  * @throws Error that names the first wrong one
  */
-export function readMembers<T>(found: object, what: string, shape: Shape<T>): T {
-  const members: Partial<T> = {};
-  for (const name of Object.keys(shape) as (keyof T & string)[]) {
-    const value = (found as T)[name];
-    if (!shape[name](value)) throw new Error(`${what} is damaged: "${name}" is ${shown(value)}.`);
-    members[name] = value;
-  }
-  return members as T;
+export function readMembers<S extends Shape>(
+  found: Readonly<Record<string, unknown>>,
+  what: string,
+  shape: S,
+): Members<S> {
+  const members = Object.entries(shape).map(([name, isRight]) => {
+    if (isRight(found[name])) return [name, found[name]];
+    throw new Error(`${what} is damaged: "${name}" is ${shown(found[name])}.`);
+  });
+  return Object.fromEntries(members);
+}
+
+/** The largest file of {@link jsonFile} that is read, in bytes. */
+export const LARGEST_JSON_FILE = 1024 * 1024;
+
+/**
+ * A small file with one object, such as `status.json`.
+ * @param version in the file; undefined if it has none
+ * @param shape of all members but the version
+ */
+export function jsonFile<S extends Shape>(name: string, version: number | undefined, shape: S) {
+  return {
+    encode(content: Members<S>): string {
+      const members = Object.keys(shape).map((member) => [member, content[member]]);
+      return `${JSON.stringify({ version, ...Object.fromEntries(members) }, null, 1)}\n`;
+    },
+    /** @throws Error that says what is wrong; for a file of another version, with both versions */
+    parse(text: string): Members<S> {
+      return readMembers(parseFile(text, name, version), name, shape);
+    },
+  };
 }
 
 // In UTF-8, no byte of a longer character equals one of these.

@@ -6,7 +6,6 @@
 import { EQUAL } from '../index/equal-words.ts';
 import { needsSlug } from '../index/readings.ts';
 import { isScriptWithoutSpaces, wordsOf } from '../index/words.ts';
-import { ARTICLES, LICENCES, PLATFORM_WORDS, SHORT_FORMS } from './tags.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */
 export const MATCH_RULES = 2;
@@ -33,6 +32,47 @@ export interface ExactForms {
   /** The exact forms of the two titles around a "~". */
   readonly halves: readonly string[];
 }
+
+const list = (text: string) => text.trim().split(/\s+/);
+
+/** Names in front of a title that say who licensed it, as words, the longest first. */
+const LICENCES: readonly (readonly string[])[] = `
+  walt disneys, walt disney pictures presents, disney pixar, disneys, disney, nickelodeon,
+  cartoon network, marvel, tom clancys, sid meiers, clive barkers, american mcgees,
+  nintendo presents, konamis, looney tunes, advanced dungeons and dragons,
+  advanced dungeons dragons, advanced d and d, dungeons and dragons, dungeons dragons
+`
+  .split(',')
+  .map(list);
+
+/** Articles that stand in front of a title or, after a comma, at its end. */
+const ARTICLES = list(`
+  the a an le la les l' un une der die das ein eine el los las il lo gli i o os as de het een den det
+`);
+
+/** What begins the name of a platform after "for" at the end of a title: "Magical Drop for WonderSwan". */
+const PLATFORM_WORDS: ReadonlySet<string> = new Set(
+  list(`
+    wonderswan nintendo playstation psp xbox wii gamecube game super sega dreamcast saturn adam msx
+  `),
+);
+
+const JAPANESE_COUNTS = list(
+  'hitotsu futatsu mittsu yottsu itsutsu muttsu nanatsu yattsu kokonotsu',
+);
+
+/** Further words, or two that follow each other, that count as another word. */
+const SHORT_FORMS: readonly (readonly [words: string, short: string])[] = [
+  ['grand prix', 'gp'],
+  ['dungeons dragons', 'dd'],
+  ['formula 1', 'f1'],
+  ['formula one', 'f1'],
+  ['nippon', 'nihon'],
+  ['champ', 'championship'],
+  ['sp', 'special'],
+  ['wo', 'o'],
+  ...JAPANESE_COUNTS.map((count, at) => [`${at + 1} tsu`, count] as const),
+];
 
 const LICENCES_BY_WORD = Map.groupBy(LICENCES, ([first]) => first);
 /** "Legend of Zelda, The - Title", "hunt for red october, the" */

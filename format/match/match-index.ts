@@ -8,20 +8,11 @@
  */
 import { firstIndex } from '../index/arrays.ts';
 import { checkPostings } from '../index/checks.ts';
-import { checkStarts, damaged, openColumns } from '../index/columns.ts';
+import { type ColumnReader, checkStarts, damaged, openColumns } from '../index/columns.ts';
 import type { PlatformEntry } from '../index/record-index.ts';
 import { openPostings } from '../index/search-index.ts';
 import { MATCH_INDEX } from '../layout.ts';
 import { MATCH_RULES } from './forms.ts';
-
-/** Some forms of all games. */
-export interface FormList {
-  /** Where the entries of each platform start, and at the end how many there are. */
-  readonly start: Uint32Array;
-  readonly key: Uint32Array;
-  /** The number of the game. */
-  readonly game: Uint32Array;
-}
 
 export type MatchIndex = ReturnType<typeof openMatchIndex>;
 
@@ -109,15 +100,7 @@ export function openMatchIndex(contentOf: (name: string) => Uint8Array, platform
       `${MATCH_INDEX} has version ${rules} of the rules for titles; this program has version ${MATCH_RULES}. Generate again with this program.`,
     );
   }
-  const listOf = (name: (typeof FORM_LISTS)[number]): FormList => {
-    const key = column(`${name}.key`, 'u32');
-    return {
-      start: column(`${name}.start`, 'u32', platforms + 1),
-      key,
-      game: column(`${name}.game`, 'u32', key.length),
-    };
-  };
-  const loose = listOf('loose');
+  const loose = openForms(column, 'loose', platforms);
   return {
     /** The loose forms, by {@link looseKey}, so that those of about one length are neighbours. */
     loose: {
@@ -126,12 +109,26 @@ export function openMatchIndex(contentOf: (name: string) => Uint8Array, platform
       letters: column('loose.letters', 'u32', loose.key.length),
     },
     /** The lists of several loose words, by {@link hashWords}. */
-    words: listOf('words'),
+    words: openForms(column, 'words', platforms),
     /** What stands before and after subtitles, by {@link hashForm}. */
-    parts: listOf('parts'),
+    parts: openForms(column, 'parts', platforms),
     /** From the tables `game_ids` and `platform_ids`: each id with the numbers of its games or platforms. */
     gameIds: openPostings(column, 'gameIds'),
     platformIds: openPostings(column, 'platformIds'),
+  };
+}
+
+/** Some forms of all games. */
+export type FormList = ReturnType<typeof openForms>;
+
+function openForms(column: ColumnReader, name: (typeof FORM_LISTS)[number], platforms: number) {
+  const key = column(`${name}.key`, 'u32');
+  return {
+    /** Where the entries of each platform start, and at the end how many there are. */
+    start: column(`${name}.start`, 'u32', platforms + 1),
+    key,
+    /** The number of the game. */
+    game: column(`${name}.game`, 'u32', key.length),
   };
 }
 

@@ -5,10 +5,10 @@
  */
 import { exactFormsOf, haveSameWords, looseFormsOf, partsOf } from '../../format/match/forms.ts';
 import { hashWords, type MatchIndex } from '../../format/match/match-index.ts';
-import type { NameReading } from '../../format/match/read-name.ts';
 import { type Catalogue, overlap, withKeys, withLoose } from './catalogue.ts';
 import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
+import type { NameReading } from './read-name.ts';
 
 /** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
 export type Kind = 'id' | 'exact' | 'same' | 'near' | 'part';

@@ -18,7 +18,7 @@ import {
   textCount,
 } from '../../format/index/search-index.ts';
 import { foldCase } from '../../format/index/words.ts';
-import { namesOfRegion } from '../../format/regions.ts';
+import { namesOfRegion } from '../regions.ts';
 import { makeFacetCounter, type ValueCount } from './facets.ts';
 import type { Tiers } from './patterns/match-pattern.ts';
 import type { PreparedSearch } from './prepare-search.ts';

@@ -33,7 +33,7 @@ import {
   STATUS_FILE,
 } from '../../format/layout.ts';
 import { encodeManifest, type Manifest } from '../../format/manifest.ts';
-import { encodeStatus, parseStatus } from '../../format/status-file.ts';
+import { statusFile } from '../../format/status-file.ts';
 import { runGenerator } from '../../generator/cli/run-generator.ts';
 
 /** The only approved key of the fixtures. It is public. */
@@ -147,8 +147,8 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
   }
   const file = path.join(snapshotsDir, STATUS_FILE);
   const when = '2026-11-01T00:00:00Z';
-  const status = parseStatus(readFileSync(file, 'utf8'));
-  writeFileSync(file, encodeStatus({ ...status, finished_at: when, current_as_of: when }));
+  const status = statusFile.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, statusFile.encode({ ...status, finished_at: when, current_as_of: when }));
 }
 
 /**

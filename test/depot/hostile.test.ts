@@ -82,7 +82,7 @@ describe('a manifest', () => {
     [
       'with a path that leads outside',
       JSON.stringify({ ...manifestWith('../../../etc/passwd') }),
-      /"files" holds \{"path":"\.\.\/\.\.\//,
+      /"files" is \[\{"path":"\.\.\/\.\.\//,
     ],
   ])('%s is refused', async (_name, encoded, expected) => {
     expect(await expectRefused(offering(encoded).depot)).toMatch(expected);

@@ -64,7 +64,7 @@ describe('the versions of the collation', () => {
   test('are kept but not part of the hash, so that older manifests stay readable', () => {
     expect(parseManifest(encodeManifest(dated))).toEqual({ ...manifest, ...versions });
     expect(dated.id).toBe(manifest.id);
-    expect(Object.keys(manifest)).not.toContain('icu_version');
+    expect(encodeManifest(manifest)).not.toContain('icu_version');
   });
 
   test('are compared with those of this Node if the manifest has them', () => {
@@ -80,7 +80,7 @@ describe('the versions of the collation', () => {
 
   test.each(Object.keys(versions))('%s is refused if it is not a string', (name) => {
     for (const value of [null, 1, true, {}, []]) {
-      expectRefused(JSON.stringify({ ...manifest, [name]: value }), `"${name}" is not a string`);
+      expectRefused(JSON.stringify({ ...manifest, [name]: value }), `"${name}" is `);
     }
   });
 });
@@ -109,21 +109,20 @@ describe('a manifest is refused', () => {
     },
   );
 
-  test.each(Object.keys(manifest).filter((name) => name !== 'format_version'))(
-    'without %s, or with one of another type',
-    (name) => {
-      for (const value of [undefined, true, -1, 1.5, [1], {}]) {
-        expectRefused(JSON.stringify({ ...manifest, [name]: value }), `"${name}`);
-      }
-    },
-  );
+  test.each(
+    Object.keys(JSON.parse(encodeManifest(manifest))).filter((name) => name !== 'format_version'),
+  )('without %s, or with one of another type', (name) => {
+    for (const value of [undefined, true, -1, 1.5, [1], {}]) {
+      expectRefused(JSON.stringify({ ...manifest, [name]: value }), `"${name}`);
+    }
+  });
 
   test('with a wrong count or setting', () => {
     for (const group of ['counts', 'settings'] as const) {
       for (const name of Object.keys(manifest[group])) {
         for (const value of [-1, 0.5, null, undefined, {}, group === 'counts' ? '1' : 1]) {
           const text = change({ [group]: { ...manifest[group], [name]: value } });
-          expectRefused(text, `"${group}.${name}" is not a`);
+          expectRefused(text, `"${group}" is {`);
         }
       }
     }
@@ -135,7 +134,7 @@ describe('a manifest is refused', () => {
     expectRefused(JSON.stringify({ ...manifest, counts }), '"id" does not fit the content');
     expect(parseManifest(change({ sequence: 8, counts })).counts).toEqual(counts);
     for (const id of ['', '../x', manifest.id.slice(1), `${manifest.id}0`, [manifest.id]]) {
-      expectRefused(JSON.stringify({ ...manifest, id }), '"id" is not an id of a generation');
+      expectRefused(JSON.stringify({ ...manifest, id }), '"id" is ');
     }
     const fixed = [layout.PLATFORMS, layout.STATS];
     expectRefused(
@@ -152,15 +151,12 @@ describe('a manifest is refused', () => {
     ...['games/x.jsonl', 'x/y', 'x y', null, 1, ['a'], `games/${'a'.repeat(192)}.json`],
   ])('that names the file %j', (path) => {
     const text = change({ files: [...manifest.files, { ...file, path }] });
-    expectRefused(text, '"files" holds {');
+    expectRefused(text, '"files" is [');
   });
 
   test('that lists a file twice, or something that is not a file', () => {
     const twice = manifest.files[3];
-    expectRefused(
-      change({ files: [...manifest.files, twice] }),
-      `"files" holds ${twice?.path} twice`,
-    );
+    expectRefused(change({ files: [...manifest.files, twice] }), '"files" holds a path twice');
     const hashes = [
       sha256.slice(1),
       `x${sha256}`,
@@ -172,9 +168,9 @@ describe('a manifest is refused', () => {
     const sizes = [-1, '1', 0.5].map((size) => ({ size }));
     for (const wrong of [...sizes, ...hashes.map((other) => ({ sha256: other }))]) {
       const text = change({ files: [...manifest.files, { ...file, ...wrong }] });
-      expectRefused(text, '"files" holds {');
+      expectRefused(text, '"files" is [');
     }
-    expectRefused(JSON.stringify({ ...manifest, files: [null] }), '"files" holds null');
+    expectRefused(JSON.stringify({ ...manifest, files: [null] }), '"files" is [null]');
     expect(parseManifest(change({ files: [...manifest.files, file] })).files).toContainEqual(file);
   });
 });

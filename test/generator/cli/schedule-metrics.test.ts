@@ -3,7 +3,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { encodeStatus } from '../../../format/status-file.ts';
+import { statusFile } from '../../../format/status-file.ts';
 import { addScheduleMetrics } from '../../../generator/cli/schedule-metrics.ts';
 import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
 import { makeFolder } from '../../support/product.ts';
@@ -45,7 +45,7 @@ test('a run of this process counts more than an older status, and less than a ne
   const writeStatus = (hours: number) => {
     const time = new Date(Date.now() + hours * HOUR_MS).toISOString();
     const status = { finished_at: time, outcome: 'unchanged', current_as_of: time } as const;
-    const text = encodeStatus({ ...status, error: null, id: '000001-0123456789ab' });
+    const text = statusFile.encode({ ...status, error: null, id: '000001-0123456789ab' });
     writeFileSync(path.join(dir, 'status.json'), text);
     return time;
   };

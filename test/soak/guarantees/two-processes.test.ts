@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { parseHold } from '../../../format/hold-file.ts';
+import { holdFile } from '../../../format/hold-file.ts';
 import { HOLD_FILE } from '../../../format/layout.ts';
 import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { removeHold } from '../../../generations/hold.ts';
@@ -59,7 +59,7 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
 
   /** Checks that nothing is published while the hold is in place. */
   async function expectHeld(id: string, what: string): Promise<void> {
-    expect(parseHold(readFileSync(path.join(dir, HOLD_FILE), 'utf8')).id, what).toBe(id);
+    expect(holdFile.parse(readFileSync(path.join(dir, HOLD_FILE), 'utf8')).id, what).toBe(id);
     expect((await start('generate', id)).code, what).toBe(HELD);
     expect(currentId(dir), what).toBe(id);
     removeHold(dir);

@@ -16,12 +16,8 @@ import {
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runSnapshot } from '../../../commands/run-snapshot.ts';
-import {
-  encodeHold,
-  LARGEST_HOLD_FILE,
-  LONGEST_REASON,
-  parseHold,
-} from '../../../format/hold-file.ts';
+import { holdFile, LONGEST_REASON } from '../../../format/hold-file.ts';
+import { LARGEST_JSON_FILE } from '../../../format/json/parse-file.ts';
 import { HOLD_FILE } from '../../../format/layout.ts';
 import { currentId, idsOnDisk, pointCurrentTo } from '../../../generations/generations.ts';
 import { withLock } from '../../../generations/lock.ts';
@@ -77,8 +73,8 @@ beforeEach(() => {
 });
 
 const snapshot = (...args: string[]) => runSnapshots(dir, ...args);
-const holdFile = () => path.join(dir, HOLD_FILE);
-const readHold = () => parseHold(readFileSync(holdFile(), 'utf8'));
+const holdPath = () => path.join(dir, HOLD_FILE);
+const readHold = () => holdFile.parse(readFileSync(holdPath(), 'utf8'));
 const keysIn = () => readFileSync(path.join(dir, 'keys.json'), 'utf8');
 
 describe('hold', () => {
@@ -130,12 +126,12 @@ describe('hold', () => {
   });
 
   test('keeps a run under way from publishing, also at the last moment', async () => {
-    const hold = encodeHold({ ...GOOD, id: newest });
+    const hold = holdFile.encode({ ...GOOD, id: newest });
     // The last step before a run checks for a hold.
     const { code, stderr } = await disturbed(
       'fsyncSync',
       /generations\/\S+\/games$/,
-      () => writeFileSync(holdFile(), hold),
+      () => writeFileSync(holdPath(), hold),
       () => runGenerator(url, dir),
     );
     expect([code, stderr]).toEqual([REFUSED, expect.stringContaining('Publishing is held')]);
@@ -150,7 +146,7 @@ describe('hold', () => {
     const holding = await withLock(dir, async () => {
       const code = runSnapshot({ words: ['hold'], variables, stdout, stderr });
       await stderr.logged('Waiting for the run that is under way to end');
-      expect(existsSync(holdFile())).toBe(true);
+      expect(existsSync(holdPath())).toBe(true);
       // A run that checked for a hold just before would still publish.
       pointCurrentTo(dir, oldest);
       return { code };
@@ -169,7 +165,7 @@ describe('hold', () => {
       const { code, stderr } = await snapshot('hold', '--reason', reason);
       expect([code, stderr]).toEqual([2, expect.stringContaining('--reason must be one line')]);
     }
-    expect(existsSync(holdFile())).toBe(false);
+    expect(existsSync(holdPath())).toBe(false);
     const idle = await snapshot('resume');
     expect([idle.code, idle.stderr]).toEqual([0, 'Publishing was not held.\n']);
   });
@@ -218,18 +214,18 @@ describe('a rollback', () => {
     await snapshot('rollback', ids[2], '--reason', 'bad data');
     const first = { ...readHold(), since: '2026-01-02T03:04:05Z' };
     expect(first).toMatchObject({ id: currentId(dir), by: 'rollback', reason: 'bad data' });
-    writeFileSync(holdFile(), encodeHold(first));
+    writeFileSync(holdPath(), holdFile.encode(first));
     await snapshot('rollback', ids[1]);
     expect(currentId(dir)).not.toBe(first.id);
     expect(readHold()).toEqual({ ...first, id: currentId(dir) });
     await snapshot('hold', '--reason', 'second');
     expect(readHold()).toEqual({ ...first, id: currentId(dir), reason: 'second' });
-    expect(statSync(holdFile()).mode & 0o777).toBe(0o600);
+    expect(statSync(holdPath()).mode & 0o777).toBe(0o600);
   });
 
   test('with --no-hold lets the next run publish, and is refused while publishing is held', async () => {
     expect((await snapshot('rollback', oldest, '--no-hold')).code).toBe(0);
-    expect(existsSync(holdFile())).toBe(false);
+    expect(existsSync(holdPath())).toBe(false);
     await generate(url, dir);
     const current = currentId(dir);
     await snapshot('hold');
@@ -253,7 +249,7 @@ test('on a full disk, hold and rollback change nothing, and say what is held', a
   }
   // The last step: the hold is there already.
   expect(await failing('renameSync', /current$/, ...rollback)).toMatch(/^point "current"/);
-  expect(existsSync(holdFile())).toBe(false);
+  expect(existsSync(holdPath())).toBe(false);
 
   expect((await snapshot('hold', '--reason', 'a test')).code).toBe(0);
   const held = new RegExp(`^Publishing is held at ${newest} since `);
@@ -263,26 +259,26 @@ test('on a full disk, hold and rollback change nothing, and say what is held', a
 
 describe('a damaged hold file', () => {
   test('cannot be parsed', () => {
-    expect(parseHold(JSON.stringify(GOOD)).id).toBe(GOOD.id);
+    expect(holdFile.parse(JSON.stringify(GOOD)).id).toBe(GOOD.id);
     const wrong = { id: '../../etc', since: 'yesterday', reason: 'a\nb', by: 'someone' };
     for (const [member, value] of Object.entries({ ...wrong, version: 2 })) {
-      expect(() => parseHold(JSON.stringify({ ...GOOD, [member]: value }))).toThrow(member);
+      expect(() => holdFile.parse(JSON.stringify({ ...GOOD, [member]: value }))).toThrow(member);
     }
-    expect(() => parseHold('')).toThrow('not JSON');
+    expect(() => holdFile.parse('')).toThrow('not JSON');
   });
 
   test('pauses publishing, and every message says what to do', async () => {
     const proxy = await startProxy(dir);
     const damage: readonly [() => void, RegExp][] = [
-      [() => writeFileSync(holdFile(), ''), /hold\.json is damaged: it is not JSON\./],
+      [() => writeFileSync(holdPath(), ''), /hold\.json is damaged: it is not JSON\./],
       [
-        () => writeFileSync(holdFile(), JSON.stringify(GOOD).padEnd(LARGEST_HOLD_FILE + 1)),
-        /hold\.json is larger than 16384 bytes\./,
+        () => writeFileSync(holdPath(), JSON.stringify(GOOD).padEnd(LARGEST_JSON_FILE + 1)),
+        /hold\.json is larger than 1048576 bytes\./,
       ],
-      [() => symlinkSync('absent', holdFile()), /ENOENT.*hold\.json/],
+      [() => symlinkSync('absent', holdPath()), /ENOENT.*hold\.json/],
     ];
     for (const [make, fault] of damage) {
-      rmSync(holdFile(), { force: true });
+      rmSync(holdPath(), { force: true });
       make();
       const run = await runGenerator(url, dir);
       expect(run.code).toBe(REFUSED);
@@ -301,9 +297,9 @@ describe('a damaged hold file', () => {
 
   test('is replaced by hold and rollback, and removed by resume', async () => {
     for (const args of [['hold'], ['rollback', oldest], ['resume']]) {
-      writeFileSync(holdFile(), 'x');
+      writeFileSync(holdPath(), 'x');
       expect((await snapshot(...args)).code).toBe(0);
-      if (args[0] === 'resume') expect(existsSync(holdFile())).toBe(false);
+      if (args[0] === 'resume') expect(existsSync(holdPath())).toBe(false);
       else expect(readHold().id).toBe(currentId(dir));
     }
     expect(ids).not.toContain(currentId(dir));

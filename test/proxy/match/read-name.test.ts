@@ -1,8 +1,8 @@
 /** Reading file names: titles, regions, discs and serials, by the rules of each kind of collection. */
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { readName } from '../../../format/match/read-name.ts';
-import { EXTENSIONS, LANGUAGES, SCENE_WORDS } from '../../../format/match/tags.ts';
+import { readName } from '../../../proxy/match/read-name.ts';
+import { EXTENSIONS, LANGUAGES, SCENE_WORDS } from '../../../proxy/match/tags.ts';
 
 const NAMES: Readonly<Record<string, readonly [name: string, title: string, regions?: string][]>> =
   {

@@ -6,7 +6,7 @@
  * GoodTools (letters such as U, E, J), MAME (Euro, US), and the codes of ScreenScraper that ES-DE uses
  * (wor, jp, ame, cus). Where a letter means two regions, GoodTools decides.
  */
-import { foldCase } from './index/words.ts';
+import { foldCase } from '../format/index/words.ts';
 
 /** For each region, the name that No-Intro and Redump use, then its tags. */
 const REGIONS = `

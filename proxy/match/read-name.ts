@@ -5,7 +5,6 @@
  * Invariant: a title that was read reads as itself.
  */
 import { regionOf } from '../regions.ts';
-import { serialIn } from './external-ids.ts';
 import { EXTENSIONS, LANGUAGES, SCENE_WORDS, STATUS_WORDS } from './tags.ts';
 
 export interface NameReading {
@@ -53,6 +52,10 @@ const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
 /** What follows a title without being part of it. Each is only tried: "Stand by Me" keeps its end otherwise. */
 const ENDINGS =
   /(?<![\s,])[\s,]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game|(?:2600|5200|7800)|update(?: data)?(?: [0-9][0-9. ]*)?|preview|demo|beta|proto(?:type)?)$/i;
+
+/** Sony's serials: SLUS-20851, and SLUS_208.51 in front of a title as the file on the disc has it. */
+const SERIAL_IN_FRONT = /^([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})(?![0-9A-Za-z])[\s._-]*/;
+const SERIAL_IN_BRACKETS = /\s*[[(]([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})[\])]/;
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
@@ -105,6 +108,19 @@ function dropEnds(text: string, found: Found): string {
   if (!readTag(group, found)) return rest;
   found.withTags.push(rest);
   return cut(rest, LAST_BRACKETS);
+}
+
+/** The serial in front of a file name or in brackets, and the rest of the name. */
+function serialIn(name: string): { value: string; rest: string } | undefined {
+  for (const pattern of [SERIAL_IN_FRONT, SERIAL_IN_BRACKETS]) {
+    const found = pattern.exec(name);
+    if (found !== null)
+      return {
+        value: `${found[1]}-${found[2]}${found[3]}`,
+        rest: name.replace(pattern, '').trim(),
+      };
+  }
+  return undefined;
 }
 
 /** The text without what matches; the whole text if nothing would be left. */
