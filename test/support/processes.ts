@@ -3,7 +3,7 @@
  * changes their timers, and servers that never outlive the process that started them.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { makeLog } from './log.ts';
 
@@ -59,6 +59,26 @@ export const UNPRIVILEGED: readonly string[] =
 /** The beginning of a command that may have this many open files. */
 export function withOpenFiles(limit: number): string[] {
   return ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
+}
+
+/** The open files of a process in a folder, once for each descriptor. */
+export function openFilesIn(folder: string, pid: number | 'self' = 'self'): string[] {
+  const descriptors = `/proc/${pid}/fd`;
+  const files = readdirSync(descriptors).flatMap((name) => {
+    try {
+      return readlinkSync(path.join(descriptors, name));
+    } catch {
+      // It was closed after the listing.
+      return [];
+    }
+  });
+  return files.filter((file) => file.startsWith(`${folder}/`));
+}
+
+/** The resident memory of a process. */
+export function residentMegabytes(pid: number | undefined): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
 export interface TiedServer {

@@ -6,8 +6,6 @@ import { once } from 'node:events';
 import {
   closeSync,
   openSync,
-  readdirSync,
-  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -26,6 +24,7 @@ import { toResponder } from '../../../proxy/http/node-response.ts';
 import { identityIn } from '../../../proxy/snapshot/open-files.ts';
 import { FileGoneError, readPieces, type StoredFile } from '../../../proxy/snapshot/stored-file.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { openFilesIn } from '../../support/processes.ts';
 import {
   makeFolder,
   NEVER,
@@ -57,18 +56,6 @@ function enlarge(snapshotsDir: string): void {
 interface Download {
   readonly socket: Socket;
   readonly received: Buffer[];
-}
-
-/** How many descriptors of this process refer to a file in a folder. */
-function openDescriptors(folder: string): number {
-  const targets = readdirSync('/proc/self/fd').map((name) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${name}`);
-    } catch {
-      return '';
-    }
-  });
-  return targets.filter((target) => target.startsWith(`${folder}/`)).length;
 }
 
 /** Replaces a file by another one. */
@@ -163,7 +150,7 @@ describe('the pieces of a file', () => {
     const stored = storeFile();
     const bytes = await bytesOf(readPieces(stored, 5, MEGABYTE - 3));
     expect(bytes.equals(CONTENT.subarray(5, MEGABYTE - 3))).toBe(true);
-    expect(openDescriptors(stored.dir)).toBe(0);
+    expect(openFilesIn(stored.dir).length).toBe(0);
   });
 
   test.each<[string, (file: string) => void]>([
@@ -177,7 +164,7 @@ describe('the pieces of a file', () => {
     const bytes = Buffer.concat([first, await bytesOf(pieces)]);
     expect(bytes.equals(CONTENT.subarray(0, MEGABYTE))).toBe(true);
     await expect(bytesOf(readPieces(stored, 0, MEGABYTE))).rejects.toThrow(FileGoneError);
-    expect(openDescriptors(stored.dir)).toBe(0);
+    expect(openFilesIn(stored.dir).length).toBe(0);
   });
 
   test.each<[string, (file: string) => void]>([
@@ -190,7 +177,7 @@ describe('the pieces of a file', () => {
       await source.next();
       change(path.join(stored.dir, stored.file.path));
       await expect(bytesOf(pass(source))).rejects.toThrow(FileGoneError);
-      expect(openDescriptors(stored.dir)).toBe(0);
+      expect(openFilesIn(stored.dir).length).toBe(0);
     }
   });
 
@@ -198,9 +185,9 @@ describe('the pieces of a file', () => {
     const files = Array.from({ length: 4 }, storeFile);
     const compressed = files.map((stored) => gzipPieces(readPieces(stored, 0, MEGABYTE)));
     for (const each of compressed) await each.next();
-    for (const { dir } of files) expect(openDescriptors(dir)).toBe(1);
+    for (const { dir } of files) expect(openFilesIn(dir).length).toBe(1);
     for (const each of compressed) await each.return(undefined);
-    for (const { dir } of files) await vi.waitUntil(() => openDescriptors(dir) === 0);
+    for (const { dir } of files) await vi.waitUntil(() => openFilesIn(dir).length === 0);
   });
 });
 

@@ -2,7 +2,7 @@
  * Generations of one catalogue in which every record contains the mark of its generation, so that a
  * response from the wrong generation is detected.
  */
-import { cpSync, readdirSync, readlinkSync } from 'node:fs';
+import { cpSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Row } from '../../../database/database.ts';
 import type { Catalogue } from '../../../demo/catalogue/load.ts';
@@ -48,18 +48,4 @@ async function generateMarked(games: number, marks: readonly string[]): Promise<
   const dir = path.join(makeFolder(), 'snapshots');
   for (const mark of marks) await generate(await makeSqlite(markedCatalogue(games, mark)), dir);
   return dir;
-}
-
-/** The files of generations in a folder that a process has open. */
-export function openFilesOf(pid: number | 'self', dir: string): string[] {
-  const folder = `/proc/${pid}/fd`;
-  const names = readdirSync(folder).flatMap((descriptor) => {
-    try {
-      return readlinkSync(path.join(folder, descriptor));
-    } catch {
-      // The file was closed after the listing.
-      return [];
-    }
-  });
-  return names.filter((name) => name.startsWith(path.join(dir, GENERATIONS)));
 }

@@ -2,13 +2,13 @@
  * Seeded hostile requests over raw sockets, directly and through the real nginx, over the fast
  * path and Node's parser. They cause no 5xx, no crash, no wrong 200, and bounded memory.
  */
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
 import { openSite } from '../../../proxy/site/site.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { residentMegabytes } from '../../support/processes.ts';
 import { PARSERS, type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
 import {
   openTls,
@@ -150,11 +150,6 @@ describe.each(PARSERS)('over %s', (path, fields) => {
     return coding === 'br' ? brotliDecompressSync(body) : body;
   }
 
-  function residentMegabytes(): number {
-    const status = readFileSync(`/proc/${proxy.child.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
-  }
-
   /** Opens a connection. Once Node's parser has read a request, it reads the rest of the connection. */
   async function openDirectly(): Promise<Socket> {
     const socket = await openSocket(proxy.port);
@@ -184,7 +179,7 @@ describe.each(PARSERS)('over %s', (path, fields) => {
         let earlier = '';
         while (sent < requests) {
           const seed = sent++;
-          if (seed % 500 === 0) memory = Math.max(memory, residentMegabytes());
+          if (seed % 500 === 0) memory = Math.max(memory, residentMegabytes(proxy.child.pid));
           const random = makeRandom();
           random.start(isFront ? 2 : 1, 0, seed);
           const hostile = makeHostile(random, parts)();

@@ -3,16 +3,7 @@
  * in the meantime. Other requests are as fast as without them, and memory stays bounded.
  */
 import { createCipheriv } from 'node:crypto';
-import {
-  closeSync,
-  cpSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, cpSync, openSync, rmSync, writeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -21,6 +12,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { MINISEARCH } from '../../../../format/layout.ts';
 import { currentId, generationDir, pointCurrentTo } from '../../../../generations/generations.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
+import { openFilesIn, residentMegabytes } from '../../../support/processes.ts';
 import {
   makeFolder,
   PARSERS,
@@ -68,22 +60,6 @@ function blockAt(at: number): Buffer {
   return Buffer.from(cipher.update(Buffer.alloc((MEGABYTE * 3) / 4)).toString('base64'));
 }
 
-const rssOf = ({ child }: ProxyProgram) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024;
-
-/** How many descriptors of the proxy refer to the large file. */
-function openDescriptors({ child }: ProxyProgram): number {
-  const folder = `/proc/${child.pid}/fd`;
-  const targets = readdirSync(folder).map((name) => {
-    try {
-      return readlinkSync(path.join(folder, name));
-    } catch {
-      return '';
-    }
-  });
-  return targets.filter((target) => target.includes(MINISEARCH)).length;
-}
-
 const agents: { destroy(): void }[] = [];
 
 afterAll(() => {
@@ -102,6 +78,10 @@ async function requestLarge(proxy: ProxyProgram, more = '', { key: sent } = key)
 describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields) => {
   let snapshotsDir: string;
   let proxy: ProxyProgram;
+  const megabytes = () => residentMegabytes(proxy.child.pid);
+  /** The descriptors of the proxy that refer to the large file. */
+  const openLarge = () =>
+    openFilesIn(snapshotsDir, proxy.child.pid).filter((file) => file.includes(MINISEARCH));
 
   beforeEach(async () => {
     snapshotsDir = await copyLargeSnapshots();
@@ -113,10 +93,10 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
   const download = (more = '', one = key) => requestLarge(proxy, lines.join('') + more, one);
 
   test('downloads at the same time take little memory, and are complete', async () => {
-    const before = rssOf(proxy);
+    const before = megabytes();
     let highest = 0;
     const timer = setInterval(() => {
-      highest = Math.max(highest, rssOf(proxy));
+      highest = Math.max(highest, megabytes());
     }, 50);
     const isComplete = async (encoding: string) => {
       const { headers, body } = await request(`${proxy.url}/api/v1${LARGE}`, {
@@ -140,7 +120,7 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
   });
 
   test('clients that stop reading hold a descriptor each and little memory', async () => {
-    const before = rssOf(proxy);
+    const before = megabytes();
     const sockets = await Promise.all(
       Array.from({ length: 2 * DOWNLOADS }, async (_, i) => {
         const socket = await download('', keys[i % 2]);
@@ -148,10 +128,10 @@ describe.each(IS_FULL ? PARSERS : PARSERS.slice(0, 1))('over %s', (name, fields)
         return socket.pause();
       }),
     );
-    expect(openDescriptors(proxy)).toBe(sockets.length);
-    expect(rssOf(proxy) - before).toBeLessThan(40);
+    expect(openLarge()).toHaveLength(sockets.length);
+    expect(megabytes() - before).toBeLessThan(40);
     for (const socket of sockets) socket.destroy();
-    await until(() => openDescriptors(proxy) === 0);
+    await until(() => openLarge().length === 0);
   });
 
   test('a download whose generation is removed ends, and no other begins', async () => {

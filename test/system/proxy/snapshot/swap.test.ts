@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { pointCurrentTo } from '../../../../generations/generations.ts';
 import { openSnapshots } from '../../../../proxy/snapshot/snapshots.ts';
-import { makeGenerations, openFilesOf } from '../../../proxy/snapshot/marked-generations.ts';
+import { makeGenerations } from '../../../proxy/snapshot/marked-generations.ts';
+import { openFilesIn } from '../../../support/processes.ts';
 import { NEVER, startProxy, testKey } from '../../../support/product.ts';
 
 const GAMES = 60;
@@ -54,7 +55,7 @@ test('a request that expects a replaced snapshot gets 412 from every thread, and
   const replies = await Promise.all(Array.from({ length: 20 }, () => request(older)));
   expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(412));
   expect((await request(newer)).text).toContain('"description":"newer"');
-  const open = openFilesOf('self', dir);
+  const open = openFilesIn(dir);
   expect(open.filter((file) => file.includes(newer))).not.toEqual([]);
   expect(open.filter((file) => file.includes(older))).toEqual([]);
   await proxy.stop();
