@@ -1,54 +1,11 @@
 /** Arrays of numbers: in memory that threads share, binary search, and the comparison of their parts. */
 
-export type NumberArray =
-  | Uint8Array
-  | Uint16Array
-  | Uint32Array
-  | Int16Array
-  | Int32Array
-  | Float64Array;
-
-export type NumberArrayType<T extends NumberArray> = {
-  new (buffer: SharedArrayBuffer, byteOffset?: number, length?: number): T;
-  readonly BYTES_PER_ELEMENT: number;
-};
-
 /** An array of zeros, in memory that threads share. */
-export function sharedZeros<T extends NumberArray>(Type: NumberArrayType<T>, length: number): T {
+export function sharedZeros<T>(
+  Type: { new (buffer: SharedArrayBuffer): T; readonly BYTES_PER_ELEMENT: number },
+  length: number,
+): T {
   return new Type(new SharedArrayBuffer(length * Type.BYTES_PER_ELEMENT));
-}
-
-/** For each group, the index of its first member if all are sorted by group; at the end their number. */
-export function startsOf(groupOf: Uint32Array | Uint16Array, groups: number): Uint32Array {
-  const starts = sharedZeros(Uint32Array, groups + 1);
-  for (let i = 0; i < groupOf.length; i++) starts[groupOf[i] + 1]++;
-  for (let group = 1; group <= groups; group++) starts[group] += starts[group - 1];
-  return starts;
-}
-
-/** For each member, its group: the reverse of {@link startsOf}. */
-export function groupsOf(starts: Uint32Array): Uint32Array {
-  const groups = new Uint32Array(starts[starts.length - 1]);
-  for (const [group, start] of starts.entries()) groups.fill(group, start, starts[group + 1]);
-  return groups;
-}
-
-/** A column of 32-bit numbers that grows. A list would take twice the memory, and leave more garbage. */
-export function makeColumn() {
-  let numbers = new Uint32Array(1024);
-  let count = 0;
-  return {
-    add(number: number): void {
-      if (count === numbers.length) {
-        const larger = new Uint32Array(count * 2);
-        larger.set(numbers);
-        numbers = larger;
-      }
-      numbers[count++] = number;
-    },
-    /** The numbers so far, as a view. */
-    all: () => numbers.subarray(0, count),
-  };
 }
 
 /**

@@ -9,6 +9,8 @@
  *   directory JSON: {"name": {"type": "u32", "start": <byte>, "length": <entries>}, …}
  *   data      each column at the next multiple of 8; "start" counts from the start of the file
  */
+import { parseObject } from '../json/parse-file.ts';
+import { type Checked, isCount, oneOf, withMembers } from '../json/values.ts';
 import { FORMAT_VERSION } from '../layout.ts';
 
 const MAGIC = 'CCCOLUMN';
@@ -20,7 +22,11 @@ type ColumnTypes = { u8: Uint8Array; u16: Uint16Array; u32: Uint32Array; i32: In
 type TypeName = keyof ColumnTypes;
 export type Column = ColumnTypes[TypeName];
 export type Columns = Readonly<Record<string, Column>>;
-type DirectoryEntry = { type: TypeName; start: number; length: number };
+const isEntry = withMembers({
+  type: oneOf('u8', 'u16', 'u32', 'i32'),
+  start: isCount,
+  length: isCount,
+});
 
 // A typed array has the byte order of the machine. Every platform that Node supports is little-endian.
 if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
@@ -33,7 +39,7 @@ if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
  */
 export function* encodeColumns(content: object): Generator<Uint8Array> {
   const columns = columnsOf(content);
-  const directory: Record<string, DirectoryEntry> = {};
+  const directory: Record<string, Checked<typeof isEntry>> = {};
   const names = Object.keys(columns);
   // The directory holds absolute positions, and their digits change its length, which moves the columns.
   // So the positions are computed again until the length is stable.
@@ -122,31 +128,18 @@ export function viewColumns(file: Uint8Array, name: string): Columns {
   }
   const dataStart = HEAD_BYTES + directoryBytes;
   const columns: Record<string, Column> = {};
-  const directory = parseDirectory(bytes.toString('utf8', HEAD_BYTES, dataStart), name);
-  for (const [column, entry] of directory) {
-    // In a damaged directory, an entry may be null.
-    const { type, start, length } = Object(entry) as DirectoryEntry;
-    const View = TYPES[type];
+  const directory = bytes.subarray(HEAD_BYTES, dataStart);
+  for (const [column, entry] of Object.entries(parseObject(directory, `${name} (directory)`, 2))) {
     const fits =
-      View !== undefined &&
-      Number.isSafeInteger(start) &&
-      start % 8 === 0 &&
-      Number.isSafeInteger(length) &&
-      length >= 0 &&
-      start >= dataStart &&
-      start + length * View.BYTES_PER_ELEMENT <= file.byteLength;
+      isEntry(entry) &&
+      entry.start % 8 === 0 &&
+      entry.start >= dataStart &&
+      entry.start + entry.length * TYPES[entry.type].BYTES_PER_ELEMENT <= file.byteLength;
     if (!fits) throw damaged(name, `its column "${column}" does not fit the file`);
-    columns[column] = new View(file.buffer as ArrayBuffer, file.byteOffset + start, length);
+    const { type, start, length } = entry;
+    columns[column] = new TYPES[type](file.buffer as ArrayBuffer, file.byteOffset + start, length);
   }
   return columns;
-}
-
-function parseDirectory(text: string, name: string): [string, DirectoryEntry][] {
-  try {
-    return Object.entries(JSON.parse(text) as Record<string, DirectoryEntry>);
-  } catch (cause) {
-    throw damaged(name, 'its directory is not JSON', cause);
-  }
 }
 
 function typeOf(column: Column): TypeName {
@@ -164,8 +157,8 @@ function alignUp(bytes: number): number {
  * The error for an index file that is not as a generator writes it.
  * @param fault what is wrong, without a full stop
  */
-export function damaged(file: string, fault: string, cause?: unknown): Error {
-  return new Error(`${file} is damaged: ${fault}.`, cause === undefined ? {} : { cause });
+export function damaged(file: string, fault: string): Error {
+  return new Error(`${file} is damaged: ${fault}.`);
 }
 
 /**

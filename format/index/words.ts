@@ -12,8 +12,6 @@
  *
  * This file also runs in browsers, as a part of the client (`client/`).
  */
-/** The longest search query `q` after trimming, in characters. */
-export const LONGEST_QUERY = 100;
 /** How many words of a query are used; further words are ignored. */
 export const MOST_WORDS = 8;
 

@@ -2,10 +2,10 @@
  * The games and covers of a run as items: first those of the earlier generation by their earlier numbers, of
  * which some are kept, then the rows that were read. If all rows were read, items are rows.
  */
-import { groupsOf } from '../../format/index/arrays.ts';
 import type { Id } from '../../format/index/ids.ts';
 import { gameSlug } from '../../format/index/record-index.ts';
 import type { EarlierGeneration } from '../changes/earlier-generation.ts';
+import { groupsOf } from '../columns.ts';
 import type { Games } from '../read/catalogue.ts';
 import { makeRecordWriter } from '../write/records.ts';
 

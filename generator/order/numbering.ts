@@ -7,9 +7,10 @@
  * order over all platforms.
  */
 
-import { sharedZeros, startsOf } from '../../format/index/arrays.ts';
+import { sharedZeros } from '../../format/index/arrays.ts';
 import { compareIds } from '../../format/index/ids.ts';
 import { type EarlierGeneration, twinOf } from '../changes/earlier-generation.ts';
+import { startsOf } from '../columns.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import {
   type Covers,

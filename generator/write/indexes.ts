@@ -4,7 +4,6 @@
  * value by which a search can be filtered.
  */
 
-import { groupsOf } from '../../format/index/arrays.ts';
 import { encodeColumns } from '../../format/index/columns.ts';
 import { type IdColumns, textOfId } from '../../format/index/ids.ts';
 import { NO_VALUE } from '../../format/index/record-index.ts';
@@ -25,6 +24,7 @@ import {
   TITLE_INDEX,
 } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { groupsOf } from '../columns.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';
 import type { Numbering } from '../order/numbering.ts';

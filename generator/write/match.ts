@@ -3,7 +3,6 @@
  * and path have not changed are copied from the earlier generation.
  */
 
-import { groupsOf, makeColumn, startsOf } from '../../format/index/arrays.ts';
 import { encodeColumns } from '../../format/index/columns.ts';
 import { textOfId } from '../../format/index/ids.ts';
 import { MATCH_INDEX } from '../../format/layout.ts';
@@ -19,6 +18,7 @@ import {
   type MatchIndex,
   openMatchIndex,
 } from '../../format/match/match-index.ts';
+import { groupsOf, makeColumn, startsOf } from '../columns.ts';
 import type { GameItems } from '../order/items.ts';
 import { writeWhole } from './file-writer.ts';
 import { makePostings } from './indexes.ts';

@@ -30,7 +30,8 @@ export async function writeSearch(source: WriteSource): Promise<ManifestFile[]> 
   for (const [rank, item] of words || forms ? itemOfRank.entries() : []) {
     const game = numberOfGame[item];
     const before = item < earlierGames ? item : twins[item - earlierGames];
-    if (titles.areSame && before !== LEFT_OUT && (words?.copy(rank, before) ?? true)) {
+    if (titles.areSame && before !== LEFT_OUT) {
+      words?.copy(rank, before);
       forms?.copy(game, before);
       continue;
     }

@@ -3,7 +3,7 @@
  * `search.json`, which MiniSearch can load.
  */
 
-import { compareSlices, makeColumn } from '../../format/index/arrays.ts';
+import { compareSlices } from '../../format/index/arrays.ts';
 import { encodeColumns } from '../../format/index/columns.ts';
 import { equals } from '../../format/index/readings.ts';
 import {
@@ -18,6 +18,7 @@ import {
 import { isScriptWithoutSpaces } from '../../format/index/words.ts';
 import { MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { makeColumn } from '../columns.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import type { GameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
@@ -57,11 +58,10 @@ export function makeWords(source: WriteSource, items: GameItems) {
     if (endsWithSlug) slugReadings.push(itemOfRank.length + further.length - 1);
   };
   return {
-    /** Adds the words of a game of the earlier generation. @returns whether they are known */
-    copy(rank: number, before: number): boolean {
+    /** Adds the words of a game of the earlier generation. */
+    copy(rank: number, before: number): void {
       const found = readingsBefore?.(before);
       if (found !== undefined) addGame(rank, found.readings, found.endsWithSlug);
-      return found !== undefined;
     },
     /**
      * @param readings of the title and the alternative titles

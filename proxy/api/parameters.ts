@@ -5,7 +5,7 @@
 import { KEY_PREFIX } from '../../format/api-key.ts';
 import { type Id, splitId } from '../../format/index/ids.ts';
 import { readingsOf } from '../../format/index/readings.ts';
-import { LONGEST_QUERY, MOST_WORDS } from '../../format/index/words.ts';
+import { MOST_WORDS } from '../../format/index/words.ts';
 import { parseExternalId } from '../../format/match/external-ids.ts';
 import { FACETS, type FacetName, type Query, SORTS, type Years } from '../search/query.ts';
 
@@ -182,6 +182,8 @@ export const FILTER_NAMES = ['year', 'has_cover'] as const;
 export const SEARCH_NAMES = [
   ...['q', 'platform', 'region', 'type', 'genre', ...FILTER_NAMES, 'sort', 'facets'],
 ];
+/** The longest search query `q` after trimming, in characters. */
+const LONGEST_QUERY = 100;
 const MOST_PLATFORMS = 8;
 const YEARS = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 

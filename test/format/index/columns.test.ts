@@ -85,7 +85,7 @@ describe('columns', () => {
     ),
   ])('with the directory %s are refused', (directory) => {
     expect(() => viewColumns(withDirectory(directory), 'some.bin')).toThrow(
-      /^some\.bin is damaged/,
+      /^some\.bin .*is damaged/,
     );
   });
 
@@ -107,7 +107,9 @@ describe('columns', () => {
     );
     const file = withDirectory('{}');
     file[12] = file.length - 16;
-    expect(() => viewColumns(file, 'some.bin')).toThrow('its directory is not JSON');
+    expect(() => viewColumns(file, 'some.bin')).toThrow(
+      'some.bin (directory) is damaged: it is not JSON',
+    );
     file[12] = file.length - 15;
     expect(() => viewColumns(file, 'some.bin')).toThrow(
       `some.bin is damaged: its directory of ${file.length - 15} bytes does not fit.`,
