@@ -11,26 +11,15 @@ import { load } from 'js-yaml';
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
-/** The headers of fetch, or an object as undici and node:http return it. */
-export type ResponseHeaders =
-  | Pick<Headers, 'get'>
-  | Readonly<Record<string, string | readonly string[] | undefined>>;
-
-export interface ContractChecker {
-  /**
-   * @param method as sent
-   * @param path raw, with the base; of a query, only `include` and `facets` matter
-   * @param bodyText the decoded body; undefined if there is none or it is not to be checked
-   * @throws Error that names the request, the status and the faults
-   */
-  check(
-    method: string,
-    path: string,
-    status: number,
-    headers: ResponseHeaders,
-    bodyText: string | undefined,
-  ): void;
+interface Response {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body, which is only checked if it is not encoded; undefined if it is not to be checked. */
+  readonly text?: string | undefined;
 }
+
+/** As undici and node:http return them. */
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 interface Header {
   readonly name: string;
@@ -83,18 +72,39 @@ export function resolve(contract: JsonObject, value: Json | undefined): JsonObje
   return resolve(contract, target);
 }
 
-export function makeContractChecker(contract?: JsonObject): ContractChecker {
-  if (contract !== undefined) return compileContract(contract);
-  checker ??= compileContract(readContract());
-  return checker;
+/** Compiling takes half a second, and all test files of a process need the same. */
+let compiled: ReturnType<typeof compileContract> | undefined;
+
+/**
+ * Checks a response against openapi.yaml.
+ * @param method as sent
+ * @param path raw, with the base; of a query, only `include` and `facets` matter
+ * @throws Error that names the request, the status and the faults
+ */
+export function checkContract(method: string, path: string, response: Response): void {
+  compiled ??= compileContract(readContract());
+  const { contract, base, rulesOf, headerNames } = compiled;
+  const { status, headers, text } = response;
+  const faults: string[] = [];
+  const [target = '', query] = path.split('?', 2);
+  if (target !== base && !target.startsWith(`${base}/`)) {
+    faults.push(`the path is not under ${base}`);
+  } else {
+    const rules = rulesOf(method, target.slice(base.length), status);
+    if (rules === undefined) faults.push('the contract does not have this status here');
+    else {
+      const body = valuesOf(headers, 'Content-Encoding').length > 0 ? undefined : text;
+      const included = optionalIn(new URLSearchParams(query));
+      faults.push(...headerFaults(rules, headers, headerNames));
+      faults.push(...bodyFaults(contract, rules, method, headers, body, included));
+    }
+  }
+  if (faults.length === 0) return;
+  throw new Error(`${method} ${path} was answered with ${status}, but ${faults.join('; ')}.`);
 }
 
-/** Compiling takes half a second, and all test files of a process need the same. */
-let checker: ContractChecker | undefined;
-
-function compileContract(contract: JsonObject): ContractChecker {
+function compileContract(contract: JsonObject) {
   const compile = makeValidator(contract);
-  const base = String((contract.servers as JsonObject[])[0]?.url);
   const errors = new Map<number, ResponseRules>();
   const operations = Object.entries(contract.paths as JsonObject).map(([path, item]) => {
     const { responses } = (item as JsonObject).get as JsonObject;
@@ -106,40 +116,21 @@ function compileContract(contract: JsonObject): ContractChecker {
     return { segments: path.split('/'), responses: rules };
   });
   const preflight = readRules(contract, compile, contract['x-preflight']);
-  const headerNames = new Set(
-    [...operations.flatMap(({ responses }) => [...responses.values()]), preflight]
-      .flatMap(({ headers }) => headers)
-      .map(({ name }) => name),
-  );
-
-  function rulesOf(method: string, path: string, status: number): ResponseRules | undefined {
-    if (method === 'OPTIONS' && status === 204) return preflight;
-    if (method !== 'GET' && method !== 'HEAD') {
-      return OTHER_METHODS.includes(status) ? errors.get(status) : undefined;
-    }
-    if (status === 405) return undefined;
-    const operation = findOperation(operations, path);
-    if (operation !== undefined) return operation.responses.get(status);
-    return WITHOUT_OPERATION.includes(status) ? errors.get(status) : undefined;
-  }
-
+  const all = [...operations.flatMap(({ responses }) => [...responses.values()]), preflight];
   return {
-    check(method, path, status, headers, bodyText) {
-      const faults: string[] = [];
-      const [target = '', query] = path.split('?', 2);
-      const included = optionalIn(new URLSearchParams(query));
-      if (target !== base && !target.startsWith(`${base}/`)) {
-        faults.push(`the path is not under ${base}`);
-      } else {
-        const rules = rulesOf(method, target.slice(base.length), status);
-        if (rules === undefined) faults.push('the contract does not have this status here');
-        else {
-          faults.push(...headerFaults(rules, headers, headerNames));
-          faults.push(...bodyFaults(contract, rules, method, headers, bodyText, included));
-        }
+    contract,
+    base: String((contract.servers as JsonObject[])[0]?.url),
+    /** The headers that are documented anywhere. */
+    headerNames: new Set(all.flatMap(({ headers }) => headers.map(({ name }) => name))),
+    rulesOf(method: string, path: string, status: number): ResponseRules | undefined {
+      if (method === 'OPTIONS' && status === 204) return preflight;
+      if (method !== 'GET' && method !== 'HEAD') {
+        return OTHER_METHODS.includes(status) ? errors.get(status) : undefined;
       }
-      if (faults.length === 0) return;
-      throw new Error(`${method} ${path} was answered with ${status}, but ${faults.join('; ')}.`);
+      if (status === 405) return undefined;
+      const operation = findOperation(operations, path);
+      if (operation !== undefined) return operation.responses.get(status);
+      return WITHOUT_OPERATION.includes(status) ? errors.get(status) : undefined;
     },
   };
 }
@@ -188,7 +179,7 @@ function findOperation(operations: readonly Operation[], path: string): Operatio
 
 function headerFaults(
   rules: ResponseRules,
-  headers: ResponseHeaders,
+  headers: Headers,
   known: ReadonlySet<string>,
 ): string[] {
   const faults: string[] = [];
@@ -215,11 +206,7 @@ function headerFaults(
   return faults;
 }
 
-function valuesOf(headers: ResponseHeaders, name: string): readonly string[] {
-  if (typeof headers.get === 'function') {
-    const value = headers.get(name);
-    return value === null ? [] : [value];
-  }
+function valuesOf(headers: Headers, name: string): readonly string[] {
   return Object.entries(headers)
     .filter(([entry]) => entry.toLowerCase() === name.toLowerCase())
     .flatMap(([, value]) => value ?? []);
@@ -229,7 +216,7 @@ function bodyFaults(
   contract: JsonObject,
   { body, isFile }: ResponseRules,
   method: string,
-  headers: ResponseHeaders,
+  headers: Headers,
   text: string | undefined,
   included: readonly string[],
 ): string[] {

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { KEYS_FILE } from '../../format/layout.ts';
-import { makeContractChecker } from './openapi.ts';
+import { checkContract } from './openapi.ts';
 import { send, startProxy, testKey, writeKeys } from './product.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape
@@ -24,7 +24,6 @@ export interface Served {
   readonly resources: number;
 }
 
-const contract = makeContractChecker();
 const key = testKey(1);
 
 /** Parses JSON. An integer that a double cannot hold becomes a string of its digits. */
@@ -46,7 +45,7 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
     const url = `/api/v1${apiPath}`;
     const reply = await send(proxy.url + url, { headers: { 'x-api-key': key.key } });
     expect(reply.status, `${url}: ${reply.text.slice(0, 200)}`).toBe(200);
-    contract.check('GET', url, reply.status, reply.headers, reply.text);
+    checkContract('GET', url, reply);
     // Well-formed UTF-8, and no lone surrogate written as an escape.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(reply.bytes);
     expect(text).not.toMatch(/\\ud[89a-f]/i);

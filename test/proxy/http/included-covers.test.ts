@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Catalogue } from '../../../demo/catalogue/load.ts';
 import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { makeContractChecker } from '../../support/openapi.ts';
+import { checkContract } from '../../support/openapi.ts';
 import {
   generate,
   makeFolder,
@@ -19,7 +19,6 @@ import {
 } from '../../support/product.ts';
 
 const key = testKey(1);
-const contract = makeContractChecker();
 let proxy: RunningProxy;
 
 /** The sample, with a game that has covers of many regions and types, and one with a large id. */
@@ -58,7 +57,7 @@ beforeAll(async () => {
 async function get(target: string) {
   const path = `/api/v1${target}`;
   const reply = await send(proxy.url + path, { headers: { 'x-api-key': key.key } });
-  contract.check('GET', path, reply.status, reply.headers, reply.text);
+  checkContract('GET', path, reply);
   return reply;
 }
 

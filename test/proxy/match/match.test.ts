@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
 import type { Catalogue } from '../../../demo/catalogue/load.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
-import { makeContractChecker } from '../../support/openapi.ts';
+import { checkContract } from '../../support/openapi.ts';
 import { NEVER, type OwnProxy, startProxy, testKey } from '../../support/product.ts';
 
 const SNES = 1;
@@ -76,7 +76,6 @@ function makeCatalogue(): Catalogue {
   };
 }
 
-const contract = makeContractChecker();
 const key = testKey(1);
 let proxy: OwnProxy;
 
@@ -90,7 +89,7 @@ type Json = any;
 async function get(query: Readonly<Record<string, string>>) {
   const target = `/match?${new URLSearchParams(query)}`;
   const { status, headers, text, json } = await proxy.get(target, key.key);
-  contract.check('GET', `/api/v1${target}`, status, headers, text);
+  checkContract('GET', `/api/v1${target}`, { status, headers, text });
   return { status, json: json as Json };
 }
 

@@ -2,13 +2,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { SORTS } from '../../../proxy/search/query.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type JsonObject, makeContractChecker, readContract } from '../../support/openapi.ts';
+import { checkContract, type JsonObject, readContract } from '../../support/openapi.ts';
 import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
 
 const contract = readContract();
 const paths = contract.paths as Record<string, { readonly get: JsonObject }>;
 const { description, parameters } = paths['/search'].get;
-const { check } = makeContractChecker(contract);
 const key = testKey(1);
 let proxy: RunningProxy;
 
@@ -26,7 +25,7 @@ function parameter(name: string): JsonObject {
 async function search(query: Readonly<Record<string, string>>, headers = {}) {
   const target = `/api/v1/search?${new URLSearchParams(query)}`;
   const reply = await send(proxy.url + target, { headers: { 'x-api-key': key.key, ...headers } });
-  check('GET', target, reply.status, reply.headers, reply.text);
+  checkContract('GET', target, reply);
   return reply;
 }
 

@@ -1,7 +1,7 @@
 /** `/changes` over HTTP: parameters, pages and headers. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeHistory } from '../../../proxy/changes/history.ts';
-import { makeContractChecker } from '../../../support/openapi.ts';
+import { checkContract } from '../../../support/openapi.ts';
 import {
   NEVER,
   type OwnProxy,
@@ -13,7 +13,6 @@ import {
 } from '../../../support/product.ts';
 
 const key = testKey(1);
-const contract = makeContractChecker();
 let dir: string;
 let ids: string[];
 let proxy: OwnProxy;
@@ -30,7 +29,7 @@ beforeAll(async () => {
 async function get(query: string, headers: Record<string, string> = {}): Promise<Reply> {
   const target = `/changes${query}`;
   const reply = await proxy.get(target, key.key, headers);
-  contract.check('GET', `/api/v1${target}`, reply.status, reply.headers, reply.text || undefined);
+  checkContract('GET', `/api/v1${target}`, reply);
   return reply;
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { KEYS_FILE } from '../../../../format/layout.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
-import { makeContractChecker } from '../../../support/openapi.ts';
+import { checkContract } from '../../../support/openapi.ts';
 import { changeTimers, UNPRIVILEGED } from '../../../support/processes.ts';
 import {
   NEVER,
@@ -19,7 +19,6 @@ import {
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
 const STATS = '/api/v1/stats';
-const contract = makeContractChecker();
 
 let dir: string;
 let file: string;
@@ -46,7 +45,7 @@ async function expectCause(proxy: RunningProxy, cause: string, level: number): P
   const reply = await ask(proxy);
   expect([reply.status, reply.text]).toEqual([503, '{"error":"No API keys yet"}']);
   expect(reply.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  contract.check('GET', STATS, reply.status, reply.headers, reply.text);
+  checkContract('GET', STATS, reply);
 
   const lines = proxy.log().match(/^.*requests with a key get 503.*$/gim) ?? [];
   const told = lines
