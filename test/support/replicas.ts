@@ -20,10 +20,8 @@ import {
   storedManifest,
 } from '../../format/release.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
-import { change } from './databases.ts';
 import {
   type Finished,
-  generate,
   makeFolder,
   NEVER,
   runCommand,
@@ -71,8 +69,7 @@ export async function makeOrigin(signingKey?: KeyObject, catalogue?: Catalogue) 
   const folder = newDepotFolder();
   const depot = openWritableDepot(folder);
   const publish = async (sql?: string): Promise<Release> => {
-    await (sql === undefined ? database.change() : change(database.url, sql));
-    await generate(database.url, snapshotsDir);
+    await database.publish(snapshotsDir, sql);
     await pushTo(depot, snapshotsDir, { signingKey });
     return readStoredRelease(depot);
   };
@@ -106,8 +103,7 @@ export async function startApi(catalogue?: Catalogue) {
     return currentId(snapshotsDir) ?? '';
   };
   const publish = async (sql?: string) => {
-    await (sql === undefined ? database.change() : change(database.url, sql));
-    await generate(database.url, snapshotsDir);
+    await database.publish(snapshotsDir, sql);
     // The run has exported the keys of the database, which has none.
     writeKeys(snapshotsDir, [key]);
     return settle();

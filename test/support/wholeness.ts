@@ -119,17 +119,23 @@ export function expectOneClearLine({ code, stdout, stderr }: Finished, expected 
   return stderr.trimEnd().split('\n').at(-1) ?? '';
 }
 
-/** A database in which one row can be changed, so that each run has something to publish. */
+/** A database that can be changed, by default in one row, so that each run has something to publish. */
 export async function makeChanging(catalogue?: Catalogue) {
   const url = await (catalogue ? makeSqlite(catalogue) : makeSampleSqlite());
   let changes = 0;
-  return {
+  const describe = () =>
+    `UPDATE games SET description = 'Change ${++changes}' WHERE id = (SELECT MIN(id) FROM games)`;
+  const database = {
     url,
-    async change() {
-      const game = 'id = (SELECT MIN(id) FROM games)';
-      await change(url, `UPDATE games SET description = 'Change ${++changes}' WHERE ${game}`);
+    change: (sql = describe()) => change(url, sql),
+    /** Changes the database and publishes. @returns the id of the generation */
+    async publish(snapshotsDir: string, sql?: string): Promise<string> {
+      await database.change(sql);
+      await generate(url, snapshotsDir);
+      return currentId(snapshotsDir) as string;
     },
   };
+  return database;
 }
 
 /** Such a database, by default of the sample catalogue, and a folder with one generation of it. */

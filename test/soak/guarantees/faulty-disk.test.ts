@@ -9,11 +9,12 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '../../../demo/catalogue/random.ts';
+import { sequenceOf } from '../../../format/layout.ts';
 import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
 import { SITE } from '../../catalogue/make-sample.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { finish, generate, makeFolder } from '../../support/product.ts';
+import { finish, makeFolder } from '../../support/product.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
@@ -44,13 +45,12 @@ async function makeFailing(thread: 'main' | 'second') {
   const games = thread === 'second' ? LARGE : 6;
   const database = await makeChanging(seededCatalogue({ games, seed: 8, platforms: 3 }));
   // The folder holds as many generations as are kept, so each run also removes one.
-  for (let run = 0; run < KEPT_GENERATIONS; run++) {
-    await database.change();
-    await generate(database.url, dir);
-  }
+  const heal = () => database.publish(dir);
+  for (let run = 0; run < KEPT_GENERATIONS; run++) await heal();
   const log = path.join(makeFolder(), 'faults.log');
   return {
     dir,
+    heal,
     /** @returns how the run ended, and the calls that failed: none if it made fewer calls */
     async run(call: number, { code, lasting }: Fault) {
       await database.change();
@@ -67,10 +67,6 @@ async function makeFailing(thread: 'main' | 'second') {
         }),
       );
       return { ended, faults: readIfThere(log) };
-    },
-    async heal() {
-      await database.change();
-      await generate(database.url, dir);
     },
   };
 }
@@ -94,65 +90,59 @@ describe.each([
     // Collected, so that a failure of this test reports all of them.
     const wrong: string[] = [];
 
-    // Each call fails with each code; in half of the cases all later writes fail too.
+    // In half of the cases all later writes fail too.
     const faultsAt = (call: number): Fault[] => {
       const all = CODES.map(
         (code, index): Fault => ({ code, lasting: (call + index) % 2 === 0 ? 'once' : 'always' }),
       );
       return IS_FULL ? [all[0], all[1 + random.below(3)]] : [random.pick(all)];
     };
+    const step = () => (IS_FULL ? 4 : 1 + random.below(2 * stride));
+    const failing = await makeFailing(thread);
+    const { dir } = failing;
 
-    /** Makes calls fail one after another, until a run makes fewer calls. */
-    async function failInTurn(first: number, next: () => number): Promise<void> {
-      const failing = await makeFailing(thread);
-      const { dir } = failing;
-
-      /** @returns whether the run made that call */
-      async function failAt(call: number, fault: Fault): Promise<boolean> {
-        const before = currentId(dir);
-        const sequence = Number(idsOnDisk(dir).at(-1)?.split('-')[0]);
-        const { ended, faults } = await failing.run(call, fault);
-        if (faults.length === 0) return false;
-        figures.runs++;
-        try {
-          const after = await expectCurrentVerifies(dir);
-          if (ended.code === 0) {
-            figures.published++;
-            expect(after).not.toBe(before);
-          } else {
-            figures.failed++;
-            // The first call checks SNAPSHOTS_DIR. That is configuration: exit code 2, no status file.
-            const isCheck = thread === 'main' && call === 1;
-            expect(expectOneClearLine(ended, isCheck ? 2 : 1)).toContain(fault.code);
-            if (fault.lasting === 'once' && after === before && !isCheck) {
-              expect(statusOf(dir)).toMatchObject({ outcome: 'failed' });
-            }
+    /** @returns whether the run made that call */
+    async function failAt(call: number, fault: Fault): Promise<boolean> {
+      const before = currentId(dir);
+      const sequence = sequenceOf(idsOnDisk(dir).at(-1) as string);
+      const { ended, faults } = await failing.run(call, fault);
+      if (faults.length === 0) return false;
+      figures.runs++;
+      try {
+        const after = await expectCurrentVerifies(dir);
+        if (ended.code === 0) {
+          figures.published++;
+          expect(after).not.toBe(before);
+        } else {
+          figures.failed++;
+          // The second call checks SNAPSHOTS_DIR. That is configuration: exit code 2, no status file.
+          const isCheck = thread === 'main' && call === 2;
+          expect(expectOneClearLine(ended, isCheck ? 2 : 1)).toContain(fault.code);
+          if (fault.lasting === 'once' && after === before && !isCheck) {
+            expect(statusOf(dir)).toMatchObject({ outcome: 'failed' });
           }
-          // A new generation has a higher sequence than all earlier ones.
-          if (after !== before) expect(Number(after.split('-')[0])).toBe(sequence + 1);
-        } catch (error) {
-          wrong.push(
-            `${fault.code} ${fault.lasting} at call ${call}, ${faults[0]}: ${(error as Error).message}\n${ended.stderr}`,
-          );
         }
-        return true;
+        // A new generation has a higher sequence than all earlier ones.
+        if (after !== before) expect(sequenceOf(after)).toBe(sequence + 1);
+      } catch (error) {
+        wrong.push(
+          `${fault.code} ${fault.lasting} at call ${call}, ${faults[0]}: ${(error as Error).message}\n${ended.stderr}`,
+        );
       }
-
-      for (let call = first, wasMade = true; wasMade; call += next()) {
-        for (const fault of faultsAt(call)) wasMade = (await failAt(call, fault)) && wasMade;
-        const before = currentId(dir);
-        await failing.heal();
-        const what = `after call ${call} of the ${thread} thread`;
-        expect(await expectCurrentVerifies(dir), what).not.toBe(before);
-        expectNoDebris(dir);
-        expect(idsOnDisk(dir), what).toHaveLength(KEPT_GENERATIONS);
-        if (wasMade) figures.calls++;
-      }
+      return true;
     }
 
-    const step = () => 1 + random.below(2 * stride);
-    if (IS_FULL) await Promise.all([failInTurn(1, () => 8), failInTurn(5, () => 8)]);
-    else await failInTurn(1, step);
+    // Until a run makes fewer calls.
+    for (let call = 1, wasMade = true; wasMade; call += step()) {
+      for (const fault of faultsAt(call)) wasMade = (await failAt(call, fault)) && wasMade;
+      const before = currentId(dir);
+      await failing.heal();
+      const what = `after call ${call} of the ${thread} thread`;
+      expect(await expectCurrentVerifies(dir), what).not.toBe(before);
+      expectNoDebris(dir);
+      expect(idsOnDisk(dir), what).toHaveLength(KEPT_GENERATIONS);
+      if (wasMade) figures.calls++;
+    }
     expect(wrong).toEqual([]);
     expect(figures.calls).toBeGreaterThan(IS_FULL ? 10 : 1);
     printFigure(
@@ -172,11 +162,7 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
     const database = await makeChanging(seededCatalogue({ games: 200, seed: 8, platforms: 3 }));
     const variables = { DATABASE_URL: database.url, ...SITE };
     const run = () => disk.run('generator/cli/main.ts', [], variables);
-    const publishes = async () => {
-      const { code, stderr } = await run();
-      expect(code, stderr).toBe(0);
-    };
-    await publishes();
+    expect(await run()).toMatchObject({ code: 0 });
     // Enough space for the next generation and its temporary files.
     const size = execFileSync('du', ['-sk', dir], { encoding: 'utf8' }).split('\t')[0];
     const enough = 2 * Number(size);
@@ -201,7 +187,7 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
       }
       makeRoom();
       await database.change();
-      await publishes();
+      expect(await run(), what).toMatchObject({ code: 0 });
       expect(await expectCurrentVerifies(dir), what).not.toBe(before);
       expectNoDebris(dir);
     }

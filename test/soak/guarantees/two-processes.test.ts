@@ -13,7 +13,7 @@ import { currentId, idsOnDisk } from '../../../generations/generations.ts';
 import { removeHold } from '../../../generations/hold.ts';
 import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { type Finished, finish, generate, startProgram } from '../../support/product.ts';
+import { type Finished, finish, startProgram } from '../../support/product.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
@@ -41,10 +41,7 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
   const database = await makeChanging(seededCatalogue({ games: 30, seed: 8, platforms: 3 }));
   const dir = newSnapshots();
   const figures = { refused: 0, both: 0 };
-  const publish = async () => {
-    await database.change();
-    await generate(database.url, dir);
-  };
+  const publish = () => database.publish(dir);
 
   /** @param target the generation for a rollback */
   function start(action: Action, target: string): Promise<Finished> {

@@ -74,8 +74,7 @@ describe('only one program writes at a time', () => {
     expect(stderr).toContain(`Another run (process ${other.pid}) is writing`);
     expect(statusOf(dir)).toEqual(status);
     await end(other, 'SIGKILL');
-    await database.change();
-    await generate(database.url, dir);
+    await database.publish(dir);
     expect(idsOnDisk(dir)).toHaveLength(2);
     expectNoDebris(dir);
   });
@@ -164,9 +163,7 @@ describe('kept generations', () => {
   test('share exactly the files that did not change', async () => {
     const { database, snapshotsDir: dir } = await makePublished();
     const first = currentId(dir) as string;
-    await database.change();
-    await generate(database.url, dir);
-    const second = currentId(dir) as string;
+    const second = await database.publish(dir);
     const [before, after] = [filesOf(dir, first), filesOf(dir, second)];
     const [inodes, now] = [inodesOf(dir, first), inodesOf(dir, second)];
     const names = [...before.keys()];
@@ -181,11 +178,7 @@ describe('kept generations', () => {
     const dir = newSnapshots();
     const database = await makeChanging(seededCatalogue({ games: 6, seed: 8, platforms: 3 }));
     const ids: string[] = [];
-    for (let run = 0; run < KEPT_GENERATIONS + 2; run++) {
-      await database.change();
-      await generate(database.url, dir);
-      ids.push(currentId(dir) as string);
-    }
+    for (let run = 0; run < KEPT_GENERATIONS + 2; run++) ids.push(await database.publish(dir));
     expect(idsOnDisk(dir)).toEqual(ids.slice(-KEPT_GENERATIONS));
     const oldest = ids.at(-KEPT_GENERATIONS) as string;
     const { id } = await rollbackTo(dir, oldest, HOW);
@@ -193,9 +186,7 @@ describe('kept generations', () => {
     expect(idsOnDisk(dir)).toEqual([...ids.slice(1 - KEPT_GENERATIONS), id]);
     expect(await prune(dir, 2)).toEqual(ids.slice(1 - KEPT_GENERATIONS, -1));
     expect(idsOnDisk(dir)).toEqual([ids.at(-1), id]);
-    await database.change();
-    await generate(database.url, dir);
-    expect(sequenceOf(currentId(dir) as string)).toBe(KEPT_GENERATIONS + 4);
+    expect(sequenceOf(await database.publish(dir))).toBe(KEPT_GENERATIONS + 4);
     // Whatever is newer than the current generation never became current, or was given up.
     pointCurrentTo(dir, id);
     await prune(dir, 1);

@@ -44,9 +44,7 @@ beforeAll(async () => {
   database = await makeChanging();
   await generate(database.url, dir);
   older = currentId(dir) as string;
-  await database.change();
-  await generate(database.url, dir);
-  newer = currentId(dir) as string;
+  newer = await database.publish(dir);
   moveTimes(dir, newer, 4 * HOUR, 2 * HOUR);
 });
 
@@ -81,16 +79,12 @@ test('the age is that of the current generation after a run, a rollback, a resum
   expectAbout(await ageOf(proxy, again), HOUR);
 
   await runSnapshots(dir, 'resume');
-  await database.change();
-  await generate(database.url, dir);
-  const third = currentId(dir) as string;
+  const third = await database.publish(dir);
   expectAbout(await ageOf(proxy, third), 0);
   moveTimes(dir, third, 3 * HOUR, 3 * HOUR);
 
   // The next generation is damaged before the proxy opens it, so the previous one is still served.
-  await database.change();
-  await generate(database.url, dir);
-  const fourth = currentId(dir) as string;
+  const fourth = await database.publish(dir);
   truncateSync(path.join(generationDir(dir, fourth), GAME_INDEX), 10);
   expectAbout(await ageOf(proxy, third), 3 * HOUR);
   expect((await proxy.readyz()).json.refused.id).toBe(fourth);
