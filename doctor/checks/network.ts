@@ -74,13 +74,10 @@ export const certificate: Check = {
 /** Connects even if the certificate is not valid, to find out why. */
 function openTls({ hostname, port }: URL): Promise<TLSSocket> {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const servername = isIP(host) === 0 ? host : '';
   return new Promise((resolve, reject) => {
-    const socket = connect({
-      host,
-      port: Number(port || 443),
-      ...(isIP(host) === 0 ? { servername: host } : {}),
-      rejectUnauthorized: false,
-    });
+    const options = { host, port: Number(port || 443), servername, rejectUnauthorized: false };
+    const socket = connect(options);
     socket.once('secureConnect', () => resolve(socket));
     socket.once('error', reject);
   });

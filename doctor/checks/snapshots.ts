@@ -1,6 +1,8 @@
 /** The snapshots folder: whether it has a generation, the permissions of the proxy's user, the space on the disk. */
+import { execFile } from 'node:child_process';
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { KEYS_FILE, PROXY_FOLDER } from '../../format/layout.ts';
 import {
   currentId,
@@ -11,8 +13,12 @@ import {
 import { KEPT_GENERATIONS } from '../../generations/prune.ts';
 import { closestExisting } from '../../program/folders.ts';
 import { CannotRun, type Check, type Findings, requireValue, type Scene } from '../check.ts';
-import { findDenial, findSystemUser } from '../user-permissions.ts';
 
+const execute = promisify(execFile);
+/** The bit of a folder that lets a user reach what is in it. */
+const SEARCH = 1;
+/** The bits of each right, as in the mode of a file. */
+const RIGHTS = { read: 4, 'write into': 2 | SEARCH, enter: 4 | SEARCH };
 /** Besides the kept generations: the one that a run replaces, and the one that it writes. */
 const MOST_GENERATIONS = KEPT_GENERATIONS + 2;
 /** In bytes. Below this, not even keys and key usage can be written for long. */
@@ -35,7 +41,10 @@ export const snapshots: Check = {
   },
 };
 
-/** Computed, not tried, because the doctor usually runs as another user. */
+/**
+ * Computed from the modes of files, not tried, because the doctor usually runs as another user. Access control
+ * lists are not considered.
+ */
 async function checkProxyUser(
   { proxyUser }: Scene,
   snapshotsDir: string,
@@ -68,6 +77,40 @@ async function checkProxyUser(
     error(`${what} ${denial}.`, 'See "Users and file permissions" in OPERATIONS.md.');
   }
   if (denials.length === 0) ok(`${what} has the permissions it needs.`);
+}
+
+type SystemUser = Awaited<ReturnType<typeof findSystemUser>>;
+
+/**
+ * @param user its name, or its uid as digits
+ * @throws Error if there is no such user
+ */
+async function findSystemUser(user: string) {
+  const id = async (option: string) => (await execute('id', [option, '--', user])).stdout.trim();
+  try {
+    const gids = (await id('-G')).split(' ').map(Number);
+    return { name: await id('-un'), uid: Number(await id('-u')), gids };
+  } catch (cause) {
+    throw new Error(`There is no user ${JSON.stringify(user)} on this machine.`, { cause });
+  }
+}
+
+/** @returns why the user may not use a file that exists; undefined if it may */
+function findDenial(
+  user: SystemUser,
+  file: string,
+  right: keyof typeof RIGHTS,
+  bits = RIGHTS[right],
+): string | undefined {
+  const above = path.dirname(file);
+  const denial = above === file ? undefined : findDenial(user, above, 'enter', SEARCH);
+  if (denial !== undefined || user.uid === 0) return denial;
+  const { mode, uid, gid } = statSync(file);
+  // The first class that fits decides, even if a later one has more rights.
+  const shift = uid === user.uid ? 6 : user.gids.includes(gid) ? 3 : 0;
+  if (((mode >> shift) & bits) === bits) return undefined;
+  const shown = (mode & 0o7777).toString(8).padStart(4, '0');
+  return `may not ${right} ${file}, which has mode ${shown} and belongs to uid ${uid} and gid ${gid}`;
 }
 
 export const space: Check = {
