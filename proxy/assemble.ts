@@ -5,24 +5,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
-import { findOtherCollation } from '../format/manifest.ts';
-import type { Environment } from '../program/environment/environment.ts';
 import { poll } from '../program/poll.ts';
-import { type LogFile, openLogFile } from './access-log/log-file.ts';
+import { openLogFile } from './access-log/log-file.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
 import { makeChanges } from './changes/changes.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
-import { makeMaintenanceFile } from './maintenance.ts';
-import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
-import { makeStarts, now, SERVING_VARIABLES } from './workers/serving-thread.ts';
+import { makeMaintenance } from './maintenance.ts';
+import { openSnapshots } from './snapshot/snapshots.ts';
+import { now, type ProxyEnvironment } from './workers/serving-thread.ts';
 import { startServingThreads } from './workers/serving-threads.ts';
-
-// After ACCESS_LOG: without a log, its file is not checked.
-export const VARIABLES = [...SERVING_VARIABLES, 'ACCESS_LOG_FILE'] as const;
-
-export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
 
 /** How long load balancers have to notice that this proxy is not ready before it stops listening. */
 const NOTICE_MS = 500;
@@ -36,21 +28,8 @@ export const INTERVALS = {
   maintenance: 1_000,
   usage: 60_000,
 };
-export type Intervals = typeof INTERVALS;
 
-export interface Proxy {
-  readonly accessLog: LogFile;
-  /** Reads each file for the first time, then listens. @returns the addresses, such as 127.0.0.1:8080 */
-  start(): Promise<{ readonly api: string; readonly admin: string }>;
-  /** Reads each file now. Resolves when all threads serve what they say. */
-  refresh(): Promise<void>;
-  /**
-   * Lets the requests under way finish, and ends all threads.
-   * @param pause waits until load balancers have noticed
-   */
-  stop(pause?: () => Promise<unknown>): Promise<void>;
-  readonly isStopping: () => boolean;
-}
+export type Intervals = typeof INTERVALS;
 
 /** What tests replace. */
 export interface Surroundings {
@@ -62,35 +41,29 @@ export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
   { intervals = INTERVALS, redisTimeoutMs }: Surroundings = {},
-): Promise<Proxy> {
-  const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: count } = environment;
-  const starts = makeStarts(environment, redisTimeoutMs);
-  const [{ maintenance: maintenanceCell }] = starts;
+) {
+  const { SNAPSHOTS_DIR: snapshotsDir, ACCESS_LOG: sample, ACCESS_LOG_FILE } = environment;
   // Without a log, nothing is written, and the file is left alone.
-  const accessLog = openLogFile(
-    environment.ACCESS_LOG === 0 ? '' : environment.ACCESS_LOG_FILE,
-    log,
-  );
+  const accessLog = openLogFile(sample === 0 ? '' : ACCESS_LOG_FILE, log);
   const changes = makeChanges(snapshotsDir, (fault) => log.error(fault));
   const threads = await startServingThreads(
-    starts,
-    {
-      readChanges: changes.read,
-      writeLines: accessLog.write,
-    },
+    environment,
+    redisTimeoutMs,
+    { readChanges: changes.read, writeLines: accessLog.write },
     log,
-    (error) => {
-      log.fatal({ err: error }, 'a worker thread failed');
-      process.exit(1);
-    },
   );
-  let swaps = 0;
-  const events = makeEvents(log, () => swaps++);
-  const snapshots = openSnapshots(snapshotsDir, threads.serve, events, now);
-  const keys = makeKeyStore(snapshotsDir, threads.setKeys, now, count);
-  const usage = makeKeyUsage(snapshotsDir, environment.PORT, keys.uses, Date.now);
-  const maintenance = makeMaintenanceFile(snapshotsDir, maintenanceCell, (seconds) =>
-    log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
+  const snapshots = openSnapshots(snapshotsDir, (files) => threads.all('serve', files), log, now);
+  const keys = makeKeyStore(snapshotsDir, (all) => threads.all('setKeys', all), now);
+  const usage = makeKeyUsage(
+    snapshotsDir,
+    environment.PORT,
+    () => threads.all('takeUsage'),
+    Date.now,
+  );
+  const maintenance = makeMaintenance(
+    snapshotsDir,
+    (seconds) => threads.all('setMaintenance', seconds),
+    log,
   );
   const warn = (fault: string) => (error: Error) => log.warn({ err: error }, fault);
   const serveOn = 'the proxy keeps serving as before';
@@ -107,10 +80,11 @@ export async function assemble(
   const usagePoll = poll(usage.write, intervals.usage, warn(`cannot report key usage; ${serveOn}`));
   let isStopping = false;
   const admin = makeProxyAdmin({
+    environment,
     snapshots,
     keys,
-    threads: starts,
-    swaps: () => swaps,
+    maintenance,
+    threads: await threads.all('counts'),
     dropped: accessLog.dropped,
     faults: () => [
       ...[...polls, usagePoll].flatMap((each) => each.fault() ?? []),
@@ -120,25 +94,31 @@ export async function assemble(
   return {
     accessLog,
     isStopping: () => isStopping,
+    /** Reads each file now. Resolves when all threads serve what they say. */
     refresh: async () => void (await Promise.all(polls.map((each) => each.now()))),
+    /** Reads each file for the first time, then listens. @returns the addresses, such as 127.0.0.1:8080 */
     async start() {
       await Promise.all(polls.map((each) => each.start()));
       await usagePoll.start();
       const ofAdmin = await admin.listen();
-      const { address, port } = await threads.listen(environment.PORT);
-      return { api: `${address}:${port}`, admin: ofAdmin };
+      return { api: await threads.listen(), admin: ofAdmin };
     },
-    async stop(pause = () => sleep(NOTICE_MS)) {
+    /**
+     * Lets the requests under way finish, and ends all threads.
+     * @param pause waits until load balancers have noticed
+     */
+    async stop(pause: () => Promise<unknown> = () => sleep(NOTICE_MS)) {
       isStopping = true;
       admin.announceEnd();
-      await threads.announceEnd();
+      await threads.all('announceEnd');
       await pause();
       for (const each of polls) void each.stop();
       snapshots.stop();
-      await threads.close();
+      await threads.all('close');
       changes.close();
       snapshots.close();
       await usagePoll.finish();
+      await threads.end();
       await accessLog.close();
       admin.close();
     },
@@ -155,26 +135,4 @@ function reportKeys(error: Error, known: number | undefined, log: Logger): void 
   const next =
     known === undefined ? 'requests with a key get 503' : 'the last known keys stay valid';
   log.warn({ err: error }, `cannot read the keys; ${next}`);
-}
-
-/** @param countSwap called after each switch to a generation */
-function makeEvents(log: Logger, countSwap: () => void): SnapshotEvents {
-  return {
-    swapped(manifest, milliseconds) {
-      const { id, counts } = manifest;
-      countSwap();
-      log.info({ snapshot: id, ...counts, milliseconds }, 'serving a generation');
-      if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
-        log.warn(
-          { snapshot: id, node: process.version, unicode: process.versions.unicode },
-          'the generator splits titles into words by other rules (another version of Node?): searches may miss titles',
-        );
-      }
-      const otherCollation = findOtherCollation(manifest);
-      if (otherCollation !== undefined) log.warn({ snapshot: id }, otherCollation);
-    },
-    refused(id, error) {
-      log.error({ snapshot: id, err: error }, 'refused a generation');
-    },
-  };
 }

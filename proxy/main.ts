@@ -13,7 +13,8 @@ import { checkReadableFolder } from '../program/folders.ts';
 import { makeLog } from '../program/log.ts';
 import { reportReady, stopWith } from '../program/service.ts';
 import { checkLogFile } from './access-log/log-file.ts';
-import { assemble, VARIABLES } from './assemble.ts';
+import { assemble } from './assemble.ts';
+import { VARIABLES } from './workers/serving-thread.ts';
 
 const USAGE = `cover-catalogue proxy
 

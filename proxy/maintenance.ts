@@ -1,9 +1,10 @@
 /**
  * Maintenance mode: while the file `maintenance` is in the snapshots folder, the API answers 503. Its
- * content may be the number of seconds for `Retry-After`. The state is in memory that all threads share.
+ * content may be the number of seconds for `Retry-After`.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import type { Logger } from 'pino';
 import { MAINTENANCE_FILE } from '../format/layout.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 
@@ -11,38 +12,34 @@ const DEFAULT_SECONDS = 60;
 const MOST_SECONDS = 86_400;
 const LARGEST_FILE = 1024;
 
-/** The seconds for `Retry-After`; 0 without maintenance. */
-export function newMaintenanceCell(): Int32Array {
-  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-}
-
-/**
- * @param cell from {@link newMaintenanceCell}
- * @param changed called when maintenance begins or ends
- */
-export function makeMaintenanceFile(
+/** @param announce called with the new seconds, to send them to the serving threads */
+export function makeMaintenance(
   snapshotsDir: string,
-  cell: Int32Array,
-  changed: (seconds: number) => void,
+  announce: (seconds: number) => Promise<unknown>,
+  log: Logger,
 ) {
-  const file = path.join(snapshotsDir, MAINTENANCE_FILE);
+  let seconds = 0;
 
-  function set(seconds: number): void {
-    const before = cell[0];
-    cell[0] = seconds;
-    if ((before === 0) !== (seconds === 0)) changed(seconds);
+  async function set(next: number): Promise<void> {
+    const before = seconds;
+    seconds = next;
+    if (seconds !== before) await announce(seconds);
+    if ((seconds === 0) === (before === 0)) return;
+    log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`);
   }
 
   return {
+    /** The seconds for `Retry-After`; 0 without maintenance. */
+    seconds: () => seconds,
     /**
      * Looks for the file.
      * @throws Error if its content is not a number of seconds; maintenance is on nevertheless
      */
     async refresh(): Promise<void> {
       try {
-        set(readSeconds(file));
+        await set(readSeconds(path.join(snapshotsDir, MAINTENANCE_FILE)));
       } catch (cause) {
-        set(DEFAULT_SECONDS);
+        await set(DEFAULT_SECONDS);
         const { message } = cause as Error;
         throw new Error(`${message} Retry-After is ${DEFAULT_SECONDS}.`, { cause });
       }

@@ -14,19 +14,17 @@ import {
 import { makeProgramAdmin, type ProgramAdmin } from '../../program/admin/program-admin.ts';
 import { BUCKETS, type RequestTotals, sumRequestCounts } from '../api/request-counts.ts';
 import { LIMIT_COUNTS } from '../limits/redis-limiter.ts';
+import type { ThreadCounts } from '../workers/serving-thread.ts';
 import { type ProxyState, readState, type StateParts } from './state.ts';
 
 export interface AdminParts extends StateParts {
-  /** How many generations came into service. */
-  readonly swaps: () => number;
   /** How many lines of the access log were dropped. */
   readonly dropped: () => number;
 }
 
 export function makeProxyAdmin(parts: AdminParts): ProgramAdmin {
-  const { threads, snapshots } = parts;
-  const [{ environment: settings }] = threads;
-  const readTotals = () => sumRequestCounts(threads.map((each) => each.requestCounts));
+  const { environment: settings, threads, snapshots } = parts;
+  const readTotals = () => sumRequestCounts(threads.map((each) => each.requests));
   let state: ProxyState;
   const admin = makeProgramAdmin({
     program: 'proxy',
@@ -41,14 +39,11 @@ export function makeProxyAdmin(parts: AdminParts): ProgramAdmin {
   addRequestMetrics(registry, readTotals);
   const connections = threads.map((each) => each.connections);
   addConnectionMetrics(registry, 'api', connections);
-  if (settings.LIMITS_URL !== undefined) {
-    const counts = threads.map((each) => each.limitCounts);
-    addLimitMetrics(registry, counts);
-  }
+  if (settings.LIMITS_URL !== undefined) addLimitMetrics(registry, threads);
   const lost = 'Lines of the access log that were dropped';
   addCounter(registry, 'access_log_dropped_total', lost, parts.dropped);
   const swaps = 'Generations that came into service';
-  addCounter(registry, 'snapshot_swaps_total', swaps, parts.swaps);
+  addCounter(registry, 'snapshot_swaps_total', swaps, snapshots.swaps);
   const counted = (name: 'games' | 'covers') => () => snapshots.current()?.counts[name];
   addGauge(registry, 'snapshot_games', 'Games of the generation in service', counted('games'));
   addGauge(registry, 'snapshot_covers', 'Covers of the generation in service', counted('covers'));
@@ -137,10 +132,10 @@ export function requestTimesText({ routes }: RequestTotals): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Adds the metrics of limits that several proxies share. @param threads the counts of each thread */
-function addLimitMetrics(registry: Registry, threads: readonly Float64Array[]): void {
+/** Adds the metrics of limits that several proxies share. */
+function addLimitMetrics(registry: Registry, threads: readonly ThreadCounts[]): void {
   const sum = (name: keyof typeof LIMIT_COUNTS) =>
-    threads.reduce((total, counts) => total + counts[LIMIT_COUNTS[name]], 0);
+    threads.reduce((total, { limits }) => total + limits[LIMIT_COUNTS[name]], 0);
   addGauge(registry, 'limits_store_up', '1 while every thread can ask the limits store', () =>
     Number(sum('isReady') === threads.length),
   );

@@ -12,12 +12,14 @@ import { readReplicaState, readStatus } from '../../generations/state-files.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { LIMIT_COUNTS } from '../limits/redis-limiter.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import type { ThreadStart } from '../workers/serving-thread.ts';
+import type { ProxyEnvironment, ThreadCounts } from '../workers/serving-thread.ts';
 
 export interface StateParts {
+  readonly environment: ProxyEnvironment;
   readonly snapshots: Snapshots;
   readonly keys: KeyStore;
-  readonly threads: readonly ThreadStart[];
+  readonly maintenance: { readonly seconds: () => number };
+  readonly threads: readonly ThreadCounts[];
   /** For each file that the proxy cannot read or write at the moment, a message that says why. */
   readonly faults: () => readonly string[];
 }
@@ -29,14 +31,14 @@ export type ProxyState = Awaited<ReturnType<typeof readState>>;
  * and the keys are in memory, and the proxy does not refuse all requests, because of maintenance or because
  * the limits store cannot be asked.
  */
-export async function readState({ snapshots, keys, threads, faults }: StateParts) {
-  const [{ environment, maintenance }] = threads;
+export async function readState(parts: StateParts) {
+  const { environment, snapshots, keys, threads, faults } = parts;
   const dir = environment.SNAPSHOTS_DIR;
   const snapshot = snapshots.current();
   const refused = snapshots.refusal();
   const replica = readReplicaState(dir);
-  const retryAfter = maintenance[0] ?? 0;
-  const limits = environment.LIMITS_URL === undefined ? null : limitsOf(threads);
+  const retryAfter = parts.maintenance.seconds();
+  const limits = limitsOf(environment, threads);
   const isServing = limits?.mode !== 'refuse' && retryAfter === 0;
   return {
     ready: snapshot !== undefined && keys.size() !== undefined && isServing,
@@ -57,11 +59,14 @@ export async function readState({ snapshots, keys, threads, faults }: StateParts
 }
 
 /** How requests are decided now: by the limits store, or as LIMITS_FAILURE says. */
-function limitsOf(threads: readonly ThreadStart[]) {
-  const isReady = threads.every(({ limitCounts }) => limitCounts[LIMIT_COUNTS.isReady] === 1);
+function limitsOf(environment: ProxyEnvironment, threads: readonly ThreadCounts[]) {
+  if (environment.LIMITS_URL === undefined) return null;
+  const isReady = threads.every(({ limits }) => limits[LIMIT_COUNTS.isReady] === 1);
   if (isReady) return { mode: 'shared', error: null };
-  const mode = threads[0].environment.LIMITS_FAILURE;
-  return { mode, error: 'the server of LIMITS_URL cannot be asked; the log says why' };
+  return {
+    mode: environment.LIMITS_FAILURE,
+    error: 'the server of LIMITS_URL cannot be asked; the log says why',
+  };
 }
 
 /**

@@ -8,7 +8,7 @@
 import type { BlockList } from 'node:net';
 import { clientAddress } from '../../program/client-address.ts';
 import type { ApiRequest, RequestHead } from '../http/request.ts';
-import { isValid, type KeyRecord, type Keys, USE } from '../keys/key-table.ts';
+import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import type { Claim, Limiter, Quota, Taken } from '../limits/rolling-window.ts';
 import { type Answer, ERRORS, overLimit, RETRY_SOON_SECONDS } from './send.ts';
@@ -74,7 +74,7 @@ export function makeAdmit({ keys, addresses, limiter, trustedProxies }: Admissio
       }
       const { quota, claim } = taken;
       const counted = claim === last ? key : undefined;
-      if (counted !== undefined) counted.uses[quota.admitted ? USE.requests : USE.refused]++;
+      if (counted !== undefined) counted.usage[quota.admitted ? 'requests' : 'refused']++;
       const isOver = !quota.admitted && early === undefined;
       return { quota, key: counted, refusal: isOver ? overLimit(quota, counted) : refusal };
     }

@@ -12,7 +12,6 @@ import type { ReadChanges } from '../changes/changes.ts';
 import { type ApiRequest, BASE, makeRequestId, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR } from '../http/response.ts';
-import { USE } from '../keys/key-table.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
 import { type Admission, type AdmissionParts, makeAdmit } from './admission.ts';
@@ -40,8 +39,8 @@ export interface ApiParts extends AdmissionParts {
   readonly hasDownloads: boolean;
   readonly snapshots: CurrentGeneration;
   readonly readChanges: ReadChanges;
-  /** In its first cell, the seconds for `Retry-After` during maintenance, otherwise 0. */
-  readonly maintenance?: Int32Array | undefined;
+  /** The seconds for `Retry-After` during maintenance, otherwise 0. */
+  readonly maintenance: () => number;
   readonly counts: RequestCounts;
   /** A monotonic clock in milliseconds that all threads share. */
   readonly now: () => number;
@@ -106,7 +105,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     if (target.length > LONGEST_TARGET) return ERRORS.longTarget;
     if (method === 'OPTIONS') return PREFLIGHT;
     if (method !== 'GET' && method !== 'HEAD') return ERRORS.method;
-    const seconds = parts.maintenance?.[0] ?? 0;
+    const seconds = parts.maintenance();
     if (seconds > 0) return maintenance(seconds);
     if (head.key !== undefined && keys.size() === undefined) {
       return snapshots.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
@@ -205,8 +204,8 @@ export function makeApi(parts: ApiParts): ApiHandler {
     const milliseconds = now() - startedAt;
     counts.count(route, status, milliseconds, refusal);
     if (key !== undefined) {
-      if (status === 304) key.uses[USE.notModified]++;
-      key.uses[USE.bytes] += bytes;
+      if (status === 304) key.usage.notModified++;
+      key.usage.bytes += bytes;
     }
     parts.logAccess?.(reply, status, milliseconds);
   }

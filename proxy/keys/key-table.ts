@@ -1,19 +1,20 @@
 /**
- * The API keys in memory: finds the record of a raw key. Keys are kept as hashes. Raw keys that were
- * used recently are cached as well, so that a key is not hashed at every request.
+ * The API keys in the memory of one serving thread: finds the record of a raw key, and counts what keys use.
+ * Keys are kept as hashes. Raw keys that were used recently are cached as well, so that a key is not hashed at
+ * every request.
  */
 import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
+import type { Usage } from '../../format/key-usage.ts';
 import type { DecidedState, KeyEntry } from '../../format/keys-file.ts';
 import { openRollingWindow, type RollingWindow } from '../limits/rolling-window.ts';
 
 const MOST_RAW_KEYS = 10_000;
+const UNUSED: Usage = { requests: 0, notModified: 0, refused: 0, bytes: 0 };
 
-/** An entry of `keys.json` with the memory that all serving threads share. */
+/** An entry of `keys.json` with its window, which all serving threads share. */
 export interface SharedKey extends KeyEntry {
   readonly window: SharedArrayBuffer;
-  /** From `newUseCounts`. The memory belongs to the id: a key that is rotated keeps it. */
-  readonly uses: SharedArrayBuffer;
 }
 
 /**
@@ -27,8 +28,8 @@ export interface KeyRecord {
   /** At most the capacity of the window. */
   limit: number;
   window: RollingWindow;
-  /** The cells of this thread, by {@link USE}. */
-  readonly uses: Float64Array;
+  /** What it has used on this thread since `takeUsage`. It belongs to the id: a key that is rotated keeps it. */
+  readonly usage: { -readonly [Name in keyof Usage]: number };
 }
 
 /** The operations on keys that a request needs. */
@@ -44,6 +45,8 @@ export interface KeyTable extends Keys {
   replace(keys: readonly SharedKey[]): void;
   /** The record of a key by its hash. */
   byHash(hash: string): KeyRecord | undefined;
+  /** What keys have used since the last call, by their ids. */
+  takeUsage(): ReadonlyMap<number, Usage>;
 }
 
 /** Whether requests with a raw key are accepted. */
@@ -51,28 +54,28 @@ export function isValid({ state }: KeyRecord): boolean {
   return state === 'approved';
 }
 
-/** @param thread the number of this serving thread; the first is 0 */
-export function makeKeyTable(thread = 0): KeyTable {
+export function makeKeyTable(): KeyTable {
   const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
+  const usageById = new Map<number, KeyRecord['usage']>();
   let records: Map<string, KeyRecord> | undefined;
 
   const byHash = (hash: string) => records?.get(hash);
 
+  function usageOf(id: number): KeyRecord['usage'] {
+    const usage = usageById.get(id) ?? { ...UNUSED };
+    usageById.set(id, usage);
+    return usage;
+  }
+
   /** The record of a key: the known one with the new values, or a new one. */
-  function recordOf({ id, hash, state, limit, window, uses }: SharedKey): KeyRecord {
+  function recordOf({ id, hash, state, limit, window: memory }: SharedKey): KeyRecord {
     const known = byHash(hash);
     if (known === undefined || known.id !== id) {
-      return {
-        id,
-        windowName: `k${id}`,
-        state,
-        limit,
-        window: openRollingWindow(window),
-        uses: useCountsOf(uses, thread),
-      };
+      const window = openRollingWindow(memory);
+      return { id, windowName: `k${id}`, state, limit, window, usage: usageOf(id) };
     }
     Object.assign(known, { state, limit });
-    if (known.window.memory !== window) known.window = openRollingWindow(window);
+    if (known.window.memory !== memory) known.window = openRollingWindow(memory);
     return known;
   }
 
@@ -98,30 +101,14 @@ export function makeKeyTable(thread = 0): KeyTable {
       }
       records = next;
     },
+    takeUsage() {
+      const taken = new Map<number, Usage>();
+      for (const [id, usage] of usageById) {
+        if (Object.values(usage).every((count) => count === 0)) continue;
+        taken.set(id, { ...usage });
+        Object.assign(usage, UNUSED);
+      }
+      return taken;
+    },
   };
-}
-
-// Counts of what each key uses. Each thread adds to cells of its own, so that counting needs no lock. They
-// only grow; the first thread reads the sums at intervals (`key-usage.ts`).
-
-/** What is counted. The numbers are positions within the cells of a thread. */
-export const USE = { requests: 0, notModified: 1, refused: 2, bytes: 3 } as const;
-
-const CELLS = 4;
-
-/** The cells of one key, for a number of threads. */
-export function newUseCounts(threads = 1): SharedArrayBuffer {
-  return new SharedArrayBuffer(threads * CELLS * Float64Array.BYTES_PER_ELEMENT);
-}
-
-/** The cells that one thread adds to. @param thread the first is 0 */
-export function useCountsOf(memory: SharedArrayBuffer, thread: number): Float64Array {
-  return new Float64Array(memory, thread * CELLS * Float64Array.BYTES_PER_ELEMENT, CELLS);
-}
-
-/** The sums of all threads: one number for each of {@link USE}. @param memory from `newUseCounts` */
-export function sumOfUse(memory: SharedArrayBuffer): Float64Array {
-  const sums = new Float64Array(CELLS);
-  for (const [index, count] of new Float64Array(memory).entries()) sums[index % CELLS] += count;
-  return sums;
 }

@@ -28,22 +28,20 @@ import { keyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
 import { makeFolder } from '../../generations/files/file-modes.ts';
 import { removeDeadWrites, replaceFile } from '../../generations/files/replace-file.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
-import { sumOfUse, USE } from './key-table.ts';
 
 /**
- * @param usesOf returns, for the id of each key, the memory of its counts, from `newUseCounts`
+ * @param takeUsage returns what keys have used since the last call, by their ids: for each serving thread
  * @param wallClock milliseconds since 1970
  */
 export function makeKeyUsage(
   snapshotsDir: string,
   port: number,
-  usesOf: () => ReadonlyMap<number, SharedArrayBuffer>,
+  takeUsage: () => Promise<readonly ReadonlyMap<number, Usage>[]>,
   wallClock: () => number,
 ) {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
   const file = path.join(folder, keyUsageFile(port));
   const run = randomBytes(8).toString('hex');
-  const lastSums = new WeakMap<SharedArrayBuffer, Float64Array>();
   /** For each day, what each key has used in this run. */
   const counts = new Map<string, Map<number, Usage>>();
   /** What earlier runs of the proxy, or another proxy with the same file, have counted. */
@@ -51,21 +49,16 @@ export function makeKeyUsage(
   let written = '';
 
   /** Adds what keys have used since the last call. */
-  function collect(today: string): void {
-    for (const [id, memory] of usesOf()) {
-      const sums = sumOfUse(memory);
-      const last = lastSums.get(memory);
-      lastSums.set(memory, sums);
-      const growth = sums.map((sum, use) => sum - (last?.[use] ?? 0));
-      if (growth.every((count) => count === 0)) continue;
+  async function collect(today: string): Promise<void> {
+    for (const [id, usage] of (await takeUsage()).flatMap((each) => [...each])) {
       const keys = counts.get(today) ?? new Map<number, Usage>();
       counts.set(today, keys);
       const known = keys.get(id);
       keys.set(id, {
-        requests: (known?.requests ?? 0) + growth[USE.requests],
-        notModified: (known?.notModified ?? 0) + growth[USE.notModified],
-        refused: (known?.refused ?? 0) + growth[USE.refused],
-        bytes: (known?.bytes ?? 0) + growth[USE.bytes],
+        requests: (known?.requests ?? 0) + usage.requests,
+        notModified: (known?.notModified ?? 0) + usage.notModified,
+        refused: (known?.refused ?? 0) + usage.refused,
+        bytes: (known?.bytes ?? 0) + usage.bytes,
       });
     }
   }
@@ -101,7 +94,7 @@ export function makeKeyUsage(
       const now = wallClock();
       for (const day of counts.keys()) if (!isReported(day, now)) counts.delete(day);
       await readOthers();
-      collect(dayOf(now));
+      await collect(dayOf(now));
       const text = report(now);
       const isUnused = written === '' && counts.size === 0;
       if (text === written || isUnused) return false;

@@ -7,7 +7,9 @@
  * generation fails, the old one stays in service.
  */
 import { closeSync } from 'node:fs';
-import type { Manifest } from '../../format/manifest.ts';
+import type { Logger } from 'pino';
+import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
+import { findOtherCollation, type Manifest } from '../../format/manifest.ts';
 import { currentId, generationDir } from '../../generations/generations.ts';
 import { makeHelper } from '../workers/calls.ts';
 import { type OpenedFiles, type Replaced, reportMemory } from './open-files.ts';
@@ -16,23 +18,7 @@ import type { OpeningThread } from './opening-thread.ts';
 /** A refused generation is checked again after this time, since the disk may have had a brief fault. */
 const RETRY_MS = 30_000;
 
-export interface SnapshotEvents {
-  swapped(manifest: Manifest, milliseconds: number): void;
-  refused(id: string, error: Error): void;
-}
-
-export interface Snapshots {
-  /** The manifest of the generation that answers requests now; undefined before there is a first one. */
-  current(): Manifest | undefined;
-  /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
-  refresh(): Promise<void>;
-  /** The published generation and the error, if it was refused; otherwise undefined. */
-  refusal(): { readonly id: string; readonly error: Error } | undefined;
-  /** Gives up an opening that is under way. */
-  stop(): void;
-  /** Closes the files of the generation in service. Nothing may read from it any more. */
-  close(): void;
-}
+export type Snapshots = ReturnType<typeof openSnapshots>;
 
 /**
  * @param serveFiles makes every serving thread answer from a generation. When it resolves, none uses the
@@ -41,10 +27,10 @@ export interface Snapshots {
  */
 export function openSnapshots(
   snapshotsDir: string,
-  serveFiles: (files: OpenedFiles) => Promise<void>,
-  events: SnapshotEvents,
+  serveFiles: (files: OpenedFiles) => Promise<unknown>,
+  log: Logger,
   now: () => number,
-): Snapshots {
+) {
   const opening = makeHelper<OpeningThread>(new URL('./opening-thread.ts', import.meta.url), {
     // The descriptors outlive the thread; they are closed with the generation.
     trackUnmanagedFds: false,
@@ -53,6 +39,7 @@ export function openSnapshots(
   let refused: { id: string; error: Error; at: number } | undefined;
   let refreshing: Promise<void> | undefined;
   let isStopped = false;
+  let swaps = 0;
 
   async function serveCurrent(): Promise<void> {
     const id = currentId(snapshotsDir);
@@ -70,11 +57,12 @@ export function openSnapshots(
       const isFirstFailure = refused?.id !== id;
       const error = failure as Error;
       refused = { id, error, at: now() };
-      if (isFirstFailure) events.refused(id, error);
+      if (isFirstFailure) log.error({ snapshot: id, err: error }, 'refused a generation');
       return;
     }
     refused = undefined;
-    if (opened !== undefined) events.swapped(opened.manifest, now() - started);
+    swaps++;
+    if (opened !== undefined) report(opened.manifest, now() - started, log);
   }
 
   async function serve(id: string): Promise<void> {
@@ -104,21 +92,42 @@ export function openSnapshots(
   }
 
   return {
+    /** The manifest of the generation that answers requests now; undefined before there is a first one. */
     current: () => opened?.manifest,
-    refresh() {
+    /** How many generations came into service. */
+    swaps: () => swaps,
+    /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
+    refresh(): Promise<void> {
       refreshing ??= serveCurrent().finally(() => {
         refreshing = undefined;
       });
       return refreshing;
     },
+    /** The published generation and the error, if it was refused; otherwise undefined. */
     refusal: () => refused,
+    /** Gives up an opening that is under way. */
     stop,
+    /** Closes the files of the generation in service. Nothing may read from it any more. */
     close() {
       stop();
       opened?.descriptors.forEach(closeSync);
       opened = undefined;
     },
   };
+}
+
+/** Logs that a generation is served, and what is wrong with it nevertheless. */
+function report(manifest: Manifest, milliseconds: number, log: Logger): void {
+  const { id, counts } = manifest;
+  log.info({ snapshot: id, ...counts, milliseconds }, 'serving a generation');
+  if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
+    log.warn(
+      { snapshot: id, node: process.version, unicode: process.versions.unicode },
+      'the generator splits titles into words by other rules (another version of Node?): searches may miss titles',
+    );
+  }
+  const otherCollation = findOtherCollation(manifest);
+  if (otherCollation !== undefined) log.warn({ snapshot: id }, otherCollation);
 }
 
 function replacedPart({ manifest, contents, identities, prepared }: OpenedFiles): Replaced {

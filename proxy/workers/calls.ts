@@ -13,8 +13,16 @@ type Functions = { readonly [Name in string]: (argument: any) => unknown };
  */
 export type Call<Theirs extends Functions> = <Name extends keyof Theirs & string>(
   name: Name,
-  argument: Parameters<Theirs[Name]>[0],
+  ...argument: Parameters<Theirs[Name]>
 ) => Promise<Awaited<ReturnType<Theirs[Name]>>>;
+
+/** A call, if it has a name, or the answer to one. */
+interface Message {
+  readonly number: number;
+  readonly name?: string;
+  readonly value?: unknown;
+  readonly error?: unknown;
+}
 
 /** A `Worker`, or the `parentPort` in one. */
 interface Port {
@@ -24,12 +32,9 @@ interface Port {
   once(event: 'exit', listener: () => void): unknown;
 }
 
-type Message =
-  | { readonly number: number; readonly name: string; readonly argument: unknown }
-  | { readonly number: number; readonly value: unknown }
-  | { readonly number: number; readonly error: unknown };
-
-/** @param ours the functions that the other side may call, perhaps later */
+/**
+ * @param ours the functions that the other side may call, perhaps later
+ */
 export function makeCalls<Theirs extends Functions>(
   port: Port,
   ours: Functions | Promise<Functions> = {},
@@ -37,34 +42,33 @@ export function makeCalls<Theirs extends Functions>(
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
 
-  async function onMessage(message: Message): Promise<void> {
-    const { number } = message;
-    if ('name' in message) {
-      try {
-        port.postMessage({ number, value: await (await ours)[message.name](message.argument) });
-      } catch (error) {
-        port.postMessage({ number, error });
-      }
-      return;
+  async function answer({ number, name = '', value: argument }: Message): Promise<void> {
+    try {
+      port.postMessage({ number, value: await (await ours)[name](argument) });
+    } catch (error) {
+      port.postMessage({ number, error });
     }
-    const call = waiting.get(number);
-    waiting.delete(number);
-    if ('error' in message) call?.reject(message.error);
-    else call?.resolve(message.value);
   }
+
+  port.on('message', (message) => {
+    if (message.name !== undefined) return void answer(message);
+    const call = waiting.get(message.number);
+    waiting.delete(message.number);
+    if (message.error !== undefined) call?.reject(message.error);
+    else call?.resolve(message.value);
+  });
 
   function endWith(error: unknown): void {
     for (const call of waiting.values()) call.reject(error);
     waiting.clear();
   }
 
-  port.on('message', onMessage);
   port.once('error', endWith);
   port.once('exit', () => endWith(new Error('The thread has ended.')));
-  return (name, argument) => {
+  return (name, value) => {
     const call = Promise.withResolvers<unknown>();
     waiting.set(++last, call);
-    port.postMessage({ number: last, name, argument });
+    port.postMessage({ number: last, name, value });
     return call.promise as ReturnType<Call<Theirs>>;
   };
 }
@@ -84,9 +88,9 @@ export function makeHelper<Theirs extends Functions>(program: URL, options: Work
     return { worker, call: makeCalls<Theirs>(worker) };
   }
 
-  const call: Call<Theirs> = (name, argument) => {
+  const call: Call<Theirs> = (...call) => {
     thread ??= start();
-    return thread.call(name, argument);
+    return thread.call(...call);
   };
   return { call, close: (): void => void thread?.worker.terminate() };
 }

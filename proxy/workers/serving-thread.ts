@@ -4,32 +4,33 @@
  * gives them keys and generations. With PROXY_THREADS=1, it serves itself.
  */
 import type { AddressInfo } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { mostConnections, newConnectionCells } from '../../program/connections.ts';
 import type { Environment } from '../../program/environment/environment.ts';
 import { closeServer, listen } from '../../program/listen.ts';
+import { makeLog } from '../../program/log.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
 import { makeApi } from '../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../api/request-counts.ts';
 import type { ReadChanges } from '../changes/changes.ts';
 import { makeVisitorLimits, withExplorer } from '../explore/explorer.ts';
 import { makeServer } from '../http/server.ts';
-import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
+import { type KeyTable, makeKeyTable, type SharedKey } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
 import { makeRedisLimiter, newLimitCounts } from '../limits/redis-limiter.ts';
 import { takeLocally } from '../limits/rolling-window.ts';
-import { newMaintenanceCell } from '../maintenance.ts';
 import { withForwarding } from '../site/forward.ts';
-import { openSite, type SitePages } from '../site/site.ts';
+import type { SitePages } from '../site/site.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
 import { type Generation, makeGeneration } from '../snapshot/generation.ts';
 import { type OpenedFiles, reportMemory } from '../snapshot/open-files.ts';
+import { makeCalls } from './calls.ts';
 
 /** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;
 
-/** The variables that serving threads use. */
-export const SERVING_VARIABLES = [
+export const VARIABLES = [
   'HOST',
   'PORT',
   'PROXY_THREADS',
@@ -45,54 +46,33 @@ export const SERVING_VARIABLES = [
   'SNAPSHOTS_DIR',
   'SNAPSHOT_DOWNLOADS',
   'ACCESS_LOG',
+  // After ACCESS_LOG: without a log, its file is not checked.
+  'ACCESS_LOG_FILE',
   'LOG_LEVEL',
   // The guides mention it.
   'DEFAULT_RATE_LIMIT',
 ] as const;
-export type ServingEnvironment = Environment<(typeof SERVING_VARIABLES)[number]>;
+export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
 
-/** What a thread is started with. The memory of one kind is shared by all threads or read by the first. */
+/** What a thread is started with. */
 export interface ThreadStart {
-  readonly environment: ServingEnvironment;
+  readonly environment: ProxyEnvironment;
   /** The first serving thread is 1. */
   readonly number: number;
-  readonly requestCounts: Float64Array;
-  readonly limitCounts: Float64Array;
-  /** Its limits and counts of connections. */
-  readonly connections: Float64Array;
+  /** The limits of addresses, which all threads share. */
   readonly addresses: SharedArrayBuffer;
   /** The limits of visitors of the explorer. */
   readonly visitors: SharedArrayBuffer;
-  readonly maintenance: Int32Array;
   readonly sitePages: SitePages;
   /** How long Redis may take to answer; by default as in production. */
-  readonly redisTimeoutMs?: number | undefined;
+  readonly redisTimeoutMs: number | undefined;
 }
 
-/** @returns what each of the serving threads is started with */
-export function makeStarts(
-  environment: ServingEnvironment,
-  redisTimeoutMs: number | undefined,
-): ThreadStart[] {
-  const shared = {
-    environment,
-    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
-    visitors: makeVisitorLimits().memory,
-    maintenance: newMaintenanceCell(),
-    sitePages: openSite({
-      publicUrl: environment.PUBLIC_URL,
-      defaultLimit: environment.DEFAULT_RATE_LIMIT,
-      hasExplorer: environment.EXPLORER_KEY !== '',
-    }),
-    redisTimeoutMs,
-  };
-  return Array.from({ length: environment.PROXY_THREADS }, (_, index) => ({
-    number: index + 1,
-    requestCounts: newRequestCounts(),
-    limitCounts: newLimitCounts(),
-    connections: newConnectionCells(Math.floor(mostConnections() / environment.PROXY_THREADS)),
-    ...shared,
-  }));
+/** What one thread counts, in memory that the first thread reads for the metrics. */
+export interface ThreadCounts {
+  readonly requests: Float64Array;
+  readonly limits: Float64Array;
+  readonly connections: Float64Array;
 }
 
 /** What a serving thread asks of the first thread. */
@@ -104,14 +84,18 @@ export type FirstThread = {
 
 /** What the first thread asks of a serving thread. */
 export type ServingThread = {
+  counts(): ThreadCounts;
   /** @param port 0 for one that is free @throws ConfigurationError */
   listen(port: number): Promise<AddressInfo>;
   /** Replaces all keys. */
-  setKeys(keys: readonly SharedKey[]): Promise<void>;
+  setKeys(keys: readonly SharedKey[]): void;
+  takeUsage: KeyTable['takeUsage'];
+  /** @param seconds for `Retry-After` during maintenance, otherwise 0 */
+  setMaintenance(seconds: number): void;
   /** From now on, answers from these files, and no longer uses those of the generation before. */
-  serve(files: OpenedFiles): Promise<void>;
+  serve(files: OpenedFiles): void;
   /** From now on, each response tells its client that the connection will be closed after it. */
-  announceEnd(): Promise<void>;
+  announceEnd(): void;
   /** Stops listening. Resolves when the requests under way have ended, and are counted and logged. */
   close(): Promise<void>;
 };
@@ -121,21 +105,31 @@ export async function makeServingThread(
   first: FirstThread,
   log: Logger,
 ): Promise<ServingThread> {
-  const { environment, connections, maintenance, sitePages: pages } = start;
+  const { environment } = start;
   const {
+    HOST: host,
+    PROXY_THREADS: threads,
     TRUSTED_PROXIES: trustedProxies,
     ACCOUNT_URL: accountUrl,
     PUBLIC_URL: publicUrl,
     EXPLORER_KEY: explorerKey,
-    SNAPSHOT_DOWNLOADS: hasDownloads,
     ACCESS_LOG: sample,
     LIMITS_URL: address,
     LIMITS_FAILURE: failure,
   } = environment;
-  const { limitCounts: counts, redisTimeoutMs: timeoutMs } = start;
+  const counts: ThreadCounts = {
+    requests: newRequestCounts(),
+    limits: newLimitCounts(),
+    connections: newConnectionCells(Math.floor(mostConnections() / threads)),
+  };
   const redis =
-    address && (await makeRedisLimiter({ address, failure, counts, now, log, timeoutMs }));
-  const keys = makeKeyTable(start.number - 1);
+    address &&
+    (await makeRedisLimiter({
+      ...{ address, failure, counts: counts.limits, now, log },
+      timeoutMs: start.redisTimeoutMs,
+    }));
+  const keys = makeKeyTable();
+  let maintenance = 0;
   let generation: Generation | undefined;
   const current = () => generation;
   const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
@@ -146,15 +140,15 @@ export async function makeServingThread(
     limiter: redis ?? { take: takeLocally },
     trustedProxies,
     publicUrl,
-    hasDownloads,
-    maintenance,
-    counts: makeRequestCounts(start.requestCounts),
+    hasDownloads: environment.SNAPSHOT_DOWNLOADS,
+    maintenance: () => maintenance,
+    counts: makeRequestCounts(counts.requests),
     readChanges: first.readChanges,
     logAccess: sample === 0 ? undefined : accessLog.log,
     now,
     log,
   });
-  const own = makeSiteHandler({ pages, keys, log });
+  const own = makeSiteHandler({ pages: start.sitePages, keys, log });
   const explored = withExplorer(own, {
     api,
     snapshots: { current },
@@ -167,25 +161,25 @@ export async function makeServingThread(
     log,
   });
   const site = withForwarding(explored, { accountUrl, trustedProxies, log });
-  const http = makeServer(api, site, log, { connections });
+  const http = makeServer(api, site, log, { connections: counts.connections });
   const { server } = http;
   return {
+    counts: () => counts,
     async listen(port) {
       await redis?.start();
-      const { HOST: host, PROXY_THREADS: threads } = environment;
       await listen({ server, host, port, variables: ['HOST', 'PORT'], reusePort: threads > 1 });
       return server.address() as AddressInfo;
     },
-    async setKeys(all) {
-      keys.replace(all);
+    setKeys: keys.replace,
+    takeUsage: keys.takeUsage,
+    setMaintenance(seconds) {
+      maintenance = seconds;
     },
-    async serve(files) {
+    serve(files) {
       generation = makeGeneration(files);
       reportMemory(files);
     },
-    async announceEnd() {
-      http.announceEnd();
-    },
+    announceEnd: http.announceEnd,
     async close() {
       await closeServer(http, STOP_DEADLINE_MS);
       redis?.stop();
@@ -204,4 +198,15 @@ const CLOCK_OFFSET_MS = (() => {
 /** A monotonic clock in milliseconds that all threads and processes share. */
 export function now(): number {
   return CLOCK_OFFSET_MS + performance.now();
+}
+
+// The program of a thread that is not the first one.
+if (parentPort !== null) {
+  const start: ThreadStart = workerData;
+  const log = makeLog(start.environment.LOG_LEVEL, { thread: start.number });
+  const first: FirstThread = {
+    readChanges: (order) => call('readChanges', order),
+    writeLines: (text) => void call('writeLines', text),
+  };
+  const call = makeCalls<FirstThread>(parentPort, makeServingThread(start, first, log));
 }

@@ -2,54 +2,75 @@
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { ConfigurationError } from '../../program/environment/environment.ts';
-import { makeCalls } from './calls.ts';
+import { makeVisitorLimits } from '../explore/explorer.ts';
+import { makeAddressLimits } from '../limits/address-limits.ts';
+import { openSite } from '../site/site.ts';
+import { type Call, makeCalls } from './calls.ts';
 import {
   type FirstThread,
   makeServingThread,
+  type ProxyEnvironment,
   type ServingThread,
   type ThreadStart,
 } from './serving-thread.ts';
 
-/**
- * Starts the threads. A single one is in this thread.
- * @param onFailure called when a worker fails. It must end the process: the proxy must not continue with
- * fewer threads
- */
+/** Starts PROXY_THREADS threads. A single one is in this thread. */
 export async function startServingThreads(
-  starts: readonly ThreadStart[],
+  environment: ProxyEnvironment,
+  redisTimeoutMs: number | undefined,
   first: FirstThread,
   log: Logger,
-  onFailure: (error: Error) => void,
-): Promise<ServingThread> {
-  if (starts.length === 1) return makeServingThread(starts[0], first, log);
-  const workers = starts.map(
-    (workerData) => new Worker(new URL('./worker.ts', import.meta.url), { workerData }),
-  );
-  const calls = workers.map((worker) => {
-    worker.on('error', (error) => onFailure(error as Error));
+) {
+  const { PUBLIC_URL: publicUrl, DEFAULT_RATE_LIMIT: defaultLimit, EXPLORER_KEY } = environment;
+  const shared = {
+    environment,
+    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
+    visitors: makeVisitorLimits().memory,
+    sitePages: openSite({ publicUrl, defaultLimit, hasExplorer: EXPLORER_KEY !== '' }),
+    redisTimeoutMs,
+  };
+  const workers: Worker[] = [];
+
+  async function start(data: ThreadStart): Promise<Call<ServingThread>> {
+    if (environment.PROXY_THREADS === 1) {
+      const thread = await makeServingThread(data, first, log);
+      const call = async (name: keyof ServingThread, argument: never) => thread[name](argument);
+      return call as Call<ServingThread>;
+    }
+    const worker = new Worker(new URL('./serving-thread.ts', import.meta.url), {
+      workerData: data,
+    });
+    worker.on('error', (error) => {
+      log.fatal({ err: error }, 'a worker thread failed');
+      // The proxy must not continue with fewer threads.
+      process.exit(1);
+    });
+    workers.push(worker);
     return makeCalls<ServingThread>(worker, first);
-  });
-  const [leading, ...others] = calls;
-  const all = <Name extends keyof ServingThread>(
-    name: Name,
-    argument: Parameters<ServingThread[Name]>[0],
-  ) => Promise.all(calls.map((call) => call(name, argument))).then(() => {});
+  }
+
+  const calls = await Promise.all(
+    Array.from({ length: environment.PROXY_THREADS }, (_, index) =>
+      start({ ...shared, number: index + 1 }),
+    ),
+  );
   return {
-    async listen(port) {
-      // The others share its port, which the system may have chosen.
-      const found = await leading('listen', port).catch((cause: Error) => {
+    /** Calls a function of every thread. @returns their results */
+    all: <Name extends keyof ServingThread>(
+      name: Name,
+      ...argument: Parameters<ServingThread[Name]>
+    ) => Promise.all(calls.map((call) => call(name, ...argument))),
+    /** @returns the address of all threads @throws ConfigurationError */
+    async listen(): Promise<string> {
+      const [leading, ...others] = calls;
+      const { address, port } = await leading('listen', environment.PORT).catch((cause: Error) => {
         // The class of an error is lost between threads.
         throw new ConfigurationError(cause.message, { cause });
       });
-      await Promise.all(others.map((call) => call('listen', found.port)));
-      return found;
+      // The others share its port, which the system may have chosen.
+      await Promise.all(others.map((call) => call('listen', port)));
+      return `${address}:${port}`;
     },
-    setKeys: (keys) => all('setKeys', keys),
-    serve: (files) => all('serve', files),
-    announceEnd: () => all('announceEnd', undefined),
-    async close() {
-      await all('close', undefined);
-      await Promise.all(workers.map((worker) => worker.terminate()));
-    },
+    end: () => Promise.all(workers.map((worker) => worker.terminate())),
   };
 }

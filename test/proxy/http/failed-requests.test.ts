@@ -14,6 +14,7 @@ import { currentId, generationDir } from '../../../generations/generations.ts';
 import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
+import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { takeLocally } from '../../../proxy/limits/rolling-window.ts';
 import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
@@ -145,8 +146,8 @@ async function serve(broken: Partial<ApiParts>) {
   const id = currentId(dir) as string;
   const files = openFiles({ dir: generationDir(dir, id), id });
   const generation = makeGeneration(files);
-  const keys = makeKeyStore(dir, () => {}, clock);
-  await keys.refresh();
+  const keys = makeKeyTable();
+  await makeKeyStore(dir, keys.replace, clock).refresh();
   const api = makeApi({
     snapshots: { current: () => generation },
     keys,
@@ -155,6 +156,7 @@ async function serve(broken: Partial<ApiParts>) {
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
+    maintenance: () => 0,
     readChanges: async () => 'gone',
     counts: { count() {}, countCached() {} },
     log,

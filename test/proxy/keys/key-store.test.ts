@@ -1,6 +1,7 @@
 /** The keys in memory follow a real `keys.json`, and the counted requests stay with their key. */
 import { beforeEach, expect, test } from 'vitest';
-import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
+import { type KeyStore, makeKeyStore } from '../../../proxy/keys/key-store.ts';
+import { type KeyTable, makeKeyTable } from '../../../proxy/keys/key-table.ts';
 import {
   writeKeys as exportKeys,
   makeFolder,
@@ -11,27 +12,25 @@ import {
 const MINUTE = 60_000;
 
 let dir: string;
-let store: ReturnType<typeof makeKeyStore>;
+let store: KeyStore;
+let table: KeyTable;
 let time: number;
 
 beforeEach(() => {
   dir = makeFolder();
-  store = makeKeyStore(
-    dir,
-    () => {},
-    () => time,
-  );
+  table = makeKeyTable();
+  store = makeKeyStore(dir, table.replace, () => time);
   time = 1e6;
 });
 
 async function replaceKeys(keys: readonly TestKey[]): Promise<void> {
   exportKeys(dir, keys);
-  expect(await store.refresh()).toBe(true);
+  await store.refresh();
 }
 
 /** Counts requests. @returns how many were admitted, and the limit and the remaining requests after them */
 function use(key: TestKey, times: number) {
-  const record = store.find(key.key);
+  const record = table.find(key.key);
   if (record === undefined) throw new Error('The key is not known.');
   const quotas = Array.from({ length: times }, () => record.window.admit(record.limit, time++));
   const { limit, remaining } = quotas[times - 1];
@@ -41,10 +40,10 @@ function use(key: TestKey, times: number) {
 test('a key keeps its counted requests each time its limit is raised', async () => {
   const key = testKey(1, { limit: 10 });
   await replaceKeys([key]);
-  const record = store.find(key.key);
+  const record = table.find(key.key);
   expect(use(key, 12)).toEqual({ admitted: 10, limit: 10, remaining: 0 });
   await replaceKeys([{ ...key, limit: 25 }]);
-  expect(store.find(key.key)).toBe(record);
+  expect(table.find(key.key)).toBe(record);
   // Key usage and the exemption from the limit on guesses depend on this time.
   expect(record?.window.lastAdmitted()).toBe(1e6 + 9);
   expect(use(key, 20)).toEqual({ admitted: 15, limit: 25, remaining: 0 });
@@ -75,7 +74,7 @@ test('the requests of a key do not count for another key, or for a new key with 
   const rotated = testKey(1, { limit: 5 });
   await replaceKeys([rotated, keys[1]]);
   expect(use(rotated, 1).remaining).toBe(4);
-  expect(store.find(keys[0].key)).toBe(undefined);
+  expect(table.find(keys[0].key)).toBe(undefined);
   // The same hash with another id, for example after the table was rebuilt.
   await replaceKeys([{ ...rotated, id: 7 }, keys[1]]);
   expect(use(rotated, 1).remaining).toBe(4);
@@ -85,11 +84,11 @@ test('the requests of a key do not count for another key, or for a new key with 
 test('a key that is missing from the file is refused, and valid again when it is back', async () => {
   const key = testKey(1, { limit: 10 });
   await replaceKeys([key]);
-  const before = store.find(key.key);
-  expect(store.find(key.key)).toBe(before);
+  const before = table.find(key.key);
+  expect(table.find(key.key)).toBe(before);
   await replaceKeys([]);
   expect(before?.state).toBe('revoked');
-  expect(store.find(key.key)).toBeUndefined();
+  expect(table.find(key.key)).toBeUndefined();
   await replaceKeys([key]);
-  expect(store.find(key.key)?.state).toBe('approved');
+  expect(table.find(key.key)?.state).toBe('approved');
 });

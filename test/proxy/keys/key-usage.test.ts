@@ -2,10 +2,11 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeKeyUsage, parseKeyUsage } from '../../../format/key-usage.ts';
+import { encodeKeyUsage, parseKeyUsage, type Usage } from '../../../format/key-usage.ts';
 import { keyUsageFile, PROXY_FOLDER } from '../../../format/layout.ts';
-import { newUseCounts, USE, useCountsOf } from '../../../proxy/keys/key-table.ts';
+import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
 import { makeKeyUsage } from '../../../proxy/keys/key-usage.ts';
+import { makeRollingWindow } from '../../../proxy/limits/rolling-window.ts';
 import { makeFolder } from '../../support/product.ts';
 
 const PORT = 8080;
@@ -55,22 +56,29 @@ describe('the file', () => {
 
 /** Writes key usage like a proxy with two threads, with a clock that the test sets. */
 function makeReporter(snapshotsDir: string, ids: readonly number[]) {
-  const uses = new Map(ids.map((id) => [id, newUseCounts(2)]));
+  const tables = [makeKeyTable(), makeKeyTable()];
   const clock = { wall: NOON };
   const { write } = makeKeyUsage(
     snapshotsDir,
     PORT,
-    () => uses,
+    async () => tables.map((table) => table.takeUsage()),
     () => clock.wall,
   );
+  const setKeys = (ids: readonly number[]) => {
+    const { memory: window } = makeRollingWindow(1);
+    for (const { replace } of tables) {
+      replace(ids.map((id) => ({ id, hash: `${id}`, state: 'approved', limit: 1, window })));
+    }
+  };
+  setKeys(ids);
   return {
     write,
     clock,
-    uses,
+    setKeys,
     /** Counts what a request of a key uses, in one of the threads. */
-    count(id: number, use: keyof typeof USE = 'requests', amount = 1, thread = 0) {
-      const memory = uses.get(id) ?? newUseCounts(2);
-      useCountsOf(memory, thread)[USE[use]] += amount;
+    count(id: number, use: keyof Usage = 'requests', amount = 1, thread = 0) {
+      const { usage } = tables[thread]?.byHash(`${id}`) ?? {};
+      if (usage !== undefined) usage[use] += amount;
     },
   };
 }
@@ -131,7 +139,7 @@ describe('the counts in the file', () => {
   /** For each day, what each run has counted for a key. */
   const countsOf = (snapshotsDir: string, id: number) =>
     reportIn(snapshotsDir).map(({ day, keys }) => [day, keys.get(id)]);
-  const used = (requests: number, more: { [name in keyof typeof USE]?: number } = {}) => ({
+  const used = (requests: number, more: Partial<Usage> = {}) => ({
     requests,
     notModified: 0,
     refused: 0,
@@ -200,10 +208,11 @@ describe('the counts in the file', () => {
 
   test('do not jump if a key is deleted and comes back, or if the clock is wrong for a while', async () => {
     const dir = makeFolder();
-    const { write, count, uses, clock } = makeReporter(dir, [1]);
+    const { write, count, setKeys, clock } = makeReporter(dir, [1]);
     count(1, 'requests', 5);
     await write();
-    uses.set(1, newUseCounts(2));
+    setKeys([]);
+    setKeys([1]);
     count(1, 'requests', 2);
     await write();
     expect(countsOf(dir, 1)).toEqual([['2026-03-01', used(7)]]);

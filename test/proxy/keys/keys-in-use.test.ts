@@ -11,7 +11,7 @@ import { makeApi } from '../../../proxy/api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../../proxy/api/request-counts.ts';
 import { callApi } from '../../../proxy/explore/call-api.ts';
 import type { ApiHandler } from '../../../proxy/http/response.ts';
-import { makeKeyTable, newUseCounts } from '../../../proxy/keys/key-table.ts';
+import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { makeRollingWindow, takeLocally } from '../../../proxy/limits/rolling-window.ts';
 
@@ -27,7 +27,7 @@ beforeEach(() => {
   const keys = makeKeyTable();
   const window = makeRollingWindow(100).memory;
   const entry = { id: 1, hash: hashKey(key), state: 'approved', limit: 100 } as const;
-  keys.replace([{ ...entry, window, uses: newUseCounts() }]);
+  keys.replace([{ ...entry, window }]);
   api = makeApi({
     snapshots: { current: () => undefined },
     keys,
@@ -36,6 +36,7 @@ beforeEach(() => {
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
+    maintenance: () => 0,
     readChanges: async () => 'gone',
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),

@@ -11,8 +11,9 @@ import { expect, test } from 'vitest';
 import { CURRENT, GENERATIONS, KEYS_FILE } from '../../../format/layout.ts';
 import { readEnvironment } from '../../../program/environment/environment.ts';
 import { closeServer } from '../../../program/listen.ts';
-import { assemble, VARIABLES } from '../../../proxy/assemble.ts';
+import { assemble } from '../../../proxy/assemble.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
+import { VARIABLES } from '../../../proxy/workers/serving-thread.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import {
   makeFolder,

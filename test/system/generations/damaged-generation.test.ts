@@ -4,6 +4,7 @@
  */
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pino } from 'pino';
 import { beforeAll, expect, test } from 'vitest';
 import { FORMAT_VERSION, MANIFEST, PLATFORMS } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '../../../format/manifest.ts';
@@ -30,13 +31,11 @@ test.each(Object.keys(DAMAGE) as (keyof typeof DAMAGE)[])(
   'a generation with a file that is %s is refused, and the old one stays',
   async (kind) => {
     const { dir, older, newer, newerDir, files, restore, pointTo } = generations;
-    const refused: string[] = [];
-    const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
     pointTo(older);
     const snapshots = openSnapshots(
       dir,
       async () => {},
-      events,
+      pino({ enabled: false }),
       () => 0,
     );
     await snapshots.refresh();
@@ -50,8 +49,9 @@ test.each(Object.keys(DAMAGE) as (keyof typeof DAMAGE)[])(
       pointTo(newer);
       await snapshots.refresh();
       expect(snapshots.current()?.id, file).toBe(older);
-      expect(refused.splice(0), file).toEqual([newer]);
-      expect(snapshots.refusal()?.error.message, file).not.toBe('');
+      const { id, error } = snapshots.refusal() ?? {};
+      expect(id, file).toBe(newer);
+      expect(error?.message, file).not.toBe('');
       pointTo(older);
       await snapshots.refresh();
       expect(snapshots.refusal(), file).toBeUndefined();
