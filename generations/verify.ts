@@ -11,6 +11,7 @@ import { openSearchIndex } from '../format/index/search-index.ts';
 import { openTitles } from '../format/index/titles.ts';
 import { coversPack, gamesPack, isPack, MANIFEST } from '../format/layout.ts';
 import type { Manifest, ManifestFile } from '../format/manifest.ts';
+import { checkMatchIndex, openMatchIndex } from '../format/match/match-index.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import { checkFile, type isIntact, readChecked } from './files/checked-files.ts';
 import { filesIn, openIndex, readManifest } from './generations.ts';
@@ -85,6 +86,7 @@ export async function verifyAndOpen(
     checkFilters(search);
     checkWords(search);
     openTitles(read, manifest.counts.games);
+    checkMatchIndex(openMatchIndex(read, index.platforms.length), index.platforms);
   }
   return { manifest, index };
 }

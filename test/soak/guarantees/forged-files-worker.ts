@@ -11,8 +11,8 @@ import { makeMatchRoute } from '../../../proxy/api/routes/match-route.ts';
 import { splitTarget } from '../../../proxy/http/request.ts';
 import { type Generation, makeGeneration, viewIndex } from '../../../proxy/snapshot/generation.ts';
 import { openFiles } from '../../../proxy/snapshot/open-files.ts';
-import { strictly } from '../../format/strict-columns.ts';
 import { type Files, forge } from './forged-files.ts';
+import { strictly } from './strict-columns.ts';
 
 export interface ForgedResult {
   readonly refused: number;
