@@ -15,9 +15,7 @@ import {
   readManifest,
 } from '../../../generations/generations.ts';
 import { removeHold } from '../../../generations/hold.ts';
-import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { change } from '../../support/databases.ts';
-import { generate, runSnapshots } from '../../support/product.ts';
+import { runSnapshots } from '../../support/product.ts';
 import {
   type ApiOrigin,
   filesOf,
@@ -25,7 +23,7 @@ import {
   pullFromApi,
   startApi,
 } from '../../support/replicas.ts';
-import { expectCurrentVerifies, newSnapshots } from '../../support/wholeness.ts';
+import { expectCurrentVerifies, makePublished, newSnapshots } from '../../support/wholeness.ts';
 
 const REFUSED = 3;
 
@@ -103,15 +101,13 @@ describe('a rollback', () => {
 });
 
 test('covers that are not public now are counted; if that is not known, the operator must agree', async () => {
-  const url = await makeSampleSqlite();
-  const dir = await makeSampleSnapshots();
+  const { database, snapshotsDir: dir } = await makePublished();
   const older = currentOf(dir);
-  await change(
-    url,
-    "UPDATE covers SET status = 'rejected' WHERE id IN (SELECT id FROM covers WHERE status = 'approved' ORDER BY id LIMIT 25)",
+  const some = "SELECT id FROM covers WHERE status = 'approved' ORDER BY id LIMIT 25";
+  const newer = await database.publish(
+    dir,
+    `UPDATE covers SET status = 'rejected' WHERE id IN (${some})`,
   );
-  await generate(url, dir);
-  const newer = currentOf(dir);
   const { code, stderr } = await rollback(dir, older, '--no-hold');
   expect(code).toBe(REFUSED);
   expect(stderr).toMatch(/has covers that are not public now: \/covers\/\d+ and 24 more\./);
