@@ -8,6 +8,7 @@ import { expect } from 'vitest';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { checkContract } from './openapi.ts';
 import { send, startProxy, testKey, writeKeys } from './product.ts';
+import { readAll } from './read-all.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of any shape
 type Json = any;
@@ -37,12 +38,11 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
   writeKeys(snapshotsDir, [key]);
   const proxy = await startProxy(snapshotsDir);
   const texts: string[] = [];
-  const games = new Map<string, Json>();
-  const covers = new Map<string, Json>();
-  const files: string[] = [];
+  const bodies = new Map<string, Json>();
+  const bodyOf = (target: string) => bodies.get(target);
 
-  async function get(apiPath: string): Promise<{ body: Json; text: string }> {
-    const url = `/api/v1${apiPath}`;
+  async function read(target: string): Promise<Json> {
+    const url = `/api/v1${target}`;
     const reply = await send(proxy.url + url, { headers: { 'x-api-key': key.key } });
     expect(reply.status, `${url}: ${reply.text.slice(0, 200)}`).toBe(200);
     checkContract('GET', url, reply);
@@ -50,54 +50,43 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(reply.bytes);
     expect(text).not.toMatch(/\\ud[89a-f]/i);
     texts.push(text);
-    return { body: parseExactly(text), text };
-  }
-
-  /** Every item of a paginated list. */
-  async function getAll(apiPath: string): Promise<Json[]> {
-    const items: Json[] = [];
-    for (let page = 1; ; page++) {
-      const { body } = await get(`${apiPath}?per_page=100&page=${page}`);
-      items.push(...body.data);
-      if (page < body.total_pages) continue;
-      expect(items).toHaveLength(body.total);
-      return items;
-    }
-  }
-
-  async function getGame(game: Json): Promise<void> {
-    const apiPath = `/games/${game.platform.slug}/${game.slug}`;
-    expect(games.has(String(game.id)), `the game ${game.id} appears twice`).toBe(false);
-    games.set(String(game.id), game);
-    expect((await get(apiPath)).body).toEqual(game);
-    const list = (await get(`${apiPath}/covers`)).body.data;
-    expect(list).toHaveLength(game.cover_count);
-    for (const cover of list) {
-      expect(covers.has(String(cover.id)), `the cover ${cover.id} appears twice`).toBe(false);
-      covers.set(String(cover.id), cover);
-      expect((await get(`/covers/${cover.id}`)).body).toEqual(cover);
-      files.push(...cover.files.map(({ id }: Json) => String(id)));
-    }
+    bodies.set(target, parseExactly(text));
+    return bodyOf(target);
   }
 
   try {
-    const platforms = (await get('/platforms')).body.data;
+    const lists = await readAll(read);
+    const games = new Map<string, Json>();
+    const covers = new Map<string, Json>();
+    const platforms: Json[] = bodyOf('/platforms').data;
     for (const platform of platforms) {
-      expect((await get(`/platforms/${platform.slug}`)).body).toEqual(platform);
-      const list = await getAll(`/platforms/${platform.slug}/games`);
+      const target = `/platforms/${platform.slug}`;
+      expect(bodyOf(target)).toEqual(platform);
+      const list = lists.get(`${target}/games`) ?? [];
       expect(list).toHaveLength(platform.game_count);
-      for (const game of list) await getGame(game);
+      for (const game of list) addOnce(games, game);
     }
-    const found = await getAll('/search');
+    for (const game of games.values()) {
+      const target = `/games/${game.platform.slug}/${game.slug}`;
+      expect(bodyOf(target)).toEqual(game);
+      const { data: own } = bodyOf(`${target}/covers`);
+      expect(own).toHaveLength(game.cover_count);
+      for (const cover of own) {
+        addOnce(covers, cover);
+        expect(bodyOf(`/covers/${cover.id}`)).toEqual(cover);
+      }
+    }
+    const found = lists.get('/search') ?? [];
     expect(found.map(({ id }) => String(id)).toSorted()).toEqual([...games.keys()].toSorted());
     for (const { title } of found) {
       // The API takes a replacement character in `q` for malformed UTF-8.
       const words = encodeURIComponent(title.slice(0, 40).toWellFormed().replaceAll('\ufffd', ''));
-      await get(`/search?q=${words}`);
+      await read(`/search?q=${words}`);
     }
-    await get('/covers/recent');
-    const { body: stats } = await get('/stats');
-    expect(stats).toMatchObject({
+    const files = [...covers.values()].flatMap((cover) =>
+      cover.files.map(({ id }: Json) => `${id}`),
+    );
+    expect(bodyOf('/stats')).toMatchObject({
       platforms: platforms.length,
       games: games.size,
       covers: covers.size,
@@ -108,4 +97,9 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
     await proxy.stop();
     rmSync(path.join(snapshotsDir, KEYS_FILE));
   }
+}
+
+function addOnce(records: Map<string, Json>, record: Json): void {
+  expect(records.has(String(record.id)), `${record.id} appears twice`).toBe(false);
+  records.set(String(record.id), record);
 }

@@ -11,10 +11,10 @@ import { makeKey } from '../../../format/api-key.ts';
 import { startSchedule } from '../../generator/schedule/start-schedule.ts';
 import { atEndOfFile } from '../../support/end-of-file.ts';
 import { type ProxyProgram, runKeys, startProxyProgram } from '../../support/product.ts';
+import { readBodies } from '../../support/read-all.ts';
 import { startMariaDb } from '../../support/servers/mariadb.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 import { IS_FULL, printFigure } from '../rounds.ts';
-import { readAll } from '../support/read-all.ts';
 import { until } from '../support/until.ts';
 
 const GONE_MS = IS_FULL ? 60_000 : 5_000;
@@ -56,7 +56,7 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   await until(async () => (await request(approved)).status === 200);
   const { headers } = await request(approved);
 
-  const { bodies } = await readAll(proxy, approved);
+  const { bodies } = await readBodies(proxy, approved);
   const targets = [...bodies.keys()];
 
   await server.kill();

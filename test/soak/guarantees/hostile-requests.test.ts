@@ -10,6 +10,7 @@ import { openSite } from '../../../proxy/site/site.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { residentMegabytes } from '../../support/processes.ts';
 import { PARSERS, type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
+import { readBodies } from '../../support/read-all.ts';
 import {
   openTls,
   type RunningNginx,
@@ -21,7 +22,6 @@ import { IS_FULL, printFigure, rounds } from '../rounds.ts';
 import { type Hostile, makeHostile } from '../support/hostile/hostile.ts';
 import { judge, type Known } from '../support/hostile/hostile-judge.ts';
 import { exchange, type WireReply } from '../support/hostile/hostile-wire.ts';
-import { readAll } from '../support/read-all.ts';
 
 const PROMISE = 'Hostile requests';
 const REQUESTS = { directly: rounds(2_000, 100_000), 'through nginx': rounds(3_000, 20_000) };
@@ -87,7 +87,7 @@ describe.each(PARSERS)('over %s', (path, fields) => {
   afterAll(() => nginx.stop());
 
   async function readKnown(): Promise<{ known: Known; targets: string[] }> {
-    const { bodies, games } = await readAll(proxy, key.key);
+    const { bodies, games } = await readBodies(proxy, key.key);
     const records = [...games].map(
       ([path, list]) => [path, list.map((game) => JSON.stringify(game))] as const,
     );

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { pointCurrentTo } from '../../../../generations/generations.ts';
 import { makeGenerations } from '../../../proxy/snapshot/marked-generations.ts';
 import { startProxyProgram, testKey } from '../../../support/product.ts';
+import { readBodies } from '../../../support/read-all.ts';
 import { printFigure, rounds } from '../../rounds.ts';
-import { readAll } from '../../support/read-all.ts';
 import { until } from '../../support/until.ts';
 
 const SWAPS = rounds(5, 40);
@@ -110,7 +110,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, async () =
 async function readOf(dir: string, id: string): Promise<ReadonlyMap<string, string>> {
   pointCurrentTo(dir, id);
   const proxy = await startProxyProgram(dir);
-  const { bodies } = await readAll(proxy, key.key);
+  const { bodies } = await readBodies(proxy, key.key);
   expect((await proxy.readyz()).json.snapshot).toBe(id);
   await proxy.stop();
   return bodies;
