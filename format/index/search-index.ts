@@ -114,16 +114,6 @@ export function openPostings(column: ColumnReader, name: string) {
   };
 }
 
-/**
- * A range of `entries`, from `from` (inclusive) to `to` (exclusive), that holds one or more ascending
- * lists. It is not a subarray: making one for each of thousands of lists takes longer than reading them.
- */
-export interface Run {
-  readonly entries: Uint32Array;
-  readonly from: number;
-  readonly to: number;
-}
-
 export function textCount({ textStart }: Pick<Postings, 'textStart'>): number {
   return textStart.length - 1;
 }
@@ -138,14 +128,16 @@ export function textAt(
   return Buffer.from(text.buffer, start, length).toString('utf16le');
 }
 
-/** The ascending entries of the text at an index, as a view of the column. */
-export function entriesAt({ entries, entriesStart }: Postings, index: number): Uint32Array {
-  return entries.subarray(entriesStart[index], entriesStart[index + 1]);
-}
-
-/** The entries of the texts at the indexes from `from` (inclusive) to `to` (exclusive). */
-export function runBetween({ entries, entriesStart }: Postings, from: number, to: number): Run {
-  return { entries, from: entriesStart[from], to: entriesStart[to] };
+/**
+ * The entries of the texts at the indexes from `from` (inclusive) to `to` (exclusive), as a view of the
+ * column. By default those of one text, which ascend.
+ */
+export function entriesAt(
+  { entries, entriesStart }: Postings,
+  from: number,
+  to = from + 1,
+): Uint32Array {
+  return entries.subarray(entriesStart[from], entriesStart[to]);
 }
 
 /** The index of a text in a list, or -1. */

@@ -5,6 +5,7 @@
  */
 import { exactFormsOf, haveSameWords, looseFormsOf, partsOf } from '../../format/match/forms.ts';
 import { hashWords, type MatchIndex } from '../../format/match/match-index.ts';
+import { remember } from '../remember.ts';
 import { type Catalogue, overlap, withKeys, withLoose } from './catalogue.ts';
 import { findNear } from './find-near.ts';
 import { findParts } from './find-parts.ts';
@@ -108,16 +109,6 @@ export function findMatches(
 
 function hasBrackets(title: string): boolean {
   return /[([{]/.test(title);
-}
-
-/** A function that computes each result once. */
-export function remember<In, Out>(compute: (input: In) => Out): (input: In) => Out {
-  const results = new Map<In, Out>();
-  return (input) => {
-    const result = results.get(input) ?? compute(input);
-    results.set(input, result);
-    return result;
-  };
 }
 
 /** Several games of one kind: by their fronts, then those that are spelt like the name, then by slug. */

@@ -2,8 +2,9 @@
 import { gameSlug, platformOf } from '../../format/index/record-index.ts';
 import { titlesOf } from '../../format/index/titles.ts';
 import { titleOf } from '../../format/pack.ts';
+import { remember } from '../remember.ts';
 import type { Generation, Records } from '../snapshot/generation.ts';
-import { type KnownGames, remember } from './find-matches.ts';
+import type { KnownGames } from './find-matches.ts';
 
 const FRONT = 'front';
 

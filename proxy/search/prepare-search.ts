@@ -6,7 +6,7 @@ import { checkWords } from '../../format/index/checks.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import type { SearchIndex } from '../../format/index/search-index.ts';
 import { makeSpellingIndex, type SpellingIndex } from './near-spellings.ts';
-import { makeWordPairs, type WordPairs } from './patterns/word-pairs.ts';
+import { makeWordPairs, type WordPairs } from './phrases.ts';
 import { makeRankOrders, type RankOrders } from './sets/rank-order.ts';
 
 /** What depends only on `index/words.bin`. */
@@ -34,8 +34,5 @@ export function prepareSearch(
 
 function prepareWords(index: SearchIndex): PreparedWords {
   checkWords(index);
-  return {
-    spellingIndex: makeSpellingIndex(index.words),
-    pairs: makeWordPairs(index.words, index.readings),
-  };
+  return { spellingIndex: makeSpellingIndex(index.words), pairs: makeWordPairs(index.readings) };
 }

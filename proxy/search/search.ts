@@ -10,9 +10,9 @@
 import { firstIndex } from '../../format/index/arrays.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import {
+  entriesAt,
   findText,
   type Postings,
-  runBetween,
   type SearchIndex,
   textAt,
   textCount,
@@ -20,19 +20,18 @@ import {
 import { foldCase } from '../../format/index/words.ts';
 import { namesOfRegion } from '../regions.ts';
 import { makeFacetCounter, type ValueCount } from './facets.ts';
-import type { Tiers } from './patterns/match-pattern.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { FacetName, Query, Sort, Step, Years } from './query.ts';
-import { startQuery } from './sets/bits.ts';
+import { newBits, startQuery } from './sets/bits.ts';
 import { intersect, subtract, union, unite } from './sets/combine.ts';
 import {
-  compact,
+  addTo,
   EMPTY,
   everyNumber,
   type NumberSet,
   sizeOf,
   slice,
-  wholeRun,
+  toBits,
 } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
 import { pageInOrder } from './sets/rank-order.ts';
@@ -67,7 +66,7 @@ export function makeSearch(
 ): Search {
   const { games } = index;
   const { orders } = prepared;
-  const sets = makePostingSets(games);
+  const sets = makePostingSets(index, games);
   const matchTitles = makeTitleMatcher(index, prepared, records, onPlatforms);
   const platformsBySlug = groupPlatforms(records);
   const countFacet = makeFacetCounter(index, records, sets);
@@ -81,17 +80,20 @@ export function makeSearch(
       const { firstGame, games: count } = records.platforms[number];
       return records.games.rank.subarray(firstGame, firstGame + count);
     });
-    return lists.length === 1 ? { list: lists[0] } : union(lists.map(wholeRun), games);
+    return lists.length === 1 ? { list: lists[0] } : union(lists, games);
   }
 
   function withType(value: string): NumberSet {
     const found = findText(index.types, foldCase(value));
-    return found < 0 ? EMPTY : sets.ofText(index.types, found);
+    return found < 0 ? EMPTY : sets.ofTexts('types', found);
   }
 
   function withRegion(value: string): NumberSet {
-    const found = findRegions(index.regions, value).map((at) => sets.ofText(index.regions, at));
-    return unite(found, games);
+    const found = findRegions(index.regions, value);
+    return unite(
+      found.map((at) => sets.ofTexts('regions', at)),
+      games,
+    );
   }
 
   function withYear([from, to]: Years): NumberSet {
@@ -99,27 +101,26 @@ export function makeSearch(
     const first = firstIndex(0, years.length, (at) => years[at] >= from);
     const end = firstIndex(first, years.length, (at) => years[at] > to);
     // Games without a year, which have the highest number, are last.
-    const entries = orders.year_asc.ranks;
+    const { ranks } = orders.year_asc;
     const startOf = (year: number) =>
-      firstIndex(0, entries.length, (at) => yearOfRank[entries[at]] >= year);
-    const run = { entries, from: startOf(first), to: startOf(end) };
-    if (end - first === 1) return { list: entries.subarray(run.from, run.to) };
-    return sets.ofRuns(`year ${from} ${to}`, () => [run]);
+      firstIndex(0, ranks.length, (at) => yearOfRank[ranks[at]] >= year);
+    const list = ranks.subarray(startOf(first), startOf(end));
+    return end - first === 1 ? { list } : sets.ofLists(`year ${from} ${to}`, () => [list]);
   }
 
   function withFront(isWanted: boolean): NumberSet {
     const fronts = withType('front');
-    return isWanted ? fronts : subtract(all, fronts);
+    return isWanted ? fronts : subtract(all, toBits(fronts, games).bits);
   }
 
   function withGenre(part: string): NumberSet {
     const folded = foldCase(part);
-    return sets.ofRuns(`genre ${folded}`, () => {
+    return sets.ofLists(`genre ${folded}`, () => {
       genres ??= Array.from({ length: textCount(index.genres) }, (_, at) =>
         textAt(index.genres, at),
       );
       return genres.flatMap((text, at) =>
-        text.includes(folded) ? [runBetween(index.genres, at, at + 1)] : [],
+        text.includes(folded) ? [entriesAt(index.genres, at)] : [],
       );
     });
   }
@@ -149,45 +150,43 @@ export function makeSearch(
     return matchTitles(readings, platform === undefined ? undefined : withPlatforms(platform));
   }
 
-  /** @param found undefined for all games */
+  const inAll = (required: readonly NumberSet[]) =>
+    required.length === 0 ? all : intersect(required);
+
   function pageOf(
-    found: NumberSet | undefined,
+    found: NumberSet,
     total: number,
     sort: Sort,
     start: number,
     count: number,
   ): number[] {
-    if (sort === 'title_desc') {
-      return pageOf(found, total, 'title_asc', total - start - count, count).reverse();
-    }
-    if (sort === 'title_asc') {
-      if (found !== undefined) return slice(found, start, count);
-      return Array.from({ length: count }, (_, i) => start + i);
-    }
-    const order = sort === 'relevance' ? orders.covers : orders[sort];
-    if (found !== undefined) return pageInOrder(order, found, start, count);
-    return [...order.ranks.subarray(start, start + count)];
+    if (sort === 'title_asc') return slice(found, start, count);
+    if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
+    const order = orders[sort];
+    // A scan of all games takes milliseconds.
+    if (total === games) return [...order.ranks.subarray(start, start + count)];
+    return pageInOrder(order, found, start, count);
   }
 
-  /** A page of the games in all tiers, one tier after another. */
+  /** A page of the games that are found, one tier after another. */
   function pageOfTiers(
-    tiers: Tiers,
-    filters: readonly NumberSet[],
+    tiers: Iterable<NumberSet>,
+    found: NumberSet,
     start: number,
     count: number,
   ): number[] {
     const page: number[] = [];
     let before = 0;
-    let seen: NumberSet = EMPTY;
-    for (const [number, tier] of tiers.entries()) {
-      const found = subtract(compact(intersect([tier(), ...filters])), seen);
-      const size = sizeOf(found);
+    const seen = newBits(Math.ceil(games / 32));
+    for (const tier of tiers) {
+      const inTier = subtract(intersect([tier, found]), seen);
+      const size = sizeOf(inTier);
       const skipped = Math.max(0, start - before);
       const wanted = Math.min(count - page.length, size - skipped);
-      if (wanted > 0) page.push(...pageInOrder(orders.length, found, skipped, wanted));
+      if (wanted > 0) page.push(...pageInOrder(orders.inTier, inTier, skipped, wanted));
       if (page.length === count) break;
       before += size;
-      if (number < tiers.length - 1) seen = unite([seen, found], games);
+      addTo(seen, inTier);
     }
     return page;
   }
@@ -201,14 +200,13 @@ export function makeSearch(
         return { total: 0, ranks: [], step: undefined };
       }
       const filters = filtersOf(query, match && 'platform');
-      const required = match === undefined ? filters : [match.ranks, ...filters];
-      const found = required.length === 0 ? undefined : intersect(required);
-      const total = found === undefined ? games : sizeOf(found);
+      const found = inAll(match === undefined ? filters : [match.ranks, ...filters]);
+      const total = found === all ? games : sizeOf(found);
       const most = Math.min(count, total - start);
       const hits = { total, step: match?.step };
       if (most <= 0) return { ...hits, ranks: [] };
-      const tiers = sort === 'relevance' ? match?.tiers() : undefined;
-      if (tiers !== undefined) return { ...hits, ranks: pageOfTiers(tiers, filters, start, most) };
+      const tiers = sort === 'relevance' ? match?.tiers : undefined;
+      if (tiers !== undefined) return { ...hits, ranks: pageOfTiers(tiers, found, start, most) };
       return { ...hits, ranks: pageOf(found, total, sort, start, most) };
     },
     countFacets(query, names) {
@@ -218,9 +216,8 @@ export function makeSearch(
         const isAny = name === 'platform' && query.platform !== undefined;
         const ofName = isAny ? matchOf({ ...query, platform: undefined }) : match;
         if (query.readings !== undefined && ofName === undefined) return [name, []] as const;
-        const required = filtersOf(query, name);
-        if (ofName !== undefined) required.push(ofName.ranks);
-        const ranks = required.length === 0 ? undefined : compact(intersect(required));
+        const filters = filtersOf(query, name);
+        const ranks = inAll(ofName === undefined ? filters : [ofName.ranks, ...filters]);
         return [name, countFacet(name, ranks)] as const;
       });
       return Object.fromEntries(counted);

@@ -5,18 +5,17 @@
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import { type SearchIndex, textAt } from '../../format/index/search-index.ts';
 import { nearSpellingDistance } from '../../format/index/words.ts';
+import { remember } from '../remember.ts';
+import { makePatternMatcher } from './match-pattern.ts';
 import { nearSpellings } from './near-spellings.ts';
-import { makePatternMaker } from './patterns/make-pattern.ts';
-import { makePatternMatcher, type Tiers } from './patterns/match-pattern.ts';
-import { makeNeighbours } from './patterns/neighbours.ts';
-import type { Pattern } from './patterns/pattern.ts';
-import { makeWays } from './patterns/ways.ts';
-import { makePlatformWords } from './platform-words.ts';
+import { makePatternMaker, type Pattern } from './pattern.ts';
+import { makePhrases } from './phrases.ts';
+import { makePlatformWords } from './platform-names.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
-import { copyBits, lowestBit, setBit } from './sets/bits.ts';
+import { copyBits, setBit } from './sets/bits.ts';
 import { intersect, union, unite } from './sets/combine.ts';
-import { isEmpty, type NumberSet, wholeRun } from './sets/number-set.ts';
+import { forEach, isEmpty, type NumberSet } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
 
 export interface TitleMatch {
@@ -24,20 +23,23 @@ export interface TitleMatch {
   /** The ranks of the games. */
   readonly ranks: NumberSet;
   /**
-   * The ranks of the games, best tier first. A game can be in several tiers; the first one counts.
-   * Undefined if the query only names platforms.
+   * The ranks of the games, best tier first, and those of games on other platforms. A game can be in several
+   * tiers; the first one counts. Undefined if the query only names platforms.
    */
-  tiers(): Tiers | undefined;
+  readonly tiers: Iterable<NumberSet> | undefined;
 }
 
 type Readings = readonly (readonly string[])[];
 
-/** A pattern with the readings that match it, and the sets of games to which it is limited. */
+/** A pattern, the readings that match it, and the ranks of their games. */
 interface Attempt {
   readonly pattern: Pattern;
   readonly found: NumberSet;
-  readonly within: readonly NumberSet[];
+  readonly ranks: NumberSet;
 }
+
+/** In so few readings, the near spellings of a word are found faster than in all. */
+const FEW_READINGS = 300;
 
 /** @param onPlatform the games among which a title must match; undefined for all */
 export type MatchTitles = (readings: Readings, onPlatform?: NumberSet) => TitleMatch | undefined;
@@ -51,27 +53,24 @@ export function makeTitleMatcher(
 ): MatchTitles {
   const { games, rankOfFurther, readings: readingWords } = index;
   const readingCount = index.readingsByWords.length;
-  const neighbours = makeNeighbours(index.words, readingWords, pairs);
-  const ways = makeWays(index, pairs, neighbours, makePostingSets(readingCount));
-  const startPatterns = makePatternMaker(ways, readingCount, findNear);
-  const matcher = makePatternMatcher(index, neighbours);
+  const sets = makePostingSets(index, readingCount);
+  const phrases = makePhrases(readingWords, pairs, sets);
+  const startPatterns = makePatternMaker(index, phrases, sets);
+  const matcher = makePatternMatcher(index, phrases);
   const platformWords = makePlatformWords(records);
 
   function matchOf(step: Step, attempts: readonly Attempt[]): TitleMatch | undefined {
     if (attempts.length === 0) return undefined;
-    // The ranks of the games that have one of the readings. The sets are those of the attempts, in order.
-    const ranksOfAll = (readings: readonly NumberSet[]) => {
-      const ranks = readings.map((set, at) => ranksWithin(ranksOf(set), attempts[at].within));
-      return unite(ranks, games);
-    };
-    return {
-      step,
-      ranks: ranksOfAll(attempts.map(({ found }) => found)),
-      tiers() {
-        const all = attempts.map(({ pattern, found }) => matcher.tiers(pattern, found));
-        return all[0].map((_, tier) => () => ranksOfAll(all.map((tiers) => tiers[tier]())));
-      },
-    };
+    function* findTiers() {
+      const all = attempts.map(({ pattern, found }) => matcher.tiers(pattern, found));
+      for (;;) {
+        const tier = all.flatMap((tiers) => tiers.next().value ?? []);
+        if (tier.length === 0) return;
+        yield ranksOf(unite(tier, readingCount));
+      }
+    }
+    const ranks = attempts.map((attempt) => attempt.ranks);
+    return { step, ranks: unite(ranks, games), tiers: findTiers() };
   }
 
   /** The ranks of the games that have these readings. */
@@ -82,31 +81,34 @@ export function makeTitleMatcher(
       const ranks = set.list.map((reading) =>
         reading < games ? reading : rankOfFurther[reading - games],
       );
-      return union([wholeRun(ranks)], games);
+      return union([ranks], games);
     }
     const bits = copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
     // The last 32 bits can include those of further readings.
     if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
-    for (let block = Math.floor(games / 32); block < set.bits.length; block++) {
-      for (let rest = set.bits[block]; rest !== 0; rest &= rest - 1) {
-        const reading = block * 32 + lowestBit(rest);
-        if (reading < games) continue;
-        setBit(bits, rankOfFurther[reading - games]);
-      }
-    }
+    const skipped = Math.floor(games / 32);
+    forEach({ bits: set.bits.subarray(skipped), atMost: set.atMost }, (at) => {
+      const reading = skipped * 32 + at;
+      if (reading >= games) setBit(bits, rankOfFurther[reading - games]);
+    });
     return { bits, atMost: Math.min(set.atMost, games) };
   }
 
   return (readings, onPlatform) => {
     const limits = onPlatform === undefined ? [] : [onPlatform];
     const makePattern = startPatterns();
+    const findAllNear = remember((word: string) => findNear(word));
+    const findNearAmong = (word: string, among?: NumberSet) =>
+      among?.list !== undefined && among.list.length <= FEW_READINGS
+        ? findNear(word, among.list)
+        : findAllNear(word);
 
     function attempt(words: readonly string[], isNear: boolean, within = limits): Attempt[] {
-      const pattern = makePattern(words, isNear);
+      const pattern = makePattern(words, isNear ? findNearAmong : undefined);
       if (pattern === undefined) return [];
       const found = matcher.find(pattern);
-      if (isEmpty(found) || isEmpty(ranksWithin(ranksOf(found), within))) return [];
-      return [{ pattern, found, within }];
+      const ranks = intersect([ranksOf(found), ...within]);
+      return isEmpty(ranks) ? [] : [{ pattern, found, ranks }];
     }
 
     function matchPlatforms(isNear: boolean): TitleMatch | undefined {
@@ -114,7 +116,7 @@ export function makeTitleMatcher(
         const within = [onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
           const ranks = intersect(within);
-          if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: () => undefined };
+          if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: undefined };
           continue;
         }
         const match = matchOf('platform', attempt(rest, isNear, within));
@@ -161,10 +163,6 @@ export function makeTitleMatcher(
     }
     return [...found];
   }
-}
-
-function ranksWithin(ranks: NumberSet, within: readonly NumberSet[]): NumberSet {
-  return within.length === 0 ? ranks : intersect([ranks, ...within]);
 }
 
 function digitsOf(word: string): string {

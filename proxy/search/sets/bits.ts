@@ -9,10 +9,6 @@ export function setBit(bits: Uint32Array, index: number): void {
   bits[index >>> 5] |= 1 << (index & 31);
 }
 
-export function clearBit(bits: Uint32Array, index: number): void {
-  bits[index >>> 5] &= ~(1 << (index & 31));
-}
-
 /**
  * How many bits of an array are 1. A function of its own, since V8 then keeps the loop optimised for both
  * forms of sets. Inside `sizeOf`, the loop stayed five times as slow in about half of all processes.

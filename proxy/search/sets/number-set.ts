@@ -6,7 +6,6 @@
  *
  * A parameter `below` says that every number is less than it: the number of games, or of readings.
  */
-import type { Run } from '../../../format/index/search-index.ts';
 import { countBits, lowestBit, newBits, onesIn, setBit } from './bits.ts';
 
 export type NumberSet = NumberList | NumberBits;
@@ -17,14 +16,11 @@ export interface NumberList {
 }
 
 export interface NumberBits {
+  /** At least one is set, unless there are no numbers at all. */
   readonly bits: Uint32Array;
   readonly list?: undefined;
   /** An upper bound of the size; counting the bits exactly would take longer. */
   readonly atMost: number;
-}
-
-export function wholeRun(numbers: Uint32Array): Run {
-  return { entries: numbers, from: 0, to: numbers.length };
 }
 
 export const EMPTY: NumberSet = { list: new Uint32Array(0) };
@@ -49,6 +45,10 @@ export function atMost(set: NumberSet): number {
   return set.list !== undefined ? set.list.length : set.atMost;
 }
 
+export function isEmpty(set: NumberSet): boolean {
+  return atMost(set) === 0;
+}
+
 /** Whether a list is long enough to be kept as bits. */
 export function isDense(list: Uint32Array, below: number): boolean {
   return list.length > LONGEST_SORTED && list.length > below * DENSE;
@@ -58,23 +58,21 @@ export function isDense(list: Uint32Array, below: number): boolean {
 export function toBits(set: NumberSet, below: number): NumberBits {
   if (set.bits !== undefined) return set;
   const bits = newBits(Math.ceil(below / 32));
-  addToBits(wholeRun(set.list), bits);
+  addTo(bits, set);
   return { bits, atMost: set.list.length };
 }
 
-export function isEmpty(set: NumberSet): boolean {
-  if (set.list !== undefined) return set.list.length === 0;
-  const { bits } = set;
-  let at = 0;
-  while (at < bits.length && bits[at] === 0) at++;
-  return at === bits.length;
+/** Sets the bits of all numbers of a set. */
+export function addTo(bits: Uint32Array, { list, bits: others }: NumberSet): void {
+  if (list !== undefined) for (let i = 0; i < list.length; i++) setBit(bits, list[i]);
+  else for (let i = 0; i < others.length; i++) bits[i] |= others[i];
 }
 
-/** The same set, as a list if it is small. */
+/** The same set, as a list if it is small: then the next operation is faster, and needs less memory. */
 export function compact(set: NumberSet): NumberSet {
   if (set.list !== undefined) return set;
   const size = countBits(set.bits);
-  return size > LONGEST_SORTED ? set : { list: Uint32Array.from(slice(set, 0, size)) };
+  return size > LONGEST_SORTED ? set : { list: new Uint32Array(slice(set, 0, size)) };
 }
 
 /** How many numbers a set has. */
@@ -102,24 +100,11 @@ export function slice(set: NumberSet, start: number, count: number): number[] {
   return found;
 }
 
-/** Sets the bits of the numbers of a run. */
-export function addToBits({ entries, from, to }: Run, bits: Uint32Array): void {
-  for (let i = from; i < to; i++) setBit(bits, entries[i]);
-}
-
-/** Counts the numbers of a set by their entries in a column: adds 1 to the count of each entry. */
-export function tally(
-  set: NumberSet,
-  column: Uint16Array | Uint32Array,
-  counts: Uint32Array,
-): void {
-  if (set.list !== undefined) {
-    for (let i = 0; i < set.list.length; i++) counts[column[set.list[i]]]++;
-    return;
-  }
-  for (let block = 0; block < set.bits.length; block++) {
-    for (let rest = set.bits[block]; rest !== 0; rest &= rest - 1) {
-      counts[column[block * 32 + lowestBit(rest)]]++;
+/** Hands every number of a set to a function, in ascending order. */
+export function forEach({ list, bits }: NumberSet, use: (number: number) => void): void {
+  if (list !== undefined) for (let i = 0; i < list.length; i++) use(list[i]);
+  else
+    for (let block = 0; block < bits.length; block++) {
+      for (let rest = bits[block]; rest !== 0; rest &= rest - 1) use(block * 32 + lowestBit(rest));
     }
-  }
 }

@@ -9,7 +9,7 @@ import type { RecordIndex } from '../../../format/index/record-index.ts';
 import type { SearchIndex } from '../../../format/index/search-index.ts';
 import { bitAt } from './bits.ts';
 import { union } from './combine.ts';
-import { isDense, type NumberSet, slice, toBits, wholeRun } from './number-set.ts';
+import { isDense, type NumberSet, slice, toBits } from './number-set.ts';
 
 export interface RankOrder {
   /** The ranks in this order. */
@@ -20,10 +20,10 @@ export interface RankOrder {
 
 /** In all of them, title order decides last. */
 export interface RankOrders {
-  /** Fewer words in the title, then more approved covers. */
-  readonly length: RankOrder;
-  /** More approved covers. */
-  readonly covers: RankOrder;
+  /** Fewer words in the title, then more approved covers: that of relevance within a tier. */
+  readonly inTier: RankOrder;
+  /** More approved covers: that of relevance without a text. */
+  readonly relevance: RankOrder;
   /** By year. Games without one are last in both orders. */
   readonly year_asc: RankOrder;
   readonly year_desc: RankOrder;
@@ -55,8 +55,8 @@ export function makeRankOrders(
   for (let rank = 0; rank < count; rank++) fewerCovers[rank] = mostCovers - covers[rank];
   const byCovers = sortByKey(titleOrder, fewerCovers);
   return {
-    length: orderOf(sortByKey(byCovers, lengths)),
-    covers: orderOf(byCovers),
+    inTier: orderOf(sortByKey(byCovers, lengths)),
+    relevance: orderOf(byCovers),
     year_asc: orderOf(sortByKey(titleOrder, yearOfRank)),
     year_desc: orderOf(sortByKey(titleOrder, yearsAgo)),
   };
@@ -93,7 +93,7 @@ export function pageInOrder(
   const games = ranks.length;
   if (set.list !== undefined && !isDense(set.list, games)) {
     // As a set of positions, a list is sorted, or kept as bits if it is long.
-    const found = union([wholeRun(set.list.map((rank) => positions[rank]))], games);
+    const found = union([set.list.map((rank) => positions[rank])], games);
     return slice(found, start, count).map((position) => ranks[position]);
   }
   const { bits } = toBits(set, games);

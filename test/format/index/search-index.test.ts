@@ -8,7 +8,6 @@ import {
   findText,
   openSearchIndex,
   type Postings,
-  runBetween,
   type SearchIndex,
   textAt,
   textCount,
@@ -92,8 +91,7 @@ describe('a list of texts', () => {
       const [from, to] = findPrefix(list, wanted);
       expect(Array.from({ length: to - from }, (_, at) => from + at)).toEqual(places);
       const entries = places.flatMap((at) => words.entries[at]);
-      const run = runBetween(list, from, to);
-      expect([...run.entries.subarray(run.from, run.to)]).toEqual(entries);
+      expect([...entriesAt(list, from, to)]).toEqual(entries);
       if (place >= 0) found.texts++;
       if (places.length > 1) found.prefixes++;
     }

@@ -78,11 +78,8 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
     tierOf(q, title) {
       const { readings = [] } = parseSearch(new Map([['q', q]]));
       const rank = all.findIndex((game) => game.title === title);
-      const tiers = matchTitles(readings)?.tiers() ?? [];
-      const tier = tiers.findIndex((ranksOf) => {
-        const ranks = ranksOf();
-        return slice(ranks, 0, sizeOf(ranks)).includes(rank);
-      });
+      const tiers = [...(matchTitles(readings)?.tiers ?? [])];
+      const tier = tiers.findIndex((ranks) => slice(ranks, 0, sizeOf(ranks)).includes(rank));
       return tier < 0 ? undefined : tier;
     },
   };

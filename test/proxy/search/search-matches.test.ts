@@ -286,3 +286,13 @@ test('each alternative title is a title of its own', async () => {
   }
   expect(found(search, 'resident biohazard')[0]).toBe('partial');
 });
+
+test('what a query finds does not depend on the queries before it', async () => {
+  // So many that they are kept as bits, whose memory each query uses again.
+  const titles = Array.from({ length: 4_200 }, (_, i) => (i % 2 === 0 ? 'Of the' : 'In a'));
+  const search = await searchOf(...titles);
+  const distinct = (q: string) => new Set(search.search({ q }).hits.map(({ title }) => title));
+  for (const q of ['ofthe', 'ina', 'ofthe']) {
+    expect(distinct(q)).toEqual(new Set([q === 'ina' ? 'In a' : 'Of the']));
+  }
+});
