@@ -14,7 +14,7 @@ import {
   type MatchIndex,
   openMatchIndex,
 } from '../../../format/match/match-index.ts';
-import { countEdits } from '../../../proxy/match/count-edits.ts';
+import { countEdits } from '../../../proxy/match/find-near.ts';
 
 const none = { text: new Uint16Array(), textStart: new Uint32Array(1) };
 const NO_IDS = { ...none, entries: new Uint32Array(), entriesStart: new Uint32Array(1) };
