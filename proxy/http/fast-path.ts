@@ -52,7 +52,7 @@ export function makeFastPath(options: FastPathOptions): FastPath {
 
   function take(socket: Socket): void {
     const readRequest = makeRequestReader();
-    const listeners = { data, drain, end, timeout, error: () => {}, close: leave };
+    const listeners = { data, end, timeout, error: () => {}, close: leave };
     const responder: Responder = { send, sendPieces: refusePieces, destroy };
     let unread: Buffer | undefined;
     let isBusy = false;
@@ -107,7 +107,9 @@ export function makeFastPath(options: FastPathOptions): FastPath {
       if (isUnsent || !hasAnswered) socket.setTimeout(isUnsent ? LONGEST_DRAIN_MS : keepAliveMs);
       hasAnswered = true;
       isBusy = false;
-      if (!isUnsent) connections.release(socket);
+      // Node emits "drain" only after 64 KiB; this is called after less, too.
+      if (isUnsent) socket.write('', sent);
+      else connections.release(socket);
       if (isClosing) {
         isOver = true;
         socket.end();
@@ -132,8 +134,9 @@ export function makeFastPath(options: FastPathOptions): FastPath {
       socket.resume();
     }
 
-    function drain(): void {
-      // Everything was sent.
+    /** Called when the kernel has taken a response that it did not take at once. */
+    function sent(): void {
+      if (socket.writableLength > 0 || !own.has(socket)) return;
       socket.setTimeout(keepAliveMs);
       if (!isBusy) connections.release(socket);
       advance();

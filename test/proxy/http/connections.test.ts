@@ -2,7 +2,7 @@
  * More connections than a thread may have. Unused ones are closed to make room for others, and never one
  * with a request under way.
  */
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
@@ -79,6 +79,27 @@ test.each([
   const { open, closed, refused } = countConnections([cells]);
   expect(open).toBeLessThanOrEqual(MOST);
   expect([closed, refused]).toEqual([4 * MOST + 1, 0]);
+});
+
+test('a connection is unused again once its client has read a late response', async () => {
+  const body = Buffer.alloc(40_000);
+  const answered = new EventEmitter();
+  const { open, openMany } = await serve(({ socket }, response) => {
+    answer(response, body);
+    answered.emit('answer', socket);
+  });
+  const client = (await open()).pause();
+  let unsent = 0;
+  while (unsent === 0) {
+    const next = once(answered, 'answer');
+    client.write(USUAL);
+    const [{ writableLength }] = await next;
+    unsent = writableLength;
+  }
+  const closed = once(client, 'close');
+  client.resume();
+  await openMany(4 * MOST, USUAL);
+  expect(await closed).toEqual([false]);
 });
 
 test('clients that use their connections keep them while unused ones are closed', async () => {
