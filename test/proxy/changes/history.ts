@@ -21,7 +21,7 @@ const PLATFORM_SLUGS = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'];
 
 export type History = Awaited<ReturnType<typeof makeHistory>>;
 
-/** @param generations how many there are at first; of each six, the fifth is a rollback to the oldest */
+/** @param generations how many there are; of each six, the fifth is a rollback to the oldest */
 export async function makeHistory(seed: number, generations = 6) {
   const random = makeRandom(seed);
   const url = await makeDatabase('sqlite');
@@ -49,18 +49,16 @@ export async function makeHistory(seed: number, generations = 6) {
       if (isNew) states.set(id, readState(dir, id));
       return isNew;
     },
-    async publish() {
-      await history.change();
-      await generate(url, dir, ['--force']);
-      return history.note();
-    },
   };
   while (states.size < generations) {
     if (states.size % 6 === 4) {
       const [oldest] = idsOnDisk(dir) as [string];
       await rollbackTo(dir, oldest, { withTakenDown: true, warn() {} });
-      history.note();
-    } else await history.publish();
+    } else {
+      await history.change();
+      await generate(url, dir, ['--force']);
+    }
+    history.note();
   }
   return history;
 }
