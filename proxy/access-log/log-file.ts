@@ -25,24 +25,11 @@ const REPORT_MS = 60_000;
 /** When the proxy stops, it waits this long for the last lines. */
 const LAST_LINES_MS = 1_000;
 
-export interface LogFile {
-  /** @param text whole lines */
-  write(text: string): void;
-  /** Opens the file again, because it was renamed. Stdout stays as it is. */
-  reopen(): void;
-  /** How many lines were dropped. */
-  dropped(): number;
-  /** Why the last lines could not be written; empty if they could. */
-  faults(): readonly string[];
-  /** Writes what is left, within a second, and closes the file. */
-  close(): Promise<void>;
-}
-
 /**
  * @param file empty for stdout
  * @throws Error of the system if the file cannot be opened
  */
-export function openLogFile(file: string, log: Logger): LogFile {
+export function openLogFile(file: string, log: Logger) {
   const name = file === '' ? 'stdout' : path.resolve(file);
   let dropped = 0;
   let reportedAt = Number.NEGATIVE_INFINITY;
@@ -73,8 +60,10 @@ export function openLogFile(file: string, log: Logger): LogFile {
   }
 
   return {
-    write: (text) => void output.write(text),
-    reopen() {
+    /** @param text whole lines */
+    write: (text: string): void => void output.write(text),
+    /** Opens the file again, because it was renamed. Stdout stays as it is. */
+    reopen(): void {
       if (file === '') return;
       try {
         // Not its own `reopen`: after one that has failed, the next closes a descriptor twice (4.2.1).
@@ -87,9 +76,12 @@ export function openLogFile(file: string, log: Logger): LogFile {
         log.error({ err: error, file: name }, message);
       }
     },
+    /** How many lines were dropped. */
     dropped: () => dropped,
+    /** Why the last lines could not be written; empty if they could. */
     faults: () => (fault === undefined ? [] : [fault]),
-    async close() {
+    /** Writes what is left, within a second, and closes the file. */
+    async close(): Promise<void> {
       const closed = new Promise((resolve) => output.once('close', resolve));
       output.end();
       await Promise.race([closed, sleep(LAST_LINES_MS, undefined, { ref: false })]);

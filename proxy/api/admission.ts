@@ -8,7 +8,7 @@
 import type { BlockList } from 'node:net';
 import { clientAddress } from '../../program/client-address.ts';
 import type { ApiRequest, RequestHead } from '../http/request.ts';
-import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
+import { isValid, type KeyRecord, type KeyTable } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import type { Claim, Limiter, Quota, Taken } from '../limits/rolling-window.ts';
 import { type Answer, ERRORS, overLimit, RETRY_SOON_SECONDS } from './send.ts';
@@ -20,7 +20,7 @@ import { type Answer, ERRORS, overLimit, RETRY_SOON_SECONDS } from './send.ts';
 const IN_USE_MS = 10 * 60_000;
 
 export interface AdmissionParts {
-  readonly keys: Keys;
+  readonly keys: Pick<KeyTable, 'find' | 'size'>;
   readonly addresses: AddressLimits;
   readonly limiter: Limiter;
   readonly trustedProxies: BlockList;

@@ -20,8 +20,8 @@ import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { makeMatchRoute } from './routes/match-route.ts';
-import type { Finder, LaterResource, Resource } from './routes/route.ts';
-import { type Download, type DownloadFinder, matchDownload } from './routes/snapshot.ts';
+import type { LaterResource, Resource } from './routes/route.ts';
+import { type Download, matchDownload } from './routes/snapshot.ts';
 import {
   type Answer,
   badRequest,
@@ -37,7 +37,7 @@ export interface ApiParts extends AdmissionParts {
   readonly publicUrl: string;
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
-  readonly snapshots: CurrentGeneration;
+  readonly current: CurrentGeneration;
   readonly readChanges: ReadChanges;
   /** The seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance: () => number;
@@ -57,7 +57,7 @@ const LONGEST_TARGET = 8 * 1024 - `OPTIONS ${BASE} HTTP/1.1\r\n`.length;
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
-  const { snapshots, keys, counts, now, log } = parts;
+  const { keys, counts, now, log } = parts;
   const admit = makeAdmit(parts);
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
@@ -108,7 +108,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     const seconds = parts.maintenance();
     if (seconds > 0) return maintenance(seconds);
     if (head.key !== undefined && keys.size() === undefined) {
-      return snapshots.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
+      return parts.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
     }
     return undefined;
   }
@@ -116,7 +116,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
   /** Answers an admitted request. */
   function answer(reply: Reply) {
     const { head, target } = reply.request;
-    const current = snapshots.current();
+    const current = parts.current();
     const isCurrent = head.snapshot === undefined || head.snapshot === current?.id;
     const cached = current === undefined ? 'new' : cache.find(current.id, target);
     if (typeof cached !== 'string' && isCurrent) {
@@ -128,7 +128,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     const route = matchRoute(path) ?? (parts.hasDownloads ? matchDownload(path) : undefined);
     if (route === undefined) return send(reply, ERRORS.notFound);
     reply.route = route.name;
-    let found: ReturnType<Finder | DownloadFinder>;
+    let found: Resource | Promise<LaterResource> | Download | undefined;
     try {
       const find = route.prepare(queryString);
       checkSnapshotId(head.snapshot);

@@ -33,29 +33,6 @@ export const BUCKETS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
 ];
 
-/** The counts of one thread. */
-export interface RequestCounts {
-  /** @param milliseconds from reading the request to handing the response to the kernel */
-  count(route: RouteLabel, status: number, milliseconds: number, refusal?: Refusal): void;
-  /** Counts a response whose body came from the cache. */
-  countCached(): void;
-}
-
-/** The sums of the counts of all threads. */
-export interface RequestTotals {
-  readonly routes: readonly {
-    readonly route: RouteLabel;
-    /** How many responses had each status. */
-    readonly statuses: Float64Array;
-    /** For each bucket, how many requests it has. Unlike those of Prometheus, they do not add up. */
-    readonly buckets: Float64Array;
-    /** The times of all requests together. */
-    readonly seconds: number;
-  }[];
-  readonly refusals: readonly (readonly [reason: Refusal, count: number])[];
-  readonly cached: number;
-}
-
 const LABELS: readonly RouteLabel[] = [...ROUTES, 'none'];
 /** How many counts of statuses a route has: one for each status below this. */
 const STATUSES = 600;
@@ -72,11 +49,15 @@ export function newRequestCounts(): Float64Array {
   return new Float64Array(new SharedArrayBuffer(LENGTH * Float64Array.BYTES_PER_ELEMENT));
 }
 
-export function makeRequestCounts(counts: Float64Array): RequestCounts {
+export type RequestCounts = ReturnType<typeof makeRequestCounts>;
+
+/** Counts in the memory of one thread. */
+export function makeRequestCounts(counts: Float64Array) {
   const startOf = new Map(LABELS.map((label, number) => [label, number * PER_ROUTE]));
   const refusalAt = new Map(REFUSALS.map((reason, number) => [reason, FIRST_REFUSAL + number]));
   return {
-    count(route, status, milliseconds, refusal) {
+    /** @param milliseconds from reading the request to handing the response to the kernel */
+    count(route: RouteLabel, status: number, milliseconds: number, refusal?: Refusal): void {
       const start = startOf.get(route) ?? 0;
       const seconds = milliseconds / 1000;
       let bucket = 0;
@@ -86,24 +67,34 @@ export function makeRequestCounts(counts: Float64Array): RequestCounts {
       counts[start + TIME_SUM] += seconds;
       if (refusal !== undefined) counts[refusalAt.get(refusal) ?? LENGTH]++;
     },
-    countCached() {
+    /** Counts a response whose body came from the cache. */
+    countCached(): void {
       counts[CACHED]++;
     },
   };
 }
 
-/** @param threads for each serving thread, its {@link newRequestCounts} */
-export function sumRequestCounts(threads: readonly Float64Array[]): RequestTotals {
+export type RequestTotals = ReturnType<typeof sumRequestCounts>;
+
+/** Adds up the counts of all threads. @param threads for each serving thread, its {@link newRequestCounts} */
+export function sumRequestCounts(threads: readonly Float64Array[]) {
   const sums = new Float64Array(LENGTH).map((_, at) =>
     threads.reduce((sum, counts) => sum + counts[at], 0),
   );
   return {
     routes: LABELS.map((route, number) => {
       const own = sums.subarray(number * PER_ROUTE, (number + 1) * PER_ROUTE);
-      const [statuses, buckets] = [own.subarray(0, STATUSES), own.subarray(FIRST_BUCKET, TIME_SUM)];
-      return { route, statuses, buckets, seconds: own[TIME_SUM] };
+      return {
+        route,
+        /** How many responses had each status. */
+        statuses: own.subarray(0, STATUSES),
+        /** For each bucket, how many requests it has. Unlike those of Prometheus, they do not add up. */
+        buckets: own.subarray(FIRST_BUCKET, TIME_SUM),
+        /** The times of all requests together. */
+        seconds: own[TIME_SUM],
+      };
     }),
-    refusals: REFUSALS.map((reason, number) => [reason, sums[FIRST_REFUSAL + number]]),
+    refusals: REFUSALS.map((reason, number) => [reason, sums[FIRST_REFUSAL + number]] as const),
     cached: sums[CACHED],
   };
 }

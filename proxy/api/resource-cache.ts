@@ -21,25 +21,19 @@ export interface CachedResource {
   readonly resource: Resource;
 }
 
-export interface ResourceCache {
-  /**
-   * Looks up a target and notes that it was requested.
-   * @returns the cached entry; 'repeated' if the target is not cached but was requested recently;
-   * otherwise 'new'
-   */
-  find(snapshot: string, target: string): CachedResource | 'repeated' | 'new';
-  /** Adds the entry for a target that {@link ResourceCache.find} called 'repeated'. */
-  add(snapshot: string, target: string, entry: CachedResource): void;
-}
-
-export function makeResourceCache(): ResourceCache {
+export function makeResourceCache() {
   const wasRequested = makeFilter();
   let entries = new LRUCache<string, CachedResource>({ maxSize: MOST_BYTES });
   // Only the id: a reference to the generation would keep the generation in memory.
   let current: string | undefined;
 
   return {
-    find(snapshot, target) {
+    /**
+     * Looks up a target and notes that it was requested.
+     * @returns the cached entry; 'repeated' if the target is not cached but was requested recently;
+     * otherwise 'new'
+     */
+    find(snapshot: string, target: string): CachedResource | 'repeated' | 'new' {
       if (snapshot !== current) {
         entries = new LRUCache<string, CachedResource>({ maxSize: MOST_BYTES });
         current = snapshot;
@@ -47,7 +41,8 @@ export function makeResourceCache(): ResourceCache {
       if (target.length > LONGEST_TARGET || !wasRequested(target)) return 'new';
       return entries.get(target) ?? 'repeated';
     },
-    add(snapshot, target, { route, resource }) {
+    /** Adds the entry for a target that `find` called 'repeated'. */
+    add(snapshot: string, target: string, { route, resource }: CachedResource): void {
       if (snapshot !== current) return;
       // Twice the body: the text of a small body or the compressed forms of a large one come later.
       const size = ENTRY_BYTES + target.length + 2 * resource.identity.body.length;

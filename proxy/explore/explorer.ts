@@ -42,7 +42,7 @@ export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
 
 export interface ExplorerParts {
   readonly api: ApiHandler;
-  readonly snapshots: CurrentGeneration;
+  readonly current: CurrentGeneration;
   /** The key for all pages; '' if this site has no explorer. */
   readonly explorerKey: string;
   /** The limit of that key, in requests per minute; undefined if the key is not known. */
@@ -59,7 +59,7 @@ export interface ExplorerParts {
 
 /** Adds the explorer to the site. */
 export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandler {
-  const { snapshots, log } = parts;
+  const { log } = parts;
 
   return (request, response, path) => {
     const isHere = path === EXPLORE || path === MATCH || path.startsWith(`${EXPLORE}/`);
@@ -79,7 +79,7 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
     const content = makePage(HTML, page.toString(), {
       cacheControl: status === 200 ? 'private, no-cache' : 'no-store',
       // Also on a page without images: the script may put those of another page there.
-      imageOrigin: originOf(snapshots.current()),
+      imageOrigin: originOf(parts.current()),
       headers,
     });
     const reply =
@@ -102,7 +102,7 @@ async function render(
   head: RequestHead,
   parts: ExplorerParts,
 ): Promise<RenderedPage> {
-  const { api, snapshots, explorerKey, publicUrl } = parts;
+  const { api, explorerKey, publicUrl } = parts;
   if (explorerKey === '') return NO_EXPLORER;
   const view = readView(...splitTarget(url));
   if (view === undefined) return NOT_FOUND;
@@ -116,7 +116,7 @@ async function render(
     ? await callApi(api, explorerKey, addressOf(call, ''), { socket, head })
     : NO_CALL;
   // Read only now, since a store of shared limits takes time to answer.
-  const generation = snapshots.current();
+  const generation = parts.current();
   if (reply.status !== 200 || generation === undefined) return errorPage(reply);
   const imageOrigin = originOf(generation);
   const apiUrl = `${publicUrl}${BASE}`;

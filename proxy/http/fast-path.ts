@@ -34,22 +34,14 @@ export interface FastPathOptions {
   readonly keepAliveMs: number;
 }
 
-export interface FastPath {
-  /** Starts to read a connection. */
-  take(socket: Socket): void;
-  /** From now on, each connection is closed after its next response. */
-  announceEnd(): void;
-  closeIdle(): void;
-  closeAll(): void;
-}
-
-export function makeFastPath(options: FastPathOptions): FastPath {
+export function makeFastPath(options: FastPathOptions) {
   const { api, connections, keepAliveMs } = options;
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
   /** The connections that are read here, and whether each is idle. */
   const own = new Map<Socket, () => boolean>();
   let isEnding = false;
 
+  /** Starts to read a connection. */
   function take(socket: Socket): void {
     const readRequest = makeRequestReader();
     const listeners = { data, end, timeout, error: () => {}, close: leave };
@@ -161,13 +153,14 @@ export function makeFastPath(options: FastPathOptions): FastPath {
 
   return {
     take,
-    announceEnd() {
+    /** From now on, each connection is closed after its next response. */
+    announceEnd(): void {
       isEnding = true;
     },
-    closeIdle() {
+    closeIdle(): void {
       for (const [socket, isIdle] of own) if (isIdle()) socket.destroy();
     },
-    closeAll() {
+    closeAll(): void {
       for (const socket of own.keys()) socket.destroy();
     },
   };

@@ -4,7 +4,7 @@
  * under the base goes to the API, every other one to the site.
  */
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import { createServer as createNetServer, type Server, type Socket } from 'node:net';
+import { createServer as createNetServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { makeConnections, newConnectionCells } from '../../program/connections.ts';
 import { makeFastPath } from './fast-path.ts';
@@ -52,23 +52,12 @@ export interface ServerOptions {
   readonly connections?: Float64Array;
 }
 
-export interface ApiServer {
-  /** Call its `listen`, but close it with the functions below. */
-  readonly server: Server;
-  /** From now on, each response tells its client that the connection will be closed after it. */
-  announceEnd(): void;
-  /** Stops listening. @param onClosed called when all connections are closed */
-  close(onClosed: () => void): void;
-  closeIdleConnections(): void;
-  closeAllConnections(): void;
-}
-
 export function makeServer(
   api: ApiHandler,
   site: SiteHandler,
   log: Logger,
   options: ServerOptions = {},
-): ApiServer {
+) {
   const { times = CLIENT_TIMES, connections: cells = newConnectionCells() } = options;
   let isEnding = false;
   const connections = makeConnections(cells, log);
@@ -110,21 +99,24 @@ export function makeServer(
   }
 
   return {
+    /** Call its `listen`, but close it with the functions below. */
     server,
-    announceEnd() {
+    /** From now on, each response tells its client that the connection will be closed after it. */
+    announceEnd(): void {
       isEnding = true;
       fastPath.announceEnd();
     },
-    close(onClosed) {
+    /** Stops listening. @param onClosed called when all connections are closed */
+    close(onClosed: () => void): void {
       server.close(onClosed);
       // It never listened. This ends its timer.
       node.close(() => {});
     },
-    closeIdleConnections() {
+    closeIdleConnections(): void {
       node.closeIdleConnections();
       fastPath.closeIdle();
     },
-    closeAllConnections() {
+    closeAllConnections(): void {
       node.closeAllConnections();
       fastPath.closeAll();
     },

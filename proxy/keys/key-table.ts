@@ -32,33 +32,19 @@ export interface KeyRecord {
   readonly usage: { -readonly [Name in keyof Usage]: number };
 }
 
-/** The operations on keys that a request needs. */
-export interface Keys {
-  /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
-  find(rawKey: string): KeyRecord | undefined;
-  /** How many keys are known; undefined until {@link KeyTable.replace} is first called. */
-  size(): number | undefined;
-}
-
-export interface KeyTable extends Keys {
-  /** Replaces all keys that were known. */
-  replace(keys: readonly SharedKey[]): void;
-  /** The record of a key by its hash. */
-  byHash(hash: string): KeyRecord | undefined;
-  /** What keys have used since the last call, by their ids. */
-  takeUsage(): ReadonlyMap<number, Usage>;
-}
+export type KeyTable = ReturnType<typeof makeKeyTable>;
 
 /** Whether requests with a raw key are accepted. */
 export function isValid({ state }: KeyRecord): boolean {
   return state === 'approved';
 }
 
-export function makeKeyTable(): KeyTable {
+export function makeKeyTable() {
   const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
   const usageById = new Map<number, KeyRecord['usage']>();
   let records: Map<string, KeyRecord> | undefined;
 
+  /** The record of a key by its hash. */
   const byHash = (hash: string) => records?.get(hash);
 
   function usageOf(id: number): KeyRecord['usage'] {
@@ -80,7 +66,8 @@ export function makeKeyTable(): KeyTable {
   }
 
   return {
-    find(rawKey) {
+    /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
+    find(rawKey: string): KeyRecord | undefined {
       const cached = rawKeys.get(rawKey);
       if (cached !== undefined || !isWellFormedKey(rawKey)) return cached;
       const record = byHash(hashKey(rawKey));
@@ -88,9 +75,11 @@ export function makeKeyTable(): KeyTable {
       if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
       return record;
     },
+    /** How many keys are known; undefined until `replace` is first called. */
     size: () => records?.size,
     byHash,
-    replace(keys) {
+    /** Replaces all keys that were known. */
+    replace(keys: readonly SharedKey[]): void {
       const next = new Map(keys.map((key) => [key.hash, recordOf(key)]));
       // A key that was deleted from the database must not stay valid through the cached raw keys.
       for (const [hash, record] of records ?? []) {
@@ -101,7 +90,8 @@ export function makeKeyTable(): KeyTable {
       }
       records = next;
     },
-    takeUsage() {
+    /** What keys have used since the last call, by their ids. */
+    takeUsage(): ReadonlyMap<number, Usage> {
       const taken = new Map<number, Usage>();
       for (const [id, usage] of usageById) {
         if (Object.values(usage).every((count) => count === 0)) continue;

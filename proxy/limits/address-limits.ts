@@ -8,25 +8,19 @@ import { randomBytes } from 'node:crypto';
 import { type LimitWindow, makeRing, NEWEST, type Quota, RING_HEAD } from './rolling-window.ts';
 import { withLock } from './shared-lock.ts';
 
-export interface AddressLimits {
-  /** Pass this to {@link makeAddressLimits} in another thread to share the same limits. */
-  readonly memory: SharedArrayBuffer;
-  /** How many requests one address may make in any 60 seconds. */
-  readonly limit: number;
-  /** Counts a request of an address. @param most a lower limit */
-  admit(address: string, now: number, most?: number): Quota;
-  /** The window of an address. */
-  windowOf(address: string): LimitWindow;
-}
-
 const WINDOWS_PER_SET = 8;
 const MOST_SETS = 8_192;
 /** Memory pages of the table that were never written to take no physical memory. */
 const MOST_BYTES = 128 * 1024 * 1024;
 const SEED_BYTES = 8;
 
-/** @param limit how many requests one address may make in any 60 seconds */
-export function makeAddressLimits(limit: number, memory = newMemory(limit)): AddressLimits {
+export type AddressLimits = ReturnType<typeof makeAddressLimits>;
+
+/**
+ * @param limit how many requests one address may make in any 60 seconds
+ * @param memory that of another thread, to share its limits
+ */
+export function makeAddressLimits(limit: number, memory = newMemory(limit)) {
   const { sets, cellsPerWindow } = layoutOf(limit);
   const seed = new Uint32Array(memory, 0, 2);
   const locks = new Int32Array(memory, SEED_BYTES, sets);
@@ -45,6 +39,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     return oldest;
   }
 
+  /** The window of an address. */
   function windowOf(address: string): LimitWindow {
     const { set, tag } = hashOf(address, seed, sets);
 
@@ -73,7 +68,9 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
   return {
     memory,
     limit,
-    admit: (address, now, most = limit) => windowOf(address).admit(most, now),
+    /** Counts a request of an address. @param most a lower limit */
+    admit: (address: string, now: number, most = limit): Quota =>
+      windowOf(address).admit(most, now),
     windowOf,
   };
 }

@@ -36,16 +36,7 @@ export interface LimitWindow {
   peek(limit: number, now: number): Quota;
 }
 
-export interface RollingWindow extends LimitWindow {
-  /** Pass this to {@link openRollingWindow} in another thread to share the window. */
-  readonly memory: SharedArrayBuffer;
-  /** How many times the ring can hold: the largest limit that the window can enforce. */
-  readonly capacity: number;
-  /** When a request was last admitted; -Infinity if none ever was. */
-  lastAdmitted(): number;
-  /** The times at which the requests that still count were admitted, the oldest first. */
-  times(now: number): number[];
-}
+export type RollingWindow = ReturnType<typeof openRollingWindow>;
 
 /** How long an admitted request counts. */
 const WINDOW_MS = 60_000;
@@ -74,18 +65,25 @@ export function makeRollingWindow(capacity: number, times: readonly number[] = [
 }
 
 /** Opens a window whose memory was created before, possibly by another thread. */
-export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
+export function openRollingWindow(memory: SharedArrayBuffer) {
   const locks = new Int32Array(memory, 0, 1);
   const cells = new Float64Array(memory, LOCK_BYTES);
   const ring = makeRing(cells);
-  return {
-    memory,
-    capacity: cells.length - RING_HEAD,
+  const window: LimitWindow = {
     admit: (limit, now) => withLock(locks, 0, () => ring.admit(limit, now)),
     record: (now) => withLock(locks, 0, () => ring.record(now)),
     peek: (limit, now) => withLock(locks, 0, () => ring.peek(limit, now)),
-    times: (now) => withLock(locks, 0, () => ring.times(now)),
-    lastAdmitted() {
+  };
+  return {
+    ...window,
+    /** Pass this to {@link openRollingWindow} in another thread to share the window. */
+    memory,
+    /** How many times the ring can hold: the largest limit that the window can enforce. */
+    capacity: cells.length - RING_HEAD,
+    /** The times at which the requests that still count were admitted, the oldest first. */
+    times: (now: number) => withLock(locks, 0, () => ring.times(now)),
+    /** When a request was last admitted; -Infinity if none ever was. */
+    lastAdmitted(): number {
       const isUsed = cells[COUNT] !== 0 || cells[NEWEST] !== 0;
       return isUsed ? cells[NEWEST] : Number.NEGATIVE_INFINITY;
     },
@@ -96,7 +94,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
  * A window in an array of numbers, which are 0 at first. Whoever uses it holds the lock of the window.
  * @param cells {@link RING_HEAD} and as many as the window has capacity
  */
-export function makeRing(cells: Float64Array): LimitWindow & Pick<RollingWindow, 'times'> {
+export function makeRing(cells: Float64Array): LimitWindow & { times(now: number): number[] } {
   const capacity = cells.length - RING_HEAD;
 
   const timeAt = (position: number) => cells[RING_HEAD + ((cells[HEAD] + position) % capacity)];

@@ -9,7 +9,7 @@ import {
   type RecordColumns,
   type RecordIndex,
 } from '../../format/index/record-index.ts';
-import { findText, openSearchIndex, type SearchIndex } from '../../format/index/search-index.ts';
+import { findText, openSearchIndex } from '../../format/index/search-index.ts';
 import { openTitles, type TitleColumns } from '../../format/index/titles.ts';
 import { foldCase } from '../../format/index/words.ts';
 import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../format/layout.ts';
@@ -17,7 +17,6 @@ import type { Manifest } from '../../format/manifest.ts';
 import { type MatchIndex, openMatchIndex } from '../../format/match/match-index.ts';
 import { readExactly } from '../../generations/files/checked-files.ts';
 import { namesOfRegion } from '../regions.ts';
-import type { PreparedSearch } from '../search/prepare-search.ts';
 import { findRegions, makeSearch, type Search } from '../search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import type { StoredFile } from './stored-file.ts';
@@ -68,24 +67,12 @@ export interface Generation {
 
 /**
  * The generation that one thread answers from. A request uses it within one call: once the thread has the
- * next one, nothing reads from the one before, and its packs can be closed.
+ * next one, nothing reads from the one before, and its packs can be closed. Undefined before the first one.
  */
-export interface CurrentGeneration {
-  /** Undefined before there is a first one. */
-  current(): Generation | undefined;
-}
-
-/** The indexes of a generation. */
-export interface GenerationIndex {
-  readonly records: RecordIndex;
-  readonly search: SearchIndex;
-  readonly titles: TitleColumns;
-  readonly match: MatchIndex;
-  readonly prepared: PreparedSearch;
-}
+export type CurrentGeneration = () => Generation | undefined;
 
 /** Makes the indexes as views of the files in memory, without copying them. */
-export function viewIndex({ contents, prepared }: OpenedFiles): GenerationIndex {
+export function viewIndex({ contents, prepared }: OpenedFiles) {
   const content = (name: string) => contentOf(contents, name);
   const records = openRecordIndex(content);
   const games = records.games.rank.length;

@@ -134,7 +134,7 @@ export async function makeServingThread(
   const current = () => generation;
   const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
   const api = makeApi({
-    snapshots: { current },
+    current,
     keys,
     addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, start.addresses),
     limiter: redis ?? { take: takeLocally },
@@ -151,7 +151,7 @@ export async function makeServingThread(
   const own = makeSiteHandler({ pages: start.sitePages, keys, log });
   const explored = withExplorer(own, {
     api,
-    snapshots: { current },
+    current,
     explorerKey,
     explorerLimit: () => keys.find(explorerKey)?.limit,
     visitors: makeVisitorLimits(start.visitors),

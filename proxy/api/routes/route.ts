@@ -35,23 +35,18 @@ export const ROUTES = [
 ] as const;
 export type RouteName = (typeof ROUTES)[number];
 
-export interface Route {
+/** @template Found what it finds: a resource, or a file to download */
+export interface Route<Found = Resource | Promise<LaterResource>> {
   readonly name: RouteName;
   /**
    * Reads the parameters.
    * @param queryString the part of the target after "?"
-   * @returns a function that finds the resource in a generation
-   * @throws ParameterError
+   * @returns a function that returns undefined if the generation does not have what is wanted. A promise must
+   * not refer to the generation, which may be closed before it is settled.
+   * @throws ParameterError, as the function does if a parameter names what the generation does not have
    */
-  readonly prepare: (queryString: string) => Finder;
+  readonly prepare: (queryString: string) => (generation: Generation) => Found | undefined;
 }
-
-/**
- * @throws ParameterError if a parameter names what the generation does not have
- * @returns undefined if the generation does not have the resource; a promise if it takes time to find
- * out. The promise must not refer to the generation, which may be closed before it is settled.
- */
-export type Finder = (generation: Generation) => Resource | undefined | Promise<LaterResource>;
 
 /** A resource, or the name of the error to send. */
 export type LaterResource = Resource | 'sinceGone' | 'busy';

@@ -4,11 +4,10 @@
  */
 import { MANIFEST } from '../../../format/layout.ts';
 import { DOWNLOADS } from '../../http/request.ts';
-import type { Generation } from '../../snapshot/generation.ts';
 import type { StoredFile } from '../../snapshot/stored-file.ts';
 import { readParameters } from '../parameters.ts';
 import { decodePart } from './match-route.ts';
-import type { RouteName } from './route.ts';
+import type { Route, RouteName } from './route.ts';
 
 /** A file of the generation with this id. */
 export interface Download {
@@ -18,23 +17,13 @@ export interface Download {
   readonly hasRanges: boolean;
 }
 
-/** @returns undefined if the generation does not have the file */
-export type DownloadFinder = (generation: Generation) => Download | undefined;
-
-/** Like a `Route`, for a file instead of a resource. */
-export interface DownloadRoute {
-  readonly name: RouteName;
-  /** @throws ParameterError */
-  readonly prepare: (queryString: string) => DownloadFinder;
-}
-
 const FILES = `${DOWNLOADS}/files/`;
 
 /**
  * The download that a path names; undefined if there is none.
  * @param path the raw path after the base, without the query; begins with "/"
  */
-export function matchDownload(path: string): DownloadRoute | undefined {
+export function matchDownload(path: string): Route<Download> | undefined {
   if (path === DOWNLOADS) return downloadRoute('snapshot', MANIFEST);
   if (!path.startsWith(FILES)) return undefined;
   // Generated clients write the slash in "games/snes.json" as %2F.
@@ -44,7 +33,7 @@ export function matchDownload(path: string): DownloadRoute | undefined {
   return downloadRoute('snapshot_file', name);
 }
 
-function downloadRoute(name: RouteName, path: string): DownloadRoute {
+function downloadRoute(name: RouteName, path: string): Route<Download> {
   return {
     name,
     prepare(queryString) {

@@ -16,7 +16,7 @@ test.each([
   ['', '/api/v1', ''],
   ['/search?q=pok%C3%A9mon&page=2', '/api/v1/search', 'q=pok%C3%A9mon&page=2'],
   ['/search?q=50%&q=%zz', '/api/v1/search', 'q=50%&q=%zz'],
-  ['/stats?token=abc&api-key=x&=y&secret', '/api/v1/stats', 'token=…&api-key=…&…&…'],
+  ['/stats?token=abc&api-key=x&=y&secret', '/api/v1/stats', '…&…&…&…'],
   [`/${key}/covers`, '/api/v1/…/covers', ''],
   [`/games/x-${key.slice(4)}`, '/api/v1/games/x-…', ''],
   [`/search?q=a+${key}&${key}=1`, '/api/v1/search', 'q=a+…&…'],
@@ -25,10 +25,9 @@ test.each([
   expect(showTarget(target)).toEqual({ path, query });
 });
 
-test('a text that is percent-encoded many times is hidden', () => {
+test.each([2, 8])('a text that is percent-encoded %i times is hidden', (most) => {
   let target = `/games/${key}`;
-  for (let times = 0; times < 8; times++) target = target.replaceAll(/[%c]/g, encode);
-  expect(target).toContain('%25252525');
+  for (let times = 0; times < most; times++) target = target.replaceAll(/[%c]/g, encode);
   expect(showTarget(target).path).toBe('/api/v1…');
 });
 
@@ -64,7 +63,7 @@ interface Contract {
   readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
 }
 
-test('the values of exactly those parameters are shown that the API has', () => {
+test('exactly those parameters are shown that the API has', () => {
   const contract = load(readFileSync(path.join(ROOT, 'openapi.yaml'), 'utf8')) as Contract;
   const shared = new Map(
     Object.entries(contract.components.parameters).map(([name, parameter]) => [

@@ -22,7 +22,7 @@ async function serveExplorer(api: ApiHandler, changes: Partial<ExplorerParts> = 
   const lines: string[] = [];
   const site = withExplorer(() => {}, {
     api,
-    snapshots: { current: () => undefined },
+    current: () => undefined,
     explorerKey: testKey(1).key,
     explorerLimit: () => 600,
     visitors: makeVisitorLimits(),

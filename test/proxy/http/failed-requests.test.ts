@@ -149,7 +149,7 @@ async function serve(broken: Partial<ApiParts>) {
   const keys = makeKeyTable();
   await makeKeyStore(dir, keys.replace, clock).refresh();
   const api = makeApi({
-    snapshots: { current: () => generation },
+    current: () => generation,
     keys,
     addresses: makeAddressLimits(60),
     limiter: { take: takeLocally },

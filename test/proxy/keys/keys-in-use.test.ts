@@ -29,7 +29,7 @@ beforeEach(() => {
   const entry = { id: 1, hash: hashKey(key), state: 'approved', limit: 100 } as const;
   keys.replace([{ ...entry, window }]);
   api = makeApi({
-    snapshots: { current: () => undefined },
+    current: () => undefined,
     keys,
     addresses: makeAddressLimits(GUESSES),
     limiter: { take: takeLocally },

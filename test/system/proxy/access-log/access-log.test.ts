@@ -114,7 +114,7 @@ describe('with all', () => {
     ['part', { route: 'snapshot_file', status: 206, bytes: 99 }],
     ['keyless', { status: 401, refusal: 'missing_key', key: null, route: 'none' }],
     ['nowhere', { status: 404, refusal: null, key: 7, route: 'none' }],
-    ['wrong', { status: 400, key: 7, route: 'stats', query: 'a=…' }],
+    ['wrong', { status: 400, key: 7, route: 'stats', query: '…' }],
     ['deleting', { status: 405, method: 'DELETE', key: null }],
     ['gone', { status: 412, key: 7, route: 'stats', snapshot: null }],
   ] as const)('the line of the request %s has its status, reason and bytes', (name, expected) => {
