@@ -5,6 +5,8 @@
 import { renameSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { change } from '../../support/databases.ts';
 import { underLoad as frontUnderLoad } from '../../support/servers/front-clients.ts';
 import { sendHttp1 } from '../../support/servers/nginx.ts';
 import { IS_FULL, printFigure, rounds } from '../rounds.ts';
@@ -66,9 +68,7 @@ test('without origin, depots and Redis no read fails, ages grow, and everything 
     await fleet.redis.restart();
     schedule = fleet.startSchedule();
   });
-  await fleet.inDatabase((database) =>
-    database.run("UPDATE games SET title = 'After the outage' WHERE id = 1"),
-  );
+  await change(fleet.databaseUrl, "UPDATE games SET title = 'After the outage' WHERE id = 1");
   const id = await fleet.publish();
   for (const edge of edges) {
     await until(async () => {
@@ -112,11 +112,8 @@ test('a key that is revoked in the database is refused at all edges within secon
     const key = await fleet.issue();
     // The moment differs from round to round in relation to all intervals.
     await pause((round * 377) % 2000);
-    await fleet.inDatabase((database) =>
-      database.run(
-        "UPDATE api_keys SET state = 'revoked' WHERE id = (SELECT MAX(id) FROM api_keys)",
-      ),
-    );
+    const newest = '(SELECT MAX(id) FROM api_keys)';
+    await change(fleet.databaseUrl, `UPDATE api_keys SET state = 'revoked' WHERE id = ${newest}`);
     const revoked = performance.now();
     for (const { proxy } of fleet.edges) {
       await until(async () => (await proxy.get('/stats', key)).status === 401);
@@ -133,13 +130,13 @@ test('a key that is revoked in the database is refused at all edges within secon
 
 test('the use of a key at all edges reaches the database, and each request counts once', async () => {
   const key = await fleet.issue();
-  const counted = () =>
-    fleet.inDatabase(async (database) => {
-      const [[sum] = []] = await database.rows(
-        'SELECT SUM(requests) FROM key_usage WHERE key_id = (SELECT MAX(id) FROM api_keys)',
-      );
-      return Number(sum ?? 0);
-    });
+  const database = await openDatabase(fleet.databaseUrl);
+  const counted = async () => {
+    const [[sum] = []] = await database.rows(
+      'SELECT SUM(requests) FROM key_usage WHERE key_id = (SELECT MAX(id) FROM api_keys)',
+    );
+    return Number(sum ?? 0);
+  };
   for (const total of [2, 4]) {
     for (const edge of fleet.edges) {
       expect((await edge.proxy.get('/stats', key)).status).toBe(200);
@@ -148,4 +145,5 @@ test('the use of a key at all edges reaches the database, and each request count
     }
     await until(async () => (await counted()) === total);
   }
+  await database.close();
 });

@@ -40,11 +40,9 @@ export async function startFleet() {
   const redis = await startRedis();
   atEndOfFile(redis.stop);
   const databaseUrl = await makeSqlite(seededCatalogue({ games: 2_000, seed: 6 }));
-  const inDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
-    const database = await openDatabase(databaseUrl);
-    return work(database).finally(database.close);
-  };
-  await inDatabase(createKeysTables);
+  const database = await openDatabase(databaseUrl);
+  await createKeysTables(database);
+  await database.close();
   const [snapshots, keys] = [newDepotFolder(), newDepotFolder()];
   const origin = {
     ...generatorVariables(databaseUrl, newSnapshots()),
@@ -77,7 +75,7 @@ export async function startFleet() {
   atEndOfFile(nginx.stop);
   let issued = 0;
   return {
-    inDatabase,
+    databaseUrl,
     edges,
     redis,
     nginx,
@@ -98,8 +96,6 @@ export async function startFleet() {
     startSchedule: () => startLogged('generator/cli/schedule.ts', [], origin),
   };
 }
-
-type Database = Awaited<ReturnType<typeof openDatabase>>;
 
 /** @param from the depot of the snapshots */
 export async function startEdge(
