@@ -3,8 +3,10 @@
  * result to stdout.
  */
 import { pushConfigured } from '../depot/push.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES } from '../depot/signing.ts';
 import { megabytes } from '../depot/transfers.ts';
 import { readArguments } from '../program/arguments.ts';
+import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
 import type { Invocation } from '../program/invocation.ts';
 import { makeProgress } from '../program/progress.ts';
@@ -27,7 +29,13 @@ export async function runPush({ words, variables, stdout, stderr }: Invocation):
   const started = performance.now();
   try {
     const { texts } = readArguments(USAGE, words);
-    const result = await pushConfigured(variables(), progress, texts.to);
+    const environment = variables();
+    const settings = readEnvironment(PUSH_VARIABLES, environment, PUSH_CHECKS);
+    const SNAPSHOT_PUSH = texts.to ?? settings.SNAPSHOT_PUSH;
+    if (SNAPSHOT_PUSH === '') {
+      throw new ConfigurationError(`Neither --to nor SNAPSHOT_PUSH is set.\n\n${USAGE}`);
+    }
+    const result = await pushConfigured({ ...settings, SNAPSHOT_PUSH }, environment, progress);
     progress.end();
     const { outcome, depot, id, sent, sentBytes, present, removed } = result;
     const seconds = ((performance.now() - started) / 1000).toFixed(1);

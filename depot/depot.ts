@@ -6,16 +6,13 @@
  *
  * The contract of every kind:
  *
- * - A path has segments of `A-Z a-z 0-9 . _ ~ -`, joined by `/`; no segment begins with a dot. Other
- *   paths throw an Error at once.
+ * - A path that {@link isObjectPath} does not allow throws an Error at once.
  * - A reader sees an object complete or not at all. Replacing an object is one step. After a crash or a
  *   cut connection, the old object is still there, complete.
- * - A call that follows a finished `put` or `remove` sees its effect. Before a web server there may be
- *   caches: a read may be old, but never a mixture.
- * - Writes are tried again. Reads are not, since their readers have to begin again: TransferError means
- *   that another try may help, and `tryAgain` does it. Any other Error will come again: denied access, a
- *   wrong address, a full disk.
- * - All calls may run at the same time. After `close`, calls that are under way fail.
+ * - A call that follows a finished `put` or `remove` sees its effect. Only reads from a web server may be old.
+ * - Writes are tried again. Reads are not, since their readers have to begin again. TransferError means
+ *   that another try may help; any other Error will come again, such as denied access or a full disk.
+ * - All calls may run at the same time. `close` ends those that wait for another machine.
  * - No message and no name contains a password or a key. What another machine has sent is cut and cleaned.
  */
 import type { ErrorWithExitCode } from '../program/failure.ts';
@@ -29,7 +26,7 @@ export interface Depot {
    * @throws TransferError, or another Error
    */
   get(path: string): Promise<Found | undefined>;
-  /** Ends all calls that are under way, and releases connections. */
+  /** The last call. */
   close(): void;
 }
 
@@ -57,19 +54,11 @@ export interface StoredObject {
   readonly modifiedAt: number;
 }
 
-/** No wait is longer, even if the other side asks for it. */
-const LONGEST_WAIT_MS = 90_000;
-
 /** A transfer failed, and may succeed if it is tried again. */
 export class TransferError extends Error {
   override readonly name = 'TransferError';
   /** How long the other side asks to wait, in milliseconds; undefined if it does not ask. */
-  readonly waitMs: number | undefined;
-
-  constructor(message: string, options: { cause?: unknown; waitMs?: number | undefined } = {}) {
-    super(message, options);
-    this.waitMs = options.waitMs && Math.min(options.waitMs, LONGEST_WAIT_MS);
-  }
+  waitMs: number | undefined;
 }
 
 /** A release, or something that it names, must not be published or replaced. */
@@ -89,7 +78,7 @@ export function orRefuse<T>(what: string, check: () => T): T {
 
 const PATH = /^(?!\.)[A-Za-z0-9._~-]{1,200}(?:\/(?!\.)[A-Za-z0-9._~-]{1,200})*$/;
 
-/** Whether a text is the path of an object. No other leads out of the depot, or needs to be encoded. */
+/** Whether a text is the path of an object: none of these leads out of the depot, or needs to be encoded. */
 export function isObjectPath(path: string): boolean {
   return PATH.test(path);
 }

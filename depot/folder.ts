@@ -32,18 +32,16 @@ const writeFileAsync = promisify(writeFile);
 
 export function openFolderDepot(folder: string): WritableDepot {
   const root = path.resolve(folder);
-  const closing = new AbortController();
 
   /** The file of an object. @throws Error if the folder is missing, or if a link is in the way */
   function fileOf(name: string): string {
-    closing.signal.throwIfAborted();
     const file = path.join(root, checkPath(name));
     if (!existsSync(root)) {
       throw new Error(`${root} does not exist. Create it, or mount the disk that holds it.`);
     }
-    for (let dir = path.dirname(file); dir !== root; dir = path.dirname(dir)) {
-      if (!lstatSync(dir, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
-      throw new Error(`${dir} is a symbolic link, which a depot must not have. Remove it.`);
+    for (let at = file; at !== root; at = path.dirname(at)) {
+      if (!lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
+      throw new Error(`${at} is a symbolic link, which a depot must not have. Remove it.`);
     }
     return file;
   }
@@ -53,7 +51,7 @@ export function openFolderDepot(folder: string): WritableDepot {
     async get(name) {
       const fd = openObject(fileOf(name));
       if (fd === undefined) return undefined;
-      return { coding: codingOf(name), bytes: bytesOf(fd, closing.signal) };
+      return { coding: codingOf(name), bytes: bytesOf(fd) };
     },
     async put(name, bytes) {
       const target = fileOf(name);
@@ -84,7 +82,7 @@ export function openFolderDepot(folder: string): WritableDepot {
     async remove(name) {
       rmSync(fileOf(name), { force: true });
     },
-    close: () => closing.abort(new Error(`${root} was closed.`)),
+    close() {},
   };
 }
 
@@ -95,14 +93,13 @@ function openObject(file: string): number | undefined {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    const fault = code === 'ELOOP' ? 'it is a symbolic link' : messageOf(cause);
-    throw new Error(`${file} cannot be read: ${fault}`, { cause });
+    throw new Error(`${file} cannot be read: ${messageOf(cause)}`, { cause });
   }
 }
 
 /** Closes the file at its end. The stream is made when it is read: nobody listens to its errors before. */
-async function* bytesOf(fd: number, signal: AbortSignal): AsyncGenerator<Buffer> {
-  yield* createReadStream('', { fd, highWaterMark: CHUNK_BYTES, signal });
+async function* bytesOf(fd: number): AsyncGenerator<Buffer> {
+  yield* createReadStream('', { fd, highWaterMark: CHUNK_BYTES });
 }
 
 /** Creates the folders between the root and a folder in it, one below the other, unless they exist. */

@@ -13,7 +13,7 @@ import { openS3Depot } from './s3.ts';
 import { openApiDepot, openWebDepot } from './web.ts';
 
 interface DepotOptions {
-  /** Where the credentials of S3 are: variables whose names begin with `AWS_`. */
+  /** The variables with the credentials of S3. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** A file with the API key, for the API of another installation. */
   readonly keyFile?: string | undefined;
@@ -23,7 +23,7 @@ interface DepotOptions {
 
 /** In bytes. */
 const LARGEST_KEY_FILE = 4096;
-/** Its objects are small, and a revoked key must soon be refused. */
+/** The objects of keys are small, and a revoked key must soon be refused. */
 const KEYS_STALL_MS = 10_000;
 const WEB = /^https?:/;
 
@@ -35,12 +35,9 @@ export function isApiAddress(address: string): boolean {
 /** @throws ConfigurationError if the address, the credentials or the key are wrong */
 export function openDepot(address: string, options: DepotOptions = {}): Depot {
   const { keyFile, stallMs } = options;
-  const isApi = isApiAddress(address);
-  if (isApi !== (keyFile !== undefined)) {
+  if (isApiAddress(address) !== (keyFile !== undefined)) {
     throw new ConfigurationError(
-      isApi
-        ? `${shownAddress(address)} needs an API key. Name the file that contains it with --key-file.`
-        : `--key-file is for the API of another installation, whose address ends with /api/v1/snapshot, not for ${shownAddress(address)}.`,
+      `An address that ends with /api/v1/snapshot needs --key-file with an API key, and no other does: ${shownAddress(address)}.`,
     );
   }
   if (!WEB.test(address)) return openWritableDepot(address, options);
@@ -54,10 +51,9 @@ export function openWritableDepot(address: string, options: DepotOptions = {}): 
   const { environment = process.env, stallMs } = options;
   if (address.startsWith('s3:')) return openS3Depot(address, environment, stallMs);
   if (!isAddress(address)) return openFolderDepot(address);
+  const fault = WEB.test(address) ? 'can only be read' : 'is not the address of a depot';
   throw new ConfigurationError(
-    WEB.test(address)
-      ? `${shownAddress(address)} is the address of a web server, which can only be read. Name the folder that it serves, or s3://bucket/prefix.`
-      : `${shownAddress(address)} is not the address of a depot. Use a folder, s3://bucket/prefix, or the http or https address of a web server or of an API.`,
+    `${shownAddress(address)} ${fault}. Use a folder or s3://bucket/prefix or, to read only, the http or https address of a web server or of an API.`,
   );
 }
 
@@ -77,7 +73,7 @@ export function openKeysDepot(
   for (const [name, other] of Object.entries(snapshots)) {
     if (other === '' || !withSlash(address).startsWith(withSlash(other))) continue;
     throw new ConfigurationError(
-      `KEYS_DEPOT is ${shownAddress(address)}, which is within ${name} (${shownAddress(other)}): whoever may read snapshots could read the keys. Choose another folder or prefix.`,
+      `KEYS_DEPOT is ${shownAddress(address)}, which is within ${name} (${shownAddress(other)}), where others could read the keys. Choose another folder or prefix.`,
     );
   }
   return openWritableDepot(address, { stallMs: KEYS_STALL_MS, ...options });
@@ -92,7 +88,5 @@ function readKey(file: string): string {
     throw new Error(`cannot be read: ${(cause as Error).message}`, { cause });
   }
   if (isWellFormedKey(key)) return key;
-  throw new Error(
-    'does not hold an API key: "cck_" and 38 letters and digits, which contain a checksum. Copy the key again.',
-  );
+  throw new Error('does not hold an API key, cck_…, exactly as it was issued. Copy it again.');
 }

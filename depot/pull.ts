@@ -6,7 +6,7 @@
  * Invariant: until a generation is complete and verified, the old one stays current. Complete files of a pull
  * that fails or is killed stay in `pull/` for the next one, each under its SHA-256.
  */
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { createWriteStream, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -18,7 +18,7 @@ import {
   parseManifest,
 } from '../format/manifest.ts';
 import { type Release, storedFile, storedManifest } from '../format/release.ts';
-import type { isIntact } from '../generations/files/checked-files.ts';
+import { makeKnownFiles } from '../generations/files/checked-files.ts';
 import { makeFolder, openForWriting, place } from '../generations/files/file-modes.ts';
 import { generationDir } from '../generations/generations.ts';
 import { HeldError, whyHeld } from '../generations/hold.ts';
@@ -28,23 +28,10 @@ import { type Previous, publishAs, readPrevious } from '../generations/publish.t
 import { bytesOnly } from '../generations/verify.ts';
 import { type Depot, type Found, orRefuse, RefusedReleaseError, TransferError } from './depot.ts';
 import type { FollowOptions } from './release.ts';
-import {
-  type Clock,
-  contentOf,
-  megabytes,
-  readObject,
-  sizeOf,
-  transferAll,
-  tryAgain,
-} from './transfers.ts';
+import { contentOf, megabytes, readObject, sizeOf, transferAll, tryAgain } from './transfers.ts';
 
 /** Several servers of one API may change to a newer generation one after another. */
 const NEXT_RELEASE_MS = 200;
-
-interface PullOptions extends FollowOptions {
-  /** Remembers the files that it has found intact, so that they are not hashed again. */
-  readonly isKnown: typeof isIntact;
-}
 
 export interface Pulled {
   readonly manifest: Manifest;
@@ -55,26 +42,26 @@ export interface Pulled {
 }
 
 /**
- * @returns undefined if the generation is current and intact
- * @throws LockedError, HeldError, RefusedReleaseError; TransferError if the depot no longer has something;
- * any other Error names what failed
+ * @returns a function that returns undefined if the generation is current and intact. It throws LockedError,
+ * HeldError, RefusedReleaseError; TransferError if the depot no longer has something; any other Error names
+ * what failed.
  */
-export async function pull(depot: Depot, release: Release, options: PullOptions) {
-  const { snapshotsDir, isKnown, report, clock } = options;
-  const held = whyHeld(snapshotsDir);
-  if (held !== undefined) throw new HeldError(held);
-  return withLock(snapshotsDir, async () => {
+export function makePull(depot: Depot, { snapshotsDir, report, clock }: FollowOptions) {
+  const staging = path.join(snapshotsDir, PULL_FOLDER);
+  // Remembers the files that it has found intact, so that they are not hashed again.
+  const isKnown = makeKnownFiles(clock.now);
+
+  async function pull(release: Release): Promise<Pulled | undefined> {
     const { dir, clear } = beginGeneration(snapshotsDir);
-    const staging = path.join(snapshotsDir, PULL_FOLDER);
     try {
-      const { manifest, encoded } = await fetchManifest(depot, release, clock);
+      const { manifest, encoded } = await readManifest(release);
       const previous = readPrevious(snapshotsDir);
       const here = generationDir(snapshotsDir, manifest.id);
       const isHere = () => manifest.files.every((file) => isKnown(here, file));
       let pulled: Pulled | undefined;
       if (previous.id !== manifest.id || !isHere()) {
         makeFolder(staging);
-        const { sources, ...counts } = await gather(depot, manifest, previous, staging, options);
+        const { sources, ...counts } = await gather(manifest, previous);
         for (const { path: name, sha256 } of manifest.files) {
           place(sources.get(sha256) ?? '', path.join(dir, name));
         }
@@ -89,107 +76,97 @@ export async function pull(depot: Depot, release: Release, options: PullOptions)
     } finally {
       clear();
     }
-  });
-}
+  }
 
-async function fetchManifest(depot: Depot, { id, sha256 }: Release, clock: Clock) {
-  const name = storedManifest(id);
-  const encoded = await readObject(depot, name, LARGEST_MANIFEST, clock);
-  if (encoded === undefined) throw gone(depot, name);
-  return orRefuse(`The manifest of ${id} at ${depot.name}`, () => {
-    if (hash('sha256', encoded) !== sha256) {
+  async function readManifest({ id, sha256 }: Release) {
+    const name = storedManifest(id);
+    const encoded = await readObject(depot, name, LARGEST_MANIFEST, clock);
+    if (encoded === undefined) throw gone(name);
+    return orRefuse(`The manifest of ${id} at ${depot.name}`, () => {
+      if (hash('sha256', encoded) !== sha256) {
+        throw new Error('it does not have the SHA-256 in the release. Push again.');
+      }
+      const manifest = parseManifest(encoded);
+      if (manifest.id !== id) throw new Error(`it is that of ${manifest.id}.`);
+      return { manifest, encoded };
+    });
+  }
+
+  /** The depot no longer has what its release named, because a newer one is there, or comes soon. */
+  function gone(name: string): TransferError {
+    const error = new TransferError(`${depot.name} no longer has ${name}`);
+    return Object.assign(error, { waitMs: NEXT_RELEASE_MS });
+  }
+
+  /**
+   * Fetches the files of the manifest that are neither in the current generation nor in the staging folder.
+   * @returns also which file has which content, by SHA-256
+   */
+  async function gather({ id, files }: Manifest, previous: Previous) {
+    const contents = new Map(files.map((file) => [file.sha256, file]));
+    for (const name of readdirSync(staging)) {
+      if (!contents.has(name)) rmSync(path.join(staging, name), { recursive: true, force: true });
+    }
+    const local = new Map(previous.manifest?.files.map((file) => [file.sha256, file]));
+    const dir = generationDir(snapshotsDir, previous.id ?? '');
+    const sources = new Map<string, string>();
+    const missing = [...contents.values()].filter(({ sha256, size }) => {
+      const found = local.get(sha256);
+      const isLocal = found !== undefined && isKnown(dir, { ...found, size });
+      sources.set(sha256, isLocal ? path.join(dir, found.path) : path.join(staging, sha256));
+      return !isLocal && !isKnown(staging, { path: sha256, sha256, size });
+    });
+    const size = sizeOf(missing);
+    const { bavail, bsize } = statfsSync(staging);
+    if (size > bavail * bsize) {
       throw new Error(
-        'it does not have the SHA-256 in the release: somebody has changed it, or a cache mixes versions. Push again.',
+        `ENOSPC: ${depot.name} announces ${megabytes(size)} MB, and ${snapshotsDir} has ${megabytes(bavail * bsize)} MB free.`,
       );
     }
-    const manifest = parseManifest(encoded);
-    if (manifest.id !== id) throw new Error(`it is that of ${manifest.id}.`);
-    return { manifest, encoded };
-  });
-}
-
-/** The depot no longer has what its release named. The next release comes soon, if it is not there already. */
-function gone({ name }: Depot, path: string): TransferError {
-  const message = `${name} no longer has ${path}: a newer generation was pushed, or somebody has removed it`;
-  return new TransferError(message, { waitMs: NEXT_RELEASE_MS });
-}
-
-/**
- * Fetches the files of the manifest that are neither in the current generation nor in the staging folder.
- * @returns also which file has which content, by SHA-256
- */
-async function gather(
-  depot: Depot,
-  { id, files }: Manifest,
-  previous: Previous,
-  staging: string,
-  { snapshotsDir, isKnown, report, clock }: PullOptions,
-) {
-  const contents = new Map(files.map((file) => [file.sha256, file]));
-  for (const name of readdirSync(staging)) {
-    if (!contents.has(name)) rmSync(path.join(staging, name), { recursive: true, force: true });
-  }
-  const local = new Map(previous.manifest?.files.map((file) => [file.sha256, file]));
-  const dir = generationDir(snapshotsDir, previous.id ?? '');
-  const sources = new Map<string, string>();
-  const missing = [...contents.values()].filter(({ sha256, size }) => {
-    const found = local.get(sha256);
-    const isLocal = found !== undefined && isKnown(dir, { ...found, size });
-    sources.set(sha256, isLocal ? path.join(dir, found.path) : path.join(staging, sha256));
-    return !isLocal && !isKnown(staging, { path: sha256, sha256, size });
-  });
-  const [size, { bavail, bsize }] = [sizeOf(missing), statfsSync(staging)];
-  if (size > bavail * bsize) {
-    throw new Error(
-      `ENOSPC: ${depot.name} announces ${megabytes(size)} MB that are not here yet, and the disk of ${snapshotsDir} has ${megabytes(bavail * bsize)} MB free. Free space there.`,
+    report.step(
+      `${id}: ${missing.length} of ${contents.size} files are not here yet (${megabytes(size)} MB)`,
     );
+    let received = 0;
+    async function* counted(bytes: Found['bytes']) {
+      for await (const piece of bytes) {
+        received += piece.length;
+        yield piece;
+      }
+    }
+    async function fetch(file: ManifestFile): Promise<void> {
+      const name = storedFile(file.sha256);
+      const fetchOnce = async () => {
+        const found = await depot.get(name);
+        if (found !== undefined) await save({ ...found, bytes: counted(found.bytes) }, file, name);
+        return found !== undefined;
+      };
+      if (!(await tryAgain(file.path, fetchOnce, clock))) throw gone(name);
+    }
+    await transferAll('fetching', missing, fetch, report);
+    return { sources, fetched: missing.length, linked: contents.size - missing.length, received };
   }
-  report.step(
-    `${id}: ${missing.length} of ${contents.size} files are not here yet (${megabytes(size)} MB)`,
-  );
-  let received = 0;
-  async function* counted(bytes: Found['bytes']) {
-    for await (const piece of bytes) {
-      received += piece.length;
-      yield piece;
+
+  /** Saves a file under its SHA-256. It has that name only when it is complete and intact. */
+  async function save(found: Found, file: ManifestFile, name: string): Promise<void> {
+    const what = `${name} at ${depot.name} (${file.path})`;
+    const part = { ...file, path: `${file.sha256}.part` };
+    const written = path.join(staging, part.path);
+    try {
+      const fd = openForWriting(written, 'w');
+      const target = createWriteStream('', { fd, flush: true });
+      await pipeline(contentOf(found, file.size, what), target);
+      if (!isKnown(staging, part)) {
+        throw new RefusedReleaseError(`${what} does not have the SHA-256 in the manifest.`);
+      }
+      renameSync(written, path.join(staging, file.sha256));
+    } finally {
+      rmSync(written, { force: true });
     }
   }
-  async function fetch(file: ManifestFile): Promise<void> {
-    const name = storedFile(file.sha256);
-    const fetchOnce = async () => {
-      const found = await depot.get(name);
-      if (found === undefined) return false;
-      const bytes = counted(found.bytes);
-      await save({ ...found, bytes }, file, `${name} at ${depot.name}`, staging);
-      return true;
-    };
-    if (!(await tryAgain(file.path, fetchOnce, clock))) throw gone(depot, name);
-  }
-  await transferAll('fetching', missing, fetch, report);
-  return { sources, fetched: missing.length, linked: contents.size - missing.length, received };
-}
 
-/** Saves a file under its SHA-256. It has that name only when it is complete and intact. */
-async function save(found: Found, file: ManifestFile, what: string, folder: string): Promise<void> {
-  const target = path.join(folder, file.sha256);
-  const part = `${target}.part`;
-  async function* checked() {
-    const sha256 = createHash('sha256');
-    for await (const piece of contentOf(found, file.size, `${what} (${file.path})`)) {
-      sha256.update(piece);
-      yield piece;
-    }
-    if (sha256.digest('hex') === file.sha256) return;
-    throw new RefusedReleaseError(
-      `${file.path}: ${what} does not have the SHA-256 in the manifest. Nothing is published.`,
-    );
-  }
-  try {
-    const fd = openForWriting(part, 'w');
-    await pipeline(checked, createWriteStream('', { fd, flush: true }));
-    renameSync(part, target);
-  } catch (error) {
-    rmSync(part, { force: true });
-    throw error;
-  }
+  return (release: Release): Promise<Pulled | undefined> => {
+    const held = whyHeld(snapshotsDir);
+    if (held !== undefined) throw new HeldError(held);
+    return withLock(snapshotsDir, () => pull(release));
+  };
 }

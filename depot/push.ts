@@ -27,24 +27,21 @@ import {
   storedManifest,
 } from '../format/release.ts';
 import { checkFile } from '../generations/files/checked-files.ts';
-import { makeFolder } from '../generations/files/file-modes.ts';
 import { checkId, currentId, generationDir, readManifestFile } from '../generations/generations.ts';
 import { waitForLock } from '../generations/lock.ts';
 import type { Tasks } from '../program/admin/tasks.ts';
-import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { messageOf } from '../program/failure.ts';
 import { poll } from '../program/poll.ts';
 import { logProgress } from '../program/progress.ts';
 import { RefusedReleaseError, type StoredObject, type WritableDepot } from './depot.ts';
 import { openWritableDepot } from './open.ts';
 import { readReplaced, writeRelease } from './release.ts';
-import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from './signing.ts';
+import { type PushSettings, readSigningKey } from './signing.ts';
 import { readObject, type TransferReport, transferAll } from './transfers.ts';
 
 /** Inside `SNAPSHOTS_DIR`: the lock of pushes. */
 const PUSH_FOLDER = 'push';
-/** Of zstd. */
-const LEVEL = 6;
+const COMPRESSION = { [zlib.ZSTD_c_compressionLevel]: 6 };
 /** In bytes. With Node's usual pieces of 64 KB, a push takes 7 % more CPU time. */
 const PIECE = 1024 * 1024;
 /**
@@ -68,51 +65,36 @@ export interface PushResult {
   readonly id: string;
   /** The name of the depot. */
   readonly depot: string;
-  /** How many files were sent, in how many bytes, and how many were there already. */
+  /** How many files were sent, in how many bytes; how many were there already, and how many were removed. */
   readonly sent: number;
   readonly sentBytes: number;
   readonly present: number;
-  /** How many objects were removed. */
   readonly removed: number;
 }
 
 /**
- * Pushes as the environment says.
- * @param to the address of the depot, instead of SNAPSHOT_PUSH
+ * Pushes to the depot of SNAPSHOT_PUSH.
+ * @param environment with the credentials of S3
  * @throws ConfigurationError, RefusedReleaseError, or an Error that names what failed
  */
 export async function pushConfigured(
+  settings: PushSettings,
   environment: Readonly<Record<string, string | undefined>>,
   report: TransferReport,
-  to?: string,
 ): Promise<PushResult> {
-  const values = readEnvironment(PUSH_VARIABLES, environment, PUSH_CHECKS);
-  const address = to ?? values.SNAPSHOT_PUSH;
-  if (address === '') {
-    throw new ConfigurationError(
-      'The depot is missing. Name it with --to, or in the variable SNAPSHOT_PUSH: a folder or s3://bucket/prefix.',
-    );
-  }
-  const depot = openWritableDepot(address, { environment });
-  try {
-    const { SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_SIGNING_KEY } = values;
-    const signingKey = readSigningKey(SNAPSHOT_SIGNING_KEY);
-    return await push(depot, { snapshotsDir, signingKey, graceMs: GRACE_MS, report });
-  } finally {
-    depot.close();
-  }
+  const { SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH, SNAPSHOT_SIGNING_KEY } = settings;
+  const signingKey = readSigningKey(SNAPSHOT_SIGNING_KEY);
+  const depot = openWritableDepot(SNAPSHOT_PUSH, { environment });
+  const pushing = push(depot, { snapshotsDir, signingKey, graceMs: GRACE_MS, report });
+  return pushing.finally(depot.close);
 }
 
 /** @throws RefusedReleaseError if the depot has something that must stay; any other Error names what failed */
 export async function push(depot: WritableDepot, options: PushOptions): Promise<PushResult> {
   const { snapshotsDir, signingKey, graceMs, report } = options;
-  if (currentId(snapshotsDir) === undefined) {
-    throw new Error(`There is no generation in ${snapshotsDir} yet, so there is none to push.`);
-  }
-  const folder = path.join(snapshotsDir, PUSH_FOLDER);
-  makeFolder(folder);
   const pushCurrent = async (): Promise<PushResult> => {
-    const id = currentId(snapshotsDir) ?? '';
+    const id = currentId(snapshotsDir);
+    if (id === undefined) throw new Error(`There is no generation in ${snapshotsDir} to push.`);
     const dir = generationDir(snapshotsDir, id);
     const { manifest, encoded, file } = readManifestFile(dir);
     checkId(manifest, id);
@@ -127,14 +109,14 @@ export async function push(depot: WritableDepot, options: PushOptions): Promise<
       await writeRelease(depot, 'snapshot', { ...content, released_at }, signingKey);
     }
     const removed = await tidy(depot, manifest, graceMs).catch((error: unknown) => {
-      report.warn(
-        `${depot.name} was not cleaned up, and may still have covers that were taken down: ${messageOf(error)}`,
-      );
+      const fault = 'was not cleaned up, and may still have covers that were taken down';
+      report.warn(`${depot.name} ${fault}: ${messageOf(error)}`);
       return 0;
     });
     const outcome = wasReleased && counts.sent === 0 ? 'unchanged' : 'pushed';
     return { outcome, id, depot: depot.name, removed, ...counts };
   };
+  const folder = path.join(snapshotsDir, PUSH_FOLDER);
   return waitForLock(folder, pushCurrent, ({ message }) => report.step(message));
 }
 
@@ -151,13 +133,13 @@ async function checkReplaced(
   if (before === undefined) return false;
   if (signingKey === undefined && before.signature !== null) {
     throw new RefusedReleaseError(
-      `The release at ${depot.name} is signed, and ${id} cannot be signed, because SNAPSHOT_SIGNING_KEY is not set. Nothing is pushed. Set the key; or remove ${RELEASES.snapshot} there, to push without a signature.`,
+      `The release at ${depot.name} is signed, and SNAPSHOT_SIGNING_KEY is not set. Set it, or remove ${RELEASES.snapshot} there.`,
     );
   }
   if (before.id === id && before.sha256 === sha256) return true;
   if (before.sequence < sequence) return false;
   throw new RefusedReleaseError(
-    `${depot.name} has ${before.id}, which is not older than ${id}, the current generation of this machine. Nothing is pushed. If this machine is to continue after that one, fetch it with "cover-catalogue replica --once --from ${depot.name}" and generate again.`,
+    `${depot.name} has ${before.id}, which is not older than ${id} here. To continue after it, fetch it with "cover-catalogue replica --once --from ${depot.name}", and generate again.`,
   );
 }
 
@@ -179,7 +161,11 @@ async function putMissing(
   const missing = contents.filter(({ sha256 }) => !sizes.get(storedFile(sha256)));
   let sentBytes = 0;
   const send = async (file: ManifestFile) => {
-    const compressed = await compress(dir, file);
+    // What is damaged never reaches a depot.
+    checkFile(dir, file);
+    const source = createReadStream(path.join(dir, file.path), { highWaterMark: PIECE });
+    const encoder = createZstdCompress({ params: COMPRESSION, pledgedSrcSize: file.size });
+    const compressed = await pipeline(source, encoder, buffer);
     await depot.put(storedFile(file.sha256), compressed);
     sentBytes += compressed.length;
   };
@@ -190,18 +176,10 @@ async function putMissing(
   return { sent: missing.length, sentBytes, present: contents.length - missing.length };
 }
 
-/** @throws Error if the file is damaged, so that it never reaches a depot */
-async function compress(dir: string, file: ManifestFile): Promise<Buffer> {
-  checkFile(dir, file);
-  const source = createReadStream(path.join(dir, file.path), { highWaterMark: PIECE });
-  const params = { [zlib.ZSTD_c_compressionLevel]: LEVEL };
-  return pipeline(source, createZstdCompress({ params, pledgedSrcSize: file.size }), buffer);
-}
-
 /**
- * Removes what neither the current generation needs, nor one that was pushed within the time of grace: a
- * replica may still be pulling that. Other objects must not stay: a cover may have been taken down since.
- * What is younger than that stays too, because a push under way may have just sent it.
+ * Removes all objects but those of the current generation, those that are young, because a push under way may
+ * have just sent them, and those of generations whose manifests are young, because a replica may still be
+ * pulling them. Nothing else may stay: a cover may have been taken down since.
  * @param current the generation that the release names
  * @returns how many objects were removed
  */
@@ -209,19 +187,19 @@ async function tidy(depot: WritableDepot, current: Manifest, graceMs: number): P
   const objects = await listObjects(depot);
   // By the clock of the depot, which may differ from that of this machine.
   const now = objects.reduce((time, { modifiedAt }) => Math.max(time, modifiedAt), Date.now());
-  const isOld = ({ modifiedAt }: StoredObject) => modifiedAt + graceMs <= now;
-  const needed = new Set(objectsOf(current));
-  const others = objects.filter(({ path: name }) => !needed.has(name));
-  for (const object of others) {
-    if (!object.path.startsWith(MANIFESTS) || isOld(object)) continue;
-    const encoded = await readObject(depot, object.path, LARGEST_MANIFEST);
+  const kept = new Set(objectsOf(current));
+  for (const { path: name, modifiedAt } of objects) {
+    if (modifiedAt + graceMs <= now) continue;
+    kept.add(name);
+    if (!name.startsWith(MANIFESTS) || name === storedManifest(current.id)) continue;
+    const encoded = await readObject(depot, name, LARGEST_MANIFEST);
     try {
-      for (const name of objectsOf(parseManifest(encoded ?? ''))) needed.add(name);
+      for (const each of objectsOf(parseManifest(encoded ?? ''))) kept.add(each);
     } catch {
       // It is damaged, so nobody can pull that generation.
     }
   }
-  const old = others.filter((object) => isOld(object) && !needed.has(object.path));
+  const old = objects.filter(({ path: name }) => !kept.has(name));
   // Manifests come first: then no reader finds a generation whose files are gone.
   for (const { path: name } of old) await depot.remove(name);
   return old.length;
@@ -233,8 +211,6 @@ function objectsOf({ id, files }: Manifest): string[] {
 
 /** How often `current` is read: one system call. */
 const INTERVAL_MS = 500;
-/** When to push again after a failure; the push itself has tried each transfer several times. */
-const AGAIN_MS = 10_000;
 /** A push that finds nothing new sends what the depot has lost, and removes what it no longer needs. */
 const CHECK_MS = 60_000;
 
@@ -249,18 +225,15 @@ export function pushChanges(
   log: Logger,
   now = Date.now,
 ) {
-  /** The generation that the last push sent, or failed to send. */
-  let lastId: string | undefined;
-  let nextAt = 0;
+  /** The generation that was pushed last, and when. */
+  let last: { readonly id: string; readonly at: number } | undefined;
   const pushOnce = tasks.observe('push', () => send(logProgress(log)));
   const check = async () => {
     const id = currentId(snapshotsDir);
-    if (id === undefined || (id === lastId && now() < nextAt)) return;
-    lastId = id;
-    nextAt = now() + AGAIN_MS;
+    if (id === undefined || (id === last?.id && now() < last.at + CHECK_MS)) return;
     const result = await pushOnce();
     if (result.outcome !== 'unchanged' || result.removed > 0) log.info(result, 'pushed');
-    nextAt = now() + CHECK_MS;
+    last = { id, at: now() };
   };
   return poll(check, INTERVAL_MS, ({ message }) =>
     log.error(`The push failed, and will be tried again: ${message}`),

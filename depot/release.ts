@@ -4,7 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
-import { type Accepted, acceptedFile } from '../format/accepted-file.ts';
+import { type Accepted, type AcceptedRelease, acceptedFile } from '../format/accepted-file.ts';
 import { LARGEST_JSON_FILE } from '../format/json/parse-file.ts';
 import { ACCEPTED_FILE } from '../format/layout.ts';
 import {
@@ -78,7 +78,8 @@ export function followRelease(
     const release = orRefuse(`${RELEASES[kind]} at ${depot.name}`, () => {
       const offered = parseRelease(bytes, kind);
       checkSignature(offered);
-      checkSequence(offered, accepted[kind]);
+      const before = accepted[kind];
+      if (before?.from === depot.name) checkSequence(offered, before);
       return offered;
     });
     const { id, sequence, sha256 } = release;
@@ -90,34 +91,30 @@ export function followRelease(
 
   function checkSignature(release: Release): void {
     if (publicKeys.length === 0 || isSignedBy(release, publicKeys)) return;
+    const fault = release.signature === null ? 'it is not signed' : 'its signature is wrong';
     throw new Error(
-      release.signature === null
-        ? 'it is not signed, and SNAPSHOT_PUBLIC_KEYS asks for a signature. Set SNAPSHOT_SIGNING_KEY where it is written.'
-        : 'its signature is wrong, or by a key that SNAPSHOT_PUBLIC_KEYS does not name. Add that public key if it is yours.',
+      `${fault}: SNAPSHOT_PUBLIC_KEYS must name the public key of the origin's SNAPSHOT_SIGNING_KEY.`,
     );
   }
 
-  function checkSequence({ id, sequence, sha256 }: Release, before: Accepted[ReleaseKind]): void {
-    if (before?.from !== depot.name || sequence > before.sequence) return;
-    const offer = `it offers ${id} with the sequence ${sequence}, and ${before.id} with ${before.sequence} was accepted before`;
-    if (sequence < before.sequence) {
-      throw new Error(
-        `${offer}: something older is offered again. If the origin was installed again, remove accepted.json.`,
-      );
-    }
-    if (id === before.id && sha256 === before.sha256) return;
-    throw new Error(`${offer}: two programs have pushed. Publish and push again at the origin.`);
-  }
-
   return async () => {
-    // The next poll tries again, but not while the depot asks to wait.
-    const bytes = await readObject(depot, RELEASES[kind], LARGEST_RELEASE, clock, 1);
+    const bytes = await readObject(depot, RELEASES[kind], LARGEST_RELEASE, clock);
     if (bytes === undefined) {
       throw new Error(`${depot.name} has no ${RELEASES[kind]}: nothing was pushed there yet.`);
     }
     if (!last?.bytes.equals(bytes)) last = { bytes, release: accept(bytes) };
     return last.release;
   };
+}
+
+/** @param before what was accepted last @throws Error if the other release must not follow it */
+function checkSequence({ sequence, sha256 }: Release, before: AcceptedRelease): void {
+  const growth = sequence - before.sequence;
+  if (growth > 0 || (growth === 0 && sha256 === before.sha256)) return;
+  const fault = growth < 0 ? 'something older is offered again' : 'two programs have pushed';
+  throw new Error(
+    `its sequence is ${sequence}, and ${before.sequence} of ${before.id} was accepted before: ${fault}. Publish and push again at the origin. If that was installed again, remove accepted.json.`,
+  );
 }
 
 /**
@@ -132,7 +129,7 @@ function readAccepted(snapshotsDir: string): Accepted {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { snapshot: null, keys: null };
     throw new Error(
-      `${message.replace(/\.?$/, '.')} Nothing new is accepted, because it could be older than what was accepted before. If the depot can be trusted, remove ${file}.`,
+      `${message.replace(/\.?$/, '.')} Nothing new is accepted, because it could be old. If the depot can be trusted, remove ${file}.`,
       { cause },
     );
   }

@@ -5,14 +5,16 @@
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { type Release, signedText } from '../format/release.ts';
-import type { Checks } from '../program/environment/environment.ts';
+import type { Checks, Environment } from '../program/environment/environment.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { checkWritableFolder } from '../program/folders.ts';
 
 /** The variables of a push besides those of S3. Programs that push later check them when they start. */
 export const PUSH_VARIABLES = ['SNAPSHOTS_DIR', 'SNAPSHOT_PUSH', 'SNAPSHOT_SIGNING_KEY'] as const;
+type PushVariable = (typeof PUSH_VARIABLES)[number];
+export type PushSettings = Environment<PushVariable>;
 
-export const PUSH_CHECKS: Checks<(typeof PUSH_VARIABLES)[number]> = {
+export const PUSH_CHECKS: Checks<PushVariable> = {
   SNAPSHOTS_DIR: checkWritableFolder,
   SNAPSHOT_SIGNING_KEY: readSigningKey,
 };
@@ -20,10 +22,8 @@ export const PUSH_CHECKS: Checks<(typeof PUSH_VARIABLES)[number]> = {
 /** In bytes. */
 const LARGEST_KEY_FILE = 16 * 1024;
 const BEGIN = '-----BEGIN';
-const KINDS = {
-  private: { create: createPrivateKey, command: 'openssl genpkey -algorithm ed25519 -out FILE' },
-  public: { create: createPublicKey, command: 'openssl pkey -in PRIVATE_KEY -pubout -out FILE' },
-};
+const MAKE_PRIVATE = 'openssl genpkey -algorithm ed25519 -out FILE';
+const MAKE_PUBLIC = 'openssl pkey -in PRIVATE_KEY -pubout -out FILE';
 
 /**
  * @param text of SNAPSHOT_SIGNING_KEY: a file, or its content
@@ -31,7 +31,7 @@ const KINDS = {
  * @throws Error that says what is wrong
  */
 export function readSigningKey(text: string): KeyObject | undefined {
-  return text === '' ? undefined : readKey(text, 'private');
+  return text === '' ? undefined : readKey(text, createPrivateKey, MAKE_PRIVATE);
 }
 
 /**
@@ -40,22 +40,23 @@ export function readSigningKey(text: string): KeyObject | undefined {
  */
 export function readPublicKeys(text: string): KeyObject[] {
   const entries = text.split(',').map((entry) => entry.trim());
-  return entries.filter((entry) => entry !== '').map((entry) => readKey(entry, 'public'));
+  return entries.flatMap((entry) =>
+    entry === '' ? [] : readKey(entry, createPublicKey, MAKE_PUBLIC),
+  );
 }
 
-function readKey(entry: string, kind: keyof typeof KINDS): KeyObject {
+/** @param command makes such a key; errors show it */
+function readKey(entry: string, create: (pem: string) => KeyObject, command: string): KeyObject {
   const pem = entry.startsWith(BEGIN) ? entry : readPem(entry);
-  if (kind === 'public' && pem.includes('PRIVATE')) {
+  if (create === createPublicKey && pem.includes('PRIVATE')) {
     throw new Error(
-      'holds a private key, which must stay on the machine that signs. Set the public key, and make a new pair if others have seen this one.',
+      'holds a private key, which must stay where releases are signed. Name the public key.',
     );
   }
-  const { create, command } = KINDS[kind];
   try {
     const key = create(pem);
     // OpenSSL reads only the first of several keys.
-    const isOne = pem.split(BEGIN).length === 2;
-    if (isOne && key.asymmetricKeyType === 'ed25519') return key;
+    if (key.asymmetricKeyType === 'ed25519' && pem.split(BEGIN).length === 2) return key;
   } catch {
     // Damaged, or a key of the other kind.
   }

@@ -28,29 +28,26 @@ export function megabytes(bytes: number): string {
 /** How many files are transferred at the same time. */
 const PARALLEL = 4;
 /** How many tries may fail; the second if the other side asks to try again later. */
-const MOST_FAILURES = 5;
+const MOST_TRIES = 5;
 const MOST_WAITS = 20;
 const FIRST_PAUSE_MS = 250;
 
 /**
  * Repeats work that fails with a TransferError, after a pause.
  * @param name what error messages begin with
- * @param mostFailures how many tries may fail without being asked to wait
  */
 export async function tryAgain<T>(
   name: string,
   work: () => Promise<T>,
-  clock: Clock,
-  mostFailures = MOST_FAILURES,
+  clock = systemClock,
 ): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof TransferError)) throw error;
-      if (failures >= (error.waitMs === undefined ? mostFailures : MOST_WAITS)) {
-        const tries = failures === 1 ? '' : ` (tried ${failures} times)`;
-        throw new Error(`${name}: ${error.message}${tries}`, { cause: error });
+      if (failures >= (error.waitMs === undefined ? MOST_TRIES : MOST_WAITS)) {
+        throw new Error(`${name}: ${error.message} (tried ${failures} times)`, { cause: error });
       }
       await clock.pause(error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures);
     }
@@ -157,12 +154,11 @@ export function readObject(
   path: string,
   most: number,
   clock = systemClock,
-  mostFailures = MOST_FAILURES,
 ): Promise<Buffer | undefined> {
   const what = `${path} at ${depot.name}`;
   const read = async () => {
     const found = await depot.get(path);
     return found && readWhole(found, most, what);
   };
-  return tryAgain(`read ${what}`, read, clock, mostFailures);
+  return tryAgain(`read ${what}`, read, clock);
 }

@@ -1,5 +1,6 @@
 /** Depots behind HTTP that can only be read: a static web server, and the API of another installation. */
 import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../format/manifest.ts';
 import {
   encodeRelease,
@@ -17,12 +18,12 @@ import { readWhole } from './transfers.ts';
  * @param address without a slash at its end
  */
 export function openWebDepot(address: string, stallMs?: number): Depot {
-  const { send, close } = makeHttpClient(address, stallMs);
+  const { send, close } = makeHttpClient(stallMs);
   return {
     name: address,
     async get(path) {
-      const reply = await send(`${address}/${checkPath(path)}`, { expected: MISSING });
-      return MISSING.includes(reply.status) ? undefined : { ...reply, coding: codingOf(path) };
+      const reply = await send(`${address}/${checkPath(path)}`, { empty: MISSING });
+      return reply && { ...reply, coding: codingOf(path) };
     },
     close,
   };
@@ -35,51 +36,45 @@ export function openWebDepot(address: string, stallMs?: number): Depot {
  * @param key the API key; no message contains it
  */
 export function openApiDepot(address: string, key: string, stallMs?: number): Depot {
-  const { send, close } = makeHttpClient(address, stallMs);
+  const { send, close } = makeHttpClient(stallMs);
   const fields = { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' };
   /** The manifest of the last release, and its bytes and ETag. */
   let newest: { manifest: Manifest; encoded: Buffer; etag: string } | undefined;
 
   /** Reads the manifest, unless it is still the newest. */
-  async function readNewest() {
-    const condition = newest && { 'if-none-match': newest.etag };
-    const expected = newest && [304];
-    const reply = await send(address, { headers: { ...fields, ...condition }, expected });
-    if (reply.status === 304 && newest !== undefined) return newest;
+  async function readNewest(): Promise<void> {
+    const headers = { ...fields, ...(newest && { 'if-none-match': newest.etag }) };
+    const reply = await send(address, { headers, empty: newest && [304] });
+    if (reply === undefined) return;
     const what = `The manifest of ${address}`;
     const encoded = await readWhole(reply, LARGEST_MANIFEST, what);
     const manifest = orRefuse(what, () => parseManifest(encoded));
     newest = { manifest, encoded, etag: reply.etag ?? '' };
-    return newest;
   }
 
   return {
     name: address,
     async get(path) {
+      if (path === RELEASES.snapshot) await readNewest();
+      if (newest === undefined) return undefined;
+      const { manifest, encoded } = newest;
       if (path === RELEASES.snapshot) {
-        const { manifest, encoded } = await readNewest();
         const content = { ...manifest, sha256: hash('sha256', encoded), released_at: null };
         return found(encodeRelease(makeRelease('snapshot', content)));
       }
-      if (newest === undefined) return undefined;
-      const { manifest, encoded } = newest;
       if (path === storedManifest(manifest.id)) return found(encoded);
       const file = manifest.files.find(({ sha256 }) => storedFile(sha256) === path);
       if (file === undefined) return undefined;
-      // The status 412: the API has published another generation since.
-      const reply = await send(`${address}/files/${file.path}`, {
+      return send(`${address}/files/${file.path}`, {
         headers: { ...fields, 'x-snapshot': manifest.id },
-        expected: [...MISSING, 412],
+        // 412: the API has published another generation since.
+        empty: [...MISSING, 412],
       });
-      return reply.status === 200 ? reply : undefined;
     },
     close,
   };
 }
 
 function found(content: Buffer | string): Found {
-  const bytes = async function* () {
-    yield Buffer.from(content);
-  };
-  return { bytes: bytes() };
+  return { bytes: Readable.from([Buffer.from(content)]) };
 }

@@ -16,8 +16,12 @@ export interface Poll {
   fault(): string | undefined;
 }
 
+/** No longer, so that what has failed is soon noticed to work again. */
+const LONGEST_AFTER_FAILURES_MS = 5_000;
+
 /**
- * @param milliseconds from the end of a run to the start of the next one; a function is called after each
+ * @param milliseconds from the end of a run to the start of the next one; a function is called after each.
+ * After a failure it is twice as long, and doubles with each further one, to at most five seconds.
  * @param onFault called when a run fails, unless the run before failed with the same message
  */
 export function poll(
@@ -26,6 +30,7 @@ export function poll(
   onFault: (error: Error) => void,
 ): Poll {
   let lastFault = '';
+  let failures = 0;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let underWay = Promise.resolve();
@@ -40,14 +45,20 @@ export function poll(
     try {
       await work();
       lastFault = '';
+      failures = 0;
     } catch (error) {
+      failures++;
       const { message } = error as Error;
       if (message !== lastFault) onFault(error as Error);
       lastFault = message;
     }
     if (isStopped) return;
     clearTimeout(timer);
-    timer = setTimeout(workNext, typeof milliseconds === 'number' ? milliseconds : milliseconds());
+    const usual = typeof milliseconds === 'number' ? milliseconds : milliseconds();
+    timer = setTimeout(
+      workNext,
+      Math.max(usual, Math.min(usual * 2 ** failures, LONGEST_AFTER_FAILURES_MS)),
+    );
   }
 
   function stop(): Promise<void> {

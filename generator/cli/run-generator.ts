@@ -4,7 +4,7 @@
  */
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { PUSH_CHECKS, PUSH_VARIABLES } from '../../depot/signing.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES, type PushSettings } from '../../depot/signing.ts';
 import { currentId } from '../../generations/generations.ts';
 import { HeldError } from '../../generations/hold.ts';
 import { LockedError } from '../../generations/lock.ts';
@@ -130,14 +130,16 @@ async function publish(
 
 /** Pushes the current generation, if there is a depot. A failure is a warning: the run has published. */
 async function pushCurrent(
-  { SNAPSHOT_PUSH, SNAPSHOTS_DIR }: { SNAPSHOT_PUSH: string; SNAPSHOTS_DIR: string },
+  settings: PushSettings,
   variables: NodeJS.ProcessEnv,
   progress: Progress,
 ): Promise<void> {
+  const { SNAPSHOT_PUSH, SNAPSHOTS_DIR } = settings;
   if (SNAPSHOT_PUSH === '' || currentId(SNAPSHOTS_DIR) === undefined) return;
   progress.step(`pushing to ${SNAPSHOT_PUSH}`);
   const { pushConfigured } = await import('../../depot/push.ts');
-  await pushConfigured(variables, { ...progress, advance() {} }).catch(({ message }: Error) =>
+  const report = { ...progress, advance() {} };
+  await pushConfigured(settings, variables, report).catch(({ message }: Error) =>
     progress.warn(
       `Warning: nothing was pushed: ${message} The next run tries again, and so does "cover-catalogue push".`,
     ),

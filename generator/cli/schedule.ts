@@ -102,7 +102,12 @@ async function main(): Promise<void> {
   const pushes =
     SNAPSHOT_PUSH === ''
       ? undefined
-      : pushChanges(snapshotsDir, (report) => pushConfigured(process.env, report), tasks, log);
+      : pushChanges(
+          snapshotsDir,
+          (report) => pushConfigured(environment, process.env, report),
+          tasks,
+          log,
+        );
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     admin.announceEnd();
