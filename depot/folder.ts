@@ -39,9 +39,9 @@ export function openFolderDepot(folder: string): WritableDepot {
     if (!existsSync(root)) {
       throw new Error(`${root} does not exist. Create it, or mount the disk that holds it.`);
     }
-    for (let at = file; at !== root; at = path.dirname(at)) {
-      if (!lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
-      throw new Error(`${at} is a symbolic link, which a depot must not have. Remove it.`);
+    for (let dir = path.dirname(file); dir !== root; dir = path.dirname(dir)) {
+      if (!lstatSync(dir, { throwIfNoEntry: false })?.isSymbolicLink()) continue;
+      throw new Error(`${dir} is a symbolic link, which a depot must not have. Remove it.`);
     }
     return file;
   }
@@ -93,7 +93,8 @@ function openObject(file: string): number | undefined {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new Error(`${file} cannot be read: ${messageOf(cause)}`, { cause });
+    const fault = code === 'ELOOP' ? 'it is a symbolic link' : messageOf(cause);
+    throw new Error(`${file} cannot be read: ${fault}`, { cause });
   }
 }
 

@@ -118,7 +118,7 @@ describe('a replica refuses keys', () => {
   }
 
   test('that another key has signed', () =>
-    expectRefused(/does not name/, () =>
+    expectRefused(/its signature is wrong/, () =>
       sender(newSigningKey().signingKey)(encodeKeys([approved]), Date.now()),
     ));
 

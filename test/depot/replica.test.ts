@@ -146,31 +146,6 @@ describe('a replica', () => {
     expect(currentId(replica.snapshotsDir)).toBe(newer?.id);
   });
 
-  test('tries a release that failed again after pauses, and a newer one at once', async () => {
-    const replica = start();
-    let tries = 0;
-    replica.faulty.fault = async (name, reply) => {
-      if (!name.startsWith('files/')) return reply();
-      tries++;
-      return replyWith('something else');
-    };
-    await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
-    const first = tries;
-    await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
-    expect(tries).toBe(first);
-    replica.clock.skip(1_001);
-    await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
-    expect(tries).toBeGreaterThan(first);
-    const second = tries;
-    // The clock is set back.
-    replica.clock.skip(-3_600_000);
-    await expect(replica.checkSnapshot()).rejects.toThrow(RefusedReleaseError);
-    expect(tries).toBeGreaterThan(second);
-    replica.faulty.fault = (_name, reply) => reply();
-    await origin.publishChange();
-    await replica.checkSnapshot();
-  });
-
   test('publishes nothing while an operator holds it', async () => {
     const { snapshotsDir, ...replica } = start();
     const { release } = await replica.checkSnapshot();

@@ -50,7 +50,7 @@ describe('the arguments', () => {
   });
 
   test.each<[string[], Variables, RegExp]>([
-    [[], {}, /The depot is missing. Name it with --to/],
+    [[], {}, /Neither --to nor SNAPSHOT_PUSH is set/],
     [['--to', 'https://x'], {}, /can only be read/],
     [from, { SNAPSHOT_SIGNING_KEY: '/none' }, /SNAPSHOT_SIGNING_KEY must name a file.*ENOENT/],
   ])('of push, %j with %j, are refused', async (args, environment, text) => {
