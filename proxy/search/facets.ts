@@ -12,8 +12,8 @@ import {
 } from '../../format/index/search-index.ts';
 import type { FacetName } from './query.ts';
 import { lowestBit } from './sets/bits.ts';
-import { intersect } from './sets/combine.ts';
-import { type NumberSet, sizeOf } from './sets/number-set.ts';
+import { sizeOfBoth } from './sets/combine.ts';
+import type { NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 
 export interface ValueCount {
@@ -57,7 +57,7 @@ export function makeFacetCounter(
   const perText = (list: 'regions' | 'types', ranks: NumberSet) =>
     Array.from({ length: textCount(index[list]) }, (_, at) => ({
       value: textAt(index[list], at),
-      games: sizeOf(intersect([ranks, sets.ofTexts(list, at)])),
+      games: sizeOfBoth(ranks, sets.ofTexts(list, at)),
     }));
 
   const counters: Readonly<Record<FacetName, (ranks: NumberSet) => ValueCount[]>> = {

@@ -1,5 +1,5 @@
 /** Unions, intersections and differences of sets of numbers. No function changes the sets that it gets. */
-import { bitAt, copyBits, newBits, setBit } from './bits.ts';
+import { bitAt, copyBits, newBits, onesIn, setBit } from './bits.ts';
 import {
   addTo,
   atMost,
@@ -10,6 +10,7 @@ import {
   LONGEST_SORTED,
   type NumberBits,
   type NumberSet,
+  sizeOf,
   toBits,
 } from './number-set.ts';
 
@@ -80,6 +81,14 @@ export function intersect(sets: readonly NumberSet[]): NumberSet {
   return smallestFirst.reduce((result, set) =>
     isEmpty(result) ? EMPTY : intersectTwo(result, set),
   );
+}
+
+/** How many numbers are in both sets. */
+export function sizeOfBoth(a: NumberSet, b: NumberSet): number {
+  if (a.list !== undefined || b.list !== undefined) return sizeOf(intersect([a, b]));
+  let size = 0;
+  for (let i = 0; i < a.bits.length; i++) size += onesIn(a.bits[i] & b.bits[i]);
+  return size;
 }
 
 /**

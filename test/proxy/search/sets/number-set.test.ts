@@ -4,6 +4,7 @@ import { makeRandom, type Random } from '../../../../demo/catalogue/random.ts';
 import {
   filter,
   intersect,
+  sizeOfBoth,
   subtract,
   union,
   unite,
@@ -101,6 +102,7 @@ describe('an intersection', () => {
       });
       const found = intersect(sets);
       expectSet(found, expected, random);
+      if (sets.length === 2) expect(sizeOfBoth(sets[0], sets[1])).toBe(expected.length);
       expect(sets.map(ranksOf)).toEqual(before);
       if (lists.length === 1 || expected.length === 0) continue;
       forms[found.list === undefined ? 'bits' : 'list']++;
