@@ -3,16 +3,13 @@
  * publishes leaves one: from the generation that was current to the one that replaces it. They form a
  * chain, in the order of their numbers, and are kept longer than generations.
  */
-import { hash } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import {
   type Change,
-  encodeChange,
-  encodeHead,
-  encodeTail,
+  encodeDifference,
   LARGEST_DIFFERENCE,
-  parseChange,
+  parseDifference,
 } from '../format/difference-file.ts';
 import { CHANGES, type Difference, differenceFile, parseDifferenceFile } from '../format/layout.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
@@ -73,10 +70,7 @@ export function writeDifference(
 ): void {
   const folder = path.join(snapshotsDir, CHANGES);
   try {
-    const lines = [encodeHead(ids)];
-    for (const change of changes) lines.push(encodeChange(change));
-    const text = lines.join('');
-    writeNewFile(unfinished, text + encodeTail(lines.length - 1, hash('sha256', text)));
+    writeNewFile(unfinished, encodeDifference(ids, changes));
     makeFolder(folder);
     correctFolder(folder);
     syncFolder(snapshotsDir);
@@ -93,20 +87,7 @@ export function* readDifference(snapshotsDir: string, difference: Difference): G
   try {
     const file = path.join(snapshotsDir, CHANGES, differenceFile(difference));
     const text = readBoundedFileSync(file, LARGEST_DIFFERENCE).toString('latin1');
-    const head = encodeHead(difference);
-    if (!text.startsWith(head)) {
-      throw new Error('its first line does not fit its name, or is of another version');
-    }
-    const end = text.lastIndexOf('\n', text.length - 2) + 1;
-    const lines = text.slice(head.length, end).split('\n').slice(0, -1);
-    if (text.slice(end) !== encodeTail(lines.length, hash('sha256', text.slice(0, end)))) {
-      throw new Error('its end is missing, or the checksum is wrong');
-    }
-    for (const [at, line] of lines.entries()) {
-      const change = parseChange(line);
-      if (change === undefined) throw new Error(`line ${at + 2} is damaged`);
-      yield change;
-    }
+    yield* parseDifference(text, difference);
   } catch (cause) {
     throw new DifferenceError(difference, cause as Error);
   }

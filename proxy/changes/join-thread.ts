@@ -6,7 +6,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { type Change, encodeName } from '../../format/difference-file.ts';
-import { RECORD_SEPARATOR } from '../../format/pack.ts';
 import {
   DifferenceError,
   findChain,
@@ -14,7 +13,7 @@ import {
   readDifference,
 } from '../../generations/differences.ts';
 import { makeCalls } from '../workers/calls.ts';
-import type { ChangePage, PageOrder, PageReply } from './changes.ts';
+import type { ChangePage, PageOrder } from './changes.ts';
 
 const KEPT_LISTS = 8;
 
@@ -39,15 +38,15 @@ export function makeLists(snapshotsDir: string) {
   });
 
   /** @returns the page, and which difference is damaged if that is why there is none */
-  return ({ from, to, first, count }: PageOrder): { page: PageReply; damage?: string } => {
+  return ({ from, to, first, count }: PageOrder): { page?: ChangePage; damage?: string } => {
     const name = `${from} ${to}`;
     try {
       const list = lists.get(name) ?? join(snapshotsDir, from, to);
-      if (list === undefined) return { page: 'gone' };
+      if (list === undefined) return {};
       lists.set(name, list);
       return { page: pageOf(list, first, count) };
     } catch (error) {
-      if (error instanceof DifferenceError) return { page: 'gone', damage: error.message };
+      if (error instanceof DifferenceError) return { damage: error.message };
       throw error;
     }
   };
@@ -83,7 +82,7 @@ function pageOf(list: DatabaseSync, first: number, count: number): ChangePage {
     const kind = before === null ? 'added' : after === null ? 'removed' : 'changed';
     return `{"change":"${kind}",${encodeName(change)}}`;
   });
-  return { total: Number(total), count: rows.length, text: elements.join(RECORD_SEPARATOR) };
+  return { total: Number(total), elements };
 }
 
 if (parentPort !== null) makeCalls(parentPort, { readPage: makeLists(workerData) });

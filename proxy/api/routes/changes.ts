@@ -4,10 +4,8 @@
  */
 import { hashBytes } from '../../../format/content-hash.ts';
 import { isGenerationId } from '../../../format/layout.ts';
-import { listHead, pageTail } from '../../../format/pack.ts';
-import type { ChangePage, ReadChanges } from '../../changes/changes.ts';
-import type { Body } from '../../snapshot/generation.ts';
-import type { Page } from '../bodies.ts';
+import { listHead, pageTail, RECORD_SEPARATOR } from '../../../format/pack.ts';
+import type { ReadChanges } from '../../changes/changes.ts';
 import {
   PAGING_NAMES,
   ParameterError,
@@ -28,11 +26,15 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
       return async ({ id: to }) => {
         const order = { from, to, first: (page - 1) * perPage, count: perPage };
         const found = await readChanges(order);
-        if (found === 'gone') return 'sinceGone';
-        if (found === 'busy') return 'busy';
-        const numbers = { page, perPage, total: found.total };
-        const link = pageLinks('/changes', parameters, numbers);
-        return makeResource(changesBody(from, to, found, numbers), to, link);
+        if (found === undefined) return 'sinceGone';
+        const { total, elements } = found;
+        const head = listHead(elements.length).slice(1);
+        const tail = pageTail(elements.length, page, perPage, total);
+        const bytes = Buffer.from(
+          `{"from":"${from}","to":"${to}",${head}${elements.join(RECORD_SEPARATOR)}${tail}`,
+        );
+        const link = pageLinks('/changes', parameters, { page, perPage, total });
+        return makeResource({ bytes, hash: hashBytes(bytes) }, to, link);
       };
     },
   };
@@ -50,16 +52,4 @@ function sinceOf(parameters: Parameters): string {
   throw new ParameterError(
     'since must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
   );
-}
-
-function changesBody(
-  from: string,
-  to: string,
-  { count, text }: ChangePage,
-  { page, perPage, total }: Page,
-): Body {
-  const head = `${JSON.stringify({ from, to }).slice(0, -1)},${listHead(count).slice(1)}`;
-  const tail = pageTail(count, page, perPage, total);
-  const bytes = Buffer.from(head + text + tail);
-  return { bytes, hash: hashBytes(bytes) };
 }

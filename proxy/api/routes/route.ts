@@ -49,7 +49,7 @@ export interface Route<Found = Resource | Promise<LaterResource>> {
 }
 
 /** A resource, or the name of the error to send. */
-export type LaterResource = Resource | 'sinceGone' | 'busy';
+export type LaterResource = Resource | 'sinceGone';
 
 /** A route without parameters. */
 export function plainRoute(

@@ -111,8 +111,8 @@ export function joinExactly(
   to: string,
 ) {
   const { page, damage } = makeLists(dir)({ from, to, first: 0, count: 1e6 });
-  if (typeof page !== 'string') {
-    const list = parseElements(`{"data":[${page.text}]}`);
+  if (page !== undefined) {
+    const list = parseElements(`{"data":[${page.elements}]}`);
     expectExact(list, states.get(from) as State, states.get(to) as State, `${from} to ${to}`);
   }
   return { page, damage };
@@ -125,7 +125,7 @@ export function expectAllExact(history: History, last = Number.POSITIVE_INFINITY
   ids.forEach((to, at) => {
     for (const from of ids.slice(0, at)) {
       const { page } = joinExactly(history, from, to);
-      if (typeof page === 'string') throw new Error(`${from} to ${to}: ${page}`);
+      if (page === undefined) throw new Error(`There is no list from ${from} to ${to}.`);
       figures.pairs++;
       figures.changes += page.total;
     }

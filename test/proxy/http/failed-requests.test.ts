@@ -157,7 +157,7 @@ async function serve(broken: Partial<ApiParts>) {
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
     maintenance: () => 0,
-    readChanges: async () => 'gone',
+    readChanges: async () => undefined,
     counts: { count() {}, countCached() {} },
     log,
     now: clock,

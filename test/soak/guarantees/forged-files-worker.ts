@@ -35,7 +35,7 @@ const base: Files = new Map(
   names.map((name) => [name, new Uint8Array(readFileSync(path.join(dir, name)))]),
 );
 const targets = targetsOf(base);
-const matchRoute = makeMatchRoute('', async () => 'gone');
+const matchRoute = makeMatchRoute('', async () => undefined);
 const faults: string[] = [];
 const outcomes = { refused: 0, served: 0 };
 let longest = 0;
