@@ -50,8 +50,7 @@ export function openFolderDepot(folder: string): WritableDepot {
     name: root,
     async get(name) {
       const fd = openObject(fileOf(name));
-      if (fd === undefined) return undefined;
-      return { coding: codingOf(name), bytes: bytesOf(fd) };
+      return fd === undefined ? undefined : { coding: codingOf(name), bytes: bytesOf(fd) };
     },
     async put(name, bytes) {
       const target = fileOf(name);

@@ -23,8 +23,8 @@ export interface HttpRequest {
   readonly method?: 'GET' | 'PUT' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | undefined;
-  /** The statuses that are not errors, but mean that there is nothing to read. */
-  readonly empty?: readonly number[] | undefined;
+  /** The statuses that are not errors, but mean that there is nothing to read; by default {@link MISSING}. */
+  readonly empty?: readonly number[];
 }
 
 export interface HttpReply extends Found {
@@ -63,7 +63,7 @@ export function makeHttpClient(stallMs = STALL_MS) {
      */
     async send(
       url: string,
-      { body, headers, method = 'GET', empty = [] }: HttpRequest = {},
+      { body, headers, method = 'GET', empty = MISSING }: HttpRequest = {},
     ): Promise<HttpReply | undefined> {
       const reply = await request(url, {
         dispatcher,

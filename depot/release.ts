@@ -77,7 +77,10 @@ export function followRelease(
     const accepted = readAccepted(snapshotsDir);
     const release = orRefuse(`${RELEASES[kind]} at ${depot.name}`, () => {
       const offered = parseRelease(bytes, kind);
-      checkSignature(offered);
+      if (publicKeys.length > 0 && !isSignedBy(offered, publicKeys)) {
+        const fault = offered.signature === null ? 'it is not signed' : 'its signature is wrong';
+        throw new Error(`${fault}. SNAPSHOT_PUBLIC_KEYS must name the public key of the origin.`);
+      }
       const before = accepted[kind];
       if (before?.from === depot.name) checkSequence(offered, before);
       return offered;
@@ -87,14 +90,6 @@ export function followRelease(
     makeSnapshotsFolder(snapshotsDir);
     replaceFile(path.join(snapshotsDir, ACCEPTED_FILE), acceptedFile.encode(newer));
     return release;
-  }
-
-  function checkSignature(release: Release): void {
-    if (publicKeys.length === 0 || isSignedBy(release, publicKeys)) return;
-    const fault = release.signature === null ? 'it is not signed' : 'its signature is wrong';
-    throw new Error(
-      `${fault}: SNAPSHOT_PUBLIC_KEYS must name the public key of the origin's SNAPSHOT_SIGNING_KEY.`,
-    );
   }
 
   return async () => {

@@ -15,7 +15,7 @@ import {
   type StoredObject,
   type WritableDepot,
 } from './depot.ts';
-import { type HttpReply, type HttpRequest, MISSING, makeHttpClient, textOf } from './http.ts';
+import { type HttpReply, type HttpRequest, makeHttpClient, textOf } from './http.ts';
 import { readWhole, tryAgain } from './transfers.ts';
 
 /** In bytes; a list of 1,000 objects has about 300 KB. */
@@ -72,7 +72,8 @@ export function openS3Depot(
     return client.send(url, { ...request, headers: Object.fromEntries(headers) });
   }
 
-  const ask = (path: string, request: HttpRequest) => send(`/${prefix}${checkPath(path)}`, request);
+  const ask = (path: string, request?: HttpRequest) =>
+    send(`/${prefix}${checkPath(path)}`, request);
 
   /** Sends a request until it succeeds, and reads the whole reply. */
   function finish(what: string, work: () => ReturnType<typeof send>): Promise<Buffer | undefined> {
@@ -86,14 +87,14 @@ export function openS3Depot(
   return {
     name,
     async get(path) {
-      const reply = await ask(path, { empty: MISSING });
+      const reply = await ask(path);
       return reply && { ...reply, coding: codingOf(path) };
     },
     async put(path, body) {
-      await finish(`write ${path}`, () => ask(path, { method: 'PUT', body }));
+      await finish(`write ${path}`, () => ask(path, { method: 'PUT', body, empty: [] }));
     },
     async remove(path) {
-      await finish(`remove ${path}`, () => ask(path, { method: 'DELETE', empty: MISSING }));
+      await finish(`remove ${path}`, () => ask(path, { method: 'DELETE' }));
     },
     async list(wanted) {
       const objects: StoredObject[] = [];

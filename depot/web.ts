@@ -22,7 +22,7 @@ export function openWebDepot(address: string, stallMs?: number): Depot {
   return {
     name: address,
     async get(path) {
-      const reply = await send(`${address}/${checkPath(path)}`, { empty: MISSING });
+      const reply = await send(`${address}/${checkPath(path)}`);
       return reply && { ...reply, coding: codingOf(path) };
     },
     close,
@@ -44,7 +44,7 @@ export function openApiDepot(address: string, key: string, stallMs?: number): De
   /** Reads the manifest, unless it is still the newest. */
   async function readNewest(): Promise<void> {
     const headers = { ...fields, ...(newest && { 'if-none-match': newest.etag }) };
-    const reply = await send(address, { headers, empty: newest && [304] });
+    const reply = await send(address, { headers, empty: newest ? [304] : [] });
     if (reply === undefined) return;
     const what = `The manifest of ${address}`;
     const encoded = await readWhole(reply, LARGEST_MANIFEST, what);
