@@ -15,10 +15,6 @@ export interface SeededOptions {
   readonly seed: number;
   /** Of three or more platforms, one has no games and one has a single game. Default 60. */
   readonly platforms?: number;
-  /** The average, 1 or more. Default 2. */
-  readonly coversPerGame?: number;
-  /** The average, 1 to 3. Default 2. */
-  readonly filesPerCover?: number;
   /** Gives an eighth of the games and covers, and their files, ids beyond 2^53. */
   readonly hugeIds?: boolean;
 }
@@ -38,6 +34,9 @@ const STREAM = { game: 1, title: 2, slug: 3, covers: 4, files: 5, platform: 6 } 
 /** The share of games that may have the title of another game: ports and coincidences. */
 const SHARE_SHARED_TITLES = 0.27;
 const SHARE_WITHOUT_COVERS = 0.08;
+/** The chance of a further cover, which gives two covers a game, and an upper bound that is never reached. */
+const SHARE_MORE_COVERS = 1 - (1 - SHARE_WITHOUT_COVERS) / 2;
+const MOST_COVERS = 44;
 const SHARE_PENDING = 0.08;
 const SHARE_REJECTED = 0.03;
 const SHARE_WITHOUT_TIME = 0.02;
@@ -70,14 +69,10 @@ const MODELS = [
 
 /** Makes the catalogue of a seed. */
 export function seededCatalogue(options: SeededOptions): Catalogue {
-  const { games, seed, coversPerGame = 2, filesPerCover = 2, hugeIds = false } = options;
+  const { games, seed, hugeIds = false } = options;
   const platforms = makePlatforms(options.platforms ?? 60, games, seed);
-  // The chance of a further cover that gives the average, and an upper bound that is never reached.
-  const mean = coversPerGame / (1 - SHARE_WITHOUT_COVERS);
-  const shareMore = 1 - 1 / mean;
-  const mostCovers = Math.max(40, Math.ceil(20 * mean));
   const gameNumber = makeScatter(games * 1.5, seed);
-  const coverNumber = makeScatter(games * mostCovers, seed + 1);
+  const coverNumber = makeScatter(games * MOST_COVERS, seed + 1);
   const idOf = (number: number, index: number): number | string =>
     hugeIds && index % 8 === 5 ? String(HUGE + BigInt(number)) : number;
   const gameId = (index: number) => idOf(gameNumber(index) + 1, index);
@@ -113,9 +108,9 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
         random.start(seed, STREAM.covers, game);
         if (random.happens(SHARE_WITHOUT_COVERS)) continue;
         let time = 0;
-        for (let number = 0; number < mostCovers; number++) {
-          if (number > 0 && !random.happens(shareMore)) break;
-          const index = coverNumber(game * mostCovers + number);
+        for (let number = 0; number < MOST_COVERS; number++) {
+          if (number > 0 && !random.happens(SHARE_MORE_COVERS)) break;
+          const index = coverNumber(game * MOST_COVERS + number);
           // A moderator often approves several covers of a game at once.
           if (number === 0 || !random.happens(0.2)) time = makeTime(random);
           const row = [idOf(index + 1, index), gameId(game), ...makeCover(random, time)];
@@ -134,7 +129,7 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
     for (const { row, index, platform } of eachCover()) {
       random.start(seed, STREAM.files, index);
       if (random.happens(SHARE_WITHOUT_FILES)) continue;
-      const more = [0, 1].filter(() => random.happens((filesPerCover - 1) / 2));
+      const more = [0, 1].filter(() => random.happens(0.5));
       const [id, , , type] = row as [number | string, unknown, unknown, string | null];
       const firstId = typeof id === 'string' ? String(BigInt(id) * 4n) : id * 4;
       const isElsewhere = random.happens(SHARE_ELSEWHERE);

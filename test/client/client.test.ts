@@ -1,6 +1,6 @@
 /** The client (`client/`) with the real proxy: requests, pages, snapshots, the cache and errors. */
-import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
-import { type ApiError, type Client, createClient, type Game } from '../../client/index.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type ApiError, type Client, createClient } from '../../client/index.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { NEVER, type RunningProxy, startProxy, testKey, writeKeys } from '../support/product.ts';
 
@@ -49,7 +49,6 @@ describe('a request', () => {
   test('returns the body with its type', async () => {
     const path = { platformSlug: 'snes', gameSlug: 'chrono-trigger' };
     const game = await client.get('/games/{platformSlug}/{gameSlug}', { path });
-    expectTypeOf(game).toEqualTypeOf<Game>();
     expect([game.title, game.release_year]).toEqual(['Chrono Trigger', 1995]);
     expect((await client.get('/stats')).games).toBe(230);
   });
@@ -116,10 +115,7 @@ describe('an error', () => {
 describe('a list with pages', () => {
   test('has all items, in order, each once', async () => {
     const slugs: string[] = [];
-    for await (const game of client.items('/platforms/{slug}/games', SNES)) {
-      expectTypeOf(game).toEqualTypeOf<Game>();
-      slugs.push(game.slug);
-    }
+    for await (const { slug } of client.items('/platforms/{slug}/games', SNES)) slugs.push(slug);
     const { data } = await client.get('/platforms/{slug}/games', SNES);
     expect(slugs).toEqual(data.map(({ slug }) => slug));
     expect(new Set(slugs).size).toBe(20);

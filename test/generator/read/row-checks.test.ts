@@ -34,9 +34,17 @@ test.each<[string, (value: Value) => unknown, readonly Value[]]>([
   [
     'approved_at is not a time that exists',
     timeIn,
-    ['2026-02-29 00:00:00', '0000-00-00 00:00:01', '2026-01-01 24:00:00', '2026-00-00 00:00:00'],
+    [
+      ...['2026-02-29 00:00:00', '0000-00-00 00:00:01', '2026-00-00 00:00:00'],
+      ...['2026-13-01 00:00:00', '2026-01-01 24:00:00', '2026-01-01 00:60:00'],
+      '2026-01-01 00:00:60',
+    ],
   ],
-  ['approved_at is not a time', timeIn, [' ', 5, '2026-01-01', '2026-01-01_00:00:00']],
+  [
+    'approved_at is not a time',
+    timeIn,
+    [' ', 5, '2026-01-01', '2026-01-01_00:00:00', '2026-01-01 0/:00:00', '2026-01-01 00::0'],
+  ],
 ])('a row is left out because %s', (reason, checkValue, values) => {
   for (const value of values) {
     expect(() => checkValue(value), String(value)).toThrow(
@@ -85,15 +93,6 @@ test('a time gives the seconds since 1970, and is served as it was', () => {
     expect(check.plainSeconds(text.replace('T', ' '))).toBe(seconds);
     expect(encodeTime(seconds)).toBe(`${text}Z`);
   }
-});
-
-test('a time of another form, or one that does not exist, gives NaN', () => {
-  const others = [
-    ...['', '2026-01-01', '2026-01-01T00:00:00', '2026-01-01 00:00:00.0', '2026-01-01 00:00:0x'],
-    ...['2026-01-01 0/:00:00', '2026-01-01 00:00::0', '2026-01-01 24:00:00', '2026-01-01 00:60:00'],
-    ...['2026-01-01 00:00:60', '2026-02-29 00:00:00', '2026-13-01 00:00:00', '0000-00-00 00:00:00'],
-  ];
-  for (const text of others) expect(check.plainSeconds(text)).toBeNaN();
 });
 
 test('an approval may have several forms, or be unknown', () => {

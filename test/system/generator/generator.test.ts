@@ -206,11 +206,6 @@ describe('a run', () => {
     expect(otherFiles()).toEqual(before);
   });
 
-  test('exits with 2 on an unknown option', async () => {
-    const { code, stderr } = await runGenerator('sqlite:x.db', newSnapshots(), ['--frce']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--frce')]);
-  });
-
   test('exits with 1 and one clear line if a database is absent or not of a catalogue', async () => {
     const dir = newSnapshots();
     const absent = path.join(dir, 'absent.db');
