@@ -1,5 +1,5 @@
 /** How many changes an account may make in an hour. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   renameKey,
   requestKey,
@@ -10,17 +10,22 @@ import {
 } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, changeLimit } from '../../keys/lifecycle/reviews.ts';
 import { KINDS } from '../support/databases.ts';
-import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+import {
+  type KeysDatabase,
+  later,
+  MODERATOR,
+  openKeysDatabase,
+  PUBLIC_URL,
+  REVIEW,
+} from './keys-database.ts';
 
 const HOUR = 3600;
-const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
 
 describe.each(KINDS)('with a %s database', (kind) => {
   let database: KeysDatabase;
   beforeAll(async () => {
     database = await openKeysDatabase(kind);
   });
-  afterAll(() => database.close());
 
   const request = (accountId: number, seconds = 0) =>
     requestKey(database, {
@@ -80,9 +85,8 @@ describe.each(KINDS)('with a %s database', (kind) => {
   it('moderators are not limited, and what they do does not count for the owner', async () => {
     const { id: owner } = await database.addOwner();
     const { id } = await request(owner);
-    const review = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
-    await approveRequest(database, id, { limit: 1, ...review });
-    for (let limit = 2; limit < 30; limit++) await changeLimit(database, id, { limit, ...review });
+    await approveRequest(database, id, { limit: 1, ...REVIEW });
+    for (let limit = 2; limit < 30; limit++) await changeLimit(database, id, { limit, ...REVIEW });
     // Decisions about other people's keys do not count as changes to the moderator's own keys.
     await request(MODERATOR);
     await change(owner, 1);

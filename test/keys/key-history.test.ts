@@ -1,12 +1,19 @@
 /** The history of keys: what it records, and that it cannot be changed. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, changeLimit, issueKey, revokeKey } from '../../keys/lifecycle/reviews.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { KINDS } from '../support/databases.ts';
-import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+import {
+  AT,
+  type KeysDatabase,
+  later,
+  MODERATOR,
+  openKeysDatabase,
+  PUBLIC_URL,
+} from './keys-database.ts';
 
 const REFUSAL = 'The history of keys cannot be rewritten.';
 
@@ -15,7 +22,6 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
   beforeAll(async () => {
     database = await openKeysDatabase(kind);
   });
-  afterAll(() => database.close());
 
   it.each([
     "UPDATE key_events SET reason = 'nothing happened'",
@@ -86,7 +92,6 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
   it('records for each action the actor, the time, the reason and the limit', async () => {
     const { id: accountId } = await database.addOwner();
     const id = await database.keyIn('pending', accountId);
-    const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
     const by = MODERATOR;
     await approveRequest(database, id, { limit: 60, by, at: later(1), publicUrl: PUBLIC_URL });
     await revealKey(database, { id, accountId, at: later(2) });

@@ -1,6 +1,6 @@
 /** Requests for keys: which are accepted, which are refused, and how many may wait. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Database, Reader } from '../../database/database.ts';
 import {
   findKeyWithAccount,
@@ -20,7 +20,7 @@ import {
 import { rejectRequest } from '../../keys/lifecycle/reviews.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
-import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+import { AT, type KeysDatabase, openKeysDatabase, REVIEW } from './keys-database.ts';
 
 const ALL = { limit: 1_000, offset: 0 };
 const TOO_MANY =
@@ -31,7 +31,6 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   beforeAll(async () => {
     database = await openKeysDatabase(kind);
   });
-  afterAll(() => database.close());
 
   const request = (owner: Account, changes: { purpose?: string; websiteUrl?: string } = {}) =>
     requestKey(database, {
@@ -190,8 +189,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     const first = await request(owner);
     for (let i = 1; i < MOST_PENDING; i++) await request(owner);
     await expect(request(owner)).rejects.toMatchObject({ kind: 'conflict', message: TOO_MANY });
-    const review = { by: null, at: AT, publicUrl: PUBLIC_URL };
-    await rejectRequest(database, first.id, { reason: 'no', ...review });
+    await rejectRequest(database, first.id, { reason: 'no', ...REVIEW });
     const { id } = await request(owner);
     await withdrawRequest(database, { id, accountId: owner.id, at: AT });
     await request(owner);

@@ -1,5 +1,5 @@
 /** The states of a key and the transitions between them: which are allowed, to whom, and their effects. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
@@ -25,11 +25,11 @@ import {
   MODERATOR,
   openKeysDatabase,
   PUBLIC_URL,
+  REVIEW,
   STATES,
   type TestState,
 } from './keys-database.ts';
 
-const REVIEW = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
 const ownOf = (id: number, accountId: number) => ({ id, accountId, at: AT, publicUrl: PUBLIC_URL });
 
 interface Action {
@@ -128,7 +128,6 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
   beforeAll(async () => {
     database = await openKeysDatabase(kind);
   });
-  afterAll(() => database.close());
 
   const rowOf = async (id: number) =>
     (await database.rows('SELECT * FROM api_keys WHERE id = ?', [id]))[0];

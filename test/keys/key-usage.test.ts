@@ -1,5 +1,5 @@
 /** What operators see of the use of keys. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dayOf } from '../../format/key-usage.ts';
 import { KINDS } from '../support/databases.ts';
 import { runKeys } from '../support/product.ts';
@@ -39,7 +39,6 @@ describe.each(KINDS)('keys usage on a %s database', (kind) => {
       ]);
     }
   });
-  afterEach(() => database.close());
 
   it('shows each day of a key, and the total', async () => {
     expect((await keys('usage', '1')).stdout).toBe(

@@ -1,5 +1,5 @@
 /** What operators do at the command line for accounts and their keys, and the outbox. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { addAccount, removeAccount } from '../../keys/lifecycle/accounts.ts';
@@ -31,7 +31,6 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   beforeEach(async () => {
     database = await openKeyTables(kind);
   });
-  afterEach(() => database.close());
 
   it('finds the key of an account, rotates and revokes it', async () => {
     expect(await done('account', 'list')).toMatch(/^ID +ROLE +EMAIL +NAME$/);
@@ -50,7 +49,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const stored = await database.rows('SELECT key_hash FROM api_keys');
     expect(stored).toEqual([[hashKey(rotated.stdout.trim())]]);
     await done('revoke', '1', '--reason', 'It leaked.');
-    expect((await json('list'))[0]).toMatchObject({ state: 'revoked', reason: 'It leaked.' });
+    expect((await json('list'))[0]).toMatchObject({
+      state: 'revoked',
+      reason: 'It leaked.',
+      limit_per_minute: 300,
+      reviewed_at: expect.any(String),
+    });
   });
 
   it('does not change accounts of the site', async () => {

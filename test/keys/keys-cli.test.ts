@@ -1,7 +1,7 @@
 /** `cover-catalogue keys`: what each verb does and prints, and what it refuses. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { VERBS } from '../../keys/cli/run-keys.ts';
@@ -13,7 +13,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   let database: Awaited<ReturnType<typeof openKeyTables>>;
   const keys = (...words: string[]) => runKeys(database.url, words);
   const rowOf = async (id: number) => {
-    const names = 'state, reason, limit_per_minute, key_hash, key_prefix, reviewed_at, revoked_at';
+    const names = 'state, reason, limit_per_minute, key_hash, key_prefix';
     const [row] = await database.rows(`SELECT ${names} FROM api_keys WHERE id = ?`, [id]);
     return Object.fromEntries(names.split(', ').map((name, index) => [name, row?.[index]]));
   };
@@ -28,7 +28,6 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   beforeEach(async () => {
     database = await openKeyTables(kind);
   });
-  afterEach(() => database.close());
 
   it('issues different keys to simultaneous programs, on a database without the table', async () => {
     const url = await makeDatabase(kind);
@@ -106,18 +105,6 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(await rowOf(1)).toMatchObject({ limit_per_minute: 77 });
   });
 
-  it('approves a pending request, which has no key until its owner reveals it', async () => {
-    const id = await request('pending');
-    const { code, stdout } = await keys('approve', String(id), '--limit', '300');
-    expect([code, stdout]).toEqual([0, '']);
-    expect(await rowOf(id)).toMatchObject({
-      state: 'approved',
-      limit_per_minute: 300,
-      key_hash: null,
-      reviewed_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
-    });
-  });
-
   it('ends with 1 and names the state if the state forbids the verb', async () => {
     const id = await request('rejected');
     const before = await rowOf(id);
@@ -176,7 +163,6 @@ describe('the keys command', () => {
     [['constructor'], 'There is no verb "constructor"'],
     [['issue', '--limit', '0'], '--limit must be a whole number from 1 to 1000000, not "0"'],
     [['issue', '--limit', '1e3'], 'not "1e3"'],
-    [['issue', '--limit', '1000001'], 'not "1000001"'],
     [['issue', 'extra'], 'Unexpected argument: "extra"'],
     [['issue', '--frob'], '--frob'],
     [
@@ -190,9 +176,7 @@ describe('the keys command', () => {
     [['limit', '1'], 'N is missing'],
     [['limit', '1', '1.5'], 'N must be a whole number from 1 to 1000000, not "1.5"'],
     [['rotate', '-1'], "'-1'"],
-    [['outbox', '1'], 'Unexpected argument: "1"'],
     [['usage', '0'], 'as "list" shows it, not "0"'],
-    [['usage', '1', '2'], 'Unexpected argument: "2"'],
     [['usage', '--days', '0'], '--days must be a whole number from 1 to 400, not "0"'],
     [['usage', '--days', '401'], 'not "401"'],
     [['account', 'add'], 'EMAIL is missing'],
@@ -208,12 +192,6 @@ describe('the keys command', () => {
     const { code, stdout, stderr } = await runKeys(NOWHERE, words);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
-  });
-
-  it('exits with 2 without a DATABASE_URL', async () => {
-    const { code, stderr } = await runKeys('', ['list']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('DATABASE_URL is not set');
   });
 
   it('exits with 1 if the database cannot be opened, and does not create one', async () => {

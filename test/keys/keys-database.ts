@@ -7,11 +7,16 @@ import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/r
 import type { Account } from '../../keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
+import { atEndOfFile } from '../support/end-of-file.ts';
 
 export const PUBLIC_URL = 'https://covers.example';
 export const AT = new Date('2026-03-04T05:06:07Z');
 /** The id of the moderator's account. */
 export const MODERATOR = 900;
+/** What a decision of the moderator says besides its reason or limit. */
+export const REVIEW = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
+/** So many seconds after {@link AT}. */
+export const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
 
 /** The states of keys in the product, and a separate one for an approved key that was revealed. */
 export const STATES = [
@@ -33,10 +38,11 @@ export interface KeysDatabase extends Database {
   ): Promise<Record<string, Value>[]>;
 }
 
-/** Creates an empty database with the tables of keys. */
+/** Creates an empty database with the tables of keys, which is closed at the end of the file. */
 export async function openKeyTables(kind: Kind): Promise<Database & { readonly url: string }> {
   const url = await makeDatabase(kind);
   const database = await openDatabase(url);
+  atEndOfFile(() => database.close());
   await createKeysTables(database);
   return { ...database, url };
 }
@@ -72,13 +78,12 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
       websiteUrl: 'https://tool.example',
       at: AT,
     });
-    const review = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
-    if (state === 'rejected') await rejectRequest(database, id, { reason: 'spam', ...review });
+    if (state === 'rejected') await rejectRequest(database, id, { reason: 'spam', ...REVIEW });
     if (state === 'withdrawn') await withdrawRequest(database, { id, accountId, at: AT });
     if (['pending', 'rejected', 'withdrawn'].includes(state)) return id;
-    await approveRequest(database, id, { limit: 60, ...review });
+    await approveRequest(database, id, { limit: 60, ...REVIEW });
     if (state !== 'approved') await revealKey(database, { id, accountId, at: AT });
-    if (state === 'revoked') await revokeKey(database, id, { reason: 'leaked', ...review });
+    if (state === 'revoked') await revokeKey(database, id, { reason: 'leaked', ...REVIEW });
     return id;
   }
 

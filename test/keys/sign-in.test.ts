@@ -1,6 +1,6 @@
 /** Sign-in links and the sessions that they start. A link works once, for a limited time. */
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   createSession,
   endSession,
@@ -10,17 +10,15 @@ import {
 } from '../../keys/lifecycle/sign-in.ts';
 import { addLink, openLink } from '../../keys/tables/sign-in-links.ts';
 import { KINDS } from '../support/databases.ts';
-import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+import { AT, type KeysDatabase, later, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
 const MINUTE = 60;
-const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
 
 describe.each(KINDS)('signing in with a %s database', (kind) => {
   let database: KeysDatabase;
   beforeAll(async () => {
     database = await openKeysDatabase(kind);
   });
-  afterAll(() => database.close());
 
   const mailsTo = async (email: string) =>
     (

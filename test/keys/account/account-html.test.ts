@@ -96,18 +96,16 @@ describe('an assertion of the site', async () => {
     ['for nobody', { ...claims, aud: undefined }],
     ['not yet valid', { ...claims, nbf: soon }],
     ['without a subject', { ...claims, sub: undefined }],
-    ['about a subject that is not a number', { ...claims, sub: '7 OR 1=1' }],
-    ['about a number that is too large', { ...claims, sub: '99999999999999999999' }],
   ])('is refused if it is %s', async (_name, payload) => {
     expect(await check(await sign(payload), at)).toBeUndefined();
   });
 
-  test.each(['007', '0x7', '7.0', '7e0', '+7', '-7', ' 7', '7 ', '0', '٧', '', 7, [7], null])(
-    'is refused if its subject is %j, because only "7" is account 7',
-    async (sub) => {
-      expect(await check(await sign({ ...claims, sub }), at)).toBeUndefined();
-    },
-  );
+  test.each([
+    ...['007', '0x7', '7.0', '7e0', '+7', '-7', ' 7', '7 ', '0', '٧', '', 7, [7], null],
+    ...['7 OR 1=1', '99999999999999999999'],
+  ])('is refused if its subject is %j, because only "7" is account 7', async (sub) => {
+    expect(await check(await sign({ ...claims, sub }), at)).toBeUndefined();
+  });
 
   test('is refused if it is forged', async () => {
     const token = await sign(claims);

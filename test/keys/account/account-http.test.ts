@@ -86,7 +86,8 @@ test.each([
   ['/account/api-keys', 'PUT', 'GET, HEAD, POST'],
   ['/account/api-keys', 'OPTIONS', 'GET, HEAD, POST'],
   ['/account/api-keys', 'TRACE', 'GET, HEAD, POST'],
-  ['/account/api-keys/1/revoke', 'GET', 'POST'],
+  ['/account/api-keys/1/reveal', 'GET', 'POST'],
+  ['/account/api-keys/1/reveal', 'HEAD', 'POST'],
   ['/moderation/api-keys/1', 'DELETE', 'GET, HEAD'],
   ['/account/account.css', 'PUT', 'GET, HEAD'],
 ])('%s answers 405 to %s', async (target, method, allow) => {

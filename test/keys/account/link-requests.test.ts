@@ -27,12 +27,6 @@ let clients = 0;
 const requestLink = (visitor: Visitor, email: string, client = `10.0.0.${++clients}`) =>
   visitor.post('/account/sign-in', { email }, { 'x-forwarded-for': client });
 
-async function newVisitor(pages: OwnPages): Promise<Visitor> {
-  const visitor = makeVisitor(pages.url);
-  await visitor.get('/account/sign-in');
-  return visitor;
-}
-
 describe('the response to a request', () => {
   const statements: unknown[] = [];
   const passedOn: string[] = [];
@@ -60,7 +54,7 @@ describe('the response to a request', () => {
         startMails: async () => worker,
       },
     );
-    visitor = await newVisitor(pages);
+    visitor = makeVisitor(pages.url);
   });
 
   /** Requests a link. @returns all that the visitor sees, and what the database is asked for it */
@@ -157,7 +151,7 @@ describe('while the database', () => {
       { MAIL_FOLDER: mailFolder },
       { openDatabase: openFaulty, longestScrapeMs: 0 },
     );
-    visitor = await newVisitor(pages);
+    visitor = makeVisitor(pages.url);
   });
   afterAll(() => {
     trouble = 'none';

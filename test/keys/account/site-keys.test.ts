@@ -3,13 +3,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CHECKS, VARIABLES } from '../../../keys/account/assemble.ts';
+import { CHECKS } from '../../../keys/account/assemble.ts';
 import { readPublicKeys } from '../../../keys/account/visitors/site-keys.ts';
-import {
-  ConfigurationError,
-  inspectEnvironment,
-  readEnvironment,
-} from '../../../program/environment/environment.ts';
+import { ConfigurationError, readEnvironment } from '../../../program/environment/environment.ts';
 import type { VariableName } from '../../../program/environment/variables.ts';
 import { makeFolder } from '../../support/product.ts';
 
@@ -17,9 +13,9 @@ const NAMES = ['SITE_JWT_SECRET', 'SITE_JWKS'] as const satisfies VariableName[]
 const SECRET = 'a secret of thirty-two bytes ...';
 const folder = makeFolder();
 
-function faultOf(environment: Record<string, string>, names: VariableName[] = [...NAMES]): string {
+function faultOf(environment: Record<string, string>): string {
   try {
-    readEnvironment(names, environment, CHECKS);
+    readEnvironment(NAMES, environment, CHECKS);
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigurationError);
     return (error as Error).message;
@@ -139,23 +135,4 @@ describe('SITE_JWKS', () => {
 test('SITE_JWT_SECRET and SITE_JWKS cannot both be set', () => {
   const both = { SITE_JWT_SECRET: 'x'.repeat(32), SITE_JWKS: 'https://covers.example/jwks.json' };
   expect(faultOf(both)).toBe('SITE_JWKS and SITE_JWT_SECRET are both set. Keep one of them.');
-});
-
-test('the account pages list all faults of their configuration at once', () => {
-  const { faults } = inspectEnvironment(
-    VARIABLES,
-    {
-      DATABASE_URL: 'sqlite:absent.db',
-      ACCOUNT_PORT: 'http',
-      SITE_JWT_SECRET: '/run/secrets/hunter2',
-      SITE_JWKS: '/nowhere/jwks.json',
-    },
-    CHECKS,
-  );
-  expect(faults).toEqual([
-    expect.stringMatching(/^ACCOUNT_PORT must be/),
-    expect.stringMatching(/^SITE_JWT_SECRET looks like a path/),
-    expect.stringMatching(/^SITE_JWKS is the file "\/nowhere\/jwks\.json", which cannot be read/),
-  ]);
-  expect(faults.join()).not.toMatch(/hunter2/);
 });

@@ -10,15 +10,8 @@ import { sendDueMails } from '../../../keys/mail/outbox.ts';
 import type { Account } from '../../../keys/tables/accounts.ts';
 import { makeFolder } from '../../support/product.ts';
 import { type MailServer, readMail, startMailServer } from '../../support/servers/mail-server.ts';
-import {
-  AT,
-  type KeysDatabase,
-  MODERATOR,
-  openKeysDatabase,
-  PUBLIC_URL,
-} from '../keys-database.ts';
+import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL, REVIEW } from '../keys-database.ts';
 
-const REVIEW = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
 const HEADERS = [
   ...['Auto-Submitted', 'Content-Transfer-Encoding', 'Content-Type', 'Date', 'From'],
   ...['MIME-Version', 'Message-ID', 'Subject', 'To'],
@@ -32,10 +25,7 @@ describe('an e-mail about a key', () => {
     database = await openKeysDatabase('sqlite');
     server = await startMailServer();
   });
-  afterAll(async () => {
-    await server.stop();
-    await database.close();
-  });
+  afterAll(() => server.stop());
   beforeEach(async () => {
     owner = await database.addOwner({ name: 'Zoë 😀' });
   });

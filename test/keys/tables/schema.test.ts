@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
-import { checkTables, createTables } from '../../../database/tables.ts';
-import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
 
 describe.each(KINDS)('the tables of keys in a %s database', (kind) => {
@@ -12,14 +11,6 @@ describe.each(KINDS)('the tables of keys in a %s database', (kind) => {
     database = await openDatabase(await makeDatabase(kind));
   });
   afterEach(() => database.close());
-
-  it('are complete after they are created', async () => {
-    await createKeysTables(database);
-    await createTables(database, ACCOUNTS_TABLE);
-    await expect(
-      checkTables(database, { ...KEYS_TABLES, ...ACCOUNTS_TABLE }),
-    ).resolves.toBeUndefined();
-  });
 
   it('keep their rows if they are created again, also by two programs at once, and never reuse an id', async () => {
     await Promise.all([createKeysTables(database), createKeysTables(database)]);

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../../database/open.ts';
 import { removeAccount } from '../../../../keys/lifecycle/accounts.ts';
 import { mailSignInLink } from '../../../../keys/lifecycle/sign-in.ts';
@@ -15,6 +15,7 @@ import { hashToken } from '../../../../keys/tables/values.ts';
 import {
   AT,
   type KeysDatabase,
+  later,
   openKeysDatabase,
   PUBLIC_URL,
 } from '../../../keys/keys-database.ts';
@@ -31,7 +32,6 @@ import { KINDS, makeDatabase } from '../../../support/databases.ts';
 import { makeFolder } from '../../../support/product.ts';
 
 const MINUTE = 60;
-const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
 
 /** A mailer that records mails, and can be made to fail after recording one. */
 function makeRecorder() {
@@ -59,7 +59,6 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   beforeAll(async () => {
     database = await openKeysDatabase(kind);
   });
-  afterAll(() => database.close());
   beforeEach(async () => {
     post = makeRecorder();
     await database.run('DELETE FROM mail_outbox');
@@ -193,7 +192,6 @@ describe('the files of a SQLite database', () => {
     const mailFolder = makeFolder();
     const pages = await openPages(databaseUrl, { MAIL_FOLDER: mailFolder });
     const visitor = makeVisitor(pages.url);
-    await visitor.get('/account/sign-in');
     const { email } = PEOPLE.owner;
     let seen = '';
     for (let i = 0; i < 3; i++) {
