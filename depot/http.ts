@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { shown } from '../format/json/parse-file.ts';
 import { messageOf } from '../program/failure.ts';
-import { type Found, TransferError } from './depot.ts';
+import { codingOf, type Found, TransferError } from './depot.ts';
 import { readWhole } from './transfers.ts';
 
 /** In bytes. */
@@ -79,7 +79,8 @@ export function makeHttpClient(stallMs = STALL_MS) {
         if (empty.includes(status) && !text.includes('NoSuchBucket')) return undefined;
         throw errorOf(url, reply, text);
       }
-      const coding = fieldOf(reply, 'content-encoding') === 'gzip' ? 'gzip' : undefined;
+      const isGzip = fieldOf(reply, 'content-encoding') === 'gzip';
+      const coding = isGzip ? 'gzip' : method === 'GET' ? codingOf(url) : undefined;
       return { etag: fieldOf(reply, 'etag'), coding, bytes };
     },
     close() {
@@ -108,11 +109,9 @@ function errorOf(url: string, reply: Dispatcher.ResponseData, body: string): Err
     return Object.assign(new TransferError(answer), waitMs >= 0 && { waitMs });
   }
   const location = fieldOf(reply, 'location');
-  const redirect =
-    location === undefined ? '' : ` and redirects to ${shown(location)}, which is not followed`;
-  return new Error(
-    `${answer}${redirect}. Check the address, and the key or the credentials and what they allow.`,
-  );
+  const redirect = location && ` and redirects to ${shown(location)}, which is not followed`;
+  const advice = 'Check the address, and the key or the credentials and what they allow.';
+  return new Error(`${answer}${redirect ?? ''}. ${advice}`);
 }
 
 /** The text of the first element with a name in XML of S3, which has no attributes there. */

@@ -66,14 +66,14 @@ export function makeKeysFollower(depot: Depot, options: FollowOptions) {
 
   async function fetchKeys({ sha256 }: Release): Promise<string> {
     const name = storedKeys(sha256);
-    const bytes = await readObject(depot, name, LARGEST_KEYS_FILE, options.clock);
-    if (bytes === undefined) throw new Error(`${depot.name} does not have ${name}.`);
-    const text = bytes.toString('utf8');
-    orRefuse(`${name} at ${depot.name}`, () => {
-      if (hash('sha256', bytes) !== sha256) throw new Error('it has another SHA-256');
+    const bytes = (await readObject(depot, name, LARGEST_KEYS_FILE, options.clock)) ?? '';
+    return orRefuse(`${name} at ${depot.name}`, () => {
+      if (hash('sha256', bytes) !== sha256)
+        throw new Error('it is missing, or has another SHA-256');
+      const text = String(bytes);
       parseKeys(text);
+      return text;
     });
-    return text;
   }
 
   return async () => {

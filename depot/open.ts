@@ -43,7 +43,7 @@ export function openDepot(address: string, options: DepotOptions = {}): Depot {
   if (!WEB.test(address)) return openWritableDepot(address, options);
   const base = readValue('The address of the depot', address, parseWebAddress);
   if (keyFile === undefined) return openWebDepot(base, stallMs);
-  return openApiDepot(base, readValue('--key-file', keyFile, readKey), stallMs);
+  return openApiDepot(base, readValue('--key-file:', keyFile, readKey), stallMs);
 }
 
 /** As {@link openDepot}. @throws ConfigurationError also for an address that can only be read */
@@ -81,12 +81,7 @@ export function openKeysDepot(
 
 /** @returns the key in a file. No message contains it. */
 function readKey(file: string): string {
-  let key: string;
-  try {
-    key = readBoundedFileSync(file, LARGEST_KEY_FILE).toString('utf8').trim();
-  } catch (cause) {
-    throw new Error(`cannot be read: ${(cause as Error).message}`, { cause });
-  }
+  const key = readBoundedFileSync(file, LARGEST_KEY_FILE).toString('utf8').trim();
   if (isWellFormedKey(key)) return key;
-  throw new Error('does not hold an API key, cck_…, exactly as it was issued. Copy it again.');
+  throw new Error('it does not hold an API key, cck_…, exactly as it was issued. Copy it again.');
 }

@@ -49,8 +49,9 @@ export async function writeRelease(
   content: Parameters<typeof makeRelease>[1],
   signingKey: KeyObject | undefined,
 ): Promise<void> {
-  const release = signRelease(makeRelease(kind, content), signingKey);
-  await depot.put(RELEASES[kind], Buffer.from(encodeRelease(release)));
+  const release = makeRelease(kind, content);
+  const signed = signingKey === undefined ? release : signRelease(release, signingKey);
+  await depot.put(RELEASES[kind], Buffer.from(encodeRelease(signed)));
 }
 
 export interface FollowOptions {

@@ -8,13 +8,7 @@ import { hash } from 'node:crypto';
 import { AwsClient } from 'aws4fetch';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { shownAddress } from '../program/environment/variables.ts';
-import {
-  checkPath,
-  codingOf,
-  isObjectPath,
-  type StoredObject,
-  type WritableDepot,
-} from './depot.ts';
+import { checkPath, isObjectPath, type StoredObject, type WritableDepot } from './depot.ts';
 import { type HttpReply, type HttpRequest, makeHttpClient, textOf } from './http.ts';
 import { readWhole, tryAgain } from './transfers.ts';
 
@@ -72,24 +66,19 @@ export function openS3Depot(
     return client.send(url, { ...request, headers: Object.fromEntries(headers) });
   }
 
-  const ask = (path: string, request?: HttpRequest) =>
+  const ask = async (path: string, request?: HttpRequest) =>
     send(`/${prefix}${checkPath(path)}`, request);
 
   /** Sends a request until it succeeds, and reads the whole reply. */
-  function finish(what: string, work: () => ReturnType<typeof send>): Promise<Buffer | undefined> {
-    const readReply = async () => {
+  const finish = (what: string, work: () => ReturnType<typeof send>) =>
+    tryAgain(what, async () => {
       const reply = await work();
       return reply && readWhole(reply, LARGEST_LIST, what);
-    };
-    return tryAgain(what, readReply);
-  }
+    });
 
   return {
     name,
-    async get(path) {
-      const reply = await ask(path);
-      return reply && { ...reply, coding: codingOf(path) };
-    },
+    get: ask,
     async put(path, body) {
       await finish(`write ${path}`, () => ask(path, { method: 'PUT', body, empty: [] }));
     },

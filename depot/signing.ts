@@ -11,10 +11,9 @@ import { checkWritableFolder } from '../program/folders.ts';
 
 /** The variables of a push besides those of S3. Programs that push later check them when they start. */
 export const PUSH_VARIABLES = ['SNAPSHOTS_DIR', 'SNAPSHOT_PUSH', 'SNAPSHOT_SIGNING_KEY'] as const;
-type PushVariable = (typeof PUSH_VARIABLES)[number];
-export type PushSettings = Environment<PushVariable>;
+export type PushSettings = Environment<(typeof PUSH_VARIABLES)[number]>;
 
-export const PUSH_CHECKS: Checks<PushVariable> = {
+export const PUSH_CHECKS: Checks<keyof PushSettings> = {
   SNAPSHOTS_DIR: checkWritableFolder,
   SNAPSHOT_SIGNING_KEY: readSigningKey,
 };
@@ -22,8 +21,8 @@ export const PUSH_CHECKS: Checks<PushVariable> = {
 /** In bytes. */
 const LARGEST_KEY_FILE = 16 * 1024;
 const BEGIN = '-----BEGIN';
-const MAKE_PRIVATE = 'openssl genpkey -algorithm ed25519 -out FILE';
-const MAKE_PUBLIC = 'openssl pkey -in PRIVATE_KEY -pubout -out FILE';
+const ADVICE =
+  'must name a file with one Ed25519 key in PEM. Make one with "openssl genpkey -algorithm ed25519", and its public key with "openssl pkey -pubout"';
 
 /**
  * @param text of SNAPSHOT_SIGNING_KEY: a file, or its content
@@ -31,7 +30,7 @@ const MAKE_PUBLIC = 'openssl pkey -in PRIVATE_KEY -pubout -out FILE';
  * @throws Error that says what is wrong
  */
 export function readSigningKey(text: string): KeyObject | undefined {
-  return text === '' ? undefined : readKey(text, createPrivateKey, MAKE_PRIVATE);
+  return text === '' ? undefined : readKey(text, createPrivateKey);
 }
 
 /**
@@ -40,13 +39,10 @@ export function readSigningKey(text: string): KeyObject | undefined {
  */
 export function readPublicKeys(text: string): KeyObject[] {
   const entries = text.split(',').map((entry) => entry.trim());
-  return entries.flatMap((entry) =>
-    entry === '' ? [] : readKey(entry, createPublicKey, MAKE_PUBLIC),
-  );
+  return entries.flatMap((entry) => (entry === '' ? [] : readKey(entry, createPublicKey)));
 }
 
-/** @param command makes such a key; errors show it */
-function readKey(entry: string, create: (pem: string) => KeyObject, command: string): KeyObject {
+function readKey(entry: string, create: (pem: string) => KeyObject): KeyObject {
   const pem = entry.startsWith(BEGIN) ? entry : readPem(entry);
   if (create === createPublicKey && pem.includes('PRIVATE')) {
     throw new Error(
@@ -60,7 +56,7 @@ function readKey(entry: string, create: (pem: string) => KeyObject, command: str
   } catch {
     // Damaged, or a key of the other kind.
   }
-  throw new Error(`must name a file with one Ed25519 key in PEM. Make it with "${command}".`);
+  throw new Error(`${ADVICE}.`);
 }
 
 function readPem(file: string): string {
@@ -69,12 +65,11 @@ function readPem(file: string): string {
   } catch (cause) {
     // The entry may be a damaged private key, which no message may quote.
     const { code = 'it is not a regular, small file' } = cause as NodeJS.ErrnoException;
-    throw new Error(`must name a file in PEM, and it cannot be read (${code}).`, { cause });
+    throw new Error(`${ADVICE}. It cannot be read: ${code}.`, { cause });
   }
 }
 
-export function signRelease(release: Release, key: KeyObject | undefined): Release {
-  if (key === undefined) return release;
+export function signRelease(release: Release, key: KeyObject): Release {
   const signature = sign(null, Buffer.from(signedText(release)), key).toString('base64');
   return { ...release, signature };
 }

@@ -76,12 +76,10 @@ export async function transferAll<T extends { readonly size: number }>(
   let done = 0;
   async function transferNext(): Promise<void> {
     for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-      try {
-        await transfer(file);
-      } catch (error) {
+      await transfer(file).catch((error: unknown) => {
         queue.length = 0;
         throw error;
-      }
+      });
       done += file.size;
       advance(action, `${megabytes(done)} of ${megabytes(size)} MB`, size && done / size);
     }
@@ -94,16 +92,12 @@ export async function transferAll<T extends { readonly size: number }>(
  * As a power of two: the largest window that a decoder accepts, and allocates. Pushes use 21; by default, a
  * hostile object could ask for 128 MB.
  */
-const LARGEST_WINDOW_LOG = 23;
+const LIMITS = { [zlib.ZSTD_d_windowLogMax]: 23 };
 /** In bytes. With the usual pieces of 16 KB, decoding takes twice as long. */
 const LONGEST_PIECE = 256 * 1024;
 const DECODERS = {
   gzip: () => createGunzip({ chunkSize: LONGEST_PIECE }),
-  zstd: () =>
-    createZstdDecompress({
-      params: { [zlib.ZSTD_d_windowLogMax]: LARGEST_WINDOW_LOG },
-      chunkSize: LONGEST_PIECE,
-    }),
+  zstd: () => createZstdDecompress({ chunkSize: LONGEST_PIECE, params: LIMITS }),
 };
 
 /**

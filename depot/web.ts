@@ -9,7 +9,7 @@ import {
   storedFile,
   storedManifest,
 } from '../format/release.ts';
-import { checkPath, codingOf, type Depot, type Found, orRefuse } from './depot.ts';
+import { checkPath, type Depot, type Found, orRefuse } from './depot.ts';
 import { MISSING, makeHttpClient } from './http.ts';
 import { readWhole } from './transfers.ts';
 
@@ -21,10 +21,7 @@ export function openWebDepot(address: string, stallMs?: number): Depot {
   const { send, close } = makeHttpClient(stallMs);
   return {
     name: address,
-    async get(path) {
-      const reply = await send(`${address}/${checkPath(path)}`);
-      return reply && { ...reply, coding: codingOf(path) };
-    },
+    get: async (path) => send(`${address}/${checkPath(path)}`),
     close,
   };
 }

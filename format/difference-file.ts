@@ -19,14 +19,8 @@ export interface Change {
   readonly path: string;
   /** The content hash of the record in the earlier generation, in hex; null if it is not in it. */
   readonly before: string | null;
-  /** The same for the later generation. */
+  /** The same for the later generation; another hash, or null if `before` is not. */
   readonly after: string | null;
-}
-
-/** A line for a record. At least one of the hashes is there, and they differ. */
-export function encodeChange(change: Change): string {
-  const { before, after } = change;
-  return `{${encodeName(change)},${JSON.stringify({ before, after }).slice(1)}\n`;
 }
 
 /** The members of a change that name its record, as in the file and in the API. */
@@ -39,9 +33,15 @@ type Ids = Pick<Difference, 'from' | 'to'>;
 
 /** The content of the file. */
 export function encodeDifference(ids: Ids, changes: Iterable<Change>): string {
-  const lines = Array.from(changes, encodeChange).join('');
+  const lines = Array.from(changes, (change) => {
+    const { before, after } = change;
+    return `{${encodeName(change)},${JSON.stringify({ before, after }).slice(1)}\n`;
+  }).join('');
   return lines + encodeTail(ids, lines);
 }
+
+const LINE =
+  /^\{"kind":"(?<kind>platform|game|cover)","id":"?(?<id>[\w.~-]+)"?,"path":"(?<path>[\w.~/-]+)","before":(?:null|"(?<before>[0-9a-f]{16})"),"after":(?:null|"(?<after>[0-9a-f]{16})")\}$/;
 
 /**
  * @param text the content of the file, which is checked before the first change
@@ -53,21 +53,15 @@ export function* parseDifference(text: string, ids: Ids): Generator<Change> {
   if (text.slice(end) !== encodeTail(ids, lines)) {
     throw new Error('its last line does not fit its name and content, or is of another version');
   }
-  for (const line of lines.split('\n').slice(0, -1)) yield parseChange(line);
+  for (const line of lines.split('\n').slice(0, -1)) {
+    const found = LINE.exec(line)?.groups;
+    if (found === undefined) throw new Error('a line is damaged');
+    const { kind, id, path, before = null, after = null } = found;
+    yield { kind: kind as Change['kind'], id, path, before, after };
+  }
 }
 
 /** The last line. With the ids, a file under a wrong name is noticed. */
 function encodeTail({ from, to }: Ids, lines: string): string {
   return `${JSON.stringify({ version: VERSION, from, to, sha256: hash('sha256', lines) })}\n`;
-}
-
-const LINE =
-  /^\{"kind":"(?<kind>platform|game|cover)","id":"?(?<id>[\w.~-]+)"?,"path":"(?<path>[\w.~/-]+)","before":(?:null|"(?<before>[0-9a-f]{16})"),"after":(?:null|"(?<after>[0-9a-f]{16})")\}$/;
-
-/** @param line without its line break @throws Error if it is not a line of {@link encodeChange} */
-export function parseChange(line: string): Change {
-  const found = LINE.exec(line)?.groups;
-  if (found === undefined) throw new Error('a line is damaged');
-  const { kind, id, path, before = null, after = null } = found;
-  return { kind: kind as Change['kind'], id, path, before, after };
 }

@@ -37,18 +37,11 @@ export function listDifferences(snapshotsDir: string): Difference[] {
     .sort((a, b) => a.number - b.number);
 }
 
-/**
- * @param differences the oldest first
- * @returns those that lead from one generation to another; undefined if none do
- */
-export function findChain(
-  differences: readonly Difference[],
-  from: string,
-  to: string,
-): Difference[] | undefined {
+/** @returns the differences that lead from one generation to another; undefined if none do */
+export function findChain(dir: string, from: string, to: string): Difference[] | undefined {
   const chain: Difference[] = [];
   let wanted = to;
-  for (const difference of differences.toReversed()) {
+  for (const difference of listDifferences(dir).toReversed()) {
     if (wanted === from) break;
     // A run that was killed before its generation became current leaves a difference beside the chain.
     if (difference.to !== wanted) continue;
@@ -69,17 +62,13 @@ export function writeDifference(
   changes: Iterable<Change>,
 ): void {
   const folder = path.join(snapshotsDir, CHANGES);
-  try {
-    writeNewFile(unfinished, encodeDifference(ids, changes));
-    makeFolder(folder);
-    correctFolder(folder);
-    syncFolder(snapshotsDir);
-    const number = (listDifferences(snapshotsDir).at(-1)?.number ?? 0) + 1;
-    renameSync(unfinished, path.join(folder, differenceFile({ number, ...ids })));
-    syncFolder(folder);
-  } catch (cause) {
-    throw new Error(`write the difference to ${ids.from}: ${(cause as Error).message}`, { cause });
-  }
+  writeNewFile(unfinished, encodeDifference(ids, changes));
+  makeFolder(folder);
+  correctFolder(folder);
+  syncFolder(snapshotsDir);
+  const number = (listDifferences(snapshotsDir).at(-1)?.number ?? 0) + 1;
+  renameSync(unfinished, path.join(folder, differenceFile({ number, ...ids })));
+  syncFolder(folder);
 }
 
 /** Reads a difference, and checks it before the first change. @throws DifferenceError */

@@ -18,8 +18,7 @@ export interface ChangePage {
   readonly elements: readonly string[];
 }
 
-/** @returns undefined if no (undamaged) differences lead from one generation to the other */
-export type ReadChanges = (order: PageOrder) => Promise<ChangePage | undefined>;
+export type ReadChanges = ReturnType<typeof makeChanges>['read'];
 
 /** @param report called with what the operator should know: which difference is damaged */
 export function makeChanges(snapshotsDir: string, report: (fault: string) => void) {
@@ -28,7 +27,8 @@ export function makeChanges(snapshotsDir: string, report: (fault: string) => voi
   // A difference stays damaged, and clients may ask for it again and again.
   const reported = new Set<string>();
 
-  const read: ReadChanges = async (order) => {
+  /** @returns undefined if no (undamaged) differences lead from one generation to the other */
+  async function read(order: PageOrder): Promise<ChangePage | undefined> {
     // Clients ask for this most. It must not wait for a long list.
     if (order.from === order.to) return { total: 0, elements: [] };
     const { page, damage } = await thread.call('readPage', order);
@@ -37,6 +37,6 @@ export function makeChanges(snapshotsDir: string, report: (fault: string) => voi
       report(`${damage} Clients that need it get 410 and read the catalogue again.`);
     }
     return page;
-  };
+  }
   return { read, close: thread.close };
 }

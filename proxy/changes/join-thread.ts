@@ -6,12 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { type Change, encodeName } from '../../format/difference-file.ts';
-import {
-  DifferenceError,
-  findChain,
-  listDifferences,
-  readDifference,
-} from '../../generations/differences.ts';
+import { DifferenceError, findChain, readDifference } from '../../generations/differences.ts';
 import { makeCalls } from '../workers/calls.ts';
 import type { ChangePage, PageOrder } from './changes.ts';
 
@@ -32,10 +27,8 @@ export type JoinThread = { readonly readPage: ReturnType<typeof makeLists> };
 
 /** @returns a function that reads a page of a list, which it joins unless it has joined it a short time ago */
 export function makeLists(snapshotsDir: string) {
-  const lists = new LRUCache<string, DatabaseSync>({
-    max: KEPT_LISTS,
-    dispose: (list) => list.close(),
-  });
+  const close = (list: DatabaseSync) => list.close();
+  const lists = new LRUCache<string, DatabaseSync>({ max: KEPT_LISTS, dispose: close });
 
   /** @returns the page, and which difference is damaged if that is why there is none */
   return ({ from, to, first, count }: PageOrder): { page?: ChangePage; damage?: string } => {
@@ -54,7 +47,7 @@ export function makeLists(snapshotsDir: string) {
 
 /** @returns undefined if no differences lead from one to the other @throws DifferenceError */
 function join(snapshotsDir: string, from: string, to: string): DatabaseSync | undefined {
-  const chain = findChain(listDifferences(snapshotsDir), from, to);
+  const chain = findChain(snapshotsDir, from, to);
   if (chain === undefined) return undefined;
   const list = new DatabaseSync('');
   try {

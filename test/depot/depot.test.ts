@@ -255,7 +255,7 @@ describe('an address', () => {
     const api = 'https://a.org/api/v1/snapshot';
     const file = path.join(makeFolder(), 'key');
     expect(() => openDepot(api)).toThrow(/needs --key-file with an API key/);
-    expect(() => openDepot(api, { keyFile: file })).toThrow(/--key-file cannot be read/);
+    expect(() => openDepot(api, { keyFile: file })).toThrow(/--key-file: ENOENT/);
     writeFileSync(file, 'cck_secret');
     expect(() => openDepot(api, { keyFile: file })).toThrow(/does not hold an API key/);
     expect(() => openDepot(api, { keyFile: file })).not.toThrow(/cck_secret/);

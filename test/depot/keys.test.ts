@@ -139,7 +139,7 @@ describe('a replica refuses keys', () => {
   });
 
   test('whose content was changed', () =>
-    expectRefused(/it has another SHA-256/, async () => {
+    expectRefused(/has another SHA-256/, async () => {
       await sender()(encodeKeys([approved]), Date.now());
       const { sha256 } = JSON.parse(readFileSync(releaseFile(), 'utf8'));
       writeFileSync(path.join(folder, `keys/${sha256}.json`), encodeKeys([]));

@@ -1,7 +1,9 @@
 /** Lines and names of difference files: what is written is read, and nothing else. */
 import { expect, test } from 'vitest';
-import { type Change, encodeChange, parseChange } from '../../format/difference-file.ts';
+import { type Change, encodeDifference, parseDifference } from '../../format/difference-file.ts';
 import { differenceFile, parseDifferenceFile } from '../../format/layout.ts';
+
+const IDS = { from: '000002-0123456789ab', to: '000003-ba9876543210' };
 
 test('a change is read as it was written, with the longest slugs, too', () => {
   const hash = '0123456789abcdef';
@@ -16,28 +18,31 @@ test('a change is read as it was written, with the longest slugs, too', () => {
     ],
   ] as const) {
     const change: Change = { ...name, before, after };
-    const line = encodeChange(change);
-    expect(parseChange(line.trimEnd())).toEqual(change);
+    const text = encodeDifference(IDS, [change]);
+    expect([...parseDifference(text, IDS)]).toEqual([change]);
+    const [line] = text.split('\n');
     expect(JSON.parse(line)).toMatchObject({ path: name.path, before, after });
   }
 });
 
-const good =
-  '{"kind":"game","id":11,"path":"/games/snes/f-zero","before":null,"after":"00000000000000ab"}';
+const good: Change = {
+  ...{ kind: 'game', id: '11', path: '/games/snes/f-zero' },
+  ...{ before: null, after: '00000000000000ab' },
+};
 
 test.each([
-  ['another kind', '"game"', '"search"'],
-  ['a path with a quote', '/games/snes/f-zero', '/games/snes/f\\"zero'],
-  ['a short hash', '00000000000000ab', 'ab'],
-  ['another member', ',"after"', ',"x":1,"after"'],
-  ['text behind it', '"}', '"} '],
-])('a change with %s is refused', (_, part, replacement) => {
-  parseChange(good);
-  expect(() => parseChange(good.replace(part, replacement))).toThrow('a line is damaged');
+  ['another kind', { kind: 'search' }],
+  ['a path with a quote', { path: '/games/snes/f"zero' }],
+  ['a short hash', { after: 'ab' }],
+  ['an id that is not one', { id: '1,"x":1' }],
+])('a change with %s is refused', (_, wrong) => {
+  expect([...parseDifference(encodeDifference(IDS, [good]), IDS)]).toEqual([good]);
+  const text = encodeDifference(IDS, [{ ...good, ...wrong } as Change]);
+  expect(() => [...parseDifference(text, IDS)]).toThrow('a line is damaged');
 });
 
 test('only the name of a difference is one', () => {
-  const difference = { number: 7, from: '000002-0123456789ab', to: '000003-ba9876543210' };
+  const difference = { number: 7, ...IDS };
   const name = differenceFile(difference);
   expect(parseDifferenceFile(name)).toEqual(difference);
   for (const wrong of [`.unfinished-${name}`, `${name}x`, name.slice(7), 'x.jsonl', '']) {

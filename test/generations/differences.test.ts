@@ -1,5 +1,5 @@
 /** Which differences lead from one generation to another, and how long they are kept. */
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { CHANGES, differenceFile } from '../../format/layout.ts';
@@ -12,12 +12,15 @@ import {
 import { makeFolder } from '../support/product.ts';
 
 const idOf = (sequence: number) => `${String(sequence).padStart(6, '0')}-0123456789ab`;
-const chain = (steps: readonly (readonly [number, number])[], from: number, to: number) =>
-  findChain(
-    steps.map(([a, b], number) => ({ number, from: idOf(a), to: idOf(b) })),
-    idOf(from),
-    idOf(to),
-  )?.map(({ number }) => number);
+function chain(steps: readonly (readonly [number, number])[], from: number, to: number) {
+  const dir = makeFolder();
+  mkdirSync(path.join(dir, CHANGES));
+  for (const [number, [a, b]] of steps.entries()) {
+    const name = differenceFile({ number, from: idOf(a), to: idOf(b) });
+    writeFileSync(path.join(dir, CHANGES, name), '');
+  }
+  return findChain(dir, idOf(from), idOf(to))?.map(({ number }) => number);
+}
 
 test('a chain leads forward, past differences of runs that were killed', () => {
   const steps = [

@@ -24,8 +24,7 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
       const { page, perPage } = pagingOf(parameters);
       // Only the id: the generation may be closed before the list is there.
       return async ({ id: to }) => {
-        const order = { from, to, first: (page - 1) * perPage, count: perPage };
-        const found = await readChanges(order);
+        const found = await readChanges({ from, to, first: (page - 1) * perPage, count: perPage });
         if (found === undefined) return 'sinceGone';
         const { total, elements } = found;
         const head = listHead(elements.length).slice(1);
@@ -43,13 +42,10 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
 /** @throws ParameterError */
 function sinceOf(parameters: Parameters): string {
   const since = parameters.get('since');
-  if (since === undefined) {
-    throw new ParameterError(
-      'since is missing. To begin, read the whole catalogue from one snapshot. Then send its id, from the X-Snapshot header of the responses, as since',
-    );
-  }
   if (isGenerationId(since)) return since;
   throw new ParameterError(
-    'since must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
+    since === undefined
+      ? 'since is missing. To begin, read the whole catalogue from one snapshot. Then send its id, from the X-Snapshot header of the responses, as since'
+      : 'since must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
   );
 }

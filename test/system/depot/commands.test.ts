@@ -42,7 +42,7 @@ describe('the arguments', () => {
     [[...from, '--interval', '0'], {}, /--interval must be a whole number/],
     [from, { KEYS_DEPOT: 'https://x' }, /KEYS_DEPOT must be a folder or s3/],
     [from, { KEYS_DEPOT: `${from[1]}/keys` }, /is within the depot of snapshots/],
-    [from, { SNAPSHOT_PUBLIC_KEYS: 'x' }, /SNAPSHOT_PUBLIC_KEYS must name a file in PEM/],
+    [from, { SNAPSHOT_PUBLIC_KEYS: 'x' }, /SNAPSHOT_PUBLIC_KEYS must name a file.*in PEM/],
   ])('of replica, %j with %j, are refused', async (args, environment, text) => {
     const { code, stdout, stderr } = await replica(args, { SNAPSHOTS_DIR, ...environment });
     expect([code, stdout]).toEqual([2, '']);
