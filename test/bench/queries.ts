@@ -5,7 +5,7 @@ import { wordsOf } from '../../format/index/words.ts';
 import type { Game } from './prepare.ts';
 
 /** What an engine must find in order to answer. */
-export type Needs = 'words' | 'rules of the product';
+export type Needs = 'words' | 'near spellings' | 'rules of the product';
 
 /** Makes the parameters of `/search`. */
 type Make = (sample: Sample, index: number) => Readonly<Record<string, string>>;
@@ -40,13 +40,14 @@ const MAKES: Readonly<Record<Needs, Readonly<Record<string, Make>>>> = {
     'rare word': ({ random, rare }) => ({ q: random.pick(rare) }),
     '"the"': (sample) => ({ q: 'the', ...pageOf(sample, 10) }),
     'one letter': (sample) => ({ q: latinWord(sample).slice(0, 1), ...pageOf(sample, 10) }),
+    'two letters': (sample) => ({ q: latinWord(sample, 2).slice(0, 2) }),
     'two words': (sample) => ({ q: words(sample, 2).slice(0, 2).join(' ') }),
     'word and platform': (sample) => ({ q: latinWord(sample), ...platformOf(sample) }),
     'by year': (sample) => ({ q: latinWord(sample, 3), sort: 'year_desc' }),
     'deep page': (sample) => ({ q: commonWord(sample, 30), ...pageOf(sample, 100) }),
     'hostile: letters': ({ random }) => ({ q: repeat(50, () => random.pick(LETTERS)).join(' ') }),
   },
-  'rules of the product': {
+  'near spellings': {
     'near spelling': (sample) => ({ q: misspell(sample, latinWord(sample, 5, 10)) }),
     'hostile: misspelt words': (sample) => ({
       q: cut(repeat(WORDS, () => misspell(sample, latinWord(sample, 8, 11))).join(' ')),
@@ -57,8 +58,18 @@ const MAKES: Readonly<Record<Needs, Readonly<Record<string, Make>>>> = {
       const parts = [letter, `${letter.repeat(11)} `, commonWord(sample, 50), 'ﷺ'];
       return { q: cut(parts[index % parts.length].repeat(LONGEST)) };
     },
+  },
+  'rules of the product': {
     'hostile: joined words': ({ random, joined }) => ({
       q: cut(repeat(LONGEST, () => random.pick(joined)).join('')),
+    }),
+    'hostile: every filter': (sample) => ({
+      ...{ q: latinWord(sample).slice(0, 1), genre: sample.random.pick(LETTERS) },
+      ...{ region: 'Japan', type: 'front', ...pageOf(sample, 10) },
+    }),
+    'platform only': (sample) => ({ ...platformOf(sample), ...pageOf(sample, 10) }),
+    'no word, by year': (sample) => ({
+      ...{ sort: 'year_desc', ...pageOf(sample, Math.ceil(sample.games.length / 50)) },
     }),
   },
 };
@@ -67,7 +78,7 @@ const MAKES: Readonly<Record<Needs, Readonly<Record<string, Make>>>> = {
 export const QUERY_SETS: readonly QuerySet[] = (Object.keys(MAKES) as Needs[]).flatMap((needs) =>
   Object.entries(MAKES[needs]).flatMap(([name, make]): QuerySet[] => {
     const plain = { name, needs, make };
-    if (name === 'by year') return [plain];
+    if (name.endsWith('by year')) return [plain];
     const byRelevance: Make = (...of) => ({ ...make(...of), sort: 'relevance' });
     const title = `${name}, by relevance`;
     return [plain, { name: title, needs: 'rules of the product', make: byRelevance }];
