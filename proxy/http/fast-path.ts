@@ -299,6 +299,11 @@ function readFields(text: string): IncomingMessage['rawHeaders'] | undefined {
 
 /** In bytes; a body up to this is written as text, a larger one as bytes. */
 const LARGEST_TEXT = 2 * 1024;
+/** In bytes; a head and a body of at most this size together are one write, in half of the time of two. */
+const LARGEST_TOGETHER = 64 * 1024;
+
+/** A head and a body are put together here. It can be used again once the kernel has taken the bytes. */
+let scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
 
 function writeResponse(
   socket: Socket,
@@ -308,19 +313,31 @@ function writeResponse(
 ): void {
   const { status, body } = response;
   response.text ??= {
-    head: `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${response.headers}`,
+    head: flat(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${response.headers}`),
     body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
   };
   const { text } = response;
   const head = `${text.head}${headers}${dateLine()}${connectionHeaders}\r\n`;
+  const length = head.length + body.length;
   if (text.body !== undefined) {
     socket.write(head + text.body, 'latin1');
-  } else {
+  } else if (length > LARGEST_TOGETHER) {
     socket.cork();
     socket.write(head, 'latin1');
     socket.write(body);
     socket.uncork();
+  } else {
+    scratch.write(head, 0, 'latin1');
+    body.copy(scratch, head.length);
+    socket.write(scratch.subarray(0, length));
+    // If the kernel did not take all bytes at once, the socket still needs this memory for the rest.
+    if (socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
   }
+}
+
+/** Makes a text contiguous. V8 keeps joined texts as a tree, and would walk it each time. */
+function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 let date: string | undefined;

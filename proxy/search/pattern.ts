@@ -3,6 +3,7 @@
  * with the words after it. A way is either one word of a title, or two or three neighbouring words of a title
  * that the query writes as one word.
  */
+import { LRUCache } from 'lru-cache';
 import { equalWords } from '../../format/index/equal-words.ts';
 import {
   entriesAt,
@@ -53,6 +54,8 @@ export type MakePattern = (
 /** At most this many neighbouring words count as one. */
 const MOST_JOINED = 3;
 const FEWEST_CHARACTERS_OF_PART = 2;
+/** Of how many words the splits are kept: with them, different searches take 0.6 of the time. */
+const KEPT_SPLITS = 8_192;
 
 /**
  * @param sets of the readings
@@ -64,6 +67,7 @@ export function makePatternMaker(
   sets: PostingSets,
 ): () => MakePattern {
   const readings = index.readingsByWords.length;
+  const splits = new LRUCache<string, readonly Phrase[]>({ max: KEPT_SPLITS });
 
   /** The numbers of the given words that titles have, each once, ascending. */
   function numbersOf(words: readonly string[]): readonly number[] {
@@ -128,15 +132,9 @@ export function makePatternMaker(
     return waysOfOne(words.length, numbersOf(texts), hasLast ? words.join('') : undefined);
   }
 
-  /** The ways to match a word that titles split: with two or three neighbouring words. */
-  function waysOfSplit(word: string): Way[] {
-    const ways: Way[] = [];
-    const add = (...phrase: Phrase) => {
-      const found = phrases.find([[{ queryWords: 1, phrase }]], phrases.candidates(phrase));
-      const sets = { readings: found, wholeReadings: found };
-      const way = { queryWords: 1, phrase, prefix: undefined, allowsParts: false, ...sets };
-      if (!isEmpty(found)) ways.push(way);
-    };
+  /** The two or three neighbouring words of titles that a word may be, if titles split it. */
+  function findSplits(word: string): Phrase[] {
+    const found: Phrase[] = [];
     const numbersAt = (from: number, to?: number) => numbersOf(equalWords(word.slice(from, to)));
     for (let i = 1; i < word.length; i++) {
       const first = numbersAt(0, i);
@@ -145,12 +143,26 @@ export function makePatternMaker(
         const second = numbersAt(i, j);
         if (!phrases.mayBeNeighbours(first, second)) continue;
         if (j === word.length) {
-          add(first, second);
+          found.push([first, second]);
           continue;
         }
         const third = numbersAt(j);
-        if (phrases.mayBeNeighbours(second, third)) add(first, second, third);
+        if (phrases.mayBeNeighbours(second, third)) found.push([first, second, third]);
       }
+    }
+    return found;
+  }
+
+  /** The ways to match a word that titles split. */
+  function waysOfSplit(word: string): Way[] {
+    const ways: Way[] = [];
+    const known = splits.get(word) ?? findSplits(word);
+    splits.set(word, known);
+    for (const phrase of known) {
+      const found = phrases.find([[{ queryWords: 1, phrase }]], phrases.candidates(phrase));
+      const sets = { readings: found, wholeReadings: found };
+      const way = { queryWords: 1, phrase, prefix: undefined, allowsParts: false, ...sets };
+      if (!isEmpty(found)) ways.push(way);
     }
     return ways;
   }
