@@ -54,8 +54,10 @@ export type MakePattern = (
 /** At most this many neighbouring words count as one. */
 const MOST_JOINED = 3;
 const FEWEST_CHARACTERS_OF_PART = 2;
-/** Of how many words the splits are kept: with them, different searches take 0.6 of the time. */
-const KEPT_SPLITS = 8_192;
+/** How many numbers the kept splits of words may have: with them, different searches take 0.6 of the time. */
+const MOST_KEPT = 1_000_000;
+/** What a split of a word counts as, besides its readings. */
+const SPLIT_SIZE = 50;
 
 /**
  * @param sets of the readings
@@ -67,7 +69,11 @@ export function makePatternMaker(
   sets: PostingSets,
 ): () => MakePattern {
   const readings = index.readingsByWords.length;
-  const splits = new LRUCache<string, readonly Phrase[]>({ max: KEPT_SPLITS });
+  const splits = new LRUCache<string, readonly Way[]>({
+    maxSize: MOST_KEPT,
+    sizeCalculation: (ways) =>
+      ways.reduce((size, { readings }) => size + SPLIT_SIZE + lengthOf(readings), SPLIT_SIZE),
+  });
 
   /** The numbers of the given words that titles have, each once, ascending. */
   function numbersOf(words: readonly string[]): readonly number[] {
@@ -132,9 +138,19 @@ export function makePatternMaker(
     return waysOfOne(words.length, numbersOf(texts), hasLast ? words.join('') : undefined);
   }
 
-  /** The two or three neighbouring words of titles that a word may be, if titles split it. */
-  function findSplits(word: string): Phrase[] {
-    const found: Phrase[] = [];
+  /** The ways to match a word that titles split: with two or three neighbouring words. */
+  function waysOfSplit(word: string): readonly Way[] {
+    const known = splits.get(word);
+    if (known !== undefined) return known;
+    const ways: Way[] = [];
+    const add = (...phrase: Phrase) => {
+      const found = phrases.find([[{ queryWords: 1, phrase }]], phrases.candidates(phrase));
+      if (isEmpty(found)) return;
+      // A copy, since the next query uses the memory of bits again.
+      const kept = found.bits === undefined ? found : { ...found, bits: found.bits.slice() };
+      const sets = { readings: kept, wholeReadings: kept };
+      ways.push({ queryWords: 1, phrase, prefix: undefined, allowsParts: false, ...sets });
+    };
     const numbersAt = (from: number, to?: number) => numbersOf(equalWords(word.slice(from, to)));
     for (let i = 1; i < word.length; i++) {
       const first = numbersAt(0, i);
@@ -143,27 +159,14 @@ export function makePatternMaker(
         const second = numbersAt(i, j);
         if (!phrases.mayBeNeighbours(first, second)) continue;
         if (j === word.length) {
-          found.push([first, second]);
+          add(first, second);
           continue;
         }
         const third = numbersAt(j);
-        if (phrases.mayBeNeighbours(second, third)) found.push([first, second, third]);
+        if (phrases.mayBeNeighbours(second, third)) add(first, second, third);
       }
     }
-    return found;
-  }
-
-  /** The ways to match a word that titles split. */
-  function waysOfSplit(word: string): Way[] {
-    const ways: Way[] = [];
-    const known = splits.get(word) ?? findSplits(word);
-    splits.set(word, known);
-    for (const phrase of known) {
-      const found = phrases.find([[{ queryWords: 1, phrase }]], phrases.candidates(phrase));
-      const sets = { readings: found, wholeReadings: found };
-      const way = { queryWords: 1, phrase, prefix: undefined, allowsParts: false, ...sets };
-      if (!isEmpty(found)) ways.push(way);
-    }
+    splits.set(word, ways);
     return ways;
   }
 
@@ -200,7 +203,7 @@ export function makePatternMaker(
         const word = words[at];
         const near = findNear?.(word, among) ?? [];
         pattern[at].push(
-          ...once(`split ${word}`, () => waysOfSplit(word)),
+          ...waysOfSplit(word),
           ...(near.length === 0 ? exact[at] : waysOfWord(word, at === last, near)),
         );
         if (isJoined[at]) continue;
@@ -216,6 +219,11 @@ export function makePatternMaker(
       return pattern;
     };
   };
+}
+
+/** How many numbers a set has in memory. */
+function lengthOf(set: NumberSet): number {
+  return (set.list ?? set.bits).length;
 }
 
 /** Distinct numbers in ascending order. */
