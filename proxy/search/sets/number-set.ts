@@ -62,6 +62,11 @@ export function toBits(set: NumberSet, below: number): NumberBits {
   return { bits, atMost: set.list.length };
 }
 
+/** The numbers of a set, ascending. */
+export function toList(set: NumberSet): Uint32Array {
+  return set.list ?? new Uint32Array(slice(set, 0, set.atMost));
+}
+
 /** Sets the bits of all numbers of a set. */
 export function addTo(bits: Uint32Array, { list, bits: others }: NumberSet): void {
   if (list !== undefined) for (let i = 0; i < list.length; i++) setBit(bits, list[i]);
@@ -72,7 +77,7 @@ export function addTo(bits: Uint32Array, { list, bits: others }: NumberSet): voi
 export function compact(set: NumberSet): NumberSet {
   if (set.list !== undefined) return set;
   const size = countBits(set.bits);
-  return size > LONGEST_SORTED ? set : { list: new Uint32Array(slice(set, 0, size)) };
+  return size > LONGEST_SORTED ? set : { list: toList(set) };
 }
 
 /** How many numbers a set has. */
