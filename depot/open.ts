@@ -2,6 +2,7 @@
  * Opens the depot that an address names: a folder, `s3://bucket/prefix`, the http or https address of a web
  * server, or of another installation's API, which ends with /api/v1/snapshot.
  */
+import path from 'node:path';
 import { isWellFormedKey } from '../format/api-key.ts';
 import { readValue } from '../program/arguments.ts';
 import { ConfigurationError } from '../program/environment/environment.ts';
@@ -69,7 +70,7 @@ export function openKeysDepot(
   options: DepotOptions = {},
 ): WritableDepot | undefined {
   if (address === '') return undefined;
-  const withSlash = (text: string) => `${text.replace(/\/+$/, '')}/`;
+  const withSlash = (text: string) => path.join(isAddress(text) ? text : path.resolve(text), '/');
   for (const [name, other] of Object.entries(snapshots)) {
     if (other === '' || !withSlash(address).startsWith(withSlash(other))) continue;
     throw new ConfigurationError(

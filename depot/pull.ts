@@ -59,7 +59,7 @@ export function makePull(depot: Depot, { snapshotsDir, report, clock }: FollowOp
       const here = generationDir(snapshotsDir, manifest.id);
       const isHere = () => manifest.files.every((file) => isKnown(here, file));
       let pulled: Pulled | undefined;
-      if (previous.id !== manifest.id || !isHere()) {
+      if (previous.id !== manifest.id || !previous.manifest || !isHere()) {
         makeFolder(staging);
         const { sources, ...counts } = await gather(manifest, previous);
         for (const { path: name, sha256 } of manifest.files) {
@@ -84,7 +84,9 @@ export function makePull(depot: Depot, { snapshotsDir, report, clock }: FollowOp
     if (encoded === undefined) throw gone(name);
     return orRefuse(`The manifest of ${id} at ${depot.name}`, () => {
       if (hash('sha256', encoded) !== sha256) {
-        throw new Error('it does not have the SHA-256 in the release. Push again.');
+        throw new Error(
+          'it does not have the SHA-256 in the release. Remove it there, and push again.',
+        );
       }
       const manifest = parseManifest(encoded);
       if (manifest.id !== id) throw new Error(`it is that of ${manifest.id}.`);

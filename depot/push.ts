@@ -21,6 +21,7 @@ import {
 } from '../format/manifest.ts';
 import {
   GENERATION_PREFIXES,
+  isGenerationObject,
   MANIFESTS,
   RELEASES,
   storedFile,
@@ -145,7 +146,8 @@ async function checkReplaced(
 
 /** Lists everything that belongs to generations. */
 async function listObjects(depot: WritableDepot): Promise<StoredObject[]> {
-  return (await Promise.all(GENERATION_PREFIXES.map(depot.list))).flat();
+  const found = (await Promise.all(GENERATION_PREFIXES.map(depot.list))).flat();
+  return found.filter(({ path: name }) => isGenerationObject(name));
 }
 
 /** Sends what the depot does not have of a generation. */

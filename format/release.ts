@@ -94,7 +94,11 @@ function isSignature(value: unknown): value is string {
 const FILES = 'files/';
 /** What a killed writer leaves in a folder. */
 export const UNFINISHED = 'unfinished/';
-/** What the names of objects begin with that only a generation needs. */
+const GENERATION_OBJECT =
+  /^(generations\/\d{6,15}-[0-9a-f]{12}\.json|files\/[0-9a-f]{64}\.zst|unfinished\/[0-9a-f]{16})$/;
+/** Whether an object belongs to generations. A depot may be the folder of a web server, with other files. */
+export const isGenerationObject = (name: string): boolean => GENERATION_OBJECT.test(name);
+/** What the names of these objects begin with. */
 export const GENERATION_PREFIXES: readonly string[] = [`${GENERATIONS}/`, FILES, UNFINISHED];
 export const MANIFESTS = `${GENERATIONS}/`;
 export const KEYS_PREFIX = 'keys/';

@@ -269,6 +269,7 @@ describe('an address', () => {
     for (const address of ['s3://site/snapshots', 's3://site/snapshots/keys/']) {
       expect(() => openKeysDepot(address, others)).toThrow(/is within SNAPSHOT_PUSH/);
     }
+    expect(() => openKeysDepot('./site/keys', { REPLICA_FROM: 'site' })).toThrow(/is within/);
     expect(openKeysDepot('/srv/snapshots-keys', { SNAPSHOT_PUSH: '/srv/snapshots' })).toBeDefined();
     expect(openKeysDepot('', others)).toBeUndefined();
   });

@@ -94,14 +94,17 @@ describe('a replica', () => {
     expect(idsOnDisk(replica.snapshotsDir)).toEqual([id]);
   });
 
-  test('replaces a damaged file of its current generation when it starts', async () => {
-    const { snapshotsDir, ...replica } = start();
-    const { release } = await replica.checkSnapshot();
-    truncateSync(path.join(generationDir(snapshotsDir, release.id), 'stats.json'), 3);
-    const { pulled } = await start({ snapshotsDir }).checkSnapshot();
-    expect(pulled?.fetched).toBe(1);
-    await expectCurrentVerifies(snapshotsDir);
-  });
+  test.each(['stats.json', 'manifest.json'])(
+    'replaces a damaged %s of its current generation when it starts',
+    async (name) => {
+      const { snapshotsDir, ...replica } = start();
+      const { release } = await replica.checkSnapshot();
+      truncateSync(path.join(generationDir(snapshotsDir, release.id), name), 3);
+      const { pulled } = await start({ snapshotsDir }).checkSnapshot();
+      expect(pulled?.fetched).toBeGreaterThan(0);
+      await expectCurrentVerifies(snapshotsDir);
+    },
+  );
 
   test('keeps the complete files of an interrupted pull for the next one', async () => {
     const replica = start();
