@@ -5,7 +5,7 @@
  *     npm run test:quick  neither test/soak nor test/system: nothing needs a Debian package or five seconds
  *     npm run soak        test/soak, one file at a time; with `-- --quick` in short
  */
-import './program/environment/node-version.ts';
+import './lib/program/environment/node-version.ts';
 import { defineConfig } from 'vitest/config';
 
 const IS_SOAK = process.env.SOAK !== undefined;

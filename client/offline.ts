@@ -3,9 +3,9 @@
  * snapshot. It needs the word rules with which the file was made, so it checks them first.
  */
 import MiniSearch, { type QueryCombination } from 'minisearch';
-import { equalWords } from '../format/index/equal-words.ts';
-import { MINISEARCH_OPTIONS, minisearchRules } from '../format/index/minisearch-options.ts';
-import { MOST_WORDS, nearSpellingDistance, wordsOf } from '../format/index/words.ts';
+import { equalWords } from '../lib/format/index/equal-words.ts';
+import { MINISEARCH_OPTIONS, minisearchRules } from '../lib/format/index/minisearch-options.ts';
+import { MOST_WORDS, nearSpellingDistance, wordsOf } from '../lib/format/index/words.ts';
 
 /** The members of a manifest that tell how its `search.json` was made. */
 export interface SearchManifest {

@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
-import type { Row } from '../database/database.ts';
+import type { Row } from '../lib/database/database.ts';
 import type { Catalogue } from './catalogue/load.ts';
 import { makeRandom } from './catalogue/random.ts';
 

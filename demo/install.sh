@@ -2,5 +2,5 @@
 # Installs the npm packages that `npm run demo` needs, without development packages.
 set -eu
 cd "$(dirname "$0")/.."
-. install/packages.sh
+. demo/packages.sh
 install_npm_packages production

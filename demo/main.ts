@@ -3,14 +3,14 @@
  * temporary folder, issues a key and starts the schedule, the proxy and the account pages like an
  * operator. On SIGTERM or Ctrl-C it ends the programs and removes the folder.
  */
-import '../program/environment/node-version.ts';
+import '../lib/program/environment/node-version.ts';
 import path from 'node:path';
-import { openDatabase } from '../database/open.ts';
-import { runKeys } from '../keys/cli/run-keys.ts';
+import { runKeys } from '../cli/keys.ts';
 import { PATHS } from '../keys/paths.ts';
 import { addLink } from '../keys/tables/sign-in-links.ts';
-import { readArguments } from '../program/arguments.ts';
-import { readEnvironment } from '../program/environment/environment.ts';
+import { openDatabase } from '../lib/database/open.ts';
+import { readArguments } from '../lib/program/arguments.ts';
+import { readEnvironment } from '../lib/program/environment/environment.ts';
 import { fillDatabase } from './catalogue/load.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
 import { drawCovers, serveImages } from './covers.ts';

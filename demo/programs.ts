@@ -9,9 +9,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ConfigurationError } from '../program/environment/environment.ts';
-import { messageOf } from '../program/failure.ts';
-import type { Invocation } from '../program/invocation.ts';
+import { ConfigurationError } from '../lib/program/environment/environment.ts';
+import { messageOf } from '../lib/program/failure.ts';
+import type { Invocation } from '../lib/program/invocation.ts';
 
 const EXECUTABLE = path.join(import.meta.dirname, '../bin/cover-catalogue');
 const READY_DEADLINE_MS = 45_000;

@@ -15,7 +15,7 @@
  * - All calls may run at the same time. `close` ends those that wait for another machine.
  * - No message and no name contains a password or a key. What another machine has sent is cut and cleaned.
  */
-import type { ErrorWithExitCode } from '../program/failure.ts';
+import type { ErrorWithExitCode } from '../lib/program/failure.ts';
 
 export interface Depot {
   /** What messages call the depot: its address without credentials. */

@@ -3,7 +3,7 @@
  * another name, synced and renamed, so that a reader never sees a part of one.
  *
  * The folder must exist, because a missing one is probably a disk that is not mounted. New files and
- * folders get the same permissions as in a snapshots folder (`generations/files/file-modes.ts`). Symbolic
+ * folders get the same permissions as in a snapshots folder (`lib/generations/files/file-modes.ts`). Symbolic
  * links inside it are refused: another machine may have made them.
  */
 import { randomBytes } from 'node:crypto';
@@ -20,11 +20,11 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { UNFINISHED } from '../format/release.ts';
-import { makeFolder, openForWriting } from '../generations/files/file-modes.ts';
-import { syncFolder } from '../generations/files/replace-file.ts';
-import { messageOf } from '../program/failure.ts';
-import { NO_LINK, openRegularFile } from '../program/files/bounded-file.ts';
+import { UNFINISHED } from '../lib/format/release.ts';
+import { makeFolder, openForWriting } from '../lib/generations/files/file-modes.ts';
+import { syncFolder } from '../lib/generations/files/replace-file.ts';
+import { messageOf } from '../lib/program/failure.ts';
+import { NO_LINK, openRegularFile } from '../lib/program/files/bounded-file.ts';
 import { checkPath, codingOf, isObjectPath, type WritableDepot } from './depot.ts';
 
 const CHUNK_BYTES = 256 * 1024;

@@ -4,8 +4,8 @@
  */
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
-import { shown } from '../format/json/parse-file.ts';
-import { messageOf } from '../program/failure.ts';
+import { shown } from '../lib/format/json/parse-file.ts';
+import { messageOf } from '../lib/program/failure.ts';
 import { codingOf, type Found, TransferError } from './depot.ts';
 import { readWhole } from './transfers.ts';
 

@@ -6,13 +6,19 @@ import { hash, type KeyObject } from 'node:crypto';
 import { lstatSync, utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { LARGEST_KEY_USAGE } from '../format/key-usage.ts';
-import { LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file.ts';
-import { isKeyUsageFile, KEYS_FILE, PROXY_FOLDER } from '../format/layout.ts';
-import { KEYS_PREFIX, RELEASES, type Release, storedKeys, storedUsage } from '../format/release.ts';
-import { replaceFile } from '../generations/files/replace-file.ts';
-import { namesIn } from '../generations/generations.ts';
-import { NO_LINK, readBoundedFileSync, tryToRead } from '../program/files/bounded-file.ts';
+import { LARGEST_KEY_USAGE } from '../lib/format/key-usage.ts';
+import { LARGEST_KEYS_FILE, parseKeys } from '../lib/format/keys-file.ts';
+import { isKeyUsageFile, KEYS_FILE, PROXY_FOLDER } from '../lib/format/layout.ts';
+import {
+  KEYS_PREFIX,
+  RELEASES,
+  type Release,
+  storedKeys,
+  storedUsage,
+} from '../lib/format/release.ts';
+import { replaceFile } from '../lib/generations/files/replace-file.ts';
+import { namesIn } from '../lib/generations/generations.ts';
+import { NO_LINK, readBoundedFileSync, tryToRead } from '../lib/program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
 import { type FollowOptions, followRelease, readReplaced, writeRelease } from './release.ts';
 import { readObject } from './transfers.ts';

@@ -3,11 +3,11 @@
  * server, or of another installation's API, which ends with /api/v1/snapshot.
  */
 import path from 'node:path';
-import { isWellFormedKey } from '../format/api-key.ts';
-import { readValue } from '../program/arguments.ts';
-import { ConfigurationError } from '../program/environment/environment.ts';
-import { isAddress, parseWebAddress, shownAddress } from '../program/environment/variables.ts';
-import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+import { isWellFormedKey } from '../lib/format/api-key.ts';
+import { readValue } from '../lib/program/arguments.ts';
+import { ConfigurationError } from '../lib/program/environment/environment.ts';
+import { isAddress, parseWebAddress, shownAddress } from '../lib/program/environment/variables.ts';
+import { readBoundedFileSync } from '../lib/program/files/bounded-file.ts';
 import type { Depot, WritableDepot } from './depot.ts';
 import { openFolderDepot } from './folder.ts';
 import { openS3Depot } from './s3.ts';

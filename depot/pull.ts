@@ -10,22 +10,22 @@ import { hash } from 'node:crypto';
 import { createWriteStream, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { PULL_FOLDER } from '../format/layout.ts';
+import { PULL_FOLDER } from '../lib/format/layout.ts';
 import {
   LARGEST_MANIFEST,
   type Manifest,
   type ManifestFile,
   parseManifest,
-} from '../format/manifest.ts';
-import { type Release, storedFile, storedManifest } from '../format/release.ts';
-import { makeKnownFiles } from '../generations/files/checked-files.ts';
-import { makeFolder, openForWriting, place } from '../generations/files/file-modes.ts';
-import { generationDir } from '../generations/generations.ts';
-import { HeldError, whyHeld } from '../generations/hold.ts';
-import { withLock } from '../generations/lock.ts';
-import { beginGeneration } from '../generations/prune.ts';
-import { type Previous, publishAs, readPrevious } from '../generations/publish.ts';
-import { bytesOnly } from '../generations/verify.ts';
+} from '../lib/format/manifest.ts';
+import { type Release, storedFile, storedManifest } from '../lib/format/release.ts';
+import { makeKnownFiles } from '../lib/generations/files/checked-files.ts';
+import { makeFolder, openForWriting, place } from '../lib/generations/files/file-modes.ts';
+import { generationDir } from '../lib/generations/generations.ts';
+import { HeldError, whyHeld } from '../lib/generations/hold.ts';
+import { withLock } from '../lib/generations/lock.ts';
+import { beginGeneration } from '../lib/generations/prune.ts';
+import { type Previous, publishAs, readPrevious } from '../lib/generations/publish.ts';
+import { bytesOnly } from '../lib/generations/verify.ts';
 import { type Depot, type Found, orRefuse, RefusedReleaseError, TransferError } from './depot.ts';
 import type { FollowOptions } from './release.ts';
 import { contentOf, megabytes, readObject, sizeOf, transferAll, tryAgain } from './transfers.ts';

@@ -18,7 +18,7 @@ import {
   type Manifest,
   type ManifestFile,
   parseManifest,
-} from '../format/manifest.ts';
+} from '../lib/format/manifest.ts';
 import {
   GENERATION_PREFIXES,
   isGenerationObject,
@@ -26,14 +26,19 @@ import {
   RELEASES,
   storedFile,
   storedManifest,
-} from '../format/release.ts';
-import { checkFile } from '../generations/files/checked-files.ts';
-import { checkId, currentId, generationDir, readManifestFile } from '../generations/generations.ts';
-import { waitForLock } from '../generations/lock.ts';
-import type { Tasks } from '../program/admin/tasks.ts';
-import { messageOf } from '../program/failure.ts';
-import { poll } from '../program/poll.ts';
-import { logProgress } from '../program/progress.ts';
+} from '../lib/format/release.ts';
+import { checkFile } from '../lib/generations/files/checked-files.ts';
+import {
+  checkId,
+  currentId,
+  generationDir,
+  readManifestFile,
+} from '../lib/generations/generations.ts';
+import { waitForLock } from '../lib/generations/lock.ts';
+import type { Tasks } from '../lib/program/admin/tasks.ts';
+import { messageOf } from '../lib/program/failure.ts';
+import { poll } from '../lib/program/poll.ts';
+import { logProgress } from '../lib/program/progress.ts';
 import { RefusedReleaseError, type StoredObject, type WritableDepot } from './depot.ts';
 import { openWritableDepot } from './open.ts';
 import { readReplaced, writeRelease } from './release.ts';

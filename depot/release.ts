@@ -4,9 +4,9 @@
  */
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
-import { type Accepted, type AcceptedRelease, acceptedFile } from '../format/accepted-file.ts';
-import { LARGEST_JSON_FILE } from '../format/json/parse-file.ts';
-import { ACCEPTED_FILE } from '../format/layout.ts';
+import { type Accepted, type AcceptedRelease, acceptedFile } from '../lib/format/accepted-file.ts';
+import { LARGEST_JSON_FILE } from '../lib/format/json/parse-file.ts';
+import { ACCEPTED_FILE } from '../lib/format/layout.ts';
 import {
   encodeRelease,
   LARGEST_RELEASE,
@@ -15,10 +15,10 @@ import {
   RELEASES,
   type Release,
   type ReleaseKind,
-} from '../format/release.ts';
-import { makeSnapshotsFolder } from '../generations/files/file-modes.ts';
-import { replaceFile } from '../generations/files/replace-file.ts';
-import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+} from '../lib/format/release.ts';
+import { makeSnapshotsFolder } from '../lib/generations/files/file-modes.ts';
+import { replaceFile } from '../lib/generations/files/replace-file.ts';
+import { readBoundedFileSync } from '../lib/program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
 import { isSignedBy, signRelease } from './signing.ts';
 import { type Clock, readObject, type TransferReport } from './transfers.ts';

@@ -3,10 +3,10 @@
  * sends key usage back; and reports its state in `replica.json`. Whatever fails, the proxy keeps serving
  * what is there.
  */
-import type { Release, ReleaseKind } from '../format/release.ts';
-import type { ReplicaState } from '../format/replica-file.ts';
-import { currentId } from '../generations/generations.ts';
-import { readReplicaState, saveReplicaState } from '../generations/state-files.ts';
+import type { Release, ReleaseKind } from '../lib/format/release.ts';
+import type { ReplicaState } from '../lib/format/replica-file.ts';
+import { currentId } from '../lib/generations/generations.ts';
+import { readReplicaState, saveReplicaState } from '../lib/generations/state-files.ts';
 import { type Depot, RefusedReleaseError, type WritableDepot } from './depot.ts';
 import { makeKeysFollower, makeUsageSender } from './keys.ts';
 import { makePull, type Pulled } from './pull.ts';

@@ -6,8 +6,8 @@
  */
 import { hash } from 'node:crypto';
 import { AwsClient } from 'aws4fetch';
-import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
-import { shownAddress } from '../program/environment/variables.ts';
+import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
+import { shownAddress } from '../lib/program/environment/variables.ts';
 import { checkPath, isObjectPath, type StoredObject, type WritableDepot } from './depot.ts';
 import { type HttpReply, type HttpRequest, makeHttpClient, textOf } from './http.ts';
 import { readWhole, tryAgain } from './transfers.ts';

@@ -4,10 +4,10 @@
  * of a variable.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { type Release, signedText } from '../format/release.ts';
-import type { Checks, Environment } from '../program/environment/environment.ts';
-import { readBoundedFileSync } from '../program/files/bounded-file.ts';
-import { checkWritableFolder } from '../program/folders.ts';
+import { type Release, signedText } from '../lib/format/release.ts';
+import type { Checks, Environment } from '../lib/program/environment/environment.ts';
+import { readBoundedFileSync } from '../lib/program/files/bounded-file.ts';
+import { checkWritableFolder } from '../lib/program/folders.ts';
 
 /** The variables of a push besides those of S3. Programs that push later check them when they start. */
 export const PUSH_VARIABLES = ['SNAPSHOTS_DIR', 'SNAPSHOT_PUSH', 'SNAPSHOT_SIGNING_KEY'] as const;

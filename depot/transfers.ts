@@ -3,8 +3,8 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib';
-import { messageOf } from '../program/failure.ts';
-import type { Progress } from '../program/progress.ts';
+import { messageOf } from '../lib/program/failure.ts';
+import type { Progress } from '../lib/program/progress.ts';
 import { type Depot, type Found, RefusedReleaseError, TransferError } from './depot.ts';
 
 /** The wall clock and its timer, as a parameter: tests pass their own. */

@@ -1,14 +1,14 @@
 /** Depots behind HTTP that can only be read: a static web server, and the API of another installation. */
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../format/manifest.ts';
+import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../lib/format/manifest.ts';
 import {
   encodeRelease,
   makeRelease,
   RELEASES,
   storedFile,
   storedManifest,
-} from '../format/release.ts';
+} from '../lib/format/release.ts';
 import { checkPath, type Depot, type Found, orRefuse } from './depot.ts';
 import { MISSING, makeHttpClient } from './http.ts';
 import { readWhole } from './transfers.ts';

@@ -1,5 +1,5 @@
 /** Columns of numbers that the generator makes: those that grow, and the starts of groups. */
-import { sharedZeros } from '../format/index/arrays.ts';
+import { sharedZeros } from '../lib/format/index/arrays.ts';
 
 /** For each group, the index of its first member if all are sorted by group; at the end their number. */
 export function startsOf(groupOf: Uint32Array | Uint16Array, groups: number): Uint32Array {

@@ -4,11 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Database } from '../database/database.ts';
-import { findHiddenViews, type HiddenViews } from '../database/hidden-views.ts';
-import { checkCatalogue, type Optional, TIMED_TABLES } from '../database/schema.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
-import { isPack, REPORT } from '../format/layout.ts';
+import type { Database } from '../lib/database/database.ts';
+import { findHiddenViews, type HiddenViews } from '../lib/database/hidden-views.ts';
+import { checkCatalogue, type Optional, TIMED_TABLES } from '../lib/database/schema.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../lib/format/index/minisearch-hash.ts';
+import { isPack, REPORT } from '../lib/format/layout.ts';
 import {
   COLLATION_VERSIONS,
   type Counts,
@@ -16,13 +16,13 @@ import {
   type ManifestContent,
   type ManifestFile,
   type Settings,
-} from '../format/manifest.ts';
-import { coversOnlyIn } from '../generations/compare.ts';
-import { checkFile, isSameFile, readChecked } from '../generations/files/checked-files.ts';
-import { generationDir, openIndex, openIndexOf } from '../generations/generations.ts';
-import { HeldError, whyHeld } from '../generations/hold.ts';
-import { withLock } from '../generations/lock.ts';
-import { beginGeneration } from '../generations/prune.ts';
+} from '../lib/format/manifest.ts';
+import { coversOnlyIn } from '../lib/generations/compare.ts';
+import { checkFile, isSameFile, readChecked } from '../lib/generations/files/checked-files.ts';
+import { generationDir, openIndex, openIndexOf } from '../lib/generations/generations.ts';
+import { HeldError, whyHeld } from '../lib/generations/hold.ts';
+import { withLock } from '../lib/generations/lock.ts';
+import { beginGeneration } from '../lib/generations/prune.ts';
 import {
   findMissingCovers,
   findShrinkage,
@@ -31,19 +31,10 @@ import {
   type PublishSteps,
   publish,
   readPrevious,
-} from '../generations/publish.ts';
-import { type Checks, checkPack } from '../generations/verify.ts';
-import type { ErrorWithExitCode } from '../program/failure.ts';
-import type { Progress } from '../program/progress.ts';
-import {
-  type EarlierRun,
-  findEarlierRun,
-  type KeyOf,
-  makeRunKey,
-  type RowsOfRun,
-  saveRun,
-  whyUntimed,
-} from './changes/earlier-run.ts';
+} from '../lib/generations/publish.ts';
+import { type Checks, checkPack } from '../lib/generations/verify.ts';
+import type { ErrorWithExitCode } from '../lib/program/failure.ts';
+import type { Progress } from '../lib/program/progress.ts';
 import { getOrAdd } from './get-or-add.ts';
 import { PathTaken } from './read/read-catalogue.ts';
 import type { Conditions } from './read/read-table.ts';
@@ -59,6 +50,15 @@ import {
   warningText,
 } from './report/report.ts';
 import { warnOfHiddenViews } from './report/warnings.ts';
+import {
+  type EarlierRun,
+  findEarlierRun,
+  type KeyOf,
+  makeRunKey,
+  type RowsOfRun,
+  saveRun,
+  whyUntimed,
+} from './reuse/earlier-run.ts';
 import { type RunWorker, startWorker } from './worker.ts';
 
 /** The catalogue has too many faults to be published without `--force`. */

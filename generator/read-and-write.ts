@@ -3,28 +3,11 @@
  * changed, read and check their rows, write the files. A full run is one in which every block has changed.
  */
 import { createHash } from 'node:crypto';
-import type { Database, Reader, Row, SnapshotReader } from '../database/database.ts';
-import { type Optional, TIMED_TABLES } from '../database/schema.ts';
-import type { Id } from '../format/index/ids.ts';
-import type { ManifestFile, Settings } from '../format/manifest.ts';
-import type { Progress } from '../program/progress.ts';
-import { type EarlierGeneration, openEarlier } from './changes/earlier-generation.ts';
-import type { EarlierRun, RowsOfRun } from './changes/earlier-run.ts';
-import {
-  type AllFingerprints,
-  type Changes,
-  chooseShift,
-  type Fingerprints,
-  findChanges,
-  GROUPS,
-  type Group,
-  readFingerprints,
-  readLastCommits,
-  rowsIn,
-  type Shifts,
-  timeOf,
-} from './changes/find-changes.ts';
-import { keepUnchanged } from './changes/keep-unchanged.ts';
+import type { Database, Reader, Row, SnapshotReader } from '../lib/database/database.ts';
+import { type Optional, TIMED_TABLES } from '../lib/database/schema.ts';
+import type { Id } from '../lib/format/index/ids.ts';
+import type { ManifestFile, Settings } from '../lib/format/manifest.ts';
+import type { Progress } from '../lib/program/progress.ts';
 import { findId, type Games, LEFT_OUT, readId } from './read/catalogue.ts';
 import {
   checkIds,
@@ -43,6 +26,23 @@ import {
 import { type Conditions, makeReadTable, type ReadTable } from './read/read-table.ts';
 import type { Report } from './report/report.ts';
 import { findFutureApprovals } from './report/warnings.ts';
+import { type EarlierGeneration, openEarlier } from './reuse/earlier-generation.ts';
+import type { EarlierRun, RowsOfRun } from './reuse/earlier-run.ts';
+import {
+  type AllFingerprints,
+  type Changes,
+  chooseShift,
+  type Fingerprints,
+  findChanges,
+  GROUPS,
+  type Group,
+  readFingerprints,
+  readLastCommits,
+  rowsIn,
+  type Shifts,
+  timeOf,
+} from './reuse/find-changes.ts';
+import { keepUnchanged } from './reuse/keep-unchanged.ts';
 import type { RunWorker } from './worker.ts';
 import { findRecent, isKeptCover, type RecentCovers } from './write/lists.ts';
 import { both, makeGenerationWriter, type Written } from './write/write-generation.ts';

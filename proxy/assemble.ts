@@ -5,16 +5,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { poll } from '../program/poll.ts';
-import { openLogFile } from './access-log/log-file.ts';
-import { makeProxyAdmin } from './admin/admin.ts';
-import { makeChanges } from './changes/changes.ts';
-import { makeKeyStore } from './keys/key-store.ts';
-import { makeKeyUsage } from './keys/key-usage.ts';
-import { makeMaintenance } from './maintenance.ts';
+import { poll } from '../lib/program/poll.ts';
+import { makeKeyStore } from './admit/keys/key-store.ts';
+import { makeKeyUsage } from './admit/keys/key-usage.ts';
+import { makeChanges } from './api/changes/changes.ts';
+import { openLogFile } from './serve/access-log/log-file.ts';
+import { makeProxyAdmin } from './serve/admin/admin.ts';
+import { makeMaintenance } from './serve/maintenance.ts';
+import { now, type ProxyEnvironment } from './serve/workers/serving-thread.ts';
+import { startServingThreads } from './serve/workers/serving-threads.ts';
 import { openSnapshots } from './snapshot/snapshots.ts';
-import { now, type ProxyEnvironment } from './workers/serving-thread.ts';
-import { startServingThreads } from './workers/serving-threads.ts';
 
 /** How long load balancers have to notice that this proxy is not ready before it stops listening. */
 const NOTICE_MS = 500;

@@ -4,7 +4,7 @@
 # SOAK=full it also installs what only the soak needs.
 set -eu
 cd "$(dirname "$0")/.."
-. install/packages.sh
+. demo/packages.sh
 install_npm_packages all
 install_npm_packages all client
 [ "${1-}" = quick ] && exit

@@ -2,7 +2,7 @@
  * Makes plausible rows of `cover_files` for a cover: one to three sizes of one image, in pixels and
  * bytes, with the shape of the box. The images do not exist.
  */
-import type { Row } from '../../database/database.ts';
+import type { Row } from '../../lib/database/database.ts';
 import type { Random } from './random.ts';
 
 /** The ratio of width to height of the front of a box. */

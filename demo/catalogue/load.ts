@@ -1,11 +1,12 @@
 /** A catalogue as rows, and how it gets into a database: first the tables, then the rows in batches. */
-import type { Database, Row, Value } from '../../database/database.ts';
-import { openDatabase } from '../../database/open.ts';
-import { CATALOGUE_TABLES, OPTIONAL_TABLES } from '../../database/schema.ts';
-import { columnNames, createTables, type Tables } from '../../database/tables.ts';
-import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../keys/tables/schema.ts';
 
-/** Rows in the order of the tables' columns (database/schema.ts, keys/tables/schema.ts); each list can be read repeatedly. */
+import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../keys/tables/schema.ts';
+import type { Database, Row, Value } from '../../lib/database/database.ts';
+import { openDatabase } from '../../lib/database/open.ts';
+import { CATALOGUE_TABLES, OPTIONAL_TABLES } from '../../lib/database/schema.ts';
+import { columnNames, createTables, type Tables } from '../../lib/database/tables.ts';
+
+/** Rows in the order of the tables' columns (lib/database/schema.ts, keys/tables/schema.ts); each list can be read repeatedly. */
 export interface Catalogue {
   readonly platforms: Iterable<Row>;
   readonly games: Iterable<Row>;

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { Row } from '../../database/database.ts';
+import type { Row } from '../../lib/database/database.ts';
 import { makeFiles, type Shape } from './cover-files.ts';
 import type { Catalogue } from './load.ts';
 import { makeRandom } from './random.ts';

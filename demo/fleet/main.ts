@@ -4,16 +4,16 @@
  * Redis counts the limits of both proxies together. Now and then the demo changes a game and publishes.
  * On SIGTERM or Ctrl-C it ends all programs and removes its folder.
  */
-import '../../program/environment/node-version.ts';
+import '../../lib/program/environment/node-version.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setInterval as every } from 'node:timers/promises';
-import { openDatabase } from '../../database/open.ts';
-import { runGenerator } from '../../generator/cli/run-generator.ts';
-import { runKeys } from '../../keys/cli/run-keys.ts';
-import { readArguments } from '../../program/arguments.ts';
-import { readEnvironment } from '../../program/environment/environment.ts';
+import { runGenerator } from '../../cli/generate.ts';
+import { runKeys } from '../../cli/keys.ts';
+import { openDatabase } from '../../lib/database/open.ts';
+import { readArguments } from '../../lib/program/arguments.ts';
+import { readEnvironment } from '../../lib/program/environment/environment.ts';
 import { fillDatabase } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import {

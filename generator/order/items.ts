@@ -2,11 +2,11 @@
  * The games and covers of a run as items: first those of the earlier generation by their earlier numbers, of
  * which some are kept, then the rows that were read. If all rows were read, items are rows.
  */
-import type { Id } from '../../format/index/ids.ts';
-import { gameSlug } from '../../format/index/record-index.ts';
-import type { EarlierGeneration } from '../changes/earlier-generation.ts';
+import type { Id } from '../../lib/format/index/ids.ts';
+import { gameSlug } from '../../lib/format/index/record-index.ts';
 import { groupsOf } from '../columns.ts';
 import type { Games } from '../read/catalogue.ts';
+import type { EarlierGeneration } from '../reuse/earlier-generation.ts';
 import { makeRecordWriter } from '../write/records.ts';
 
 /** What is known of each game. */

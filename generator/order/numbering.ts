@@ -7,9 +7,8 @@
  * order over all platforms.
  */
 
-import { sharedZeros } from '../../format/index/arrays.ts';
-import { compareIds } from '../../format/index/ids.ts';
-import { type EarlierGeneration, twinOf } from '../changes/earlier-generation.ts';
+import { sharedZeros } from '../../lib/format/index/arrays.ts';
+import { compareIds } from '../../lib/format/index/ids.ts';
 import { startsOf } from '../columns.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import {
@@ -19,6 +18,7 @@ import {
   type Platform,
   publishedRows,
 } from '../read/catalogue.ts';
+import { type EarlierGeneration, twinOf } from '../reuse/earlier-generation.ts';
 import { makeGameItems } from './items.ts';
 import { makeCollator, merge, orderTitles } from './title-order.ts';
 

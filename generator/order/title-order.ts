@@ -6,7 +6,7 @@
  * printable ASCII: they are sorted by keys that give the same order. The collator sorts the other
  * titles, and the two lists are merged.
  */
-import { firstIndexNear } from '../../format/index/arrays.ts';
+import { firstIndexNear } from '../../lib/format/index/arrays.ts';
 
 /** Titles with a longer run of digits get no key. */
 const LONGEST_DIGIT_RUN = 60;

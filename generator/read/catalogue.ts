@@ -3,8 +3,8 @@
  * in memory that threads share, and neither costs the garbage collector anything: with an object per row,
  * 300,000 games took half as much processor time again, and 950 MB.
  */
-import { firstIndexNear, sharedZeros } from '../../format/index/arrays.ts';
-import { evenlySpaced, type Id, splitId, textOfId } from '../../format/index/ids.ts';
+import { firstIndexNear, sharedZeros } from '../../lib/format/index/arrays.ts';
+import { evenlySpaced, type Id, splitId, textOfId } from '../../lib/format/index/ids.ts';
 
 export interface Platform {
   readonly slug: string;

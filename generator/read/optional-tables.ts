@@ -2,10 +2,10 @@
  * Reads and checks the optional tables: `game_titles`, alternative titles; `game_ids` and `platform_ids`, ids that
  * other sources have given to games and platforms. All of them are read whole in every run.
  */
-import type { Row, Value } from '../../database/database.ts';
-import { OPTIONAL_TABLES, type OptionalTable } from '../../database/schema.ts';
-import { type Id, textOfId } from '../../format/index/ids.ts';
-import { externalIdKey, parseExternalId } from '../../format/match/external-ids.ts';
+import type { Row, Value } from '../../lib/database/database.ts';
+import { OPTIONAL_TABLES, type OptionalTable } from '../../lib/database/schema.ts';
+import { type Id, textOfId } from '../../lib/format/index/ids.ts';
+import { externalIdKey, parseExternalId } from '../../lib/format/match/external-ids.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import type { Report } from '../report/report.ts';
 import type { Platforms } from './read-catalogue.ts';

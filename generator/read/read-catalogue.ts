@@ -3,14 +3,14 @@
  * the contract are left out and reported.
  */
 
-import type { Reader, Row, Value } from '../../database/database.ts';
-import { compareIds, textOfId } from '../../format/index/ids.ts';
-import type { Settings } from '../../format/manifest.ts';
-import type { EarlierGeneration } from '../changes/earlier-generation.ts';
-import { blockOf, type Changes, rangesOf, rowsIn, type Shifts } from '../changes/find-changes.ts';
+import type { Reader, Row, Value } from '../../lib/database/database.ts';
+import { compareIds, textOfId } from '../../lib/format/index/ids.ts';
+import type { Settings } from '../../lib/format/manifest.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import { makeCollator } from '../order/title-order.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
+import type { EarlierGeneration } from '../reuse/earlier-generation.ts';
+import { blockOf, type Changes, rangesOf, rowsIn, type Shifts } from '../reuse/find-changes.ts';
 import {
   COVER_COLUMNS,
   FILE_COLUMNS,

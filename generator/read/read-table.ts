@@ -2,8 +2,8 @@
  * Reads a table row by row. A row that breaks the contract is left out and reported. A read that ends
  * early is an error: it must not look like a smaller table.
  */
-import type { Reader, Row, Value } from '../../database/database.ts';
-import { compareIds } from '../../format/index/ids.ts';
+import type { Reader, Row, Value } from '../../lib/database/database.ts';
+import { compareIds } from '../../lib/format/index/ids.ts';
 import type { Report, Table } from '../report/report.ts';
 import { readId } from './catalogue.ts';
 import { checkId, type Note, RowFault } from './row-checks.ts';

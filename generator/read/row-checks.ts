@@ -3,9 +3,9 @@
  * generator uses, or throws a {@link RowFault}, whose message becomes the reason in `report.json`.
  * {@link noteDamage} only adds a warning.
  */
-import type { Value } from '../../database/database.ts';
-import type { Id } from '../../format/index/ids.ts';
-import { isSlug } from '../../format/layout.ts';
+import type { Value } from '../../lib/database/database.ts';
+import type { Id } from '../../lib/format/index/ids.ts';
+import { isSlug } from '../../lib/format/layout.ts';
 import { readId } from './catalogue.ts';
 
 interface Cause {

@@ -8,14 +8,14 @@
  */
 
 import path from 'node:path';
-import type { Value } from '../../database/database.ts';
-import type { CATALOGUE_TABLES, OptionalTable } from '../../database/schema.ts';
-import { REPORT } from '../../format/layout.ts';
-import type { RunStatus } from '../../format/status-file.ts';
-import { replaceFile } from '../../generations/files/replace-file.ts';
-import { printableJson } from '../../program/printable.ts';
-import type { Progress } from '../../program/progress.ts';
-import { utcNow } from '../../program/utc-now.ts';
+import type { Value } from '../../lib/database/database.ts';
+import type { CATALOGUE_TABLES, OptionalTable } from '../../lib/database/schema.ts';
+import { REPORT } from '../../lib/format/layout.ts';
+import type { RunStatus } from '../../lib/format/status-file.ts';
+import { replaceFile } from '../../lib/generations/files/replace-file.ts';
+import { printableJson } from '../../lib/program/printable.ts';
+import type { Progress } from '../../lib/program/progress.ts';
+import { utcNow } from '../../lib/program/utc-now.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import type { RowFault } from '../read/row-checks.ts';
 

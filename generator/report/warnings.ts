@@ -2,8 +2,8 @@
  * Looks for probable mistakes in what is published. The rules would rather miss a mistake than warn about
  * a correct catalogue, since nobody reads a warning that is always there.
  */
-import type { HiddenViews } from '../../database/hidden-views.ts';
-import { compareIds, splitId } from '../../format/index/ids.ts';
+import type { HiddenViews } from '../../lib/database/hidden-views.ts';
+import { compareIds, splitId } from '../../lib/format/index/ids.ts';
 import { valueOfId } from '../read/catalogue.ts';
 import { encodeTime } from '../write/records.ts';
 import { MOST_LISTED, type Warning } from './report.ts';

@@ -4,11 +4,11 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../../database/database.ts';
-import { openDatabase } from '../../database/open.ts';
-import { checkCatalogue } from '../../database/schema.ts';
-import type { Tasks } from '../../program/admin/tasks.ts';
-import { poll } from '../../program/poll.ts';
+import type { Database } from '../../lib/database/database.ts';
+import { openDatabase } from '../../lib/database/open.ts';
+import { checkCatalogue } from '../../lib/database/schema.ts';
+import type { Tasks } from '../../lib/program/admin/tasks.ts';
+import { poll } from '../../lib/program/poll.ts';
 import { isTakedown, POLLED_TABLES, readTableState, type TableState } from './table-state.ts';
 
 /** In milliseconds: a poll that takes longer is reported once, with the fix. */

@@ -2,8 +2,8 @@
  * What a poll reads of the tables to find out whether anything that is published has changed, and whether
  * a part of it was taken down: numbers of rows, sums over what makes them public, and latest times.
  */
-import type { Database, Row } from '../../database/database.ts';
-import { TIMED_TABLES, UPDATED_AT } from '../../database/schema.ts';
+import type { Database, Row } from '../../lib/database/database.ts';
+import { TIMED_TABLES, UPDATED_AT } from '../../lib/database/schema.ts';
 
 /** The tables that {@link readTableState} reads. */
 export const POLLED_TABLES: readonly string[] = ['platforms', ...TIMED_TABLES];

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 import { close, closeSync, fsync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { ManifestFile } from '../../format/manifest.ts';
-import { openForWriting } from '../../generations/files/file-modes.ts';
+import type { ManifestFile } from '../../lib/format/manifest.ts';
+import { openForWriting } from '../../lib/generations/files/file-modes.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
 /** Buffers of files that are complete. */

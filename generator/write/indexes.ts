@@ -4,26 +4,26 @@
  * value by which a search can be filtered.
  */
 
-import { encodeColumns } from '../../format/index/columns.ts';
-import { type IdColumns, textOfId } from '../../format/index/ids.ts';
-import { NO_VALUE } from '../../format/index/record-index.ts';
+import { encodeColumns } from '../../lib/format/index/columns.ts';
+import { type IdColumns, textOfId } from '../../lib/format/index/ids.ts';
+import { NO_VALUE } from '../../lib/format/index/record-index.ts';
 import {
   entriesAt,
   type FilterIndex,
   type Postings,
   textAt,
   textCount,
-} from '../../format/index/search-index.ts';
-import type { TitleColumns } from '../../format/index/titles.ts';
-import { foldCase } from '../../format/index/words.ts';
+} from '../../lib/format/index/search-index.ts';
+import type { TitleColumns } from '../../lib/format/index/titles.ts';
+import { foldCase } from '../../lib/format/index/words.ts';
 import {
   COVER_INDEX,
   FILTER_INDEX,
   GAME_INDEX,
   PATH_INDEX,
   TITLE_INDEX,
-} from '../../format/layout.ts';
-import type { ManifestFile } from '../../format/manifest.ts';
+} from '../../lib/format/layout.ts';
+import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { groupsOf } from '../columns.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import { makeGameItems } from '../order/items.ts';

@@ -5,15 +5,15 @@
 
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { firstIndex } from '../../format/index/arrays.ts';
-import { findById, type IdColumns, splitId, textOfId } from '../../format/index/ids.ts';
-import { COVERS_RECENT, coversPack, PLATFORMS, STATS } from '../../format/layout.ts';
-import type { Counts, ManifestFile } from '../../format/manifest.ts';
-import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
-import { readExactly } from '../../generations/files/checked-files.ts';
-import type { EarlierGeneration } from '../changes/earlier-generation.ts';
+import { firstIndex } from '../../lib/format/index/arrays.ts';
+import { findById, type IdColumns, splitId, textOfId } from '../../lib/format/index/ids.ts';
+import { COVERS_RECENT, coversPack, PLATFORMS, STATS } from '../../lib/format/layout.ts';
+import type { Counts, ManifestFile } from '../../lib/format/manifest.ts';
+import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
+import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { type Covers, LEFT_OUT } from '../read/catalogue.ts';
 import { isInFuture } from '../report/warnings.ts';
+import type { EarlierGeneration } from '../reuse/earlier-generation.ts';
 import { writeWhole } from './file-writer.ts';
 import type { CoverSource, WriteSource } from './packs.ts';
 import { encodePlatform, encodeTime, platformUrl } from './records.ts';

@@ -3,11 +3,11 @@
  * and path have not changed are copied from the earlier generation.
  */
 
-import { encodeColumns } from '../../format/index/columns.ts';
-import { textOfId } from '../../format/index/ids.ts';
-import { MATCH_INDEX } from '../../format/layout.ts';
-import type { ManifestFile } from '../../format/manifest.ts';
-import { looseFormsOf, MATCH_RULES, partsOf } from '../../format/match/forms.ts';
+import { encodeColumns } from '../../lib/format/index/columns.ts';
+import { textOfId } from '../../lib/format/index/ids.ts';
+import { MATCH_INDEX } from '../../lib/format/layout.ts';
+import type { ManifestFile } from '../../lib/format/manifest.ts';
+import { looseFormsOf, MATCH_RULES, partsOf } from '../../lib/format/match/forms.ts';
 import {
   FORM_LISTS,
   type FormList,
@@ -17,7 +17,7 @@ import {
   looseKey,
   type MatchIndex,
   openMatchIndex,
-} from '../../format/match/match-index.ts';
+} from '../../lib/format/match/match-index.ts';
 import { groupsOf, makeColumn, startsOf } from '../columns.ts';
 import type { GameItems } from '../order/items.ts';
 import { writeWhole } from './file-writer.ts';

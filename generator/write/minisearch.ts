@@ -2,7 +2,7 @@
  * Writes `search.json`, an index in MiniSearch's serialised form, straight from the postings. MiniSearch
  * itself would produce the same bytes, but would take a gigabyte of memory for 300,000 titles.
  */
-import { type Postings, textAt, textCount } from '../../format/index/search-index.ts';
+import { type Postings, textAt, textCount } from '../../lib/format/index/search-index.ts';
 
 const SERIALIZATION_VERSION = 2;
 const PIECE_CHARACTERS = 64 * 1024;

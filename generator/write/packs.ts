@@ -4,22 +4,22 @@
  * read again.
  */
 
-import { hashBytes } from '../../format/content-hash.ts';
-import { sharedZeros } from '../../format/index/arrays.ts';
-import type { RecordColumns } from '../../format/index/record-index.ts';
-import { coversPack, gamesPack } from '../../format/layout.ts';
-import type { ManifestFile } from '../../format/manifest.ts';
+import { hashBytes } from '../../lib/format/content-hash.ts';
+import { sharedZeros } from '../../lib/format/index/arrays.ts';
+import type { RecordColumns } from '../../lib/format/index/record-index.ts';
+import { coversPack, gamesPack } from '../../lib/format/layout.ts';
+import type { ManifestFile } from '../../lib/format/manifest.ts';
 import {
   EMPTY_PACK,
   LARGEST_PACK,
   PACK_HEAD,
   PACK_TAIL,
   RECORD_SEPARATOR,
-} from '../../format/pack.ts';
-import type { EarlierGeneration } from '../changes/earlier-generation.ts';
+} from '../../lib/format/pack.ts';
 import type { Numbering } from '../order/numbering.ts';
 import type { Files } from '../read/catalogue.ts';
 import type { ExternalIds } from '../read/optional-tables.ts';
+import type { EarlierGeneration } from '../reuse/earlier-generation.ts';
 import { FileWriter, writeWhole } from './file-writer.ts';
 import type { RecordSource, RecordTarget } from './records.ts';
 

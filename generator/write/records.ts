@@ -5,10 +5,10 @@
  * While a run reads, it keeps only the values of a row: their JSON, each ended by a byte that JSON cannot
  * have. This takes half of the memory of the records.
  */
-import type { Row, Value } from '../../database/database.ts';
-import { textOfId } from '../../format/index/ids.ts';
-import type { Settings } from '../../format/manifest.ts';
-import { textOf } from '../../format/pack.ts';
+import type { Row, Value } from '../../lib/database/database.ts';
+import { textOfId } from '../../lib/format/index/ids.ts';
+import type { Settings } from '../../lib/format/manifest.ts';
+import { textOf } from '../../lib/format/pack.ts';
 import {
   type Covers,
   type Files,

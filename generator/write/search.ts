@@ -2,11 +2,11 @@
  * Writes the files that find games by their titles: `index/words.bin` and `search.json` for a search, and
  * `index/match.bin` for `/match`. Each title is read and split into words once for all of them.
  */
-import { textOfId } from '../../format/index/ids.ts';
-import { needsSlug, readingsOf } from '../../format/index/readings.ts';
-import { plainWordsOf } from '../../format/index/words.ts';
-import { MATCH_INDEX, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
-import type { ManifestFile } from '../../format/manifest.ts';
+import { textOfId } from '../../lib/format/index/ids.ts';
+import { needsSlug, readingsOf } from '../../lib/format/index/readings.ts';
+import { plainWordsOf } from '../../lib/format/index/words.ts';
+import { MATCH_INDEX, MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
+import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { makeGameItems } from '../order/items.ts';
 import { LEFT_OUT } from '../read/catalogue.ts';
 import { makeForms } from './match.ts';

@@ -3,9 +3,9 @@
  * `search.json`, which MiniSearch can load.
  */
 
-import { compareSlices } from '../../format/index/arrays.ts';
-import { encodeColumns } from '../../format/index/columns.ts';
-import { equals } from '../../format/index/readings.ts';
+import { compareSlices } from '../../lib/format/index/arrays.ts';
+import { encodeColumns } from '../../lib/format/index/columns.ts';
+import { equals } from '../../lib/format/index/readings.ts';
 import {
   entriesAt,
   LONGEST_ENDING,
@@ -14,10 +14,10 @@ import {
   textAt,
   textCount,
   type WordIndex,
-} from '../../format/index/search-index.ts';
-import { isScriptWithoutSpaces } from '../../format/index/words.ts';
-import { MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
-import type { ManifestFile } from '../../format/manifest.ts';
+} from '../../lib/format/index/search-index.ts';
+import { isScriptWithoutSpaces } from '../../lib/format/index/words.ts';
+import { MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
+import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { makeColumn } from '../columns.ts';
 import { getOrAdd } from '../get-or-add.ts';
 import type { GameItems } from '../order/items.ts';

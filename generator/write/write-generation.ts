@@ -3,8 +3,8 @@
  * full run, a worker shares the work: while the main thread reads covers, it puts the titles in order; while the
  * main thread reads files, it writes the games and the search index. Then both write packs of covers.
  */
-import { sharedZeros } from '../../format/index/arrays.ts';
-import type { ManifestContent, ManifestFile } from '../../format/manifest.ts';
+import { sharedZeros } from '../../lib/format/index/arrays.ts';
+import type { ManifestContent, ManifestFile } from '../../lib/format/manifest.ts';
 import { type GameOrder, numberRecords, orderGames } from '../order/numbering.ts';
 import type { Covers, Files, Games } from '../read/catalogue.ts';
 import type { ExternalIds } from '../read/optional-tables.ts';

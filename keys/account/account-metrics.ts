@@ -5,15 +5,15 @@
 import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Database } from '../../database/database.ts';
-import { KEY_STATES } from '../../format/api-key.ts';
+import type { Database } from '../../lib/database/database.ts';
+import { KEY_STATES } from '../../lib/format/api-key.ts';
 import {
   addConnectionMetrics,
   addCounter,
   addGauge,
   addGauges,
-} from '../../program/admin/metrics.ts';
-import { makeProgramAdmin, type ProgramAdmin } from '../../program/admin/program-admin.ts';
+} from '../../lib/program/admin/metrics.ts';
+import { makeProgramAdmin, type ProgramAdmin } from '../../lib/program/admin/program-admin.ts';
 import { readBacklog } from '../mail/outbox.ts';
 import type { MailWorker } from '../mail/start-mail-worker.ts';
 

@@ -7,7 +7,7 @@ import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { secureHeaders } from 'hono/secure-headers';
 import type { Logger } from 'pino';
-import { readFiles, SHARED_FILES } from '../../pages/layout.ts';
+import { readFiles, SHARED_FILES } from '../../lib/pages/layout.ts';
 import { FILES_PATH } from '../paths.ts';
 import { addModerationRoutes } from './routes/moderation.ts';
 import { addOwnKeyRoutes } from './routes/own-keys.ts';

@@ -5,7 +5,7 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Logger } from 'pino';
-import { makeConnections } from '../../program/connections.ts';
+import { makeConnections } from '../../lib/program/connections.ts';
 import type { App } from './routes/replies.ts';
 
 /** The request line and the header fields together, in bytes. */

@@ -1,6 +1,6 @@
 /** The verbs for the accounts of an installation without a site. */
-import { readValue } from '../../program/arguments.ts';
-import { oneOf } from '../../program/environment/variables.ts';
+import { readValue } from '../../lib/program/arguments.ts';
+import { oneOf } from '../../lib/program/environment/variables.ts';
 import { addAccount, ROLES, removeAccount } from '../lifecycle/accounts.ts';
 import { type Account, listAccounts } from '../tables/accounts.ts';
 import { asText, type Column } from './text-tables.ts';

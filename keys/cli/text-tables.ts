@@ -1,5 +1,5 @@
 /** Formats rows: as a table for a terminal, or as JSON for programs. */
-import { printable, printableJson } from '../../program/printable.ts';
+import { printable, printableJson } from '../../lib/program/printable.ts';
 
 const LONGEST_CELL = 60;
 /** A heading, and the cell of a row. */

@@ -1,7 +1,7 @@
 /** What a verb of `cover-catalogue keys` is, and the arguments that several verbs have. */
-import type { Database } from '../../database/database.ts';
-import type { Arguments, VerbSyntax } from '../../program/arguments.ts';
-import { ConfigurationError } from '../../program/environment/environment.ts';
+import type { Database } from '../../lib/database/database.ts';
+import type { Arguments, VerbSyntax } from '../../lib/program/arguments.ts';
+import { ConfigurationError } from '../../lib/program/environment/environment.ts';
 import type { MailSettings } from '../mail/mailer.ts';
 
 /** The settings from the environment. */

@@ -3,8 +3,8 @@
  * view of the site's accounts, nothing here changes them. Invariant: the id of a removed account is never
  * used again, because a new account with this id would own the keys of the removed one.
  */
-import type { Database, Reader } from '../../database/database.ts';
-import { checkTables, createTables } from '../../database/tables.ts';
+import type { Database, Reader } from '../../lib/database/database.ts';
+import { checkTables, createTables } from '../../lib/database/tables.ts';
 import { isMailAddress } from '../mail/mailer.ts';
 import {
   type Account,

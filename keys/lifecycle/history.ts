@@ -3,8 +3,8 @@
  * transaction as the change that it records. Rows are never changed or removed. How many changes an
  * account has made is counted here, so a restart or a second program does not start from zero.
  */
-import type { Reader, Writer } from '../../database/database.ts';
-import { shownTime } from '../../pages/shown-values.ts';
+import type { Reader, Writer } from '../../lib/database/database.ts';
+import { shownTime } from '../../lib/pages/shown-values.ts';
 import { addSeconds, fromDatabaseTime, toDatabaseTime, toObject } from '../tables/values.ts';
 import { Refusal } from './refusal.ts';
 

@@ -1,6 +1,6 @@
 /** Reads keys and requests, to show them to operators, owners and moderators. */
-import type { Database, Reader, Value } from '../../database/database.ts';
-import type { KeyState } from '../../format/api-key.ts';
+import type { Database, Reader, Value } from '../../lib/database/database.ts';
+import type { KeyState } from '../../lib/format/api-key.ts';
 import { hasAccounts } from '../tables/accounts.ts';
 import { toObject } from '../tables/values.ts';
 

@@ -2,8 +2,8 @@
  * What owners do: send, withdraw and name requests; reveal, rotate, name and revoke keys. A key of
  * another account is treated as if it did not exist. A raw key is returned once and stored nowhere.
  */
-import type { Database, Reader } from '../../database/database.ts';
-import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
+import type { Database, Reader } from '../../lib/database/database.ts';
+import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../lib/format/api-key.ts';
 import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
 import { toDatabaseTime } from '../tables/values.ts';

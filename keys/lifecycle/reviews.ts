@@ -1,6 +1,6 @@
 /** What moderators and operators do: issue, approve, reject and revoke keys, change limits. */
-import type { Database } from '../../database/database.ts';
-import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
+import type { Database } from '../../lib/database/database.ts';
+import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../lib/format/api-key.ts';
 import {
   approvedMail,
   type KeyNews,

@@ -2,7 +2,7 @@
  * Signs users in without a password: creates sign-in links, and the sessions that they open. The
  * database contains only hashes of their tokens, so nobody can sign in by reading it.
  */
-import type { Database } from '../../database/database.ts';
+import type { Database } from '../../lib/database/database.ts';
 import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { findAccountByEmail, withAccountLock } from '../tables/accounts.ts';

@@ -10,8 +10,8 @@
  * transition at once, one succeeds and the other is refused. The event and the mail of a transition are
  * written in the same transaction.
  */
-import type { Database, Reader, Value, Writer } from '../../database/database.ts';
-import type { KeyState } from '../../format/api-key.ts';
+import type { Database, Reader, Value, Writer } from '../../lib/database/database.ts';
+import type { KeyState } from '../../lib/format/api-key.ts';
 import type { KeyNews, MailText } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';

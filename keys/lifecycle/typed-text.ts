@@ -1,5 +1,5 @@
 /** Checks and cleans purposes, addresses, names, reasons, notes and limits that people typed. */
-import { LARGEST_LIMIT } from '../../format/keys-file.ts';
+import { LARGEST_LIMIT } from '../../lib/format/keys-file.ts';
 import { invalid } from './refusal.ts';
 
 /** In UTF-16 code units, which the attribute `maxlength` of a form also counts. */

@@ -3,9 +3,9 @@
  * mails in the outbox. While the database cannot be reached, they wait, and no mail is lost.
  */
 import type { Logger } from 'pino';
-import type { Database } from '../../database/database.ts';
-import { messageOf } from '../../program/failure.ts';
-import { poll } from '../../program/poll.ts';
+import type { Database } from '../../lib/database/database.ts';
+import { messageOf } from '../../lib/program/failure.ts';
+import { poll } from '../../lib/program/poll.ts';
 import { mailSignInLink } from '../lifecycle/sign-in.ts';
 import { endOfLink } from '../tables/sign-in-links.ts';
 import type { Mailer } from './mailer.ts';

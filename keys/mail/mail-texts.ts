@@ -3,7 +3,7 @@
  * bodies, never in subjects. A link stands alone on its line, so that every mail program shows it
  * whole.
  */
-import { shownNumber } from '../../pages/shown-values.ts';
+import { shownNumber } from '../../lib/pages/shown-values.ts';
 import { PATHS } from '../paths.ts';
 import type { Account } from '../tables/accounts.ts';
 

@@ -4,8 +4,8 @@
  * address belongs to an account.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { openDatabase } from '../../database/open.ts';
-import { makeLog } from '../../program/log.ts';
+import { openDatabase } from '../../lib/database/open.ts';
+import { makeLog } from '../../lib/program/log.ts';
 import { startMailLoops } from './mail-loops.ts';
 import { makeMailer } from './mailer.ts';
 import type { MailProgress, MailWorkerData, ToMailWorker } from './start-mail-worker.ts';

@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Transporter } from 'nodemailer';
-import { readValue } from '../../program/arguments.ts';
-import type { Checks } from '../../program/environment/environment.ts';
-import { checkWritableFolder } from '../../program/folders.ts';
+import { readValue } from '../../lib/program/arguments.ts';
+import type { Checks } from '../../lib/program/environment/environment.ts';
+import { checkWritableFolder } from '../../lib/program/folders.ts';
 
 export interface Mail {
   /** The same for each attempt to send the same mail; digits and dots. */

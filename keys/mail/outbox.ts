@@ -4,7 +4,7 @@
  * mail may be sent twice; both then have the same Message-ID, unless the mail contains a sign-in link.
  * Invariant: no row contains a token that signs anybody in.
  */
-import type { Database, Reader, Writer } from '../../database/database.ts';
+import type { Database, Reader, Writer } from '../../lib/database/database.ts';
 import { findAccount } from '../tables/accounts.ts';
 import {
   addMailedLink,

@@ -2,8 +2,8 @@
  * Accounts, and the lock of each. `accounts` is a view of the site's accounts or a table of this project.
  * If the database has no `accounts`, keys can be managed only at the command line.
  */
-import type { Database, Reader, Row, Writer } from '../../database/database.ts';
-import { columnNames } from '../../database/tables.ts';
+import type { Database, Reader, Row, Writer } from '../../lib/database/database.ts';
+import { columnNames } from '../../lib/database/tables.ts';
 import { ACCOUNTS_TABLE } from './schema.ts';
 
 export interface Account {

@@ -3,8 +3,8 @@
  * tables that `keys/` creates. Times are in UTC. Invariant: the database refuses to change, replace or
  * remove a row of `key_events`, the history of keys.
  */
-import type { Database } from '../../database/database.ts';
-import { createTables, type Tables } from '../../database/tables.ts';
+import type { Database } from '../../lib/database/database.ts';
+import { createTables, type Tables } from '../../lib/database/tables.ts';
 
 export const ACCOUNTS_TABLE = {
   accounts: {
@@ -62,7 +62,7 @@ export const KEYS_TABLES = {
     keys: ['key_id, at', 'actor_id, at'],
   },
   // What each key has used, by day in UTC and run of a proxy. `cover-catalogue schedule` writes the rows
-  // (generator/keys/import-key-usage.ts), and removes old ones.
+  // (keys/export/import-key-usage.ts), and removes old ones.
   key_usage: {
     columns: {
       key_id: 'BIGINT UNSIGNED NOT NULL',

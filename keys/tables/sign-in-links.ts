@@ -3,7 +3,7 @@
  * the mail. Before the first attempt, its row only counts towards the limit on the links of the account,
  * and nobody knows its token. The database contains hashes of tokens, never tokens.
  */
-import type { Database, Reader, Writer } from '../../database/database.ts';
+import type { Database, Reader, Writer } from '../../lib/database/database.ts';
 import { addSeconds, hashToken, makeToken, toDatabaseTime } from './values.ts';
 
 export const LINK_MINUTES = 15;

@@ -1,6 +1,6 @@
 /** The values in rows: times, hashes of tokens, and rows as objects. */
 import { hash, randomBytes } from 'node:crypto';
-import type { Row } from '../../database/database.ts';
+import type { Row } from '../../lib/database/database.ts';
 
 const TOKEN_BYTES = 32;
 

@@ -2,9 +2,15 @@
  * Puts bodies together from records and the JSON around them. Records are copied from their packs, so
  * nothing is parsed or serialised.
  */
-import { combineHashes, hashBytes } from '../../format/content-hash.ts';
-import { titlesOf } from '../../format/index/titles.ts';
-import { arrayHead, arrayTail, listHead, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
+import { combineHashes, hashBytes } from '../../lib/format/content-hash.ts';
+import { titlesOf } from '../../lib/format/index/titles.ts';
+import {
+  arrayHead,
+  arrayTail,
+  listHead,
+  pageTail,
+  RECORD_SEPARATOR,
+} from '../../lib/format/pack.ts';
 import type { Body, Generation, Records } from '../snapshot/generation.ts';
 import type { ResolvedInclude } from './include.ts';
 

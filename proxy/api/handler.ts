@@ -7,14 +7,14 @@
  * looks complete.
  */
 import type { Logger } from 'pino';
-import { isGenerationId } from '../../format/layout.ts';
-import type { ReadChanges } from '../changes/changes.ts';
+import { isGenerationId } from '../../lib/format/layout.ts';
+import { type Admission, type AdmissionParts, makeAdmit } from '../admit/admission.ts';
 import { type ApiRequest, BASE, makeRequestId, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR } from '../http/response.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
-import { type Admission, type AdmissionParts, makeAdmit } from './admission.ts';
+import type { ReadChanges } from './changes/changes.ts';
 import { MOST_DOWNLOADS, makeDownload } from './downloads.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';

@@ -1,6 +1,9 @@
 /**
  * A request under way, its header fields, and the responses of the API whose text is always the same.
  */
+
+import type { KeyRecord } from '../admit/keys/key-table.ts';
+import type { Quota } from '../admit/limits/rolling-window.ts';
 import type { ApiRequest } from '../http/request.ts';
 import {
   type HeaderLines,
@@ -10,8 +13,6 @@ import {
   prepareError,
   type Responder,
 } from '../http/response.ts';
-import type { KeyRecord } from '../keys/key-table.ts';
-import type { Quota } from '../limits/rolling-window.ts';
 import type { Refusal, RouteLabel } from './request-counts.ts';
 import { CORS } from './routes/route.ts';
 

@@ -13,7 +13,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connections } from '../../program/connections.ts';
+import type { Connections } from '../../lib/program/connections.ts';
 import { LONGEST_DRAIN_MS } from './node-response.ts';
 import { BASE, DOWNLOADS, type RequestHead, readHead } from './request.ts';
 import type { ApiHandler, HeaderLines, PreparedResponse, Responder } from './response.ts';

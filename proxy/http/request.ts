@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { KEY_PREFIX } from '../../format/api-key.ts';
+import { KEY_PREFIX } from '../../lib/format/api-key.ts';
 
 export interface ApiRequest {
   readonly method: string;

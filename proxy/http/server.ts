@@ -6,7 +6,7 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createNetServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { makeConnections, newConnectionCells } from '../../program/connections.ts';
+import { makeConnections, newConnectionCells } from '../../lib/program/connections.ts';
 import { makeFastPath } from './fast-path.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { BASE, readHead, splitTarget } from './request.ts';

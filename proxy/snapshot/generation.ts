@@ -2,22 +2,22 @@
  * A generation as the proxy serves it: its index, its records, its lists, and search. Bodies are copies, so
  * they stay valid after its packs are closed.
  */
-import type { ContentHash } from '../../format/content-hash.ts';
+import type { ContentHash } from '../../lib/format/content-hash.ts';
 import {
   openRecordIndex,
   platformOf,
   type RecordColumns,
   type RecordIndex,
-} from '../../format/index/record-index.ts';
-import { findText, openSearchIndex } from '../../format/index/search-index.ts';
-import { openTitles, type TitleColumns } from '../../format/index/titles.ts';
-import { foldCase } from '../../format/index/words.ts';
-import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../format/layout.ts';
-import type { Manifest } from '../../format/manifest.ts';
-import { type MatchIndex, openMatchIndex } from '../../format/match/match-index.ts';
-import { readExactly } from '../../generations/files/checked-files.ts';
-import { namesOfRegion } from '../regions.ts';
-import { findRegions, makeSearch, type Search } from '../search/search.ts';
+} from '../../lib/format/index/record-index.ts';
+import { findText, openSearchIndex } from '../../lib/format/index/search-index.ts';
+import { openTitles, type TitleColumns } from '../../lib/format/index/titles.ts';
+import { foldCase } from '../../lib/format/index/words.ts';
+import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../lib/format/layout.ts';
+import type { Manifest } from '../../lib/format/manifest.ts';
+import { type MatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
+import { readExactly } from '../../lib/generations/files/checked-files.ts';
+import { namesOfRegion } from '../find/regions.ts';
+import { findRegions, makeSearch, type Search } from '../find/search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import type { StoredFile } from './stored-file.ts';
 

@@ -4,15 +4,19 @@
  * on a separate thread, since a large catalogue has gigabytes.
  */
 import { type BigIntStats, closeSync, fstatSync } from 'node:fs';
-import { checkFilters } from '../../format/index/checks.ts';
-import { openSearchIndex } from '../../format/index/search-index.ts';
-import { openTitles } from '../../format/index/titles.ts';
-import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
-import type { Manifest, ManifestFile } from '../../format/manifest.ts';
-import { checkMatchIndex, openMatchIndex } from '../../format/match/match-index.ts';
-import { checkOpenFile, openSized, readOpenFile } from '../../generations/files/checked-files.ts';
-import { checkId, openIndex, readManifestFile } from '../../generations/generations.ts';
-import { type PreparedSearch, prepareSearch } from '../search/prepare-search.ts';
+import { checkFilters } from '../../lib/format/index/checks.ts';
+import { openSearchIndex } from '../../lib/format/index/search-index.ts';
+import { openTitles } from '../../lib/format/index/titles.ts';
+import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
+import type { Manifest, ManifestFile } from '../../lib/format/manifest.ts';
+import { checkMatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
+import {
+  checkOpenFile,
+  openSized,
+  readOpenFile,
+} from '../../lib/generations/files/checked-files.ts';
+import { checkId, openIndex, readManifestFile } from '../../lib/generations/generations.ts';
+import { type PreparedSearch, prepareSearch } from '../find/search/prepare-search.ts';
 
 export interface OpenOrder {
   readonly dir: string;

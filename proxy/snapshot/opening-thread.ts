@@ -3,7 +3,7 @@
  * same time. Between two orders it refers to no generation: what the proxy closes must be freed.
  */
 import { parentPort } from 'node:worker_threads';
-import { makeCalls } from '../workers/calls.ts';
+import { makeCalls } from '../../lib/program/calls.ts';
 import { type OpenOrder, openFiles, reportMemory } from './open-files.ts';
 
 const functions = {

@@ -8,10 +8,10 @@
  */
 import { closeSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
-import { findOtherCollation, type Manifest } from '../../format/manifest.ts';
-import { currentId, generationDir } from '../../generations/generations.ts';
-import { makeHelper } from '../workers/calls.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../lib/format/index/minisearch-hash.ts';
+import { findOtherCollation, type Manifest } from '../../lib/format/manifest.ts';
+import { currentId, generationDir } from '../../lib/generations/generations.ts';
+import { makeHelper } from '../../lib/program/calls.ts';
 import { type OpenedFiles, type Replaced, reportMemory } from './open-files.ts';
 import type { OpeningThread } from './opening-thread.ts';
 

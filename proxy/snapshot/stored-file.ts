@@ -6,7 +6,7 @@
 import { type BigIntStats, constants, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import type { ManifestFile } from '../../format/manifest.ts';
+import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { identityIn } from './open-files.ts';
 
 /** In bytes. */

@@ -6,8 +6,8 @@ import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { Database } from '../../database/database.ts';
-import { openDatabase } from '../../database/open.ts';
+import type { Database } from '../../lib/database/database.ts';
+import { openDatabase } from '../../lib/database/open.ts';
 import {
   type Candidate,
   cell,

@@ -3,7 +3,7 @@
 # a node_modules of its own.
 set -eu
 cd "$(dirname "$0")/../.."
-. install/packages.sh
+. demo/packages.sh
 install_npm_packages all
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx wrk:wrk taskset:util-linux

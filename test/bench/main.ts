@@ -2,7 +2,7 @@
  * `npm run bench`: compares the product with what could replace its parts, in one run on this machine, and prints
  * the tables. RESULTS.md has those of a run on a quiet machine.
  */
-import '../../program/environment/node-version.ts';
+import '../../lib/program/environment/node-version.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

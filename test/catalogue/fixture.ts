@@ -16,11 +16,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Row } from '../../database/database.ts';
-import { openDatabase } from '../../database/open.ts';
-import { type Catalogue, loadCatalogue } from '../../demo/catalogue/load.ts';
-import { runCommand } from '../../demo/programs.ts';
-import { hashKey } from '../../format/api-key.ts';
+import { runGenerator } from '#cli/generate.ts';
+import { type Catalogue, loadCatalogue } from '#demo/catalogue/load.ts';
+import { runCommand } from '#demo/programs.ts';
+import type { Row } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { hashKey } from '#lib/format/api-key.ts';
 import {
   CURRENT,
   FORMAT_VERSION,
@@ -31,10 +32,9 @@ import {
   MANIFEST,
   REPORT,
   STATUS_FILE,
-} from '../../format/layout.ts';
-import { encodeManifest, type Manifest } from '../../format/manifest.ts';
-import { statusFile } from '../../format/status-file.ts';
-import { runGenerator } from '../../generator/cli/run-generator.ts';
+} from '#lib/format/layout.ts';
+import { encodeManifest, type Manifest } from '#lib/format/manifest.ts';
+import { statusFile } from '#lib/format/status-file.ts';
 
 /** The only approved key of the fixtures. It is public. */
 export const FIXTURE_KEY = 'cck_TestFixtureNotASecretTestFixture1EvauM';

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fillDatabase } from '../../demo/catalogue/load.ts';
-import { sampleCatalogue } from '../../demo/catalogue/sample.ts';
-import { runCommand } from '../../demo/programs.ts';
-import { runGenerator } from '../../generator/cli/run-generator.ts';
+import { runGenerator } from '#cli/generate.ts';
+import { fillDatabase } from '#demo/catalogue/load.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { runCommand } from '#demo/programs.ts';
 
 export async function makeSample() {
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-sample-'));

@@ -1,6 +1,7 @@
 /** Minimal catalogues, for tests that break single rows of them. */
-import type { Row } from '../../database/database.ts';
-import type { Catalogue } from '../../demo/catalogue/load.ts';
+
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import type { Row } from '#lib/database/database.ts';
 
 export const game = (id: number, platform: number, title = `Game ${id}`): Row => {
   return [id, platform, `g${id}`, title, null, null, null, null, null];

@@ -4,7 +4,7 @@
  * Words are a few common ones and an endless supply of invented names, so that the vocabulary grows with
  * the catalogue. Every title has 1 to 500 characters and is not blank.
  */
-import type { Random } from '../../demo/catalogue/random.ts';
+import type { Random } from '#demo/catalogue/random.ts';
 
 /** The size of the column. */
 const LONGEST_TITLE = 500;

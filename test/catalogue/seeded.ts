@@ -3,11 +3,12 @@
  * same rows on every machine. Rows are made each time a list is read and never stored, so a catalogue
  * of millions takes no more memory than one of ten.
  */
-import type { Row } from '../../database/database.ts';
-import { makeFiles, type Shape } from '../../demo/catalogue/cover-files.ts';
-import type { Catalogue } from '../../demo/catalogue/load.ts';
-import { makeRandom, type Random } from '../../demo/catalogue/random.ts';
-import { slugOf } from '../../demo/catalogue/sample.ts';
+
+import { makeFiles, type Shape } from '#demo/catalogue/cover-files.ts';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import { makeRandom, type Random } from '#demo/catalogue/random.ts';
+import { slugOf } from '#demo/catalogue/sample.ts';
+import type { Row } from '#lib/database/database.ts';
 import { makeDescription, makeTitle, nameOf, skewed } from './seeded-titles.ts';
 
 export interface SeededOptions {

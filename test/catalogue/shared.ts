@@ -8,8 +8,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32, gunzipSync } from 'node:zlib';
-import type { Row } from '../../database/database.ts';
-import type { Catalogue } from '../../demo/catalogue/load.ts';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import type { Row } from '#lib/database/database.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../../shared/catalogue');
 const MIME_TYPES: Readonly<Record<string, string>> = {

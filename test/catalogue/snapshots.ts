@@ -1,10 +1,10 @@
 /** Makes snapshots folders from a catalogue with SQLite and the real generator. */
 import { copyFileSync, cpSync } from 'node:fs';
 import path from 'node:path';
-import { type Catalogue, fillDatabase } from '../../demo/catalogue/load.ts';
-import { change, type Kind, makeDatabase } from '../support/databases.ts';
-import { generate, makeFolder, type TestKey, writeKeys } from '../support/product.ts';
-import { shared } from '../support/shared.ts';
+import { type Catalogue, fillDatabase } from '#demo/catalogue/load.ts';
+import { change, type Kind, makeDatabase } from '#test/support/databases.ts';
+import { generate, makeFolder, type TestKey, writeKeys } from '#test/support/product.ts';
+import { shared } from '#test/support/shared.ts';
 
 /**
  * Loads a catalogue into a new database.

@@ -1,8 +1,8 @@
 /** The client (`client/`) with the real proxy: requests, pages, snapshots, the cache and errors. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type ApiError, type Client, createClient } from '../../client/index.ts';
-import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { NEVER, type RunningProxy, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { type ApiError, type Client, createClient } from '#client/index.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { NEVER, type RunningProxy, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 
 const key = testKey(1);
 const limited = testKey(2, { limit: 1 });

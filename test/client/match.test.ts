@@ -1,8 +1,8 @@
 /** How the client (`client/`) matches lists of files: as few calls as possible, each within its limits. */
 import { expect, test } from 'vitest';
-import { createClient } from '../../client/index.ts';
-import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { NEVER, startProxy, testKey } from '../support/product.ts';
+import { createClient } from '#client/index.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
 
 /** A client of a server that finds nothing, and the addresses that it was asked for. */
 function makeClient() {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type OfflineSearch, openSearch } from '../../client/offline.ts';
-import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
+import { type OfflineSearch, openSearch } from '#client/offline.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 
 let searchJson: string;
 let manifest: { minisearch_options: string; unicode_version: string };

@@ -1,6 +1,6 @@
 /** How the client (`client/`) waits when a server asks it to try again later. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ApiError, createClient } from '../../client/index.ts';
+import { type ApiError, createClient } from '#client/index.ts';
 
 /** The server answers with one of these after another, and then with a success. */
 let answers: [status: number, retryAfter: string | undefined, body?: string][];

@@ -1,7 +1,7 @@
 /** The API of another installation as a depot: `cover-catalogue replica --from …/api/v1/snapshot`. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { currentId, idsOnDisk } from '../../generations/generations.ts';
-import { readReplicaState } from '../../generations/state-files.ts';
+import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
+import { readReplicaState } from '#lib/generations/state-files.ts';
 import {
   type ApiOrigin,
   filesOf,
@@ -9,8 +9,8 @@ import {
   makePatientClock,
   pullFromApi,
   startApi,
-} from '../support/replicas.ts';
-import { expectNoDebris, newSnapshots } from '../support/wholeness.ts';
+} from '#test/support/replicas.ts';
+import { expectNoDebris, newSnapshots } from '#test/support/wholeness.ts';
 
 let api: ApiOrigin;
 beforeAll(async () => {

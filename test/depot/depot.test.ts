@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync 
 import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Depot, TransferError, type WritableDepot } from '../../depot/depot.ts';
-import { openDepot, openKeysDepot, openWritableDepot } from '../../depot/open.ts';
-import { atEndOfFile } from '../support/end-of-file.ts';
-import { makeFolder } from '../support/product.ts';
-import { readBytes } from '../support/replicas.ts';
-import { BUCKET, type RunningS3, startS3 } from '../support/servers/s3.ts';
-import { serve, serveFolder } from '../support/servers/static-files.ts';
+import { type Depot, TransferError, type WritableDepot } from '#depot/depot.ts';
+import { openDepot, openKeysDepot, openWritableDepot } from '#depot/open.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { makeFolder } from '#test/support/product.ts';
+import { readBytes } from '#test/support/replicas.ts';
+import { BUCKET, type RunningS3, startS3 } from '#test/support/servers/s3.ts';
+import { serve, serveFolder } from '#test/support/servers/static-files.ts';
 
 let server: RunningS3 | undefined;
 let opened = 0;
@@ -103,7 +103,7 @@ describe('a folder', () => {
     symlinkSync(path.dirname(secret), path.join(folder, 'files'));
     await expect(depot.get('files/secret')).rejects.toThrow(/files is a symbolic link/);
     await expect(depot.put('files/x', Buffer.from('x'))).rejects.toThrow(/symbolic link/);
-    expect(await depot.list('generations/')).toEqual([]);
+    expect(await depot.list('lib/generations/')).toEqual([]);
     execFileSync('mkfifo', [path.join(folder, 'pipe')]);
     await expect(depot.get('pipe')).rejects.toThrow(/pipe is not a regular file/);
   });

@@ -5,26 +5,26 @@ import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import { createGzip, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openDepot, openWritableDepot } from '../../depot/open.ts';
-import { LARGEST_MANIFEST, type Manifest, makeManifest } from '../../format/manifest.ts';
+import { openDepot, openWritableDepot } from '#depot/open.ts';
+import { LARGEST_MANIFEST, type Manifest, makeManifest } from '#lib/format/manifest.ts';
 import {
   encodeRelease,
   makeRelease,
   RELEASES,
   storedFile,
   storedManifest,
-} from '../../format/release.ts';
-import { currentId } from '../../generations/generations.ts';
-import { readReplicaState } from '../../generations/state-files.ts';
-import { makeFolder, testKey } from '../support/product.ts';
+} from '#lib/format/release.ts';
+import { currentId } from '#lib/generations/generations.ts';
+import { readReplicaState } from '#lib/generations/state-files.ts';
+import { makeFolder, testKey } from '#test/support/product.ts';
 import {
   makeOrigin,
   newDepotFolder,
   type Origin,
   readDepot,
   startReplica,
-} from '../support/replicas.ts';
-import { serve } from '../support/servers/static-files.ts';
+} from '#test/support/replicas.ts';
+import { serve } from '#test/support/servers/static-files.ts';
 
 let origin: Origin;
 let manifest: Manifest;

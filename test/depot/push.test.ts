@@ -5,12 +5,12 @@ import { zstdDecompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { RefusedReleaseError, type WritableDepot } from '../../depot/depot.ts';
-import { openWritableDepot } from '../../depot/open.ts';
-import { pushChanges } from '../../depot/push.ts';
-import { RELEASES, storedFile, storedManifest } from '../../format/release.ts';
-import { currentId, generationDir } from '../../generations/generations.ts';
-import { makeTasks } from '../../program/admin/tasks.ts';
+import { RefusedReleaseError, type WritableDepot } from '#depot/depot.ts';
+import { openWritableDepot } from '#depot/open.ts';
+import { pushChanges } from '#depot/push.ts';
+import { RELEASES, storedFile, storedManifest } from '#lib/format/release.ts';
+import { currentId, generationDir } from '#lib/generations/generations.ts';
+import { makeTasks } from '#lib/program/admin/tasks.ts';
 import {
   makeOrigin,
   newDepotFolder,
@@ -20,8 +20,8 @@ import {
   readDepot,
   readStoredRelease,
   startReplica,
-} from '../support/replicas.ts';
-import { newSnapshots } from '../support/wholeness.ts';
+} from '#test/support/replicas.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const key = newSigningKey();
 const HOUR = 3_600_000;

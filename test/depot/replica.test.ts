@@ -10,13 +10,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { RefusedReleaseError, TransferError } from '../../depot/depot.ts';
-import { openDepot } from '../../depot/open.ts';
-import { encodeRelease, makeRelease, RELEASES, type Release } from '../../format/release.ts';
-import { currentId, generationDir, idsOnDisk } from '../../generations/generations.ts';
-import { HeldError, holdCurrent, removeHold } from '../../generations/hold.ts';
-import { readReplicaState } from '../../generations/state-files.ts';
-import { seededCatalogue } from '../catalogue/seeded.ts';
+import { RefusedReleaseError, TransferError } from '#depot/depot.ts';
+import { openDepot } from '#depot/open.ts';
+import { encodeRelease, makeRelease, RELEASES, type Release } from '#lib/format/release.ts';
+import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
+import { HeldError, holdCurrent, removeHold } from '#lib/generations/hold.ts';
+import { readReplicaState } from '#lib/generations/state-files.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import {
   filesOf,
   inodesOf,
@@ -26,8 +26,8 @@ import {
   readBytes,
   replyWith,
   startReplica,
-} from '../support/replicas.ts';
-import { expectCurrentVerifies, expectNoDebris } from '../support/wholeness.ts';
+} from '#test/support/replicas.ts';
+import { expectCurrentVerifies, expectNoDebris } from '#test/support/wholeness.ts';
 
 const { signingKey, publicKeys } = newSigningKey();
 /** A region that no other cover has. */

@@ -1,14 +1,14 @@
 /** Catalogues with bad rows, in tables without keys and constraints. */
 import { expect } from 'vitest';
-import type { Database, Row, Value } from '../../database/database.ts';
-import { openDatabase } from '../../database/open.ts';
-import { CATALOGUE_TABLES } from '../../database/schema.ts';
-import { columnNames } from '../../database/tables.ts';
-import { makeRandom, type Random } from '../../demo/catalogue/random.ts';
-import { type Kind, makeDatabase } from '../support/databases.ts';
-import { generate } from '../support/product.ts';
-import { crawl } from '../support/served.ts';
-import { newSnapshots, reportOf } from '../support/wholeness.ts';
+import { makeRandom, type Random } from '#demo/catalogue/random.ts';
+import type { Database, Row, Value } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { CATALOGUE_TABLES } from '#lib/database/schema.ts';
+import { columnNames } from '#lib/database/tables.ts';
+import { type Kind, makeDatabase } from '#test/support/databases.ts';
+import { generate } from '#test/support/product.ts';
+import { crawl } from '#test/support/served.ts';
+import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
 
 export const TABLES = ['platforms', 'games', 'covers', 'cover_files'] as const;
 type Table = (typeof TABLES)[number];

@@ -5,13 +5,13 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { CURRENT, MANIFEST } from '../../format/layout.ts';
-import { encodeManifest } from '../../format/manifest.ts';
-import { currentId, readManifest } from '../../generations/generations.ts';
-import { plainCatalogue } from '../catalogue/plain.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
-import { generate, runSnapshots, startProxy, testKey, writeKeys } from '../support/product.ts';
-import { newSnapshots } from '../support/wholeness.ts';
+import { CURRENT, MANIFEST } from '#lib/format/layout.ts';
+import { encodeManifest } from '#lib/format/manifest.ts';
+import { currentId, readManifest } from '#lib/generations/generations.ts';
+import { plainCatalogue } from '#test/catalogue/plain.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { generate, runSnapshots, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 test('the proxy and verify warn about another ICU version until a run publishes again', async () => {
   const url = await makeSqlite(plainCatalogue(3));

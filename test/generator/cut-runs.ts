@@ -1,9 +1,9 @@
 /** Runs of the generator whose connection to MariaDB goes through a proxy that can cut it. */
-import { currentId } from '../../generations/generations.ts';
-import { sharedMariaDb } from '../support/databases.ts';
-import { generate } from '../support/product.ts';
-import { startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
-import { newSnapshots } from '../support/wholeness.ts';
+import { currentId } from '#lib/generations/generations.ts';
+import { sharedMariaDb } from '#test/support/databases.ts';
+import { generate } from '#test/support/product.ts';
+import { startTcpProxy, type TcpProxy } from '#test/support/servers/tcp-proxy.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 /** @param limit the bytes after which no more pass; then with a timeout of 1 s. @returns the address through it */
 export async function startCutter(url: string, limit?: number): Promise<[string, TcpProxy]> {

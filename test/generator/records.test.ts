@@ -1,10 +1,10 @@
 /** The JSON of records, from the values of rows. */
 import { expect, test } from 'vitest';
-import type { Value } from '../../database/database.ts';
-import { makeRandom } from '../../demo/catalogue/random.ts';
-import { titleOf } from '../../format/pack.ts';
-import { makeGames, makeTexts } from '../../generator/read/catalogue.ts';
-import { gameValues, makeRecordWriter } from '../../generator/write/records.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { makeGames, makeTexts } from '#generator/read/catalogue.ts';
+import { gameValues, makeRecordWriter } from '#generator/write/records.ts';
+import type { Value } from '#lib/database/database.ts';
+import { titleOf } from '#lib/format/pack.ts';
 
 const random = makeRandom(11);
 const target = Buffer.alloc(4096);

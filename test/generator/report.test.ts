@@ -1,17 +1,17 @@
 /** What a report counts and lists, when it refuses a run, and how it shows values. */
 import { expect, test } from 'vitest';
-import { makeRandom } from '../../demo/catalogue/random.ts';
-import type { Manifest, ManifestContent } from '../../format/manifest.ts';
-import { findMissingCovers, findShrinkage } from '../../generations/publish.ts';
-import { RowFault } from '../../generator/read/row-checks.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { RowFault } from '#generator/read/row-checks.ts';
 import {
   MOST_LISTED,
   makeReport,
   shownValue,
   summaryOf,
   type Table,
-} from '../../generator/report/report.ts';
-import { printableJson } from '../../program/printable.ts';
+} from '#generator/report/report.ts';
+import type { Manifest, ManifestContent } from '#lib/format/manifest.ts';
+import { findMissingCovers, findShrinkage } from '#lib/generations/publish.ts';
+import { printableJson } from '#lib/program/printable.ts';
 
 /** A report of a table with so many bad rows, and so many that are left out with another row. */
 function reportOf(table: Table, rows: number, bad: number, gone: number) {

@@ -3,8 +3,8 @@
  * defines the order by the collator, so every order is compared with the collator's.
  */
 import { describe, expect, test } from 'vitest';
-import { makeRandom } from '../../demo/catalogue/random.ts';
-import { makeCollator, orderTitles } from '../../generator/order/title-order.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { makeCollator, orderTitles } from '#generator/order/title-order.ts';
 
 const collator = makeCollator();
 const byPosition = (a: number, b: number) => a - b;

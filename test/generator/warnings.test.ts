@@ -3,10 +3,10 @@
  * warning never refuses a run and never changes the generation.
  */
 import { expect, test } from 'vitest';
-import { findFutureApprovals } from '../../generator/report/warnings.ts';
-import { cover, plainCatalogue } from '../catalogue/plain.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
-import { newSnapshots, reportOf, runGenerator } from '../support/wholeness.ts';
+import { findFutureApprovals } from '#generator/report/warnings.ts';
+import { cover, plainCatalogue } from '#test/catalogue/plain.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { newSnapshots, reportOf, runGenerator } from '#test/support/wholeness.ts';
 
 test('an approval is in the future if it is more than a minute ahead', () => {
   const now = Date.UTC(2026, 0, 2, 3, 4, 5) / 1000;

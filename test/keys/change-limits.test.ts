@@ -7,9 +7,9 @@ import {
   revokeOwnKey,
   rotateKey,
   withdrawRequest,
-} from '../../keys/lifecycle/own-keys.ts';
-import { approveRequest, changeLimit } from '../../keys/lifecycle/reviews.ts';
-import { KINDS } from '../support/databases.ts';
+} from '#keys/lifecycle/own-keys.ts';
+import { approveRequest, changeLimit } from '#keys/lifecycle/reviews.ts';
+import { KINDS } from '#test/support/databases.ts';
 import {
   type KeysDatabase,
   later,

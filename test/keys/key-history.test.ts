@@ -1,11 +1,11 @@
 /** The history of keys: what it records, and that it cannot be changed. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
-import { eventsOf } from '../../keys/lifecycle/history.ts';
-import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
-import { approveRequest, changeLimit, issueKey, revokeKey } from '../../keys/lifecycle/reviews.ts';
-import { createKeysTables } from '../../keys/tables/schema.ts';
-import { KINDS } from '../support/databases.ts';
+import { eventsOf } from '#keys/lifecycle/history.ts';
+import { revealKey, revokeOwnKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
+import { approveRequest, changeLimit, issueKey, revokeKey } from '#keys/lifecycle/reviews.ts';
+import { createKeysTables } from '#keys/tables/schema.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { KINDS } from '#test/support/databases.ts';
 import {
   AT,
   type KeysDatabase,

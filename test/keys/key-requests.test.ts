@@ -1,25 +1,25 @@
 /** Requests for keys: which are accepted, which are refused, and how many may wait. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Database, Reader } from '../../database/database.ts';
 import {
   findKeyWithAccount,
   listKeys,
   listKeysOf,
   listKeysWithAccounts,
   pendingRequests,
-} from '../../keys/lifecycle/key-lists.ts';
-import { usageOf } from '../../keys/lifecycle/key-usage.ts';
+} from '#keys/lifecycle/key-lists.ts';
+import { usageOf } from '#keys/lifecycle/key-usage.ts';
 import {
   hasMostPending,
   MOST_PENDING,
   renameKey,
   requestKey,
   withdrawRequest,
-} from '../../keys/lifecycle/own-keys.ts';
-import { rejectRequest } from '../../keys/lifecycle/reviews.ts';
-import type { Account } from '../../keys/tables/accounts.ts';
-import { KINDS } from '../support/databases.ts';
+} from '#keys/lifecycle/own-keys.ts';
+import { rejectRequest } from '#keys/lifecycle/reviews.ts';
+import type { Account } from '#keys/tables/accounts.ts';
+import type { Database, Reader } from '#lib/database/database.ts';
+import { KINDS } from '#test/support/databases.ts';
 import { AT, type KeysDatabase, openKeysDatabase, REVIEW } from './keys-database.ts';
 
 const ALL = { limit: 1_000, offset: 0 };

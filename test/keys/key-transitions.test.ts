@@ -1,24 +1,24 @@
 /** The states of a key and the transitions between them: which are allowed, to whom, and their effects. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
-import { eventsOf } from '../../keys/lifecycle/history.ts';
-import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
+import { eventsOf } from '#keys/lifecycle/history.ts';
+import { findKeyWithAccount } from '#keys/lifecycle/key-lists.ts';
 import {
   renameKey,
   revealKey,
   revokeOwnKey,
   rotateKey,
   withdrawRequest,
-} from '../../keys/lifecycle/own-keys.ts';
+} from '#keys/lifecycle/own-keys.ts';
 import {
   approveRequest,
   changeLimit,
   issueKey,
   rejectRequest,
   revokeKey,
-} from '../../keys/lifecycle/reviews.ts';
-import type { Account } from '../../keys/tables/accounts.ts';
-import { KINDS } from '../support/databases.ts';
+} from '#keys/lifecycle/reviews.ts';
+import type { Account } from '#keys/tables/accounts.ts';
+import { hashKey, isWellFormedKey } from '#lib/format/api-key.ts';
+import { KINDS } from '#test/support/databases.ts';
 import {
   AT,
   type KeysDatabase,

@@ -1,8 +1,8 @@
 /** What operators see of the use of keys. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { dayOf } from '../../format/key-usage.ts';
-import { KINDS } from '../support/databases.ts';
-import { runKeys } from '../support/product.ts';
+import { dayOf } from '#lib/format/key-usage.ts';
+import { KINDS } from '#test/support/databases.ts';
+import { runKeys } from '#test/support/product.ts';
 import { openKeyTables } from './keys-database.ts';
 
 // The day must not end meanwhile.

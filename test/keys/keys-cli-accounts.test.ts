@@ -1,14 +1,14 @@
 /** What operators do at the command line for accounts and their keys, and the outbox. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../database/database.ts';
-import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
-import { addAccount, removeAccount } from '../../keys/lifecycle/accounts.ts';
-import { requestKey, revealKey } from '../../keys/lifecycle/own-keys.ts';
-import { createSession, findSession } from '../../keys/lifecycle/sign-in.ts';
-import { lockAccount } from '../../keys/tables/accounts.ts';
-import { KINDS } from '../support/databases.ts';
-import { runKeys } from '../support/product.ts';
-import { startMailServer } from '../support/servers/mail-server.ts';
+import { addAccount, removeAccount } from '#keys/lifecycle/accounts.ts';
+import { requestKey, revealKey } from '#keys/lifecycle/own-keys.ts';
+import { createSession, findSession } from '#keys/lifecycle/sign-in.ts';
+import { lockAccount } from '#keys/tables/accounts.ts';
+import type { Database } from '#lib/database/database.ts';
+import { hashKey, isWellFormedKey } from '#lib/format/api-key.ts';
+import { KINDS } from '#test/support/databases.ts';
+import { runKeys } from '#test/support/product.ts';
+import { startMailServer } from '#test/support/servers/mail-server.ts';
 import { openKeyTables } from './keys-database.ts';
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {

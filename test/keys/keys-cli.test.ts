@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
-import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
-import { VERBS } from '../../keys/cli/run-keys.ts';
-import { KINDS, makeDatabase } from '../support/databases.ts';
-import { ROOT, runKeys } from '../support/product.ts';
+import { VERBS } from '#cli/keys.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { hashKey, isWellFormedKey } from '#lib/format/api-key.ts';
+import { KINDS, makeDatabase } from '#test/support/databases.ts';
+import { ROOT, runKeys } from '#test/support/product.ts';
 import { openKeyTables } from './keys-database.ts';
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {

@@ -1,13 +1,14 @@
 /** A database with the tables of keys and accounts, in which tests create keys of any state. */
-import type { Database, Reader, Value, Writer } from '../../database/database.ts';
-import { openDatabase } from '../../database/open.ts';
-import { createTables } from '../../database/tables.ts';
-import { requestKey, revealKey, withdrawRequest } from '../../keys/lifecycle/own-keys.ts';
-import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/reviews.ts';
-import type { Account } from '../../keys/tables/accounts.ts';
-import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
-import { type Kind, makeDatabase } from '../support/databases.ts';
-import { atEndOfFile } from '../support/end-of-file.ts';
+
+import { requestKey, revealKey, withdrawRequest } from '#keys/lifecycle/own-keys.ts';
+import { approveRequest, rejectRequest, revokeKey } from '#keys/lifecycle/reviews.ts';
+import type { Account } from '#keys/tables/accounts.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '#keys/tables/schema.ts';
+import type { Database, Reader, Value, Writer } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { createTables } from '#lib/database/tables.ts';
+import { type Kind, makeDatabase } from '#test/support/databases.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
 
 export const PUBLIC_URL = 'https://covers.example';
 export const AT = new Date('2026-03-04T05:06:07Z');

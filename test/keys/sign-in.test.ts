@@ -7,9 +7,9 @@ import {
   findSession,
   mailSignInLink,
   SESSION_SECONDS,
-} from '../../keys/lifecycle/sign-in.ts';
-import { addLink, openLink } from '../../keys/tables/sign-in-links.ts';
-import { KINDS } from '../support/databases.ts';
+} from '#keys/lifecycle/sign-in.ts';
+import { addLink, openLink } from '#keys/tables/sign-in-links.ts';
+import { KINDS } from '#test/support/databases.ts';
 import { AT, type KeysDatabase, later, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
 const MINUTE = 60;

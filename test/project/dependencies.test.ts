@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { expect, test } from 'vitest';
-import { ROOT } from '../support/product.ts';
+import { ROOT } from '#test/support/product.ts';
 
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 const manifest = JSON.parse(read('package.json'));

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { describe, expect, test } from 'vitest';
-import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
-import { REFUSALS } from '../../proxy/api/request-counts.ts';
-import { ROOT } from '../support/product.ts';
+import { VARIABLES, type VariableName } from '#lib/program/environment/variables.ts';
+import { REFUSALS } from '#proxy/api/request-counts.ts';
+import { ROOT } from '#test/support/product.ts';
 
 const DOCUMENTS = fastGlob.sync(
   ['*.md', 'operations/runbooks/*.md', '{client,format,test}/*.md', 'test/{bench,fixtures}/*.md'],

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { expect, test } from 'vitest';
-import { ROOT } from '../support/product.ts';
+import { ROOT } from '#test/support/product.ts';
 
 /** Also finds the files that worker threads are started from. */
 const IMPORT = /(?:\b(?:from|import)\s*\(?\s*|new URL\(\s*)'(\.[^']+\.ts)'/g;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { ROOT } from '../support/product.ts';
+import { ROOT } from '#test/support/product.ts';
 
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 

@@ -5,8 +5,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, watch } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
-import { openDatabase } from '../../database/open.ts';
-import { createTables } from '../../database/tables.ts';
 import {
   assemble,
   CHECKS,
@@ -14,12 +12,14 @@ import {
   type Surroundings,
   stop,
   VARIABLES,
-} from '../../keys/account/assemble.ts';
-import { type MailLoops, startMailLoops } from '../../keys/mail/mail-loops.ts';
-import { makeMailer } from '../../keys/mail/mailer.ts';
-import type { MailProgress } from '../../keys/mail/start-mail-worker.ts';
-import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
-import { readEnvironment } from '../../program/environment/environment.ts';
+} from '#keys/account/assemble.ts';
+import { type MailLoops, startMailLoops } from '#keys/mail/mail-loops.ts';
+import { makeMailer } from '#keys/mail/mailer.ts';
+import type { MailProgress } from '#keys/mail/start-mail-worker.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '#keys/tables/schema.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { createTables } from '#lib/database/tables.ts';
+import { readEnvironment } from '#lib/program/environment/environment.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { makeLog } from './log.ts';
 import { faultOfMarkup } from './markup.ts';
@@ -45,14 +45,14 @@ export async function makeAccounts(databaseUrl: string): Promise<void> {
   await database.close();
 }
 
-/** Starts `keys/account/main.ts` on a free port. */
+/** Starts `cli/account.ts` on a free port. */
 export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
 ) {
   const own = { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment };
-  const server = await startServing('keys/account/main.ts', own, wrapper);
+  const server = await startServing('cli/account.ts', own, wrapper);
   /** Without a slash at the end. */
   const url = `http://${server.listening.account}`;
   return { ...server, url };

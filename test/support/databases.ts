@@ -1,7 +1,7 @@
 /** Empty databases of both kinds for tests, so that the same tests can run on each. */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { openDatabase } from '../../database/open.ts';
+import { openDatabase } from '#lib/database/open.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { makeFolder } from './product.ts';
 import { mariaDbAt } from './servers/mariadb.ts';

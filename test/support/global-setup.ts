@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
-import { makeSample } from '../catalogue/make-sample.ts';
+import { makeSample } from '#test/catalogue/make-sample.ts';
 import { startMariaDb } from './servers/mariadb.ts';
 import { startRedis } from './servers/redis.ts';
 import type { Shared } from './shared.ts';

@@ -21,7 +21,7 @@ export const COMPILE_CACHE = {
 const TIE = `trap "" INT; "$@" </dev/null >&2 & server=$!; echo $server
 exec 2>/dev/null; cat >/dev/null; kill -$SIGNAL $server 2>/dev/null; wait`;
 
-/** The flags of Node that `cover-catalogue` gives a program, such as "generator/cli/main.ts". */
+/** The flags of Node that `cover-catalogue` gives a program, such as "generator/schedule/main.ts". */
 export function flagsOf(program: string): string[] {
   const lines = readFileSync(EXECUTABLE, 'utf8').split('\n');
   const line = lines.find((text) => text.includes(` program=${program} `)) ?? '';

@@ -8,18 +8,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { request } from 'undici';
-
-import { runSnapshot } from '../../commands/run-snapshot.ts';
-import { hashKey, makeKey } from '../../format/api-key.ts';
-import { type DecidedState, encodeKeys } from '../../format/keys-file.ts';
-import { KEYS_FILE } from '../../format/layout.ts';
-import { runGenerator } from '../../generator/cli/run-generator.ts';
-import { runKeys as runKeysCommand } from '../../keys/cli/run-keys.ts';
-import { readEnvironment } from '../../program/environment/environment.ts';
-import type { Invocation } from '../../program/invocation.ts';
-import { assemble, type Intervals, type Surroundings } from '../../proxy/assemble.ts';
-import { VARIABLES } from '../../proxy/workers/serving-thread.ts';
-import { SITE } from '../catalogue/make-sample.ts';
+import { runGenerator } from '#cli/generate.ts';
+import { runKeys as runKeysCommand } from '#cli/keys.ts';
+import { runSnapshot } from '#cli/snapshot.ts';
+import { hashKey, makeKey } from '#lib/format/api-key.ts';
+import { type DecidedState, encodeKeys } from '#lib/format/keys-file.ts';
+import { KEYS_FILE } from '#lib/format/layout.ts';
+import { readEnvironment } from '#lib/program/environment/environment.ts';
+import type { Invocation } from '#lib/program/invocation.ts';
+import { assemble, type Intervals, type Surroundings } from '#proxy/assemble.ts';
+import { VARIABLES } from '#proxy/serve/workers/serving-thread.ts';
+import { SITE } from '#test/catalogue/make-sample.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { type Log, makeLog } from './log.ts';
 import { COMPILE_CACHE, flagsOf } from './processes.ts';
@@ -44,7 +43,7 @@ export function makeFolder(): string {
 }
 
 /**
- * Starts a program of the product, such as "generator/cli/main.ts".
+ * Starts a program of the product, such as "generator/schedule/main.ts".
  * @param wrapper a command that executes the command line after it, such as `setpriv`
  */
 export function startProgram(
@@ -289,14 +288,14 @@ export async function startProxy(
   };
 }
 
-/** Starts `proxy/main.ts` on free ports. */
+/** Starts `cli/proxy.ts` on free ports. */
 export async function startProxyProgram(
   snapshotsDir: string,
   environment: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
 ): Promise<ProxyProgram> {
   const variables = proxyVariables(snapshotsDir, environment);
-  const server = await startServing('proxy/main.ts', variables, wrapper);
+  const server = await startServing('cli/proxy.ts', variables, wrapper);
   return { ...server, ...clientOf(server.listening) };
 }
 

@@ -4,22 +4,22 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync
 import path from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { runReplica } from '../../commands/run-replica.ts';
-import type { Catalogue } from '../../demo/catalogue/load.ts';
-import type { Depot, Found, WritableDepot } from '../../depot/depot.ts';
-import { openWritableDepot } from '../../depot/open.ts';
-import { type PushOptions, push } from '../../depot/push.ts';
-import { makeReplica, type ReplicaOptions } from '../../depot/replica.ts';
-import { readWhole, type TransferReport } from '../../depot/transfers.ts';
-import { type Manifest, parseManifest } from '../../format/manifest.ts';
+import { runReplica } from '#cli/replica.ts';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import type { Depot, Found, WritableDepot } from '#depot/depot.ts';
+import { openWritableDepot } from '#depot/open.ts';
+import { type PushOptions, push } from '#depot/push.ts';
+import { makeReplica, type ReplicaOptions } from '#depot/replica.ts';
+import { readWhole, type TransferReport } from '#depot/transfers.ts';
+import { type Manifest, parseManifest } from '#lib/format/manifest.ts';
 import {
   parseRelease,
   RELEASES,
   type Release,
   storedFile,
   storedManifest,
-} from '../../format/release.ts';
-import { currentId, generationDir } from '../../generations/generations.ts';
+} from '#lib/format/release.ts';
+import { currentId, generationDir } from '#lib/generations/generations.ts';
 import {
   type Finished,
   makeFolder,

@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { KEYS_FILE } from '../../format/layout.ts';
+import { KEYS_FILE } from '#lib/format/layout.ts';
 import { checkContract } from './openapi.ts';
 import { send, startProxy, testKey, writeKeys } from './product.ts';
 import { readAll } from './read-all.ts';

@@ -6,20 +6,20 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
-import type { Catalogue } from '../../demo/catalogue/load.ts';
-import { CHANGES, MANIFEST, parseDifferenceFile } from '../../format/layout.ts';
-import { encodeManifest, makeManifest } from '../../format/manifest.ts';
-import { verifyDifferences } from '../../generations/differences.ts';
+import { runGenerator as runGeneratorCommand } from '#cli/generate.ts';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import { CHANGES, MANIFEST, parseDifferenceFile } from '#lib/format/layout.ts';
+import { encodeManifest, makeManifest } from '#lib/format/manifest.ts';
+import { verifyDifferences } from '#lib/generations/differences.ts';
 import {
   currentId,
   generationDir,
   idsOnDisk,
   namesIn,
   readManifest,
-} from '../../generations/generations.ts';
-import { verifyAndOpen } from '../../generations/verify.ts';
-import { runGenerator as runGeneratorCommand } from '../../generator/cli/run-generator.ts';
-import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '../catalogue/snapshots.ts';
+} from '#lib/generations/generations.ts';
+import { verifyAndOpen } from '#lib/generations/verify.ts';
+import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from './databases.ts';
 import {
   type Finished,
@@ -41,7 +41,7 @@ export function startGenerator(
   wrapper: readonly string[] = [],
 ) {
   const variables = { ...generatorVariables(databaseUrl, snapshotsDir), ...environment };
-  return startProgram('generator/cli/main.ts', args, variables, wrapper);
+  return startProgram('generator/schedule/main.ts', args, variables, wrapper);
 }
 
 /** Runs the generator in this process, also if it is to fail. */

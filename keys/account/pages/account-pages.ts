@@ -1,7 +1,7 @@
 /** The pages of an owner: the keys and requests, with the form for a new one, and a key that is shown once. */
-import { codeBlock } from '../../../pages/code-block.ts';
-import { type Html, html } from '../../../pages/html.ts';
-import { factList, shownNumber } from '../../../pages/shown-values.ts';
+import { codeBlock } from '../../../lib/pages/code-block.ts';
+import { type Html, html } from '../../../lib/pages/html.ts';
+import { factList, shownNumber } from '../../../lib/pages/shown-values.ts';
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { MOST_PENDING } from '../../lifecycle/own-keys.ts';

@@ -1,7 +1,7 @@
 /** Parts of the pages about a key, which the pages of owners and of moderators share. */
-import type { KeyState } from '../../../format/api-key.ts';
-import { type Html, html } from '../../../pages/html.ts';
-import { type Fact, factList, shownNumber } from '../../../pages/shown-values.ts';
+import type { KeyState } from '../../../lib/format/api-key.ts';
+import { type Html, html } from '../../../lib/pages/html.ts';
+import { type Fact, factList, shownNumber } from '../../../lib/pages/shown-values.ts';
 import type { KeyRow, KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { moment, webLink } from './layout.ts';

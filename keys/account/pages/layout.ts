@@ -2,9 +2,9 @@
  * The layout of every account page: that of all pages, with the visitor's account and notices. And the
  * parts that several pages contain.
  */
-import { type Html, html } from '../../../pages/html.ts';
-import { renderPage } from '../../../pages/layout.ts';
-import { dayElement, isWebAddress, timeElement } from '../../../pages/shown-values.ts';
+import { type Html, html } from '../../../lib/pages/html.ts';
+import { renderPage } from '../../../lib/pages/layout.ts';
+import { dayElement, isWebAddress, timeElement } from '../../../lib/pages/shown-values.ts';
 import { FILES_PATH, PATHS } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { fromDatabaseTime } from '../../tables/values.ts';

@@ -1,7 +1,7 @@
 /** The pages of moderators: the requests under review with the list of all keys, and a key with its history. */
-import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
-import { type Html, html } from '../../../pages/html.ts';
-import { capitalise, shownNumber } from '../../../pages/shown-values.ts';
+import { LARGEST_LIMIT } from '../../../lib/format/keys-file.ts';
+import { type Html, html } from '../../../lib/pages/html.ts';
+import { capitalise, shownNumber } from '../../../lib/pages/shown-values.ts';
 import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';

@@ -1,6 +1,6 @@
 /** The pages to sign in by an e-mailed link, and the page that sends visitors to the site instead. */
 
-import { type Html, html } from '../../../pages/html.ts';
+import { type Html, html } from '../../../lib/pages/html.ts';
 import { PATHS } from '../../paths.ts';
 import { LINK_MINUTES } from '../../tables/sign-in-links.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';

@@ -2,8 +2,8 @@
  * What a key has used, as a chart with a bar for each day, and as a table. The chart is SVG within the
  * page: it needs no script and no styles of its own, which the content security policy would forbid.
  */
-import { type Html, html } from '../../../pages/html.ts';
-import { countOf, dayElement, shownNumber } from '../../../pages/shown-values.ts';
+import { type Html, html } from '../../../lib/pages/html.ts';
+import { countOf, dayElement, shownNumber } from '../../../lib/pages/shown-values.ts';
 import { boundsOf, type DayOfUse, totalOf } from '../../lifecycle/key-usage.ts';
 
 /** How many days the chart shows. */

@@ -5,8 +5,8 @@
 import type { Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { createMiddleware } from 'hono/factory';
-import { html } from '../../../pages/html.ts';
-import { factList } from '../../../pages/shown-values.ts';
+import { html } from '../../../lib/pages/html.ts';
+import { factList } from '../../../lib/pages/shown-values.ts';
 import { PATHS } from '../../paths.ts';
 import { type AccountEnv, type FormEnv, redirect, sendMessage } from './replies.ts';
 

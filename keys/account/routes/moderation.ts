@@ -1,7 +1,7 @@
 /** The routes for moderators: see all requests and keys, and decide about them. */
 import type { Context } from 'hono';
-import type { Database } from '../../../database/database.ts';
-import { KEY_STATES } from '../../../format/api-key.ts';
+import type { Database } from '../../../lib/database/database.ts';
+import { KEY_STATES } from '../../../lib/format/api-key.ts';
 import { eventsOf } from '../../lifecycle/history.ts';
 import {
   findKeyWithAccount,

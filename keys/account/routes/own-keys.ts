@@ -3,8 +3,8 @@
  * action passes the user's account, and a key of another account is treated as if it did not exist.
  */
 import type { Context } from 'hono';
-import type { Database } from '../../../database/database.ts';
-import { hashKey } from '../../../format/api-key.ts';
+import type { Database } from '../../../lib/database/database.ts';
+import { hashKey } from '../../../lib/format/api-key.ts';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
 import {

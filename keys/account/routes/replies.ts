@@ -4,7 +4,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Html } from '../../../pages/html.ts';
+import type { Html } from '../../../lib/pages/html.ts';
 import type { Slice } from '../../lifecycle/key-lists.ts';
 import type { Refusal } from '../../lifecycle/refusal.ts';
 import type { Account } from '../../tables/accounts.ts';

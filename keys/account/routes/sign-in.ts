@@ -5,7 +5,7 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { LRUCache } from 'lru-cache';
-import { clientAddress } from '../../../program/client-address.ts';
+import { clientAddress } from '../../../lib/program/client-address.ts';
 import { createSession, endSession, SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
 import { PATHS } from '../../paths.ts';
 import { findAccount } from '../../tables/accounts.ts';

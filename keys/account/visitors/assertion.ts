@@ -12,7 +12,7 @@ import {
   jwtVerify,
 } from 'jose';
 import type { Logger } from 'pino';
-import { messageOf } from '../../../program/failure.ts';
+import { messageOf } from '../../../lib/program/failure.ts';
 import type { PublicKeys } from './site-keys.ts';
 
 const AUDIENCE = 'cover-catalogue-api';

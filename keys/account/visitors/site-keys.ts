@@ -5,9 +5,9 @@
  */
 import { existsSync } from 'node:fs';
 import type { JWK } from 'jose';
-import type { Checks } from '../../../program/environment/environment.ts';
-import { isAddress } from '../../../program/environment/variables.ts';
-import { readBoundedFileSync } from '../../../program/files/bounded-file.ts';
+import type { Checks } from '../../../lib/program/environment/environment.ts';
+import { isAddress } from '../../../lib/program/environment/variables.ts';
+import { readBoundedFileSync } from '../../../lib/program/files/bounded-file.ts';
 
 /** The public keys of a JWK Set (RFC 7517), or the address to fetch them from. */
 export type PublicKeys = { readonly keys: JWK[] } | { readonly url: URL };

@@ -6,7 +6,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
 import type { CookieOptions } from 'hono/utils/cookie';
-import type { Database } from '../../../database/database.ts';
+import type { Database } from '../../../lib/database/database.ts';
 import { findSession } from '../../lifecycle/sign-in.ts';
 import { findAccount } from '../../tables/accounts.ts';
 import type { Viewer } from '../pages/layout.ts';

@@ -2,10 +2,10 @@
  * The route of changes since an earlier snapshot. The list may have to be joined from differences first,
  * so its resource comes later.
  */
-import { hashBytes } from '../../../format/content-hash.ts';
-import { isGenerationId } from '../../../format/layout.ts';
-import { listHead, pageTail, RECORD_SEPARATOR } from '../../../format/pack.ts';
-import type { ReadChanges } from '../../changes/changes.ts';
+import { hashBytes } from '../../../lib/format/content-hash.ts';
+import { isGenerationId } from '../../../lib/format/layout.ts';
+import { listHead, pageTail, RECORD_SEPARATOR } from '../../../lib/format/pack.ts';
+import type { ReadChanges } from '../changes/changes.ts';
 import {
   PAGING_NAMES,
   ParameterError,

@@ -2,8 +2,9 @@
  * The endpoints under the base: finds the route that a path names. The raw path is split into parts,
  * and the index is searched for each part. No part of the path is ever used as a file name.
  */
-import type { ReadChanges } from '../../changes/changes.ts';
+
 import type { Body, Generation } from '../../snapshot/generation.ts';
+import type { ReadChanges } from '../changes/changes.ts';
 import { changesRoute } from './changes.ts';
 import { fileMatchRoute } from './match.ts';
 import {

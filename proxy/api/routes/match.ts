@@ -1,9 +1,9 @@
 /** The route that finds the games of file names, or of ids that other sources have given to them. */
-import { entriesAt, findText, type Postings } from '../../../format/index/search-index.ts';
-import { externalIdKey, parseExternalId } from '../../../format/match/external-ids.ts';
-import { type Found, findMatches, type Match } from '../../match/find-matches.ts';
-import { knownGames } from '../../match/known-games.ts';
-import { type NameReading, readName } from '../../match/read-name.ts';
+import { entriesAt, findText, type Postings } from '../../../lib/format/index/search-index.ts';
+import { externalIdKey, parseExternalId } from '../../../lib/format/match/external-ids.ts';
+import { type Found, findMatches, type Match } from '../../find/match/find-matches.ts';
+import { knownGames } from '../../find/match/known-games.ts';
+import { type NameReading, readName } from '../../find/match/read-name.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { asciiJson, makeGameWriter, startBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';

@@ -1,7 +1,7 @@
 /** The routes of games and covers: one of them, those of a platform or game, and batches. */
-import { findById, type IdColumns, splitId } from '../../../format/index/ids.ts';
-import { findGame, type PlatformEntry } from '../../../format/index/record-index.ts';
-import type { Query } from '../../search/query.ts';
+import { findById, type IdColumns, splitId } from '../../../lib/format/index/ids.ts';
+import { findGame, type PlatformEntry } from '../../../lib/format/index/record-index.ts';
+import type { Query } from '../../find/search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import {
   batchBody,

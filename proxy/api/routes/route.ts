@@ -2,15 +2,15 @@
  * What a route is: how it reads its parameters, how it finds its resource in a generation, and the header
  * fields of a resource.
  */
-import { hexOf } from '../../../format/content-hash.ts';
-import { totalPages } from '../../../format/pack.ts';
+import { hexOf } from '../../../lib/format/content-hash.ts';
+import { totalPages } from '../../../lib/format/pack.ts';
+import type { Step } from '../../find/search/query.ts';
 import { BASE } from '../../http/request.ts';
 import {
   type Resource as HttpResource,
   makeResource as makeHttpResource,
 } from '../../http/resource.ts';
 import { headerLines, JSON_TYPE } from '../../http/response.ts';
-import type { Step } from '../../search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import type { Page } from '../bodies.ts';
 import { PAGING_NAMES, type Parameters, readParameters } from '../parameters.ts';

@@ -2,7 +2,7 @@
  * The routes of a whole generation: its manifest, and each of its files. A path is looked up in the
  * manifest; no part of it is ever used as a file name.
  */
-import { MANIFEST } from '../../../format/layout.ts';
+import { MANIFEST } from '../../../lib/format/layout.ts';
 import { DOWNLOADS } from '../../http/request.ts';
 import type { StoredFile } from '../../snapshot/stored-file.ts';
 import { readParameters } from '../parameters.ts';

@@ -1,8 +1,8 @@
 /** Ids of other sources: which rows are left out, and under which spelling a generation has them. */
 import { expect, test } from 'vitest';
-import { textOfId } from '../../../format/index/ids.ts';
-import { checkIds, type OptionalRows } from '../../../generator/read/optional-tables.ts';
-import { makeReport } from '../../../generator/report/report.ts';
+import { checkIds, type OptionalRows } from '#generator/read/optional-tables.ts';
+import { makeReport } from '#generator/report/report.ts';
+import { textOfId } from '#lib/format/index/ids.ts';
 
 const PUBLISHED = new Set(['1', '2', '9223372036854775807']);
 const PLATFORMS = {

@@ -1,8 +1,8 @@
 /** Columns of ascending ids, and the search for the row of an id. */
 import { expect, test } from 'vitest';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import type { Id } from '../../../format/index/ids.ts';
-import { findId } from '../../../generator/read/catalogue.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { findId } from '#generator/read/catalogue.ts';
+import type { Id } from '#lib/format/index/ids.ts';
 
 const random = makeRandom(7);
 const halvesOf = (id: number): Id => [Math.floor(id / 2 ** 32), id >>> 0];

@@ -1,10 +1,10 @@
 /** The checks of single values: which are accepted, in which form, and why a row is left out. */
 import { expect, test } from 'vitest';
-import type { Value } from '../../../database/database.ts';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { timeOf } from '../../../generator/changes/find-changes.ts';
-import * as check from '../../../generator/read/row-checks.ts';
-import { encodeTime } from '../../../generator/write/records.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import * as check from '#generator/read/row-checks.ts';
+import { timeOf } from '#generator/reuse/find-changes.ts';
+import { encodeTime } from '#generator/write/records.ts';
+import type { Value } from '#lib/database/database.ts';
 
 const random = makeRandom(11);
 const BASE = 'https://files.example.org';

@@ -1,20 +1,20 @@
 /** Alternative titles of games: from where they are read, which are left out, and how they reach a generation. */
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Row, Value } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { OPTIONAL_TABLES } from '../../../database/schema.ts';
-import { createTables } from '../../../database/tables.ts';
-import { textOfId } from '../../../format/index/ids.ts';
-import { readManifest } from '../../../generations/generations.ts';
-import { checkTitles, readOptionalTables } from '../../../generator/read/optional-tables.ts';
-import { makeReadTable } from '../../../generator/read/read-table.ts';
-import { makeReport } from '../../../generator/report/report.ts';
-import { game, plainCatalogue } from '../../catalogue/plain.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { change, KINDS, makeDatabase } from '../../support/databases.ts';
-import { generate } from '../../support/product.ts';
-import { newSnapshots, reportOf } from '../../support/wholeness.ts';
+import { checkTitles, readOptionalTables } from '#generator/read/optional-tables.ts';
+import { makeReadTable } from '#generator/read/read-table.ts';
+import { makeReport } from '#generator/report/report.ts';
+import type { Row, Value } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { OPTIONAL_TABLES } from '#lib/database/schema.ts';
+import { createTables } from '#lib/database/tables.ts';
+import { textOfId } from '#lib/format/index/ids.ts';
+import { readManifest } from '#lib/generations/generations.ts';
+import { game, plainCatalogue } from '#test/catalogue/plain.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { change, KINDS, makeDatabase } from '#test/support/databases.ts';
+import { generate } from '#test/support/product.ts';
+import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
 
 const HUGE = '9223372036854775807';
 const PUBLISHED = new Set(['1', '2', '3', '5', HUGE]);

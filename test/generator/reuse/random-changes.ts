@@ -3,10 +3,11 @@
  * change, or breaks the contract. A row that is changed gets a time that it has not had before, or the
  * current one.
  */
-import type { Database, Value, Writer } from '../../../database/database.ts';
-import { OPTIONAL_TABLES, TIMED_TABLES } from '../../../database/schema.ts';
-import { createTables } from '../../../database/tables.ts';
-import type { Random } from '../../../demo/catalogue/random.ts';
+
+import type { Random } from '#demo/catalogue/random.ts';
+import type { Database, Value, Writer } from '#lib/database/database.ts';
+import { OPTIONAL_TABLES, TIMED_TABLES } from '#lib/database/schema.ts';
+import { createTables } from '#lib/database/tables.ts';
 
 const TITLES = [
   ...'Zelda|zelda|Pokémon Pokémon: the the|Final Fantasy 7|Final Fantasy 10|Ōkami|!|A'.split('|'),

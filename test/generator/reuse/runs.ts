@@ -1,17 +1,17 @@
 /** Runs of the generator in this process, on a catalogue whose tables have `updated_at`. */
 import { expect } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { loadCatalogue } from '../../../demo/catalogue/load.ts';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { contentHash } from '../../../format/manifest.ts';
-import { generationDir, readManifest } from '../../../generations/generations.ts';
-import { generate, type RunOptions } from '../../../generator/generate.ts';
-import type { Progress } from '../../../program/progress.ts';
-import { type SeededOptions, seededCatalogue } from '../../catalogue/seeded.ts';
-import { type Kind, makeDatabase } from '../../support/databases.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { newSnapshots, reportOf } from '../../support/wholeness.ts';
+import { loadCatalogue } from '#demo/catalogue/load.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { generate, type RunOptions } from '#generator/generate.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { contentHash } from '#lib/format/manifest.ts';
+import { generationDir, readManifest } from '#lib/generations/generations.ts';
+import type { Progress } from '#lib/program/progress.ts';
+import { type SeededOptions, seededCatalogue } from '#test/catalogue/seeded.ts';
+import { type Kind, makeDatabase } from '#test/support/databases.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
 import { addTimes, dropUniqueIndexes, makeChanges } from './random-changes.ts';
 
 const SETTINGS = {

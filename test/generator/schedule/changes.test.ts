@@ -6,18 +6,18 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { loadCatalogue } from '../../../demo/catalogue/load.ts';
-import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
-import { paceRuns } from '../../../generator/schedule/pace-runs.ts';
-import { makeTimeShare, pollChanges } from '../../../generator/schedule/poll-changes.ts';
-import { isTakedown, readTableState } from '../../../generator/schedule/table-state.ts';
-import { makeTasks } from '../../../program/admin/tasks.ts';
-import { KINDS, type Kind, makeDatabase } from '../../support/databases.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { makeLog } from '../../support/log.ts';
-import { addTimes } from '../reuse/random-changes.ts';
+import { loadCatalogue } from '#demo/catalogue/load.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { paceRuns } from '#generator/schedule/pace-runs.ts';
+import { makeTimeShare, pollChanges } from '#generator/schedule/poll-changes.ts';
+import { isTakedown, readTableState } from '#generator/schedule/table-state.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { makeTasks } from '#lib/program/admin/tasks.ts';
+import { addTimes } from '#test/generator/reuse/random-changes.ts';
+import { KINDS, type Kind, makeDatabase } from '#test/support/databases.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { makeLog } from '#test/support/log.ts';
 
 async function makeSite(kind: Kind = 'sqlite') {
   const url = await makeDatabase(kind);

@@ -1,5 +1,5 @@
 /** Starts `cover-catalogue schedule` as a program. */
-import { type RunningProgram, startLogged } from '../../support/product.ts';
+import { type RunningProgram, startLogged } from '#test/support/product.ts';
 
 /** A time that does not come while a test runs. */
 const NEVER = '0 0 1 1 *';
@@ -9,7 +9,7 @@ export function startSchedule(
   snapshotsDir: string,
   environment: Readonly<Record<string, string>> = {},
 ): RunningProgram {
-  return startLogged('generator/cli/schedule.ts', [], {
+  return startLogged('cli/schedule.ts', [], {
     ...{ DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir },
     ...{ GENERATE_CRON: NEVER, LOG_LEVEL: 'debug', ...environment },
   });

@@ -6,15 +6,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import MiniSearch from 'minisearch';
 import { expect, test } from 'vitest';
-import type { Row } from '../../../database/database.ts';
-import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../../../format/index/minisearch-hash.ts';
-import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
-import { openSearchIndex, textAt } from '../../../format/index/search-index.ts';
-import { CURRENT } from '../../../format/layout.ts';
-import { makeCollator } from '../../../generator/order/title-order.ts';
-import { titledCatalogue } from '../../catalogue/plain.ts';
-import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { makeCollator } from '#generator/order/title-order.ts';
+import type { Row } from '#lib/database/database.ts';
+import { MINISEARCH_OPTIONS_HASH } from '#lib/format/index/minisearch-hash.ts';
+import { MINISEARCH_OPTIONS } from '#lib/format/index/minisearch-options.ts';
+import { openSearchIndex, textAt } from '#lib/format/index/search-index.ts';
+import { CURRENT } from '#lib/format/layout.ts';
+import { titledCatalogue } from '#test/catalogue/plain.ts';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 
 /** By slug. Those that give no new reading do not count. */
 const ALTERNATIVE_TITLES: Readonly<Record<string, readonly string[]>> = {

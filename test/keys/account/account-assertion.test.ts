@@ -8,9 +8,9 @@ import {
   openPages,
   PEOPLE,
   type Visitor,
-} from '../../support/account.ts';
-import { makeDatabase } from '../../support/databases.ts';
-import { makeFolder } from '../../support/product.ts';
+} from '#test/support/account.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
 
 const KEYS = '/account/api-keys';
 const SECRET = 'a secret of thirty-two bytes ...';

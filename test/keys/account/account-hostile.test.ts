@@ -3,8 +3,8 @@
  * that open every link.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
-import { mailsIn, requestLink, signIn, type Visitor } from '../../support/account.ts';
+import { KEYS_TABLES } from '#keys/tables/schema.ts';
+import { mailsIn, requestLink, signIn, type Visitor } from '#test/support/account.ts';
 import {
   type AccountSite,
   HOSTILE,

@@ -4,9 +4,9 @@ import { Hono } from 'hono';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { webLink } from '../../../keys/account/pages/layout.ts';
-import { makeAssertionCheck } from '../../../keys/account/visitors/assertion.ts';
-import { makeSessionCookie, refuseForeignForms } from '../../../keys/account/visitors/visitors.ts';
+import { webLink } from '#keys/account/pages/layout.ts';
+import { makeAssertionCheck } from '#keys/account/visitors/assertion.ts';
+import { makeSessionCookie, refuseForeignForms } from '#keys/account/visitors/visitors.ts';
 
 describe('a link', () => {
   test.each(['javascript:alert(1)', 'JaVaScRiPt:1', ' data:text/html,1', 'vbscript:1', 'x', ''])(

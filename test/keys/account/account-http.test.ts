@@ -1,9 +1,9 @@
 /** The exact responses of the account pages to requests that no browser sends. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeAccounts, type OwnPages, openPages } from '../../support/account.ts';
-import { makeDatabase } from '../../support/databases.ts';
-import { makeFolder } from '../../support/product.ts';
+import { makeAccounts, type OwnPages, openPages } from '#test/support/account.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
 
 const FORM = 'Content-Type: application/x-www-form-urlencoded';
 let pages: OwnPages;

@@ -1,8 +1,8 @@
 /** How owners and moderators use the account pages, over HTTP. */
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { changeLimit, issueKey } from '../../../keys/lifecycle/reviews.ts';
-import { linkOf, mailsIn, PEOPLE, signIn, tokenOf } from '../../support/account.ts';
+import { changeLimit, issueKey } from '#keys/lifecycle/reviews.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { linkOf, mailsIn, PEOPLE, signIn, tokenOf } from '#test/support/account.ts';
 import {
   type AccountSite,
   HOSTILE,

@@ -3,8 +3,8 @@
  * It keeps all responses, so that tests can search them.
  */
 import path from 'node:path';
-import type { Row, Value } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
+import type { Row, Value } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
 import {
   type Answer,
   makeAccounts,
@@ -14,9 +14,9 @@ import {
   PEOPLE,
   signIn,
   type Visitor,
-} from '../../support/account.ts';
-import { type Kind, makeDatabase } from '../../support/databases.ts';
-import { makeFolder } from '../../support/product.ts';
+} from '#test/support/account.ts';
+import { type Kind, makeDatabase } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
 
 export const KEYS = '/account/api-keys';
 export const MODERATION = '/moderation/api-keys';

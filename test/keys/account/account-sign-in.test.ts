@@ -8,7 +8,7 @@ import {
   requestLink,
   signIn,
   tokenOf,
-} from '../../support/account.ts';
+} from '#test/support/account.ts';
 import { type AccountSite, KEYS, MODERATION, openAccountSite } from './account-people.ts';
 
 const { owner, other, moderator } = PEOPLE;

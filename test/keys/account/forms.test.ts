@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers';
 import { Hono } from 'hono';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { fieldOf, readForm } from '../../../keys/account/routes/forms.ts';
-import type { PageEnv } from '../../../keys/account/routes/replies.ts';
-import { makeAccountServer } from '../../../keys/account/server.ts';
-import { newConnectionCells } from '../../../program/connections.ts';
-import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+import { fieldOf, readForm } from '#keys/account/routes/forms.ts';
+import type { PageEnv } from '#keys/account/routes/replies.ts';
+import { makeAccountServer } from '#keys/account/server.ts';
+import { newConnectionCells } from '#lib/program/connections.ts';
+import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const HEADERS = { 'content-type': FORM };

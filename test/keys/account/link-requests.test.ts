@@ -4,8 +4,9 @@
  * while the database is away.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { type MailWorker, startMailWorker } from '../../../keys/mail/start-mail-worker.ts';
+import { type MailWorker, startMailWorker } from '#keys/mail/start-mail-worker.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { intercept } from '#test/keys/keys-database.ts';
 import {
   linksTo,
   mailedLink,
@@ -15,10 +16,9 @@ import {
   openPages,
   PEOPLE,
   type Visitor,
-} from '../../support/account.ts';
-import { makeDatabase } from '../../support/databases.ts';
-import { makeFolder } from '../../support/product.ts';
-import { intercept } from '../keys-database.ts';
+} from '#test/support/account.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
 
 const KNOWN = PEOPLE.owner.email;
 const UNKNOWN = 'nobody@covers.example';

@@ -8,11 +8,11 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeAssertionCheck } from '../../../keys/account/visitors/assertion.ts';
-import { makeAccounts, makeVisitor, openPages, PEOPLE } from '../../support/account.ts';
-import { makeDatabase } from '../../support/databases.ts';
-import { makeFolder } from '../../support/product.ts';
-import { freePort } from '../../support/servers/ports.ts';
+import { makeAssertionCheck } from '#keys/account/visitors/assertion.ts';
+import { makeAccounts, makeVisitor, openPages, PEOPLE } from '#test/support/account.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
+import { freePort } from '#test/support/servers/ports.ts';
 
 const COOLDOWN_MS = 30_000;
 const CACHE_MS = 600_000;

@@ -3,11 +3,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CHECKS } from '../../../keys/account/assemble.ts';
-import { readPublicKeys } from '../../../keys/account/visitors/site-keys.ts';
-import { ConfigurationError, readEnvironment } from '../../../program/environment/environment.ts';
-import type { VariableName } from '../../../program/environment/variables.ts';
-import { makeFolder } from '../../support/product.ts';
+import { CHECKS } from '#keys/account/assemble.ts';
+import { readPublicKeys } from '#keys/account/visitors/site-keys.ts';
+import { ConfigurationError, readEnvironment } from '#lib/program/environment/environment.ts';
+import type { VariableName } from '#lib/program/environment/variables.ts';
+import { makeFolder } from '#test/support/product.ts';
 
 const NAMES = ['SITE_JWT_SECRET', 'SITE_JWKS'] as const satisfies VariableName[];
 const SECRET = 'a secret of thirty-two bytes ...';

@@ -2,15 +2,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { renameKey, revealKey, revokeOwnKey, rotateKey } from '../../../keys/lifecycle/own-keys.ts';
-import { approveRequest, rejectRequest, revokeKey } from '../../../keys/lifecycle/reviews.ts';
-import { mailSignInLink } from '../../../keys/lifecycle/sign-in.ts';
-import { makeMailer } from '../../../keys/mail/mailer.ts';
-import { sendDueMails } from '../../../keys/mail/outbox.ts';
-import type { Account } from '../../../keys/tables/accounts.ts';
-import { makeFolder } from '../../support/product.ts';
-import { type MailServer, readMail, startMailServer } from '../../support/servers/mail-server.ts';
-import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL, REVIEW } from '../keys-database.ts';
+import { renameKey, revealKey, revokeOwnKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
+import { approveRequest, rejectRequest, revokeKey } from '#keys/lifecycle/reviews.ts';
+import { mailSignInLink } from '#keys/lifecycle/sign-in.ts';
+import { makeMailer } from '#keys/mail/mailer.ts';
+import { sendDueMails } from '#keys/mail/outbox.ts';
+import type { Account } from '#keys/tables/accounts.ts';
+import {
+  AT,
+  type KeysDatabase,
+  openKeysDatabase,
+  PUBLIC_URL,
+  REVIEW,
+} from '#test/keys/keys-database.ts';
+import { makeFolder } from '#test/support/product.ts';
+import { type MailServer, readMail, startMailServer } from '#test/support/servers/mail-server.ts';
 
 const HEADERS = [
   ...['Auto-Submitted', 'Content-Transfer-Encoding', 'Content-Type', 'Date', 'From'],

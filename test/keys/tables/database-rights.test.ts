@@ -3,16 +3,16 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { requestKey } from '../../../keys/lifecycle/own-keys.ts';
-import { approveRequest } from '../../../keys/lifecycle/reviews.ts';
-import { createSession, endSession, mailSignInLink } from '../../../keys/lifecycle/sign-in.ts';
-import { makeMailer } from '../../../keys/mail/mailer.ts';
-import { sendDueMails } from '../../../keys/mail/outbox.ts';
-import { createKeysTables } from '../../../keys/tables/schema.ts';
-import { KINDS, makeDatabase, makeDatabaseUser } from '../../support/databases.ts';
-import { makeFolder, ROOT, runKeys } from '../../support/product.ts';
+import { requestKey } from '#keys/lifecycle/own-keys.ts';
+import { approveRequest } from '#keys/lifecycle/reviews.ts';
+import { createSession, endSession, mailSignInLink } from '#keys/lifecycle/sign-in.ts';
+import { makeMailer } from '#keys/mail/mailer.ts';
+import { sendDueMails } from '#keys/mail/outbox.ts';
+import { createKeysTables } from '#keys/tables/schema.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { KINDS, makeDatabase, makeDatabaseUser } from '#test/support/databases.ts';
+import { makeFolder, ROOT, runKeys } from '#test/support/product.ts';
 
 it.each(KINDS)('a table on %s that lacks a column is refused, naming the column', async (kind) => {
   const url = await makeDatabase(kind);

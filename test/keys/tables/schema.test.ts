@@ -1,9 +1,9 @@
 /** The tables of keys are complete, whoever creates them first. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { createKeysTables } from '../../../keys/tables/schema.ts';
-import { KINDS, makeDatabase } from '../../support/databases.ts';
+import { createKeysTables } from '#keys/tables/schema.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { KINDS, makeDatabase } from '#test/support/databases.ts';
 
 describe.each(KINDS)('the tables of keys in a %s database', (kind) => {
   let database: Database;

@@ -1,9 +1,9 @@
 /** The admin addresses of programs other than the proxy: health, tasks and metrics. */
 import { expect, test } from 'vitest';
-import { makeProgramAdmin } from '../../../program/admin/program-admin.ts';
-import { makeAccounts, makeVisitor, openPages, PEOPLE, signIn } from '../../support/account.ts';
-import { makeDatabase } from '../../support/databases.ts';
-import { makeFolder, send } from '../../support/product.ts';
+import { makeProgramAdmin } from '#lib/program/admin/program-admin.ts';
+import { makeAccounts, makeVisitor, openPages, PEOPLE, signIn } from '#test/support/account.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { makeFolder, send } from '#test/support/product.ts';
 
 test('a program is ready until one of its tasks fails or it stops', async () => {
   const admin = makeProgramAdmin({

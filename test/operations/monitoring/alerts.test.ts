@@ -4,7 +4,7 @@ import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
-import { ROOT } from '../../support/product.ts';
+import { ROOT } from '#test/support/product.ts';
 
 interface Rule {
   readonly alert: string;

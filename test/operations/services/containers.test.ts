@@ -4,7 +4,7 @@ import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { load, YAML11_SCHEMA } from 'js-yaml';
 import { expect, test } from 'vitest';
-import { ROOT } from '../../support/product.ts';
+import { ROOT } from '#test/support/product.ts';
 
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
 interface Compose {

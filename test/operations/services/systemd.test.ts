@@ -3,8 +3,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../../../program/environment/variables.ts';
-import { makeFolder, ROOT } from '../../support/product.ts';
+import { VARIABLES } from '#lib/program/environment/variables.ts';
+import { makeFolder, ROOT } from '#test/support/product.ts';
 
 const FOLDER = path.join(ROOT, 'operations/systemd');
 const SETTINGS = path.join(ROOT, 'operations/environment');

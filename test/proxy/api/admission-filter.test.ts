@@ -1,6 +1,6 @@
 /** The admission filter: which targets are worth caching. */
 import { expect, test } from 'vitest';
-import { makeFilter } from '../../../proxy/api/resource-cache.ts';
+import { makeFilter } from '#proxy/api/resource-cache.ts';
 
 test('a target is known from its second request on', () => {
   const isKnown = makeFilter();

@@ -6,9 +6,9 @@ import {
   pagingOf,
   readParameters,
   searchOf,
-} from '../../../proxy/api/parameters.ts';
-import { SEARCH_PARAMETERS } from '../../../proxy/api/routes/search.ts';
-import { chooseCoding, matchesEtag } from '../../../proxy/http/resource.ts';
+} from '#proxy/api/parameters.ts';
+import { SEARCH_PARAMETERS } from '#proxy/api/routes/search.ts';
+import { chooseCoding, matchesEtag } from '#proxy/http/resource.ts';
 
 const readPaging = (query: string) => pagingOf(readParameters(query, ['page', 'per_page']));
 

@@ -1,10 +1,10 @@
 /** The responses of a resource: their codings and ETags, and how often the resource is compressed. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { hashBytes, hexOf } from '../../../format/content-hash.ts';
-import { makeResource } from '../../../proxy/api/routes/route.ts';
-import { type Resource, respond } from '../../../proxy/http/resource.ts';
-import type { HeaderLines } from '../../../proxy/http/response.ts';
+import { hashBytes, hexOf } from '#lib/format/content-hash.ts';
+import { makeResource } from '#proxy/api/routes/route.ts';
+import { type Resource, respond } from '#proxy/http/resource.ts';
+import type { HeaderLines } from '#proxy/http/response.ts';
 
 const SNAPSHOT = '000001-0123456789ab';
 const make = (length: number, link?: string) => {

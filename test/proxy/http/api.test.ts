@@ -4,9 +4,9 @@
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeKey } from '../../../format/api-key.ts';
-import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { checkContract } from '../../support/openapi.ts';
+import { makeKey } from '#lib/format/api-key.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { checkContract } from '#test/support/openapi.ts';
 import {
   NEVER,
   PARSERS,
@@ -15,7 +15,7 @@ import {
   send,
   startProxy,
   testKey,
-} from '../../support/product.ts';
+} from '#test/support/product.ts';
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 const EXPOSED_HEADERS =

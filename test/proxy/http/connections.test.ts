@@ -6,10 +6,10 @@ import { EventEmitter, once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { countConnections, newConnectionCells } from '../../../program/connections.ts';
-import type { ApiHandler, Responder } from '../../../proxy/http/response.ts';
-import { makeServer } from '../../../proxy/http/server.ts';
-import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+import { countConnections, newConnectionCells } from '#lib/program/connections.ts';
+import type { ApiHandler, Responder } from '#proxy/http/response.ts';
+import { makeServer } from '#proxy/http/server.ts';
+import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const MOST = 8;
 const USUAL = 'GET /api/v1/stats HTTP/1.1\r\nHost: x\r\n\r\n';

@@ -9,19 +9,19 @@ import { type AddressInfo, BlockList } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CURRENT } from '../../../format/layout.ts';
-import { currentId, generationDir } from '../../../generations/generations.ts';
-import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
-import { makeServer } from '../../../proxy/http/server.ts';
-import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
-import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
-import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
-import { takeLocally } from '../../../proxy/limits/rolling-window.ts';
-import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
-import { openFiles } from '../../../proxy/snapshot/open-files.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { makeLog } from '../../support/log.ts';
+import { CURRENT } from '#lib/format/layout.ts';
+import { currentId, generationDir } from '#lib/generations/generations.ts';
+import { makeKeyStore } from '#proxy/admit/keys/key-store.ts';
+import { makeKeyTable } from '#proxy/admit/keys/key-table.ts';
+import { makeAddressLimits } from '#proxy/admit/limits/address-limits.ts';
+import { takeLocally } from '#proxy/admit/limits/rolling-window.ts';
+import { type ApiParts, makeApi } from '#proxy/api/handler.ts';
+import { makeServer } from '#proxy/http/server.ts';
+import { makeGeneration } from '#proxy/snapshot/generation.ts';
+import { openFiles } from '#proxy/snapshot/open-files.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { makeLog } from '#test/support/log.ts';
 import {
   generate,
   makeFolder,
@@ -29,8 +29,8 @@ import {
   startProxy,
   testKey,
   writeKeys,
-} from '../../support/product.ts';
-import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+} from '#test/support/product.ts';
+import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };

@@ -3,10 +3,10 @@
  * that they replace.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Catalogue } from '../../../demo/catalogue/load.ts';
-import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { checkContract } from '../../support/openapi.ts';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { checkContract } from '#test/support/openapi.ts';
 import {
   generate,
   makeFolder,
@@ -16,7 +16,7 @@ import {
   startProxy,
   testKey,
   writeKeys,
-} from '../../support/product.ts';
+} from '#test/support/product.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;

@@ -1,9 +1,9 @@
 /** The examples in openapi.yaml are what the real proxy responds for the sample catalogue. */
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { type JsonObject, readContract } from '../../support/openapi.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { type JsonObject, readContract } from '#test/support/openapi.ts';
 import {
   generate,
   makeFolder,
@@ -12,7 +12,7 @@ import {
   startProxy,
   testKey,
   writeKeys,
-} from '../../support/product.ts';
+} from '#test/support/product.ts';
 
 interface Example {
   readonly summary?: string;

@@ -8,7 +8,7 @@ import {
   makeValidator,
   readContract,
   resolve,
-} from '../../support/openapi.ts';
+} from '#test/support/openapi.ts';
 
 const contract = readContract();
 const paths = Object.entries(contract.paths as Record<string, JsonObject>);

@@ -1,6 +1,6 @@
 /** `Range` and `If-Range`: which part of a body of 1,000 bytes a request gets. */
 import { expect, test } from 'vitest';
-import { readRange } from '../../../proxy/api/downloads.ts';
+import { readRange } from '#proxy/api/downloads.ts';
 
 const ETAG = '"abc"';
 const range = (text: string | undefined, ifRange?: string, size = 1000) =>

@@ -1,8 +1,8 @@
 /** Requests that no client library would send, over raw sockets. Each gets one clear response, no 5xx. */
 import { beforeAll, expect, test } from 'vitest';
-import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { NEVER, type RunningProxy, startProxy, testKey } from '../../support/product.ts';
-import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { NEVER, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
+import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;

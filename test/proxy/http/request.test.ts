@@ -1,14 +1,9 @@
 /** How the proxy reads the header fields of a request, in any case and order, and its id. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { makeKey } from '../../../format/api-key.ts';
-import {
-  isRequestId,
-  makeRequestId,
-  type RequestHead,
-  readHead,
-} from '../../../proxy/http/request.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { makeKey } from '#lib/format/api-key.ts';
+import { isRequestId, makeRequestId, type RequestHead, readHead } from '#proxy/http/request.ts';
 
 function read(fields: readonly string[], httpVersion = '1.1'): RequestHead {
   const rawHeaders = fields.flatMap((field) => field.split(/: ?(.*)/s, 2));

@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { GENERATIONS } from '../../../format/layout.ts';
-import { idsOnDisk, pointCurrentTo } from '../../../generations/generations.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { generate, makeFolder } from '../../support/product.ts';
+import { GENERATIONS } from '#lib/format/layout.ts';
+import { idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { generate, makeFolder } from '#test/support/product.ts';
 
 export type DamagedGenerations = Awaited<ReturnType<typeof makeDamagedGenerations>>;
 

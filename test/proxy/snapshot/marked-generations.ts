@@ -4,13 +4,13 @@
  */
 import { cpSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Row } from '../../../database/database.ts';
-import type { Catalogue } from '../../../demo/catalogue/load.ts';
-import { GENERATIONS } from '../../../format/layout.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { generate, makeFolder, type TestKey, writeKeys } from '../../support/product.ts';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import type { Row } from '#lib/database/database.ts';
+import { GENERATIONS } from '#lib/format/layout.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { generate, makeFolder, type TestKey, writeKeys } from '#test/support/product.ts';
 
 /** A catalogue with a mark in every platform, game and cover, so that all its bodies differ from others. */
 export function markedCatalogue(games: number, mark: string): Catalogue {

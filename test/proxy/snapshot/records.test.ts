@@ -2,17 +2,13 @@
 import { closeSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isPack } from '../../../format/layout.ts';
-import type { ManifestFile } from '../../../format/manifest.ts';
-import { recordBody } from '../../../proxy/api/bodies.ts';
-import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
-import { identityIn, type OpenedFiles, openFiles } from '../../../proxy/snapshot/open-files.ts';
-import {
-  checkStored,
-  FileGoneError,
-  type StoredFile,
-} from '../../../proxy/snapshot/stored-file.ts';
-import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { isPack } from '#lib/format/layout.ts';
+import type { ManifestFile } from '#lib/format/manifest.ts';
+import { recordBody } from '#proxy/api/bodies.ts';
+import { makeGeneration } from '#proxy/snapshot/generation.ts';
+import { identityIn, type OpenedFiles, openFiles } from '#proxy/snapshot/open-files.ts';
+import { checkStored, FileGoneError, type StoredFile } from '#proxy/snapshot/stored-file.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 
 const PACK = 'games/snes.json';
 let dir: string;

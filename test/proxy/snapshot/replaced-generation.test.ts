@@ -2,12 +2,12 @@
 import { closeSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { currentId, generationDir } from '../../../generations/generations.ts';
-import { type OpenedFiles, openFiles } from '../../../proxy/snapshot/open-files.ts';
-import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { generate } from '../../support/product.ts';
-import { newSnapshots } from '../../support/wholeness.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { currentId, generationDir } from '#lib/generations/generations.ts';
+import { type OpenedFiles, openFiles } from '#proxy/snapshot/open-files.ts';
+import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { generate } from '#test/support/product.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const opened: OpenedFiles[] = [];
 afterEach(() => {

@@ -6,18 +6,18 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import type { WritableDepot } from '../../../depot/depot.ts';
-import { openWritableDepot } from '../../../depot/open.ts';
-import { currentId } from '../../../generations/generations.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { finish, generate, startProgram } from '../../support/product.ts';
-import { newDepotFolder, pushTo, readDepot, readStoredRelease } from '../../support/replicas.ts';
-import { BUCKET, startS3 } from '../../support/servers/s3.ts';
-import { startTcpProxy } from '../../support/servers/tcp-proxy.ts';
-import { makeChanging, newSnapshots } from '../../support/wholeness.ts';
-import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { mountSmallDisk } from '../support/small-disk.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import type { WritableDepot } from '#depot/depot.ts';
+import { openWritableDepot } from '#depot/open.ts';
+import { currentId } from '#lib/generations/generations.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
+import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
+import { finish, generate, startProgram } from '#test/support/product.ts';
+import { newDepotFolder, pushTo, readDepot, readStoredRelease } from '#test/support/replicas.ts';
+import { BUCKET, startS3 } from '#test/support/servers/s3.ts';
+import { startTcpProxy } from '#test/support/servers/tcp-proxy.ts';
+import { makeChanging, newSnapshots } from '#test/support/wholeness.ts';
 
 const KILLS = rounds(2, 150);
 const CUTS = rounds(5, 100);
@@ -30,7 +30,7 @@ const HOUR_MS = 3_600_000;
 type Variables = Readonly<Record<string, string>>;
 
 const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Variables = {}) =>
-  startProgram('commands/push.ts', ['--to', to], { SNAPSHOTS_DIR, ...environment });
+  startProgram('cli/push.ts', ['--to', to], { SNAPSHOTS_DIR, ...environment });
 
 async function makeOrigin(seed = 9) {
   const database = await makeChanging(seededCatalogue({ ...GAMES, seed }));
@@ -108,7 +108,7 @@ describe.each(KINDS)('a depot of the kind %s', (kind) => {
     await pushTo(depot, origin.snapshotsDir);
     const seen = await stopWatching();
     if (folder !== undefined) expect(readdirSync(path.join(folder, 'unfinished'))).toEqual([]);
-    expect(await depot.list('generations/')).toHaveLength(1);
+    expect(await depot.list('lib/generations/')).toHaveLength(1);
     depot.close();
     expect(figures.killed).toBeGreaterThanOrEqual(KILLS);
     printFigure(
@@ -194,7 +194,7 @@ test('a full disk of the depot fails the push, and the next one continues', asyn
   mkdirSync(folder);
   const depot = openWritableDepot(folder);
   const pushOnDisk = () =>
-    disk.run('commands/push.ts', ['--to', path.join(disk.folder, 'depot')], {
+    disk.run('cli/push.ts', ['--to', path.join(disk.folder, 'depot')], {
       SNAPSHOTS_DIR: origin.snapshotsDir,
     });
   expect(await pushOnDisk()).toMatchObject({ code: 0 });

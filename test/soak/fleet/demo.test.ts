@@ -1,9 +1,9 @@
 /** `npm run demo:fleet`: shows two proxies that share limits and snapshots, and leaves nothing behind. */
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { end, makeFolder, send, startProgram } from '../../support/product.ts';
-import { freePort } from '../../support/servers/ports.ts';
-import { until } from '../support/until.ts';
+import { until } from '#test/soak/support/until.ts';
+import { end, makeFolder, send, startProgram } from '#test/support/product.ts';
+import { freePort } from '#test/support/servers/ports.ts';
 
 test('starts a fleet that serves, shows it, and ends everything that it started', async () => {
   const port = await freePort();

@@ -6,11 +6,11 @@ import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { sharedCatalogue } from '../../catalogue/shared.ts';
-import { filesOf, makeOrigin, newSigningKey, type Origin } from '../../support/replicas.ts';
-import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { median } from '../support/median.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { sharedCatalogue } from '#test/catalogue/shared.ts';
+import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
+import { median } from '#test/soak/support/median.ts';
+import { filesOf, makeOrigin, newSigningKey, type Origin } from '#test/support/replicas.ts';
 import { type Edge, startEdge } from './fleet.ts';
 
 const REPLICAS = IS_FULL ? 8 : 3;

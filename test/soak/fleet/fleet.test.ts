@@ -5,14 +5,14 @@
 import { renameSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { change } from '../../support/databases.ts';
-import { underLoad as frontUnderLoad } from '../../support/servers/front-clients.ts';
-import { sendHttp1 } from '../../support/servers/nginx.ts';
-import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { mostInAMinute, type Sent } from '../support/admitted.ts';
-import { median } from '../support/median.ts';
-import { until } from '../support/until.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
+import { mostInAMinute, type Sent } from '#test/soak/support/admitted.ts';
+import { median } from '#test/soak/support/median.ts';
+import { until } from '#test/soak/support/until.ts';
+import { change } from '#test/support/databases.ts';
+import { underLoad as frontUnderLoad } from '#test/support/servers/front-clients.ts';
+import { sendHttp1 } from '#test/support/servers/nginx.ts';
 import { type Edge, type Fleet, startFleet } from './fleet.ts';
 
 const RESTARTS = rounds(1, 5);

@@ -3,12 +3,14 @@
  * pushes to depots; edges that each run a replica and a proxy; Redis for the limits of all; and nginx, which
  * balances the load over the proxies. Everything ends with the test file.
  */
-import { openDatabase } from '../../../database/open.ts';
-import { runGenerator } from '../../../generator/cli/run-generator.ts';
-import { createKeysTables } from '../../../keys/tables/schema.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
+
+import { runGenerator } from '#cli/generate.ts';
+import { createKeysTables } from '#keys/tables/schema.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { until } from '#test/soak/support/until.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
 import {
   generatorVariables,
   type ProxyProgram,
@@ -17,13 +19,12 @@ import {
   runKeys,
   startLogged,
   startProxyProgram,
-} from '../../support/product.ts';
-import { newDepotFolder } from '../../support/replicas.ts';
-import { startNginx } from '../../support/servers/nginx.ts';
-import { freePort } from '../../support/servers/ports.ts';
-import { startRedis } from '../../support/servers/redis.ts';
-import { newSnapshots } from '../../support/wholeness.ts';
-import { until } from '../support/until.ts';
+} from '#test/support/product.ts';
+import { newDepotFolder } from '#test/support/replicas.ts';
+import { startNginx } from '#test/support/servers/nginx.ts';
+import { freePort } from '#test/support/servers/ports.ts';
+import { startRedis } from '#test/support/servers/redis.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 /** A replica of the snapshots, and the proxy that serves them. */
 export interface Edge {
@@ -93,7 +94,7 @@ export async function startFleet() {
       }
       return stdout.trim();
     },
-    startSchedule: () => startLogged('generator/cli/schedule.ts', [], origin),
+    startSchedule: () => startLogged('cli/schedule.ts', [], origin),
   };
 }
 
@@ -109,7 +110,7 @@ export async function startEdge(
     ADMIN_PORT: String(await freePort()),
   };
   const startReplica = () =>
-    startLogged('commands/replica.ts', ['--from', from], { ...variables, ADMIN_PORT: '0' });
+    startLogged('cli/replica.ts', ['--from', from], { ...variables, ADMIN_PORT: '0' });
   const startServer = () => startProxyProgram(variables.SNAPSHOTS_DIR, variables);
   const edge = {
     replica: startReplica(),

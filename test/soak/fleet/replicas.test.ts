@@ -7,18 +7,18 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { sequenceOf } from '../../../format/layout.ts';
-import { currentId, generationDir, idsOnDisk } from '../../../generations/generations.ts';
-import { verifyAndOpen } from '../../../generations/verify.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { finish, startProgram } from '../../support/product.ts';
-import { filesOf, makeOrigin, newSigningKey, type Origin } from '../../support/replicas.ts';
-import { type FaultyOrigin, startFaultyOrigin } from '../../support/servers/faulty-origin.ts';
-import { serveFolder } from '../../support/servers/static-files.ts';
-import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '../../support/wholeness.ts';
-import { printFigure, rounds } from '../rounds.ts';
-import { mountSmallDisk } from '../support/small-disk.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { sequenceOf } from '#lib/format/layout.ts';
+import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
+import { verifyAndOpen } from '#lib/generations/verify.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { printFigure, rounds } from '#test/soak/rounds.ts';
+import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
+import { finish, startProgram } from '#test/support/product.ts';
+import { filesOf, makeOrigin, newSigningKey, type Origin } from '#test/support/replicas.ts';
+import { type FaultyOrigin, startFaultyOrigin } from '#test/support/servers/faulty-origin.ts';
+import { serveFolder } from '#test/support/servers/static-files.ts';
+import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '#test/support/wholeness.ts';
 
 const KILLS = rounds(8, 300);
 const CUTS = rounds(15, 100);
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 function startReplica(SNAPSHOTS_DIR: string, args: readonly string[] = ['--once']) {
-  return startProgram('commands/replica.ts', ['--from', depot, ...args], {
+  return startProgram('cli/replica.ts', ['--from', depot, ...args], {
     SNAPSHOTS_DIR,
     SNAPSHOT_PUBLIC_KEYS: key.publicPem,
     LOG_LEVEL: 'warn',
@@ -157,7 +157,7 @@ test('a replica on a full disk keeps what it has, and continues when there is ro
   try {
     const to = path.join(disk.root, 'snapshots');
     const environment = { SNAPSHOT_PUBLIC_KEYS: key.publicPem };
-    const run = () => disk.run('commands/replica.ts', ['--once', '--from', depot], environment);
+    const run = () => disk.run('cli/replica.ts', ['--once', '--from', depot], environment);
     expect(await run()).toMatchObject({ code: 0 });
     for (let round = 0; round < FULL_DISKS; round++) {
       const before = currentId(to) as string;

@@ -5,21 +5,21 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { TIMED_TABLES } from '../../../database/schema.ts';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { SITE } from '../../catalogue/make-sample.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { sharedCatalogue } from '../../catalogue/shared.ts';
-import { makeLoaded } from '../../catalogue/snapshots.ts';
-import { startSchedule } from '../../generator/schedule/start-schedule.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { generate, type ProxyProgram, runKeys, startProxyProgram } from '../../support/product.ts';
-import { newSnapshots } from '../../support/wholeness.ts';
-import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { median } from '../support/median.ts';
-import { until } from '../support/until.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { TIMED_TABLES } from '#lib/database/schema.ts';
+import { SITE } from '#test/catalogue/make-sample.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { sharedCatalogue } from '#test/catalogue/shared.ts';
+import { makeLoaded } from '#test/catalogue/snapshots.ts';
+import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
+import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
+import { median } from '#test/soak/support/median.ts';
+import { until } from '#test/soak/support/until.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { generate, type ProxyProgram, runKeys, startProxyProgram } from '#test/support/product.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const TAKEDOWNS = rounds(6, 20);
 /** Times are only compared in the full form, which needs a machine that is not too busy. */

@@ -1,7 +1,7 @@
 /** Random bad rows: whatever stands in the tables, each row is served as the contract says or reported. */
 import { expect, test } from 'vitest';
-import { checkCorrupted } from '../../generator/bad-rows.ts';
-import { printFigure, rounds } from '../rounds.ts';
+import { checkCorrupted } from '#test/generator/bad-rows.ts';
+import { printFigure, rounds } from '#test/soak/rounds.ts';
 
 const CATALOGUES = rounds(2, 25);
 

@@ -5,22 +5,22 @@
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
-import { currentId, idsOnDisk } from '../../../generations/generations.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeLoaded } from '../../catalogue/snapshots.ts';
-import { measureWhole, startCutter } from '../../generator/cut-runs.ts';
-import { finish } from '../../support/product.ts';
-import type { Cut, TcpProxy } from '../../support/servers/tcp-proxy.ts';
+import { makeRandom, type Random } from '#demo/catalogue/random.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { makeLoaded } from '#test/catalogue/snapshots.ts';
+import { measureWhole, startCutter } from '#test/generator/cut-runs.ts';
+import { printFigure, rounds } from '#test/soak/rounds.ts';
+import { finish } from '#test/support/product.ts';
+import type { Cut, TcpProxy } from '#test/support/servers/tcp-proxy.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
   expectOneClearLine,
   newSnapshots,
   startGenerator,
-} from '../../support/wholeness.ts';
-import { printFigure, rounds } from '../rounds.ts';
+} from '#test/support/wholeness.ts';
 
 const GUARANTEE = 'No torn or cut export';
 

@@ -6,10 +6,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { expectAllExact, makeHistory } from '../../proxy/changes/history.ts';
-import { finish, generate } from '../../support/product.ts';
-import { expectCurrentVerifies, expectNoDebris, startGenerator } from '../../support/wholeness.ts';
-import { printFigure, rounds } from '../rounds.ts';
+import { expectAllExact, makeHistory } from '#test/proxy/api/changes/history.ts';
+import { printFigure, rounds } from '#test/soak/rounds.ts';
+import { finish, generate } from '#test/support/product.ts';
+import { expectCurrentVerifies, expectNoDebris, startGenerator } from '#test/support/wholeness.ts';
 
 const KILLS = rounds(10, 300);
 /** A later run must remove what several killed ones have left. */

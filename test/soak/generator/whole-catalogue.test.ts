@@ -5,21 +5,24 @@
  */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Catalogue } from '../../../demo/catalogue/load.ts';
-import { getOrAdd } from '../../../generator/get-or-add.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { sharedCatalogue } from '../../catalogue/shared.ts';
-import { makeLoaded } from '../../catalogue/snapshots.ts';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import { getOrAdd } from '#generator/get-or-add.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { sharedCatalogue } from '#test/catalogue/shared.ts';
+import { makeLoaded } from '#test/catalogue/snapshots.ts';
+import {
+  type ReferenceGame,
+  referenceGames,
+} from '#test/soak/proxy/find/search/reference/games.ts';
+import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
 import {
   generatorVariables,
   runProgram,
   startProxyProgram,
   testKey,
   writeKeys,
-} from '../../support/product.ts';
-import { newSnapshots } from '../../support/wholeness.ts';
-import { type ReferenceGame, referenceGames } from '../proxy/search/reference/games.ts';
-import { IS_FULL, printFigure } from '../rounds.ts';
+} from '#test/support/product.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const PER_PAGE = 100;
 /** The covers of one in this many games are read. */
@@ -39,7 +42,11 @@ beforeAll(async () => {
   const snapshotsDir = newSnapshots();
   // As a program: the memory of this process includes the tests.
   const variables = generatorVariables(await makeLoaded('mysql', catalogue), snapshotsDir);
-  const { stdout, stderr, code } = await runProgram('generator/cli/main.ts', ['--json'], variables);
+  const { stdout, stderr, code } = await runProgram(
+    'generator/schedule/main.ts',
+    ['--json'],
+    variables,
+  );
   expect(code, stderr).toBe(0);
   printFigure('A whole catalogue', `generated with ${JSON.parse(stdout).peak_memory_mb} MB`);
   writeKeys(snapshotsDir, [key]);

@@ -5,17 +5,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
-import { fillDatabase } from '../../../demo/catalogue/load.ts';
-import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
-import { makeKey } from '../../../format/api-key.ts';
-import { startSchedule } from '../../generator/schedule/start-schedule.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { type ProxyProgram, runKeys, startProxyProgram } from '../../support/product.ts';
-import { readBodies } from '../../support/read-all.ts';
-import { startMariaDb } from '../../support/servers/mariadb.ts';
-import { newSnapshots } from '../../support/wholeness.ts';
-import { IS_FULL, printFigure } from '../rounds.ts';
-import { until } from '../support/until.ts';
+import { fillDatabase } from '#demo/catalogue/load.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { makeKey } from '#lib/format/api-key.ts';
+import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
+import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
+import { until } from '#test/soak/support/until.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { type ProxyProgram, runKeys, startProxyProgram } from '#test/support/product.ts';
+import { readBodies } from '#test/support/read-all.ts';
+import { startMariaDb } from '#test/support/servers/mariadb.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const GONE_MS = IS_FULL ? 60_000 : 5_000;
 const CLIENTS = 6;

@@ -8,13 +8,15 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { sequenceOf } from '../../../format/layout.ts';
-import { currentId, idsOnDisk } from '../../../generations/generations.ts';
-import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
-import { SITE } from '../../catalogue/make-sample.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { finish, makeFolder } from '../../support/product.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { sequenceOf } from '#lib/format/layout.ts';
+import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
+import { KEPT_GENERATIONS } from '#lib/generations/prune.ts';
+import { SITE } from '#test/catalogue/make-sample.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
+import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
+import { finish, makeFolder } from '#test/support/product.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
@@ -23,9 +25,7 @@ import {
   newSnapshots,
   startGenerator,
   statusOf,
-} from '../../support/wholeness.ts';
-import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { mountSmallDisk } from '../support/small-disk.ts';
+} from '#test/support/wholeness.ts';
 
 const PRELOAD = path.join(import.meta.dirname, 'faulty-disk.ts');
 const CODES = ['EIO', 'ENOSPC', 'EMFILE', 'EROFS'] as const;
@@ -161,7 +161,7 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
     const dir = path.join(disk.root, 'snapshots');
     const database = await makeChanging(seededCatalogue({ games: 200, seed: 8, platforms: 3 }));
     const variables = { DATABASE_URL: database.url, ...SITE };
-    const run = () => disk.run('generator/cli/main.ts', [], variables);
+    const run = () => disk.run('generator/schedule/main.ts', [], variables);
     expect(await run()).toMatchObject({ code: 0 });
     // Enough space for the next generation and its temporary files.
     const size = execFileSync('du', ['-sk', dir], { encoding: 'utf8' }).split('\t')[0];

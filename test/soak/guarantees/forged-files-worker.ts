@@ -5,12 +5,12 @@
  */
 import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { gameSlug } from '../../../format/index/record-index.ts';
-import { recordBody } from '../../../proxy/api/bodies.ts';
-import { makeMatchRoute } from '../../../proxy/api/routes/match-route.ts';
-import { splitTarget } from '../../../proxy/http/request.ts';
-import { type Generation, makeGeneration, viewIndex } from '../../../proxy/snapshot/generation.ts';
-import { openFiles } from '../../../proxy/snapshot/open-files.ts';
+import { gameSlug } from '#lib/format/index/record-index.ts';
+import { recordBody } from '#proxy/api/bodies.ts';
+import { makeMatchRoute } from '#proxy/api/routes/match-route.ts';
+import { splitTarget } from '#proxy/http/request.ts';
+import { type Generation, makeGeneration, viewIndex } from '#proxy/snapshot/generation.ts';
+import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { type Files, forge } from './forged-files.ts';
 import { strictly } from './strict-columns.ts';
 

@@ -5,10 +5,10 @@
 import { readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeSnapshots } from '../../catalogue/snapshots.ts';
-import { runProgram } from '../../support/product.ts';
-import { printFigure, rounds } from '../rounds.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
+import { printFigure, rounds } from '#test/soak/rounds.ts';
+import { runProgram } from '#test/support/product.ts';
 import type { ForgedResult } from './forged-files-worker.ts';
 
 const FORGERIES = rounds(200, 10_000);

@@ -4,16 +4,16 @@
  * forgery.
  */
 import { hash } from 'node:crypto';
-import { makeRandom, type Random } from '../../../demo/catalogue/random.ts';
-import { type Column, encodeColumns, viewColumns } from '../../../format/index/columns.ts';
-import { generationId, MANIFEST, PLATFORMS } from '../../../format/layout.ts';
+import { makeRandom, type Random } from '#demo/catalogue/random.ts';
+import { type Column, encodeColumns, viewColumns } from '#lib/format/index/columns.ts';
+import { generationId, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
 import {
   contentHash,
   encodeManifest,
   type Manifest,
   makeManifest,
   parseManifest,
-} from '../../../format/manifest.ts';
+} from '#lib/format/manifest.ts';
 
 /** The contents of all files, including the manifest, by path. */
 export type Files = ReadonlyMap<string, Uint8Array>;

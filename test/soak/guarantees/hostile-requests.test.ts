@@ -5,23 +5,23 @@
 import type { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { openSite } from '../../../proxy/site/site.ts';
-import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { residentMegabytes } from '../../support/processes.ts';
-import { PARSERS, type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
-import { readBodies } from '../../support/read-all.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { openSite } from '#site/site.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
+import { type Hostile, makeHostile } from '#test/soak/support/hostile/hostile.ts';
+import { judge, type Known } from '#test/soak/support/hostile/hostile-judge.ts';
+import { exchange, type WireReply } from '#test/soak/support/hostile/hostile-wire.ts';
+import { residentMegabytes } from '#test/support/processes.ts';
+import { PARSERS, type ProxyProgram, startProxyProgram, testKey } from '#test/support/product.ts';
+import { readBodies } from '#test/support/read-all.ts';
 import {
   openTls,
   type RunningNginx,
   SERVER_NAME,
   startNginx,
-} from '../../support/servers/nginx.ts';
-import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
-import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { type Hostile, makeHostile } from '../support/hostile/hostile.ts';
-import { judge, type Known } from '../support/hostile/hostile-judge.ts';
-import { exchange, type WireReply } from '../support/hostile/hostile-wire.ts';
+} from '#test/support/servers/nginx.ts';
+import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const PROMISE = 'Hostile requests';
 const REQUESTS = { directly: rounds(2_000, 100_000), 'through nginx': rounds(3_000, 20_000) };

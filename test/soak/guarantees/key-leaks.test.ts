@@ -8,13 +8,17 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
-import { hashKey, makeKey } from '../../../format/api-key.ts';
-import { CURRENT } from '../../../format/layout.ts';
-import { makeLoaded } from '../../catalogue/snapshots.ts';
-import { sharedMariaDb } from '../../support/databases.ts';
-import { makeTraceFinder } from '../../support/key-traces.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { hashKey, makeKey } from '#lib/format/api-key.ts';
+import { CURRENT } from '#lib/format/layout.ts';
+import { makeLoaded } from '#test/catalogue/snapshots.ts';
+import { printFigure, rounds } from '#test/soak/rounds.ts';
+import { makeHostile } from '#test/soak/support/hostile/hostile.ts';
+import { exchange } from '#test/soak/support/hostile/hostile-wire.ts';
+import { until } from '#test/soak/support/until.ts';
+import { sharedMariaDb } from '#test/support/databases.ts';
+import { makeTraceFinder } from '#test/support/key-traces.ts';
 import {
   end,
   finish,
@@ -23,14 +27,10 @@ import {
   send,
   startProgram,
   startProxyProgram,
-} from '../../support/product.ts';
-import { openTls, SERVER_NAME, startNginx } from '../../support/servers/nginx.ts';
-import { openSocket } from '../../support/servers/sockets.ts';
-import { newSnapshots } from '../../support/wholeness.ts';
-import { printFigure, rounds } from '../rounds.ts';
-import { makeHostile } from '../support/hostile/hostile.ts';
-import { exchange } from '../support/hostile/hostile-wire.ts';
-import { until } from '../support/until.ts';
+} from '#test/support/product.ts';
+import { openTls, SERVER_NAME, startNginx } from '#test/support/servers/nginx.ts';
+import { openSocket } from '#test/support/servers/sockets.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const FUZZED = rounds(400, 10_000);
 const AT_ONCE = 24;
@@ -139,7 +139,7 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
     }
   };
 
-  const schedule = startProgram('generator/cli/schedule.ts', [], {
+  const schedule = startProgram('cli/schedule.ts', [], {
     ...environment,
     GENERATE_CRON: '*/5 * * * * *',
   });

@@ -6,30 +6,30 @@
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CATALOGUE_TABLES } from '../../../database/schema.ts';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { CATALOGUE_TABLES } from '#lib/database/schema.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
+import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
+import { until } from '#test/soak/support/until.ts';
 import {
   end,
   makeFolder,
   type ProxyProgram,
   startProxyProgram,
   testKey,
-} from '../../support/product.ts';
+} from '#test/support/product.ts';
 import {
   type FrontClientRequest,
   underLoad as frontUnderLoad,
-} from '../../support/servers/front-clients.ts';
+} from '#test/support/servers/front-clients.ts';
 import {
   openHttp2,
   type RunningNginx,
   sendHttp1,
   startNginx,
-} from '../../support/servers/nginx.ts';
-import { freePort } from '../../support/servers/ports.ts';
-import { IS_FULL, printFigure, rounds } from '../rounds.ts';
-import { until } from '../support/until.ts';
+} from '#test/support/servers/nginx.ts';
+import { freePort } from '#test/support/servers/ports.ts';
 
 const PROMISE = 'Two proxies';
 const RESTARTS = rounds(1, 4);

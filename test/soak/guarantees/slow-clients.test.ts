@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, test } from 'vitest';
-import { LONGEST_DRAIN_MS } from '../../../proxy/http/node-response.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { makeSnapshots } from '../../catalogue/snapshots.ts';
-import { type ProxyProgram, startProxyProgram, testKey } from '../../support/product.ts';
-import { until } from '../support/until.ts';
+import { LONGEST_DRAIN_MS } from '#proxy/http/node-response.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
+import { until } from '#test/soak/support/until.ts';
+import { type ProxyProgram, startProxyProgram, testKey } from '#test/support/product.ts';
 
 /** A head may take 10 s and is checked every 2 s. The rest allows for other work on the machine. */
 const HEAD_GONE_MS = 20_000;

@@ -2,7 +2,7 @@
  * Columns that throw when a reader goes past their ends. A typed array would give `undefined`, and the
  * reader would calculate with NaN.
  */
-import type { Column } from '../../../format/index/columns.ts';
+import type { Column } from '#lib/format/index/columns.ts';
 
 /** Makes each column of an object strict, and keeps everything else. */
 export function strictly<T extends object>(columns: T): T {

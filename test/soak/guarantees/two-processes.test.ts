@@ -6,22 +6,22 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { makeRandom } from '../../../demo/catalogue/random.ts';
-import { holdFile } from '../../../format/hold-file.ts';
-import { HOLD_FILE } from '../../../format/layout.ts';
-import { currentId, idsOnDisk } from '../../../generations/generations.ts';
-import { removeHold } from '../../../generations/hold.ts';
-import { KEPT_GENERATIONS } from '../../../generations/prune.ts';
-import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { type Finished, finish, startProgram } from '../../support/product.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { holdFile } from '#lib/format/hold-file.ts';
+import { HOLD_FILE } from '#lib/format/layout.ts';
+import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
+import { removeHold } from '#lib/generations/hold.ts';
+import { KEPT_GENERATIONS } from '#lib/generations/prune.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { printFigure, rounds } from '#test/soak/rounds.ts';
+import { type Finished, finish, startProgram } from '#test/support/product.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
   makeChanging,
   newSnapshots,
   startGenerator,
-} from '../../support/wholeness.ts';
-import { printFigure, rounds } from '../rounds.ts';
+} from '#test/support/wholeness.ts';
 
 type Action = 'generate' | 'rollback' | 'prune' | 'hold';
 const PAIRS: readonly (readonly [Action, Action])[] = [
@@ -51,7 +51,7 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
       hold: ['hold'],
       prune: ['prune', '--keep', String(KEPT_BY_PRUNE)],
     }[action];
-    return finish(startProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
+    return finish(startProgram('cli/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
   }
 
   /** Checks that nothing is published while the hold is in place. */

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { COMPILE_CACHE } from '../../support/processes.ts';
-import { end, type Finished, finish, makeFolder, ROOT } from '../../support/product.ts';
+import { COMPILE_CACHE } from '#test/support/processes.ts';
+import { end, type Finished, finish, makeFolder, ROOT } from '#test/support/product.ts';
 
 /**
  * Mounts a small file system in memory, in the mount namespace of a separate process, with which it

@@ -7,7 +7,7 @@ import type { ClientHttp2Session } from 'node:http2';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { expect } from 'vitest';
-import { hashBytes, hexOf } from '../../../format/content-hash.ts';
+import { hashBytes, hexOf } from '#lib/format/content-hash.ts';
 import { openHttp2, type RunningNginx, SERVER_NAME, sendHttp2 } from './nginx.ts';
 
 /** A request of the clients, which can safely be repeated. */

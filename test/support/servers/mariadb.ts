@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startTiedUntil, type TiedServer } from '../processes.ts';
+import { startTiedUntil, type TiedServer } from '#test/support/processes.ts';
 import { freePort } from './ports.ts';
 
 const run = promisify(execFile);

@@ -11,9 +11,9 @@ import { type RequestOptions, request as requestTls } from 'node:https';
 import path from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
-import { atEndOfFile } from '../end-of-file.ts';
-import { startTiedUntil } from '../processes.ts';
-import { makeFolder, ROOT } from '../product.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { startTiedUntil } from '#test/support/processes.ts';
+import { makeFolder, ROOT } from '#test/support/product.ts';
 import { freePort } from './ports.ts';
 
 const run = promisify(execFile);

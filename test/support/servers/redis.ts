@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
-import { startTiedUntil, type TiedServer } from '../processes.ts';
+import { startTiedUntil, type TiedServer } from '#test/support/processes.ts';
 import { freePort } from './ports.ts';
 
 /** Contains characters that an address must encode. */

@@ -3,9 +3,9 @@
  * in a folder, and ends with the test file.
  */
 import path from 'node:path';
-import { atEndOfFile } from '../end-of-file.ts';
-import { startTiedUntil } from '../processes.ts';
-import { makeFolder } from '../product.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { startTiedUntil } from '#test/support/processes.ts';
+import { makeFolder } from '#test/support/product.ts';
 
 export const BUCKET = 'catalogue';
 const PROGRAM = path.join(import.meta.dirname, 's3-server.ts');

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { atEndOfFile } from '../end-of-file.ts';
-import { makeFolder } from '../product.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { makeFolder } from '#test/support/product.ts';
 import { runNginx } from './nginx.ts';
 import { freePort } from './ports.ts';
 

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { makeFolder, ROOT } from '../../support/product.ts';
+import { makeFolder, ROOT } from '#test/support/product.ts';
 
 const execute = promisify(execFile);
 

@@ -8,11 +8,11 @@ import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient, type Game } from '../../../client/index.ts';
-import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { type Chromium, makeVisits, startChromium, type Visits } from '../../support/browser.ts';
-import { change } from '../../support/databases.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
+import { createClient, type Game } from '#client/index.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { type Chromium, makeVisits, startChromium, type Visits } from '#test/support/browser.ts';
+import { change } from '#test/support/databases.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
 import {
   generate,
   NEVER,
@@ -21,7 +21,7 @@ import {
   startProxy,
   testKey,
   writeKeys,
-} from '../../support/product.ts';
+} from '#test/support/product.ts';
 import {
   CLIENT_FOLDER,
   compile,

@@ -3,27 +3,27 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runPush } from '../../../commands/run-push.ts';
-import { runReplica } from '../../../commands/run-replica.ts';
-import { openWritableDepot } from '../../../depot/open.ts';
-import { currentId } from '../../../generations/generations.ts';
-import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { startSchedule } from '../../generator/schedule/start-schedule.ts';
-import { makeFolder, runCommand, runKeys, startLogged } from '../../support/product.ts';
+import { runPush } from '#cli/push.ts';
+import { runReplica } from '#cli/replica.ts';
+import { openWritableDepot } from '#depot/open.ts';
+import { currentId } from '#lib/generations/generations.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
+import { makeFolder, runCommand, runKeys, startLogged } from '#test/support/product.ts';
 import {
   makeOrigin,
   newDepotFolder,
   readDepot,
   readStoredRelease,
-} from '../../support/replicas.ts';
-import { BUCKET, startS3 } from '../../support/servers/s3.ts';
+} from '#test/support/replicas.ts';
+import { BUCKET, startS3 } from '#test/support/servers/s3.ts';
 import {
   expectCurrentVerifies,
   expectOneClearLine,
   makePublished,
   newSnapshots,
   runGenerator,
-} from '../../support/wholeness.ts';
+} from '#test/support/wholeness.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -102,7 +102,7 @@ test('a depot that is not there when a replica starts is used as soon as it is',
   const origin = await makeOrigin();
   const SNAPSHOTS_DIR = newSnapshots();
   const gone = `${origin.folder}-later`;
-  const running = startLogged('commands/replica.ts', ['--from', gone], { SNAPSHOTS_DIR });
+  const running = startLogged('cli/replica.ts', ['--from', gone], { SNAPSHOTS_DIR });
   await running.logged('does not exist');
   renameSync(origin.folder, gone);
   await running.logged('is equal to its depot again');

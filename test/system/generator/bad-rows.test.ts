@@ -6,8 +6,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Row } from '../../../database/database.ts';
-import { readManifest } from '../../../generations/generations.ts';
+import type { Row } from '#lib/database/database.ts';
+import { readManifest } from '#lib/generations/generations.ts';
 import {
   BEYOND_DOUBLES,
   checkCorrupted,
@@ -20,10 +20,10 @@ import {
   TABLES,
   type Tables,
   UNSIGNED,
-} from '../../generator/bad-rows.ts';
-import { KINDS } from '../../support/databases.ts';
-import { crawl, type Served } from '../../support/served.ts';
-import { published } from '../../support/wholeness.ts';
+} from '#test/generator/bad-rows.ts';
+import { KINDS } from '#test/support/databases.ts';
+import { crawl, type Served } from '#test/support/served.ts';
+import { published } from '#test/support/wholeness.ts';
 
 /** The ids of games, covers and files. */
 const idsOf = ({ games, covers, files }: Served) =>

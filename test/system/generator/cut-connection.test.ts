@@ -3,21 +3,21 @@
  * reads, publishes nothing and gives the reason. `test/soak/generator/cut-connection.test.ts` cuts at any byte.
  */
 import { expect, test } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { currentId, idsOnDisk } from '../../../generations/generations.ts';
-import { plainCatalogue } from '../../catalogue/plain.ts';
-import { makeLoaded } from '../../catalogue/snapshots.ts';
-import { measureWhole, startCutter } from '../../generator/cut-runs.ts';
-import { run } from '../../generator/reuse/runs.ts';
-import { change } from '../../support/databases.ts';
-import type { Cut } from '../../support/servers/tcp-proxy.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
+import { plainCatalogue } from '#test/catalogue/plain.ts';
+import { makeLoaded } from '#test/catalogue/snapshots.ts';
+import { measureWhole, startCutter } from '#test/generator/cut-runs.ts';
+import { run } from '#test/generator/reuse/runs.ts';
+import { change } from '#test/support/databases.ts';
+import type { Cut } from '#test/support/servers/tcp-proxy.ts';
 import {
   expectNoDebris,
   expectOneClearLine,
   newSnapshots,
   runGenerator,
-} from '../../support/wholeness.ts';
+} from '#test/support/wholeness.ts';
 
 const makeSite = () => makeLoaded('mysql', plainCatalogue(300));
 

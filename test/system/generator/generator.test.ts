@@ -5,14 +5,14 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Row } from '../../../database/database.ts';
-import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
-import { FORMAT_VERSION, sequenceOf } from '../../../format/layout.ts';
-import { currentId, idsOnDisk, readManifest } from '../../../generations/generations.ts';
-import { catalogueOf, game, plainCatalogue } from '../../catalogue/plain.ts';
-import { makeLoaded, makeSnapshots, makeSqlite } from '../../catalogue/snapshots.ts';
-import { KINDS } from '../../support/databases.ts';
-import { generate } from '../../support/product.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import type { Row } from '#lib/database/database.ts';
+import { FORMAT_VERSION, sequenceOf } from '#lib/format/layout.ts';
+import { currentId, idsOnDisk, readManifest } from '#lib/generations/generations.ts';
+import { catalogueOf, game, plainCatalogue } from '#test/catalogue/plain.ts';
+import { makeLoaded, makeSnapshots, makeSqlite } from '#test/catalogue/snapshots.ts';
+import { KINDS } from '#test/support/databases.ts';
+import { generate } from '#test/support/product.ts';
 import {
   expectCurrentVerifies,
   expectOneClearLine,
@@ -20,7 +20,7 @@ import {
   published,
   reportOf,
   runGenerator,
-} from '../../support/wholeness.ts';
+} from '#test/support/wholeness.ts';
 
 function currentFile(snapshotsDir: string, name: string): string {
   return readFileSync(path.join(snapshotsDir, 'current', name), 'utf8');

@@ -5,12 +5,12 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import type { Row } from '../../../database/database.ts';
-import { currentId } from '../../../generations/generations.ts';
-import { catalogueOf, game, plainCatalogue } from '../../catalogue/plain.ts';
-import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { change } from '../../support/databases.ts';
-import { generate } from '../../support/product.ts';
+import type { Row } from '#lib/database/database.ts';
+import { currentId } from '#lib/generations/generations.ts';
+import { catalogueOf, game, plainCatalogue } from '#test/catalogue/plain.ts';
+import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { change } from '#test/support/databases.ts';
+import { generate } from '#test/support/product.ts';
 import {
   expectNoDebris,
   newSnapshots,
@@ -18,7 +18,7 @@ import {
   reportOf,
   runGenerator,
   statusOf,
-} from '../../support/wholeness.ts';
+} from '#test/support/wholeness.ts';
 
 const run = (url: string, dir: string, ...args: string[]) => runGenerator(url, dir, args);
 const countsOf = (dir: string) => published(dir, 'manifest.json').counts;

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { openDatabase } from '../../../database/open.ts';
-import { currentId, idsOnDisk } from '../../../generations/generations.ts';
-import { makeSampleSnapshots, makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { addTimes } from '../../generator/reuse/random-changes.ts';
-import { startSchedule } from '../../generator/schedule/start-schedule.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { runKeys, runProgram } from '../../support/product.ts';
-import { newSnapshots } from '../../support/wholeness.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { addTimes } from '#test/generator/reuse/random-changes.ts';
+import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { runKeys, runProgram } from '#test/support/product.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 /** What it logs of a run. */
 const OF_A_RUN = /"run":|"generated"|under way/;
@@ -37,7 +37,7 @@ test('with a current generation it waits for the first scheduled time', async ()
 test('a wrong GENERATE_CRON ends the schedule with 2 and an error that names it', async () => {
   const variables = { DATABASE_URL: 'sqlite:x.db', SNAPSHOTS_DIR: newSnapshots() };
   const wrong = { ...variables, GENERATE_CRON: 'every day' };
-  const { code, stderr } = await runProgram('generator/cli/schedule.ts', [], wrong);
+  const { code, stderr } = await runProgram('cli/schedule.ts', [], wrong);
   expect([code, stderr]).toEqual([2, expect.stringMatching(/GENERATE_CRON.*every day/s)]);
 });
 

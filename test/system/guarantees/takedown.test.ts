@@ -7,12 +7,12 @@ import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sampleCatalogue } from '../../../demo/catalogue/sample.ts';
-import { idsOnDisk } from '../../../generations/generations.ts';
-import { prune } from '../../../generations/prune.ts';
-import { type Reply, ROOT } from '../../support/product.ts';
-import { type ApiOrigin, filesOf, pullFromApi, startApi } from '../../support/replicas.ts';
-import { newSnapshots } from '../../support/wholeness.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { idsOnDisk } from '#lib/generations/generations.ts';
+import { prune } from '#lib/generations/prune.ts';
+import { type Reply, ROOT } from '#test/support/product.ts';
+import { type ApiOrigin, filesOf, pullFromApi, startApi } from '#test/support/replicas.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const MARK = 'atlantis-mark';
 

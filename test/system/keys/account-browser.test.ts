@@ -6,12 +6,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { exportKeys } from '../../../generator/keys/export-keys.ts';
-import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
-import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { linkOf, makeAccounts, type OwnPages, openPages, PEOPLE } from '../../support/account.ts';
+import { exportKeys } from '#keys/export/export-keys.ts';
+import { KEYS_TABLES } from '#keys/tables/schema.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { linkOf, makeAccounts, type OwnPages, openPages, PEOPLE } from '#test/support/account.ts';
 import {
   type Chromium,
   isTooWide,
@@ -22,12 +22,12 @@ import {
   startChromium,
   tabThrough,
   type Visits,
-} from '../../support/browser.ts';
-import { makeDatabase } from '../../support/databases.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { NEVER, type OwnProxy, startProxy } from '../../support/product.ts';
-import { type MailServer, readMail, startMailServer } from '../../support/servers/mail-server.ts';
-import { startTcpProxy } from '../../support/servers/tcp-proxy.ts';
+} from '#test/support/browser.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { NEVER, type OwnProxy, startProxy } from '#test/support/product.ts';
+import { type MailServer, readMail, startMailServer } from '#test/support/servers/mail-server.ts';
+import { startTcpProxy } from '#test/support/servers/tcp-proxy.ts';
 
 const RAW_KEY = /^cck_[0-9A-Za-z]{38}$/;
 const MARKUP = `</textarea></script><script>alert(1)</script><img src=x onerror="alert(2)">' "&`;

@@ -7,15 +7,15 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Database } from '../../../database/database.ts';
-import { openDatabase } from '../../../database/open.ts';
-import { exportKeys } from '../../../generator/keys/export-keys.ts';
-import { eventsOf } from '../../../keys/lifecycle/history.ts';
-import { requestKey, revealKey } from '../../../keys/lifecycle/own-keys.ts';
-import { createKeysTables } from '../../../keys/tables/schema.ts';
-import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { makeDatabase, sharedMariaDb } from '../../support/databases.ts';
-import { makeFolder, NEVER, ROOT, runKeys, startProxy } from '../../support/product.ts';
+import { exportKeys } from '#keys/export/export-keys.ts';
+import { eventsOf } from '#keys/lifecycle/history.ts';
+import { requestKey, revealKey } from '#keys/lifecycle/own-keys.ts';
+import { createKeysTables } from '#keys/tables/schema.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { makeDatabase, sharedMariaDb } from '#test/support/databases.ts';
+import { makeFolder, NEVER, ROOT, runKeys, startProxy } from '#test/support/product.ts';
 
 const run = promisify(execFile);
 

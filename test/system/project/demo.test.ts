@@ -1,10 +1,10 @@
 /** `npm run demo` as a newcomer sees it. */
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { makeVisitor, tokenOf } from '../../support/account.ts';
-import { makeLog } from '../../support/log.ts';
-import { end, send, startProgram } from '../../support/product.ts';
-import { freePort } from '../../support/servers/ports.ts';
+import { makeVisitor, tokenOf } from '#test/support/account.ts';
+import { makeLog } from '#test/support/log.ts';
+import { end, send, startProgram } from '#test/support/product.ts';
+import { freePort } from '#test/support/servers/ports.ts';
 
 /** It starts four programs. */
 const TIMEOUT_MS = 180_000;

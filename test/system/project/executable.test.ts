@@ -14,13 +14,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runSnapshot } from '../../../commands/run-snapshot.ts';
-import { runKeys } from '../../../keys/cli/run-keys.ts';
-import { readArguments } from '../../../program/arguments.ts';
-import { makeSampleSqlite } from '../../catalogue/snapshots.ts';
-import { atEndOfFile } from '../../support/end-of-file.ts';
-import { makeLog } from '../../support/log.ts';
-import { end, makeFolder, ROOT, runCommand } from '../../support/product.ts';
+import { runKeys } from '#cli/keys.ts';
+import { runSnapshot } from '#cli/snapshot.ts';
+import { readArguments } from '#lib/program/arguments.ts';
+import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { makeLog } from '#test/support/log.ts';
+import { end, makeFolder, ROOT, runCommand } from '#test/support/product.ts';
 
 const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
 const COMMANDS = [

@@ -3,9 +3,9 @@
  * all rows: after random changes, on each kind of database.
  */
 import { describe, test } from 'vitest';
-import { compareRuns } from '../../../generator/reuse/runs.ts';
-import { KINDS } from '../../../support/databases.ts';
-import { IS_FULL, printFigure } from '../../rounds.ts';
+import { compareRuns } from '#test/generator/reuse/runs.ts';
+import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
+import { KINDS } from '#test/support/databases.ts';
 
 /** The seeds of random changes. */
 const HISTORIES = IS_FULL ? [1, 2] : [1];

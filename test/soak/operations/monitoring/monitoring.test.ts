@@ -7,18 +7,12 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { load } from 'js-yaml';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeSampleSqlite } from '../../../catalogue/snapshots.ts';
-import { makeAccounts, startPages } from '../../../support/account.ts';
-import { atEndOfFile } from '../../../support/end-of-file.ts';
-import {
-  makeFolder,
-  ROOT,
-  send,
-  startLogged,
-  startProxyProgram,
-} from '../../../support/product.ts';
-import { startRedis } from '../../../support/servers/redis.ts';
-import { until } from '../../support/until.ts';
+import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { until } from '#test/soak/support/until.ts';
+import { makeAccounts, startPages } from '#test/support/account.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { makeFolder, ROOT, send, startLogged, startProxyProgram } from '#test/support/product.ts';
+import { startRedis } from '#test/support/servers/redis.ts';
 
 const SIMULATIONS = path.join(import.meta.dirname, 'alerts.yml');
 const RULES = 'operations/prometheus/cover-catalogue-alerts.yml';
@@ -81,10 +75,10 @@ beforeAll(async () => {
   await makeAccounts(DATABASE_URL);
   const KEYS_DEPOT = at('keys');
   const [schedule, replica] = await Promise.all([
-    start('generator/cli/schedule.ts', 'scheduled', {
+    start('cli/schedule.ts', 'scheduled', {
       ...{ DATABASE_URL, SNAPSHOTS_DIR: at('origin'), SNAPSHOT_PUSH: at('depot'), KEYS_DEPOT },
     }),
-    start('commands/replica.ts', 'replicating', {
+    start('cli/replica.ts', 'replicating', {
       ...{ REPLICA_FROM: at('depot'), SNAPSHOTS_DIR: at('replica'), KEYS_DEPOT },
     }),
   ]);

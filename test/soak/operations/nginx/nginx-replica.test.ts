@@ -2,12 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { currentId } from '../../../../generations/generations.ts';
-import { seededCatalogue } from '../../../catalogue/seeded.ts';
-import { finish, makeFolder, startProgram } from '../../../support/product.ts';
-import { type ApiOrigin, filesOf, startApi } from '../../../support/replicas.ts';
-import { type RunningNginx, startNginx } from '../../../support/servers/nginx.ts';
-import { expectCurrentVerifies, newSnapshots } from '../../../support/wholeness.ts';
+import { currentId } from '#lib/generations/generations.ts';
+import { seededCatalogue } from '#test/catalogue/seeded.ts';
+import { finish, makeFolder, startProgram } from '#test/support/product.ts';
+import { type ApiOrigin, filesOf, startApi } from '#test/support/replicas.ts';
+import { type RunningNginx, startNginx } from '#test/support/servers/nginx.ts';
+import { expectCurrentVerifies, newSnapshots } from '#test/support/wholeness.ts';
 
 let origin: ApiOrigin;
 let nginx: RunningNginx;
@@ -29,7 +29,7 @@ function runReplica(SNAPSHOTS_DIR: string, environment: Record<string, string>) 
   const from = `https://localhost:${nginx.httpsPort}/api/v1/snapshot`;
   const args = ['--once', '--from', from, '--key-file', origin.keyFile];
   const variables = { SNAPSHOTS_DIR, ...environment };
-  return finish(startProgram('commands/replica.ts', args, variables));
+  return finish(startProgram('cli/replica.ts', args, variables));
 }
 
 test('a replica over TLS has the same files, and later those that changed', async () => {

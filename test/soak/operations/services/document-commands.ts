@@ -1,7 +1,7 @@
 /** The commands that OPERATIONS.md tells operators to run. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ROOT } from '../../../support/product.ts';
+import { ROOT } from '#test/support/product.ts';
 
 /** @returns the commands of the block that begins with the given text */
 export function commandsFrom(start: string): string {

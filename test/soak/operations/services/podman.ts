@@ -7,8 +7,8 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll } from 'vitest';
-import { startTied } from '../../../support/processes.ts';
-import { finish, makeFolder } from '../../../support/product.ts';
+import { startTied } from '#test/support/processes.ts';
+import { finish, makeFolder } from '#test/support/product.ts';
 
 /** The two images that the Containerfile begins with. */
 export const BASE = 'localhost/debian';

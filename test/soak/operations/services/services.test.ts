@@ -3,12 +3,12 @@
  * services" in OPERATIONS.md: what they can do, and what their sandboxes prevent.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { fillDatabase } from '../../../../demo/catalogue/load.ts';
-import { sampleCatalogue } from '../../../../demo/catalogue/sample.ts';
-import { makeDatabase } from '../../../support/databases.ts';
-import { type Reply, send } from '../../../support/product.ts';
-import { freePort } from '../../../support/servers/ports.ts';
-import { until } from '../../support/until.ts';
+import { fillDatabase } from '#demo/catalogue/load.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { until } from '#test/soak/support/until.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { type Reply, send } from '#test/support/product.ts';
+import { freePort } from '#test/support/servers/ports.ts';
 import { commandsFrom } from './document-commands.ts';
 import { type Booted, bootSystemd, canBoot } from './systemd.ts';
 

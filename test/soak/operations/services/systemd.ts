@@ -6,9 +6,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
-import { startTied, type TiedServer } from '../../../support/processes.ts';
-import { type Finished, finish, makeFolder, ROOT } from '../../../support/product.ts';
-import { until } from '../../support/until.ts';
+import { until } from '#test/soak/support/until.ts';
+import { startTied, type TiedServer } from '#test/support/processes.ts';
+import { type Finished, finish, makeFolder, ROOT } from '#test/support/product.ts';
 
 /** In a mount namespace: makes $0/root. */
 const MAKE_ROOT = `set -e

@@ -2,9 +2,10 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../../database/open.ts';
-import { makeSampleSqlite } from '../../../catalogue/snapshots.ts';
-import { withOpenFiles } from '../../../support/processes.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { until } from '#test/soak/support/until.ts';
+import { withOpenFiles } from '#test/support/processes.ts';
 import {
   generate,
   makeFolder,
@@ -12,9 +13,8 @@ import {
   startProxyProgram,
   testKey,
   writeKeys,
-} from '../../../support/product.ts';
-import { openSocket } from '../../../support/servers/sockets.ts';
-import { until } from '../../support/until.ts';
+} from '#test/support/product.ts';
+import { openSocket } from '#test/support/servers/sockets.ts';
 
 const FILES = 256;
 const ATTACKERS = 400;

@@ -1,12 +1,12 @@
 /** Many switches to another generation under load. */
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
-import { pointCurrentTo } from '../../../../generations/generations.ts';
-import { makeGenerations } from '../../../proxy/snapshot/marked-generations.ts';
-import { startProxyProgram, testKey } from '../../../support/product.ts';
-import { readBodies } from '../../../support/read-all.ts';
-import { printFigure, rounds } from '../../rounds.ts';
-import { until } from '../../support/until.ts';
+import { pointCurrentTo } from '#lib/generations/generations.ts';
+import { makeGenerations } from '#test/proxy/snapshot/marked-generations.ts';
+import { printFigure, rounds } from '#test/soak/rounds.ts';
+import { until } from '#test/soak/support/until.ts';
+import { startProxyProgram, testKey } from '#test/support/product.ts';
+import { readBodies } from '#test/support/read-all.ts';
 
 const SWAPS = rounds(5, 40);
 const CLIENTS = 14;

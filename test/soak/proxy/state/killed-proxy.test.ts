@@ -4,14 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Database } from '../../../../database/database.ts';
-import { openDatabase } from '../../../../database/open.ts';
-import { makeKeyUsageImport } from '../../../../generator/keys/import-key-usage.ts';
-import { createKeysTables } from '../../../../keys/tables/schema.ts';
-import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
-import { makeDatabase } from '../../../support/databases.ts';
-import { end, type ProxyProgram, startProxyProgram, testKey } from '../../../support/product.ts';
-import { IS_FULL, printFigure } from '../../rounds.ts';
+import { makeKeyUsageImport } from '#keys/export/import-key-usage.ts';
+import { createKeysTables } from '#keys/tables/schema.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { end, type ProxyProgram, startProxyProgram, testKey } from '#test/support/product.ts';
 
 /** The proxy reports every minute. The short form does not wait for it. */
 const REPORT_MS = IS_FULL ? 62_000 : 0;

@@ -3,7 +3,7 @@
  * almost valid. `hostile-wire.ts` sends them unchanged, and `hostile-judge.ts` decides from the bytes
  * alone which responses are allowed.
  */
-import type { Random } from '../../../../demo/catalogue/random.ts';
+import type { Random } from '#demo/catalogue/random.ts';
 
 export interface HostileParts {
   /** A valid key. */

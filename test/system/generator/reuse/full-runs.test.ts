@@ -6,13 +6,13 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Database } from '../../../../database/database.ts';
-import { makeRandom } from '../../../../demo/catalogue/random.ts';
-import { EARLIER_RUN } from '../../../../format/layout.ts';
-import type { RunOptions } from '../../../../generator/generate.ts';
-import { makeChanges } from '../../../generator/reuse/random-changes.ts';
-import { makeTimed, makeTimedSite, run } from '../../../generator/reuse/runs.ts';
-import { newSnapshots } from '../../../support/wholeness.ts';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import type { RunOptions } from '#generator/generate.ts';
+import type { Database } from '#lib/database/database.ts';
+import { EARLIER_RUN } from '#lib/format/layout.ts';
+import { makeChanges } from '#test/generator/reuse/random-changes.ts';
+import { makeTimed, makeTimedSite, run } from '#test/generator/reuse/runs.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 const fileIn = (dir: string) => path.join(dir, EARLIER_RUN);
 const flipBit = (file: string) => {

@@ -13,8 +13,8 @@ import {
   makeTimedSite,
   run,
   runSteps,
-} from '../../../generator/reuse/runs.ts';
-import { newSnapshots } from '../../../support/wholeness.ts';
+} from '#test/generator/reuse/runs.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 test('equals a full run after each of four batches of random changes', async () => {
   expect(await compareRuns('sqlite', { seed: 1, batches: 4, games: 20 })).toBeGreaterThan(2);

@@ -3,13 +3,13 @@
  * view reaches the next run, whether or not the user may see it.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Database } from '../../../../database/database.ts';
-import { openDatabase } from '../../../../database/open.ts';
-import { CATALOGUE_TABLES } from '../../../../database/schema.ts';
-import type { RunResult } from '../../../../generator/generate.ts';
-import { loadTimed, run } from '../../../generator/reuse/runs.ts';
-import { makeDatabase, makeDatabaseUser } from '../../../support/databases.ts';
-import { newSnapshots } from '../../../support/wholeness.ts';
+import type { RunResult } from '#generator/generate.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { CATALOGUE_TABLES } from '#lib/database/schema.ts';
+import { loadTimed, run } from '#test/generator/reuse/runs.ts';
+import { makeDatabase, makeDatabaseUser } from '#test/support/databases.ts';
+import { newSnapshots } from '#test/support/wholeness.ts';
 
 let admin: Database;
 let reader: Awaited<ReturnType<typeof makeDatabaseUser>>;

@@ -5,20 +5,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../../database/open.ts';
-import { removeAccount } from '../../../../keys/lifecycle/accounts.ts';
-import { mailSignInLink } from '../../../../keys/lifecycle/sign-in.ts';
-import type { Mail, Mailer } from '../../../../keys/mail/mailer.ts';
-import { enqueueMail, listMails, sendDueMails } from '../../../../keys/mail/outbox.ts';
-import { openLink } from '../../../../keys/tables/sign-in-links.ts';
-import { hashToken } from '../../../../keys/tables/values.ts';
+import { removeAccount } from '#keys/lifecycle/accounts.ts';
+import { mailSignInLink } from '#keys/lifecycle/sign-in.ts';
+import type { Mail, Mailer } from '#keys/mail/mailer.ts';
+import { enqueueMail, listMails, sendDueMails } from '#keys/mail/outbox.ts';
+import { openLink } from '#keys/tables/sign-in-links.ts';
+import { hashToken } from '#keys/tables/values.ts';
+import { openDatabase } from '#lib/database/open.ts';
 import {
   AT,
   type KeysDatabase,
   later,
   openKeysDatabase,
   PUBLIC_URL,
-} from '../../../keys/keys-database.ts';
+} from '#test/keys/keys-database.ts';
 import {
   linkOf,
   linksTo,
@@ -27,9 +27,9 @@ import {
   openPages,
   PEOPLE,
   tokenOf,
-} from '../../../support/account.ts';
-import { KINDS, makeDatabase } from '../../../support/databases.ts';
-import { makeFolder } from '../../../support/product.ts';
+} from '#test/support/account.ts';
+import { KINDS, makeDatabase } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
 
 const MINUTE = 60;
 

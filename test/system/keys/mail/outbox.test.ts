@@ -1,29 +1,25 @@
 /** The outbox sends e-mails to a real mail server or to files, also if servers, disks or programs fail. */
 import { readdirSync } from 'node:fs';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { approveRequest } from '../../../../keys/lifecycle/reviews.ts';
-import { makeMailer } from '../../../../keys/mail/mailer.ts';
+import { approveRequest } from '#keys/lifecycle/reviews.ts';
+import { makeMailer } from '#keys/mail/mailer.ts';
 import {
   enqueueMail,
   listMails,
   removeOldMails,
   retryAll,
   sendDueMails,
-} from '../../../../keys/mail/outbox.ts';
+} from '#keys/mail/outbox.ts';
 import {
   AT,
   type KeysDatabase,
   later,
   openKeysDatabase,
   REVIEW,
-} from '../../../keys/keys-database.ts';
-import { KINDS } from '../../../support/databases.ts';
-import { makeFolder } from '../../../support/product.ts';
-import {
-  type MailServer,
-  readMail,
-  startMailServer,
-} from '../../../support/servers/mail-server.ts';
+} from '#test/keys/keys-database.ts';
+import { KINDS } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
+import { type MailServer, readMail, startMailServer } from '#test/support/servers/mail-server.ts';
 
 const FROM = 'Cover Catalogue <no-reply@covers.example>';
 const DAY = 24 * 3600;

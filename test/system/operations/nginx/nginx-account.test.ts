@@ -1,9 +1,9 @@
 /** The account pages behind a real nginx with the project's own nginx.conf. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { mailedLink, makeAccounts, openPages, PEOPLE, tokenOf } from '../../../support/account.ts';
-import { makeDatabase } from '../../../support/databases.ts';
-import { makeFolder } from '../../../support/product.ts';
+import { mailedLink, makeAccounts, openPages, PEOPLE, tokenOf } from '#test/support/account.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
 import {
   type FrontReply,
   type RunningNginx,
@@ -11,8 +11,8 @@ import {
   sendHttp1,
   sendHttp2Once,
   startNginx,
-} from '../../../support/servers/nginx.ts';
-import { freePort } from '../../../support/servers/ports.ts';
+} from '#test/support/servers/nginx.ts';
+import { freePort } from '#test/support/servers/ports.ts';
 
 const LARGEST = 64 * 1024;
 

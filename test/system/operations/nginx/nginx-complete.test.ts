@@ -6,16 +6,16 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeFolder, ROOT } from '../../../support/product.ts';
+import { makeFolder, ROOT } from '#test/support/product.ts';
 import {
   openTls,
   type RunningNginx,
   SERVER_NAME,
   sendPlain,
   startNginx,
-} from '../../../support/servers/nginx.ts';
-import { freePort } from '../../../support/servers/ports.ts';
-import { readToEnd } from '../../../support/servers/sockets.ts';
+} from '#test/support/servers/nginx.ts';
+import { freePort } from '#test/support/servers/ports.ts';
+import { readToEnd } from '#test/support/servers/sockets.ts';
 
 const HEAD = `GET /api/v1/stats HTTP/1.1\r\nHost: ${SERVER_NAME}\r\n`;
 let nginx: RunningNginx;

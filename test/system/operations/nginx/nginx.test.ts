@@ -5,9 +5,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeKey } from '../../../../format/api-key.ts';
-import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
-import { makeFolder, type RunningProxy, startProxy, testKey } from '../../../support/product.ts';
+import { makeKey } from '#lib/format/api-key.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { makeFolder, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
 import {
   type FrontReply,
   type FrontRequest,
@@ -20,9 +20,9 @@ import {
   sendHttp2Once,
   sendPlain,
   startNginx,
-} from '../../../support/servers/nginx.ts';
-import { freePort } from '../../../support/servers/ports.ts';
-import { readToEnd } from '../../../support/servers/sockets.ts';
+} from '#test/support/servers/nginx.ts';
+import { freePort } from '#test/support/servers/ports.ts';
+import { readToEnd } from '#test/support/servers/sockets.ts';
 
 const HSTS = 'max-age=63072000';
 const ADDRESS_LIMIT = 5;

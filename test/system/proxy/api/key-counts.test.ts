@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { parseKeyUsage, type Usage } from '../../../../format/key-usage.ts';
-import { PROXY_FOLDER } from '../../../../format/layout.ts';
-import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
+import { parseKeyUsage, type Usage } from '#lib/format/key-usage.ts';
+import { PROXY_FOLDER } from '#lib/format/layout.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {
   NEVER,
   type Reply,
@@ -13,8 +13,8 @@ import {
   startProxy,
   type TestKey,
   testKey,
-} from '../../../support/product.ts';
-import { shared } from '../../../support/shared.ts';
+} from '#test/support/product.ts';
+import { shared } from '#test/support/shared.ts';
 
 /** The sums over all days and runs in the file of the only proxy of a folder. */
 function countsIn(snapshotsDir: string, id: number): Usage {

@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, describe, test } from 'vitest';
-import type { ApiHandler, Responder } from '../../../../proxy/http/response.ts';
-import { type ClientTimes, makeServer } from '../../../../proxy/http/server.ts';
-import { openSocket, readToEnd } from '../../../support/servers/sockets.ts';
+import type { ApiHandler, Responder } from '#proxy/http/response.ts';
+import { type ClientTimes, makeServer } from '#proxy/http/server.ts';
+import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const NEVER = 1e8;
 const SHORT = 100;

@@ -7,16 +7,10 @@
 import { readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { GAME_INDEX, STATUS_FILE } from '../../../../format/layout.ts';
-import { currentId, generationDir } from '../../../../generations/generations.ts';
-import {
-  generate,
-  NEVER,
-  type OwnProxy,
-  runSnapshots,
-  startProxy,
-} from '../../../support/product.ts';
-import { makeChanging, newSnapshots, runGenerator, statusOf } from '../../../support/wholeness.ts';
+import { GAME_INDEX, STATUS_FILE } from '#lib/format/layout.ts';
+import { currentId, generationDir } from '#lib/generations/generations.ts';
+import { generate, NEVER, type OwnProxy, runSnapshots, startProxy } from '#test/support/product.ts';
+import { makeChanging, newSnapshots, runGenerator, statusOf } from '#test/support/wholeness.ts';
 
 const HOUR = 3600;
 /** In seconds, longer than any step of these tests. */

@@ -1,11 +1,11 @@
 /** A generation is replaced by another one: no request fails, and no response mixes the two. */
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { pointCurrentTo } from '../../../../generations/generations.ts';
-import { openSnapshots } from '../../../../proxy/snapshot/snapshots.ts';
-import { makeGenerations } from '../../../proxy/snapshot/marked-generations.ts';
-import { openFilesIn } from '../../../support/processes.ts';
-import { NEVER, startProxy, testKey } from '../../../support/product.ts';
+import { pointCurrentTo } from '#lib/generations/generations.ts';
+import { openSnapshots } from '#proxy/snapshot/snapshots.ts';
+import { makeGenerations } from '#test/proxy/snapshot/marked-generations.ts';
+import { openFilesIn } from '#test/support/processes.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
 
 const GAMES = 60;
 const key = testKey(1);

@@ -1,0 +1,175 @@
+/** The database: whether it can be opened, sample records from it, and the tables of API keys. */
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { generate } from '../../../generator/generate.ts';
+import type { Conditions } from '../../../generator/read/read-table.ts';
+import { warningText } from '../../../generator/report/report.ts';
+import { hasAccounts } from '../../../keys/tables/accounts.ts';
+import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import type { Database, Value } from '../../../lib/database/database.ts';
+import { openDatabase } from '../../../lib/database/open.ts';
+import { checkCatalogue } from '../../../lib/database/schema.ts';
+import { checkTables } from '../../../lib/database/tables.ts';
+import { KEYS_FILE } from '../../../lib/format/layout.ts';
+import { printableJson } from '../../../lib/program/printable.ts';
+import { showBody } from '../../show.ts';
+import { CannotRun, type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
+
+const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };
+const GAMES = 3;
+/** Further covers of these games are left out, so that the check is quick on any catalogue. */
+const MOST_COVERS = 50;
+const MOST_STATUSES = 12;
+const SILENT = { advance() {}, step() {}, warn() {}, end() {} };
+
+export const database: Check = {
+  name: 'database',
+  programs: ['schedule', 'account'],
+  async run(scene, { ok, warn }) {
+    const url = requireValue(scene, 'DATABASE_URL');
+    const opened = await openDatabase(url, TIMEOUTS);
+    scene.database = opened;
+    if (opened.kind === 'mysql') {
+      const [row = []] = await opened.rows('SELECT VERSION(), CURRENT_USER(), DATABASE()');
+      ok(`The server, version ${row[0]}, is open, as ${row[1]} in ${row[2]}.`);
+      return;
+    }
+    const file = url.slice('sqlite:'.length);
+    const mode = statSync(file).mode & 0o777;
+    if ((mode & 0o077) === 0) ok(`The SQLite file ${file} is open.`);
+    else {
+      warn(
+        `Other users of this machine may use ${file}, which has the mode ${mode.toString(8)}. It holds the addresses of accounts.`,
+        `Run: chmod 600 ${file}*`,
+      );
+    }
+  },
+};
+
+/**
+ * Three games as the API would serve them. The generator exports only these rows to a temporary folder,
+ * and the code of the proxy reads them from there, so the records are exactly those of the API.
+ */
+export const sample: Check = {
+  name: 'sample records',
+  programs: ['schedule'],
+  async run(scene, findings) {
+    const { ok, warn } = findings;
+    const source = requireDatabase(scene);
+    const settings = {
+      site_url: requireValue(scene, 'SITE_URL'),
+      site_language: requireValue(scene, 'SITE_LANGUAGE'),
+      files_url: requireValue(scene, 'FILES_URL'),
+    };
+    await checkCatalogue(source);
+    const { games, conditions } = await chooseRows(source, findings);
+    if (games.length === 0) {
+      throw new CannotRun('The table games has no rows.', 'Add games, or fix the view.');
+    }
+    const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-doctor-'));
+    try {
+      const options = { snapshotsDir: folder, settings, warnings: [], conditions };
+      const run = { ...options, isDryRun: false, isForced: true };
+      const { id = '', leftOut, report } = await generate(source, run, SILENT);
+      for (const line of leftOut) {
+        warn(`Of the sample, rows would be left out: ${line}.`, 'Correct the rows or the view.');
+      }
+      for (const warning of report.warnings) {
+        warn(`${warningText(warning)}.`, 'See "Publishing" in OPERATIONS.md.');
+      }
+      const body = await showBody(folder, id, `/games?ids=${games.join(',')}&include=cover`);
+      const { data } = JSON.parse(body.toString('utf8'));
+      ok('The API would send these records. Compare them with your site:', data);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** Games with an approved cover if there are any, and the rows that belong to them. */
+async function chooseRows(
+  source: Database,
+  { error }: Findings,
+): Promise<{ games: string[]; conditions: Conditions }> {
+  const covered = await source.rows(
+    `SELECT DISTINCT game_id FROM covers WHERE status = 'approved' LIMIT ${MOST_COVERS}`,
+  );
+  if (covered.length === 0) {
+    const sql = `SELECT DISTINCT status FROM covers LIMIT ${MOST_STATUSES}`;
+    const statuses = (await source.rows(sql)).map(([status]) => printableJson(status));
+    error(
+      `No cover has the status "approved", so the API would serve none. Statuses in the table: ${statuses.join(', ') || 'none'}.`,
+      "Translate the statuses of your site in a view of covers: CASE status WHEN … THEN 'approved' … END.",
+    );
+  }
+  const select = 'SELECT id, platform_id FROM games';
+  const candidates = among('id', idsOf(covered.map(([id]) => id)));
+  const found = await source.rows(`${select} WHERE ${candidates} LIMIT ${GAMES}`);
+  const rows = found.length > 0 ? found : await source.rows(`${select} LIMIT ${GAMES}`);
+  const games = idsOf(rows.map(([id]) => id));
+  const ofGames = among('game_id', games);
+  const ofCovers = await source.rows(`SELECT id FROM covers WHERE ${ofGames} LIMIT ${MOST_COVERS}`);
+  const covers = idsOf(ofCovers.map(([id]) => id));
+  const conditions = {
+    platforms: among('id', idsOf(rows.map(([, platform]) => platform))),
+    games: among('id', games),
+    covers: among('id', covers),
+    cover_files: among('cover_id', covers),
+    game_titles: ofGames,
+    game_ids: ofGames,
+    platform_ids: among('platform_id', idsOf(rows.map(([, platform]) => platform))),
+  };
+  return { games, conditions };
+}
+
+/** The values that are ids; others cannot be part of a statement. */
+function idsOf(values: readonly (Value | undefined)[]): string[] {
+  return [...new Set(values.map(String))].filter((id) => /^\d+$/.test(id));
+}
+
+function among(column: string, ids: readonly string[]): string {
+  return ids.length === 0 ? '1 = 0' : `${column} IN (${ids.join(', ')})`;
+}
+
+/** No fix creates tables while keys.json has keys: the backup must be restored then. */
+export const keys: Check = {
+  name: 'tables of API keys',
+  programs: ['schedule', 'account'],
+  async run(scene, { ok, warn, error }) {
+    const source = requireDatabase(scene);
+    const file = path.join(requireValue(scene, 'SNAPSHOTS_DIR'), KEYS_FILE);
+    if (!(await source.columns()).has('api_keys')) {
+      if (existsSync(file)) {
+        error(
+          `The tables of API keys are gone, or the user may not see them. The keys in ${file} still work.`,
+          'Grant the rights on them, or restore the backup: see operations/runbooks/restore.md.',
+        );
+        return;
+      }
+      throw new CannotRun(
+        'There are no tables of API keys yet: the API would answer 503 "No API keys yet".',
+        'Run "cover-catalogue keys list", which creates them, and then "cover-catalogue keys issue".',
+      );
+    }
+    await checkTables(source, KEYS_TABLES);
+    ok('The tables of API keys exist, with all columns.');
+    if (!scene.programs.includes('account')) return;
+    if (!(await hasAccounts(source))) {
+      error(
+        'A table or view "accounts" with the columns id, email, name and role does not exist or may not be read: nobody can sign in.',
+        `GRANT SELECT on it, create a view of your site's accounts, or run "cover-catalogue keys account add".`,
+      );
+      return;
+    }
+    const sql = "SELECT COUNT(*) FROM accounts WHERE role = 'moderator'";
+    const [[moderators] = []] = await source.rows(sql);
+    if (Number(moderators) > 0) ok(`Accounts that are moderators: ${moderators}.`);
+    else {
+      warn(
+        'No account is a moderator: nobody can review requests on the pages.',
+        'Run "cover-catalogue keys account add" with --role moderator, or set the role in your view.',
+      );
+    }
+  },
+};

@@ -1,0 +1,93 @@
+/**
+ * Whether the user of DATABASE_URL has the rights that the programs need, and none to change the
+ * catalogue. The server itself decides: each right is tried with a statement that matches no row.
+ */
+
+import { KEYS_RIGHTS, SCHEDULE_RIGHTS } from '../../../keys/tables/rights.ts';
+import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import type { Database } from '../../../lib/database/database.ts';
+import { readUser } from '../../../lib/database/hidden-views.ts';
+import { CATALOGUE_TABLES } from '../../../lib/database/schema.ts';
+import { columnNames, type Table, type Tables } from '../../../lib/database/tables.ts';
+import { type Check, requireDatabase } from '../check.ts';
+
+/** Access denied to a table, and to a column. */
+const DENIED = [1142, 1143];
+const CHANGES = ['INSERT', 'UPDATE', 'DELETE'];
+
+export const grants: Check = {
+  name: 'grants',
+  programs: ['schedule', 'account'],
+  async run(scene, { ok, warn, error }) {
+    const { programs } = scene;
+    const database = requireDatabase(scene);
+    if (database.kind === 'sqlite') {
+      ok('SQLite has no users: the permissions of its file decide.');
+      return;
+    }
+    const { user, schema } = await readUser(database);
+    const existing = await database.columns();
+    let isSound = true;
+    const check = async (tables: Tables, needed: (table: string) => readonly string[]) => {
+      for (const [table, definition] of Object.entries(tables)) {
+        const { denied } = await tryRights(database, table, definition, needed(table));
+        if (denied.length === 0) continue;
+        isSound = false;
+        const missing = denied.join(', ');
+        error(
+          `${user} lacks ${missing} on ${table}.`,
+          `Run as an administrator: GRANT ${missing} ON ${schema}.${table} TO ${user};`,
+        );
+      }
+    };
+    if (programs.includes('schedule')) await check(CATALOGUE_TABLES, () => ['SELECT']);
+    // The first use of `cover-catalogue keys` creates these tables.
+    if (Object.keys(KEYS_TABLES).some((table) => existing.has(table))) {
+      await check(KEYS_TABLES, (table) => {
+        const ofAccount = programs.includes('account') ? KEYS_RIGHTS[table] : undefined;
+        const ofSchedule = programs.includes('schedule') ? SCHEDULE_RIGHTS[table] : undefined;
+        const used = [ofAccount, ofSchedule].flatMap((rights) =>
+          rights === undefined ? [] : ['SELECT', ...rights.use],
+        );
+        return [...new Set(used)];
+      });
+    }
+    for (const [table, definition] of Object.entries(CATALOGUE_TABLES)) {
+      const { allowed } = await tryRights(database, table, definition, CHANGES);
+      if (allowed.length === 0) continue;
+      isSound = false;
+      warn(
+        `${user} has ${allowed.join(', ')} on ${table}, which no program needs: a mistake or an attacker could change the catalogue.`,
+        `Run as an administrator: REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}; then grant what README.md and OPERATIONS.md list.`,
+      );
+    }
+    if (isSound) ok(`${user} has the rights that it needs, and none to change the catalogue.`);
+  },
+};
+
+/** A statement that fails for another reason, such as a missing table, says nothing about the right. */
+async function tryRights(
+  database: Database,
+  table: string,
+  definition: Table,
+  rights: readonly string[],
+): Promise<{ allowed: string[]; denied: string[] }> {
+  const columns = columnNames(definition);
+  const statements: Readonly<Record<string, string>> = {
+    SELECT: `SELECT ${columns} FROM ${table} WHERE 1 = 0`,
+    INSERT: `INSERT INTO ${table} (${columns}) SELECT ${columns.map(() => 1)} FROM DUAL WHERE 1 = 0`,
+    UPDATE: `UPDATE ${table} SET ${columns[0]} = 1 WHERE 1 = 0`,
+    DELETE: `DELETE FROM ${table} WHERE 1 = 0`,
+  };
+  const [allowed, denied]: [string[], string[]] = [[], []];
+  for (const right of rights) {
+    try {
+      await database.run(statements[right] ?? '');
+      allowed.push(right);
+    } catch (error) {
+      const { errno } = Object((error as Error).cause) as { errno?: number };
+      if (DENIED.includes(errno ?? 0)) denied.push(right);
+    }
+  }
+  return { allowed, denied };
+}

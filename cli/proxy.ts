@@ -1,0 +1,68 @@
+/**
+ * `cover-catalogue proxy`: serves the current generation on HOST:PORT until SIGTERM or SIGINT. The
+ * proxy never connects to the database: all its data comes from files in `SNAPSHOTS_DIR`.
+ */
+import '../lib/program/environment/node-version.ts';
+import '../lib/program/service.ts';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { readArguments } from '../lib/program/arguments.ts';
+import { loadEnvironmentFile, readEnvironment } from '../lib/program/environment/environment.ts';
+import { reportFailure } from '../lib/program/failure.ts';
+import { checkReadableFolder } from '../lib/program/folders.ts';
+import { makeLog } from '../lib/program/log.ts';
+import { reportReady, stopWith } from '../lib/program/service.ts';
+import { assemble } from '../proxy/assemble.ts';
+import { checkLogFile } from '../proxy/serve/access-log/log-file.ts';
+import { VARIABLES } from '../proxy/serve/workers/serving-thread.ts';
+
+const USAGE = `cover-catalogue proxy
+
+Serves the API on HOST:PORT from the current generation in SNAPSHOTS_DIR, and
+health checks and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT. On
+SIGHUP, it reopens ACCESS_LOG_FILE.
+
+Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
+`;
+
+async function main(): Promise<void> {
+  readArguments(USAGE);
+  loadEnvironmentFile();
+  const environment = readEnvironment(VARIABLES, process.env, {
+    SNAPSHOTS_DIR: checkReadableFolder,
+    ACCESS_LOG_FILE: (file, { ACCESS_LOG: sample = 0 }) => {
+      if (sample !== 0) checkLogFile(file);
+    },
+  });
+  const log = makeLog(environment.LOG_LEVEL);
+  if (!existsSync(environment.SNAPSHOTS_DIR)) {
+    log.warn(
+      { SNAPSHOTS_DIR: path.resolve(environment.SNAPSHOTS_DIR) },
+      'SNAPSHOTS_DIR does not exist: requests get 503 until the generator creates it; correct the path if it is wrong',
+    );
+  }
+  if ((process.env.PUBLIC_URL ?? '') === '') {
+    log.warn(
+      { PUBLIC_URL: environment.PUBLIC_URL },
+      'PUBLIC_URL is not set: the Link header and /openapi.json contain an address that only this machine can reach; set it to the address of the API',
+    );
+  }
+  const proxy = await assemble(environment, log);
+  // By default, this signal would end the proxy.
+  process.on('SIGHUP', proxy.accessLog.reopen);
+  // Before listening: clients may connect at once, and a signal must not cut off their requests.
+  stopWith(async (signal) => {
+    log.info({ signal }, 'stopping');
+    await proxy.stop();
+    log.info('stopped');
+  });
+  const addresses = await proxy.start();
+  if (proxy.isStopping()) return;
+  // Logged last: a supervisor that reads this line may send a signal at once.
+  log.info({ ...addresses, threads: environment.PROXY_THREADS }, 'listening');
+  reportReady(log);
+}
+
+main().catch((error: Error) => {
+  process.exit(reportFailure(error, 'The proxy cannot start: '));
+});

@@ -1,0 +1,199 @@
+/**
+ * `cover-catalogue replica`: keeps a snapshots folder equal to a depot, until SIGTERM or SIGINT. With
+ * `--once` it checks once: progress goes to stderr, the result to stdout.
+ */
+import type { Logger } from 'pino';
+import { Counter, Gauge } from 'prom-client';
+import { isApiAddress, openDepot, openKeysDepot } from '../depot/open.ts';
+import type { Pulled } from '../depot/pull.ts';
+import { makeReplica, type Replica } from '../depot/replica.ts';
+import { readPublicKeys } from '../depot/signing.ts';
+import { megabytes, systemClock } from '../depot/transfers.ts';
+import type { Release } from '../lib/format/release.ts';
+import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
+import { makeProgramAdmin, type ProgramAdmin } from '../lib/program/admin/program-admin.ts';
+import { readArguments, readValue } from '../lib/program/arguments.ts';
+import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
+import { wholeNumber } from '../lib/program/environment/variables.ts';
+import { reportFailure } from '../lib/program/failure.ts';
+import { checkWritableFolder } from '../lib/program/folders.ts';
+import type { Invocation } from '../lib/program/invocation.ts';
+import { makeLog } from '../lib/program/log.ts';
+import { poll } from '../lib/program/poll.ts';
+import { logProgress, makeProgress, type Progress } from '../lib/program/progress.ts';
+import { reportReady, type stopWith as stopWithSignal } from '../lib/program/service.ts';
+
+const USAGE = `cover-catalogue replica [--from DEPOT] [--key-file FILE] [--once]
+                        [--interval SECONDS]
+
+Keeps SNAPSHOTS_DIR equal to the newest generation in a depot, and its keys.json
+equal to the keys in KEYS_DEPOT, until SIGTERM or SIGINT. It fetches only the
+files that are not there yet. It keeps running while the depot is down, and never
+goes back to an older generation or older keys.
+
+  --from DEPOT       a folder, s3://bucket/prefix, the http or https address of
+                     a web server, or of another installation's API, such as
+                     https://api.example.org/api/v1/snapshot
+                     (default: the variable REPLICA_FROM)
+  --key-file FILE    a file with an API key, for another installation's API
+  --once             check once and exit
+  --interval SECONDS from one check to the next (default 1; for an API, where
+                     each check is a request, 60)
+
+If SNAPSHOT_PUBLIC_KEYS is set, it accepts only snapshots and keys that are
+signed with one of these keys. Without --once, it serves health checks and
+metrics on ADMIN_HOST, at the port ADMIN_PORT + 7.
+
+Exit codes: 0 stopped or, with --once, equal to the depot; 1 failed, 2 wrong
+usage or configuration, 3 refused to publish or held, 4 another run is under way.
+`;
+
+const VARIABLES = [
+  'SNAPSHOTS_DIR',
+  'REPLICA_FROM',
+  'KEYS_DEPOT',
+  'SNAPSHOT_PUBLIC_KEYS',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
+  'LOG_LEVEL',
+] as const;
+
+const LONGEST_SECONDS = 3_600;
+const USAGE_INTERVAL_MS = 5_000;
+
+type StopWith = typeof stopWithSignal;
+
+/**
+ * @param stopWith sets what a signal ends
+ * @returns the exit code; undefined if the replica continues until a signal
+ */
+export async function runReplica(
+  { words, variables, stdout, stderr }: Invocation,
+  stopWith: StopWith,
+  clock = systemClock,
+): Promise<number | undefined> {
+  const progress = makeProgress(stderr);
+  try {
+    const { texts, switches } = readArguments(USAGE, words);
+    const environment = variables();
+    const settings = readEnvironment(VARIABLES, environment, {
+      SNAPSHOTS_DIR: checkWritableFolder,
+      SNAPSHOT_PUBLIC_KEYS: readPublicKeys,
+    });
+    const { SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL } = settings;
+    const from = texts.from ?? settings.REPLICA_FROM;
+    if (from === '') {
+      throw new ConfigurationError(`Neither --from nor REPLICA_FROM is set.\n\n${USAGE}`);
+    }
+    const { interval = isApiAddress(from) ? '60' : '1' } = texts;
+    const seconds = readValue('--interval', interval, wholeNumber(1, LONGEST_SECONDS));
+    const depot = openDepot(from, { environment, keyFile: texts['key-file'] });
+    const others = { 'the depot of snapshots': from };
+    const keysDepot = openKeysDepot(settings.KEYS_DEPOT, others, { environment });
+    const log = makeLog(LOG_LEVEL);
+    const replica = makeReplica({
+      snapshotsDir,
+      depot,
+      keysDepot,
+      clock,
+      publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
+      report: switches.has('once') ? progress : logProgress(log),
+    });
+    if (switches.has('once')) {
+      stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
+      await runOnce(replica, progress, stdout).finally(() => {
+        depot.close();
+        keysDepot?.close();
+      });
+      return 0;
+    }
+    const admin = makeProgramAdmin({ program: 'replica', settings, refresh: () => readDisk() });
+    const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
+    const address = await admin.listen();
+    run(replica, seconds * 1000, admin, log, stopWith);
+    const places = { from: depot.name, keys: keysDepot?.name, snapshotsDir, admin: address };
+    log.info(places, 'replicating');
+    reportReady(log);
+    return undefined;
+  } catch (error) {
+    progress.end();
+    return reportFailure(error as Error, '', stderr);
+  }
+}
+
+async function runOnce(replica: Replica, progress: Progress, stdout: Invocation['stdout']) {
+  const started = performance.now();
+  // Keys come first: they take a moment, and a revoked key must stop working. A snapshot is pulled even if
+  // there are no keys, and the other way round.
+  const [keys] = await Promise.allSettled([replica.checkKeys()]);
+  const [checked] = await Promise.allSettled([replica.checkSnapshot()]);
+  const [usage] = await Promise.allSettled([replica.sendUsage()]);
+  progress.end();
+  if (checked.status === 'fulfilled') {
+    const { release, pulled } = checked.value;
+    stdout.write(asText(release, pulled, (performance.now() - started) / 1000));
+  }
+  for (const each of [checked, keys, usage]) if (each.status === 'rejected') throw each.reason;
+}
+
+function run(
+  replica: Replica,
+  intervalMs: number,
+  { registry, tasks, announceEnd }: ProgramAdmin,
+  log: Logger,
+  stopWith: StopWith,
+): void {
+  const pullSeconds = new Gauge({
+    name: 'replica_pull_seconds',
+    help: 'How long the last pull took, with its verification',
+    registers: [registry],
+  });
+  const receivedBytes = new Counter({
+    name: 'replica_received_bytes_total',
+    help: 'Bytes received for the generations that were pulled',
+    registers: [registry],
+  });
+  const checkSnapshot = async () => {
+    const started = performance.now();
+    const { release, pulled } = await replica.checkSnapshot();
+    if (pulled === undefined) return;
+    const { fetched, linked, received } = pulled;
+    pullSeconds.set((performance.now() - started) / 1000);
+    receivedBytes.inc(received);
+    const { id: snapshot, released_at } = release;
+    log.info({ snapshot, released_at, fetched, linked, received }, 'published a generation');
+  };
+  const checkKeys = async () => {
+    if (await replica.checkKeys()) log.info('the keys have changed');
+  };
+  const pollPart = (part: string, task: string, work: () => Promise<unknown>, ms: number) => {
+    const observed = tasks.observe(task, work);
+    const workAndLog = async () => {
+      await observed();
+      if (polled.fault()) log.info({ part }, 'the replica is equal to its depot again');
+    };
+    const polled = poll(workAndLog, ms, ({ message }) =>
+      log.error({ part }, `${message.replace(/\.?$/, '.')} What is there stays in service.`),
+    );
+    return polled;
+  };
+  const polls = [
+    pollPart('snapshot', 'check_snapshot', checkSnapshot, intervalMs),
+    pollPart('keys', 'check_keys', checkKeys, intervalMs),
+    pollPart('key usage', 'send_key_usage', replica.sendUsage, USAGE_INTERVAL_MS),
+  ];
+  // Does not wait for what is under way: the files that it has fetched stay for the next start.
+  stopWith(async (signal) => {
+    announceEnd();
+    for (const each of polls) void each.stop();
+    log.info({ signal }, 'stopping');
+  });
+  for (const each of polls) void each.start();
+}
+
+function asText({ id }: Release, pulled: Pulled | undefined, seconds: number): string {
+  if (pulled === undefined) return `Nothing is newer than ${id}, which stays current.\n`;
+  const { manifest, fetched, linked, received } = pulled;
+  const { games, covers } = manifest.counts;
+  return `Published ${id}: ${games} games, ${covers} covers; ${fetched} files fetched with ${megabytes(received)} MB, ${linked} were here; ${seconds.toFixed(1)} s.\n`;
+}

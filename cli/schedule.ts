@@ -1,0 +1,161 @@
+/**
+ * `cover-catalogue schedule`: what it does is in its usage. One run at a time, and none while publishing is
+ * held; keys are exported even then. Each run is a process of its own: its memory is freed when it ends,
+ * and if it crashes, the schedule continues.
+ */
+import '../lib/program/environment/node-version.ts';
+import '../lib/program/service.ts';
+import { schedule } from 'node-cron';
+import type { Logger } from 'pino';
+import { openKeysDepot, openWritableDepot } from '../depot/open.ts';
+import { pushChanges, pushConfigured } from '../depot/push.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from '../depot/signing.ts';
+import { CRON_TIMEZONE, checkCron, NO_RUNS } from '../generator/schedule/cron.ts';
+import { paceRuns } from '../generator/schedule/pace-runs.ts';
+import { pollChanges } from '../generator/schedule/poll-changes.ts';
+import { makeRuns } from '../generator/schedule/runs.ts';
+import { addScheduleMetrics } from '../generator/schedule/schedule-metrics.ts';
+import { pollKeys } from '../keys/export/poll-keys.ts';
+import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
+import { currentId } from '../lib/generations/generations.ts';
+import { whyHeld } from '../lib/generations/hold.ts';
+import { makeProgramAdmin } from '../lib/program/admin/program-admin.ts';
+import type { Tasks } from '../lib/program/admin/tasks.ts';
+import { readArguments } from '../lib/program/arguments.ts';
+import {
+  type Environment,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../lib/program/environment/environment.ts';
+import { reportFailure } from '../lib/program/failure.ts';
+import { makeLog } from '../lib/program/log.ts';
+import { reportReady, stopWith } from '../lib/program/service.ts';
+
+const USAGE = `cover-catalogue schedule
+
+Generates at the times of GENERATE_CRON, exports the API keys every two seconds
+(with KEYS_DEPOT, every second) and imports key usage, until SIGTERM or SIGINT.
+If GENERATE_CRON is "off", it starts no runs and does not poll for changes, which
+is what a replica needs. It still exports keys, imports key usage and pushes.
+
+If the tables have updated_at, it also polls the database for changes every
+CHANGE_POLL_SECONDS. It publishes changes at most every ten seconds; removed games
+and covers do not wait.
+
+If SNAPSHOT_PUSH is set, it pushes each new current generation to that depot. It
+serves health checks and metrics on ADMIN_HOST, at the port ADMIN_PORT + 5.
+
+Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
+`;
+/** Between the starts of two runs that publish changes; a run that removes something does not wait. */
+const PUBLISH_AT_MOST_EVERY_MS = 10_000;
+
+async function main(): Promise<void> {
+  readArguments(USAGE);
+  loadEnvironmentFile();
+  const environment = readEnvironment(
+    [
+      'DATABASE_URL',
+      'SITE_URL',
+      'SITE_LANGUAGE',
+      'FILES_URL',
+      'PUBLIC_URL',
+      'GENERATE_CRON',
+      'CHANGE_POLL_SECONDS',
+      'KEYS_DEPOT',
+      'LOG_LEVEL',
+      'ADMIN_HOST',
+      'ADMIN_PORT',
+      ...PUSH_VARIABLES,
+    ],
+    process.env,
+    { ...PUSH_CHECKS, GENERATE_CRON: checkCron },
+  );
+  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
+  if (SNAPSHOT_PUSH !== '') openWritableDepot(SNAPSHOT_PUSH).close();
+  const isOff = cron === NO_RUNS;
+  const log = makeLog(environment.LOG_LEVEL);
+  const isHeld = makeHoldWatch(snapshotsDir, log);
+  const admin = makeProgramAdmin({
+    program: 'schedule',
+    settings: environment,
+    refresh: () => readDisk(),
+    readiness: () => ({ last_run: lastRun() ?? null, held: whyHeld(snapshotsDir) ?? null }),
+  });
+  const { registry, tasks } = admin;
+  const readDisk = addDiskMetrics(registry, snapshotsDir);
+  const { lastRun, noteEnding } = addScheduleMetrics(registry, snapshotsDir);
+  const runs = makeRuns(isHeld, noteEnding, log);
+  const adminAddress = await admin.listen();
+  const task = isOff
+    ? undefined
+    : schedule(cron, runs.start, { noOverlap: true, timezone: CRON_TIMEZONE });
+  const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
+  const keys = pollKeys({
+    databaseUrl: environment.DATABASE_URL,
+    snapshotsDir,
+    tasks,
+    log,
+    signingKey: readSigningKey(environment.SNAPSHOT_SIGNING_KEY),
+    depot: openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH }),
+  });
+  const pushes =
+    SNAPSHOT_PUSH === ''
+      ? undefined
+      : pushChanges(
+          snapshotsDir,
+          (report) => pushConfigured(environment, process.env, report),
+          tasks,
+          log,
+        );
+  stopWith(async (signal) => {
+    log.info({ signal }, 'stopping');
+    admin.announceEnd();
+    await task?.stop();
+    // What a push under way has sent stays for the next.
+    void pushes?.stop();
+    await Promise.all([changes?.stop(), runs.stop(), keys.stop()]);
+    admin.close();
+  });
+  void pushes?.start();
+  log.info({ cron, snapshotsDir, admin: adminAddress }, 'scheduled');
+  reportReady(log);
+  if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
+  else isHeld();
+}
+
+/** Publishes changes soon after they are made, unless CHANGE_POLL_SECONDS is 0. */
+function publishChanges(
+  environment: Environment<'DATABASE_URL' | 'CHANGE_POLL_SECONDS'>,
+  run: () => Promise<boolean>,
+  tasks: Tasks,
+  log: Logger,
+) {
+  const { DATABASE_URL: databaseUrl, CHANGE_POLL_SECONDS: seconds } = environment;
+  if (seconds === 0) return undefined;
+  const pace = paceRuns(PUBLISH_AT_MOST_EVERY_MS, run, (isUrgent) => changes.forget(isUrgent));
+  const changes = pollChanges({ databaseUrl, seconds, tasks, log, request: pace.request });
+  return {
+    stop() {
+      pace.stop();
+      return changes.stop();
+    },
+  };
+}
+
+/** @returns a function that tells whether publishing is held, and logs a change since its last call */
+function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
+  let lastReason: string | undefined;
+  return () => {
+    const reason = whyHeld(snapshotsDir);
+    if (reason !== undefined && reason !== lastReason) {
+      log.warn(`${reason} Until then, runs are skipped and keys are still exported.`);
+    } else if (reason === undefined && lastReason !== undefined) {
+      log.info('publishing was resumed');
+    }
+    lastReason = reason;
+    return reason !== undefined;
+  };
+}
+
+main().catch((error: Error) => process.exit(reportFailure(error)));

@@ -1,0 +1,33 @@
+/**
+ * Reads the exact body that the API sends for a path, from a generation on disk. It uses the proxy's
+ * own code to check the generation, to match the path and its parameters, and to find the record.
+ */
+import { closeSync } from 'node:fs';
+import { generationDir } from '../lib/generations/generations.ts';
+import { makeChanges } from '../proxy/api/changes/changes.ts';
+import { makeMatchRoute } from '../proxy/api/routes/match-route.ts';
+import { splitTarget } from '../proxy/http/request.ts';
+import { makeGeneration } from '../proxy/snapshot/generation.ts';
+import { openFiles } from '../proxy/snapshot/open-files.ts';
+
+/**
+ * @param id of a generation
+ * @param target a path below the base path of the API, with its query, such as `/search?q=chrono`
+ * @throws Error if there is no such resource, a parameter is wrong, or the generation is damaged
+ */
+export async function showBody(snapshotsDir: string, id: string, target: string): Promise<Buffer> {
+  const [pathname, queryString] = splitTarget(target);
+  const changes = makeChanges(snapshotsDir, () => {});
+  const find = makeMatchRoute('', changes.read)(pathname)?.prepare(queryString);
+  const dir = generationDir(snapshotsDir, id);
+  const files = openFiles({ dir, id });
+  try {
+    const resource = await find?.(makeGeneration(files));
+    if (resource === undefined) throw new Error(`There is no ${target} in ${id}.`);
+    if (typeof resource === 'string') throw new Error(`The changes up to ${id} are not known.`);
+    return resource.identity.body;
+  } finally {
+    files.descriptors.forEach(closeSync);
+    changes.close();
+  }
+}

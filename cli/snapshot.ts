@@ -1,0 +1,241 @@
+/**
+ * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back to
+ * one, hold and resume publishing, and prune. Data goes to stdout, everything else to stderr.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
+import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
+import { MINISEARCH } from '../lib/format/layout.ts';
+import { findOtherCollation, type Manifest } from '../lib/format/manifest.ts';
+import { compareGenerations } from '../lib/generations/compare.ts';
+import { verifyDifferences } from '../lib/generations/differences.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  openIndexOf,
+  readManifest,
+  requireGeneration,
+} from '../lib/generations/generations.ts';
+import { holdCurrent, removeHold, whyHeld } from '../lib/generations/hold.ts';
+import { KEPT_GENERATIONS, prune } from '../lib/generations/prune.ts';
+import { rollbackTo } from '../lib/generations/rollback.ts';
+import { verifyAndOpen } from '../lib/generations/verify.ts';
+import { type Arguments, readValue, readVerb, type VerbSyntax } from '../lib/program/arguments.ts';
+import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
+import { wholeNumber } from '../lib/program/environment/variables.ts';
+import { reportFailure } from '../lib/program/failure.ts';
+import { checkReadableFolder, checkWritableFolder } from '../lib/program/folders.ts';
+import type { Invocation } from '../lib/program/invocation.ts';
+import type { Printable } from '../lib/program/progress.ts';
+
+interface Verb extends VerbSyntax {
+  /** Whether the verb changes SNAPSHOTS_DIR. */
+  readonly writes?: true;
+  run(call: Call, args: Arguments): Promise<void> | void;
+}
+
+/** A verb is called with the folder and the streams to print on. */
+interface Call extends Pick<Invocation, 'stdout' | 'stderr'> {
+  readonly dir: string;
+}
+
+const VERBS: readonly Verb[] = [
+  {
+    usage: 'list [--json]',
+    help: 'lists the generations, oldest first; "*" marks the current generation, "held" that publishing is held at it',
+    run: list,
+  },
+  {
+    usage: 'show PATH [ID]',
+    help: 'prints the exact body that the API sends for a path such as /games/snes/chrono-trigger or "/search?q=chrono"',
+    async run({ dir, stdout }, { positionals: [target, id] }) {
+      const picked = pickId(dir, id);
+      // Only this verb needs the proxy, and importing it takes longer than a small push.
+      const { showBody } = await import('./show.ts');
+      stdout.write(await showBody(dir, picked, target));
+    },
+  },
+  {
+    usage: 'verify [ID]',
+    help: 'reads a generation back, checks it against its manifest and index, and loads search.json with MiniSearch; also checks all differences',
+    run: verify,
+  },
+  {
+    usage: 'diff ID [ID] [--json]',
+    help: 'lists the games and covers that were added, changed or removed between two generations; the second is the current one by default',
+    run: diff,
+  },
+  {
+    usage: 'rollback ID [--with-taken-down] [--reason TEXT] [--no-hold]',
+    help: 'verifies a generation, publishes its content as a new one and holds that; refuses if it has covers that are not public now, except with --with-taken-down; with --no-hold, the next run publishes the database again',
+    writes: true,
+    async run({ dir, stdout, stderr }, { positionals: [id], texts, switches }) {
+      const reason = readReason(texts.reason);
+      const isHold = !switches.has('no-hold');
+      if (!isHold && whyHeld(dir) !== undefined) {
+        throw new Error('--no-hold cannot be used while publishing is held.');
+      }
+      const published = await rollbackTo(dir, id, {
+        withTakenDown: switches.has('with-taken-down'),
+        warn: (text) => print(stderr, `Warning: ${text}`),
+        hold: isHold ? { reason } : undefined,
+      });
+      print(stdout, `${published.id} is current, with the content of ${id}.`);
+    },
+  },
+  {
+    usage: 'hold [--reason TEXT]',
+    help: 'pauses publishing, also of takedowns: no run publishes until "resume"; runs still export keys',
+    writes: true,
+    async run({ dir, stdout, stderr }, { texts }) {
+      const reason = readReason(texts.reason);
+      const onWait = () =>
+        print(stderr, 'Publishing is paused. Waiting for the run that is under way to end …');
+      const { id } = await holdCurrent(dir, reason, onWait);
+      print(stdout, `${id} is held.`);
+    },
+  },
+  {
+    usage: 'resume',
+    help: 'ends a hold: the next run publishes the database again',
+    writes: true,
+    run({ dir, stderr }) {
+      const resumed = 'Publishing is resumed: the next run publishes the database again.';
+      print(stderr, removeHold(dir) ? resumed : 'Publishing was not held.');
+    },
+  },
+  {
+    usage: `prune [--keep N]`,
+    help: `removes old generations and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), of which the current one is the last`,
+    writes: true,
+    async run({ dir, stdout, stderr }, { texts: { keep = String(KEPT_GENERATIONS) } }) {
+      const removed = await prune(dir, readValue('--keep', keep, wholeNumber(1, 1_000)));
+      for (const id of removed) print(stdout, id);
+      print(stderr, `${removed.length} generations removed.`);
+    },
+  },
+];
+
+/** @returns the exit code */
+export async function runSnapshot({
+  words,
+  stdout,
+  stderr,
+  variables,
+}: Invocation): Promise<number> {
+  try {
+    const { verb, args } = readVerb(
+      { name: 'cover-catalogue snapshot', summary: 'Generations in SNAPSHOTS_DIR.', verbs: VERBS },
+      words,
+    );
+    const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables(), {
+      SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
+    });
+    try {
+      await verb.run({ dir, stdout, stderr }, args);
+    } finally {
+      // Also if it has failed.
+      const held = verb.writes && whyHeld(dir);
+      if (held) print(stderr, held);
+    }
+    return 0;
+  } catch (error) {
+    return reportFailure(error as Error, '', stderr);
+  }
+}
+
+function readReason(text: string | undefined): string | undefined {
+  if (text === undefined || isReason(text)) return text?.trim();
+  throw new ConfigurationError(
+    `--reason must be one line of 1 to ${LONGEST_REASON} characters, not ${JSON.stringify(text)}.`,
+  );
+}
+
+/** The id that the operator gave, or else the id of the current generation. */
+function pickId(snapshotsDir: string, id: string | undefined): string {
+  const picked = id ?? currentId(snapshotsDir);
+  if (picked === undefined) throw new Error(`There is no generation in ${snapshotsDir} yet.`);
+  requireGeneration(snapshotsDir, picked);
+  return picked;
+}
+
+function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
+  const why = whyHeld(dir);
+  const currentNow = currentId(dir);
+  const generations = idsOnDisk(dir).map((id) => {
+    const folder = generationDir(dir, id);
+    const current = id === currentNow;
+    let [counts, fault]: [Manifest['counts'] | null, string | null] = [null, null];
+    try {
+      ({ counts } = readManifest(folder));
+    } catch (error) {
+      fault = (error as Error).message;
+    }
+    const published_at = statSync(folder).mtime.toISOString();
+    return { id, current, published_at, counts, fault, held: current && why !== undefined };
+  });
+  if (switches.has('json')) {
+    print(stdout, JSON.stringify(generations));
+    return;
+  }
+  if (generations.length === 0) print(stderr, `There is no generation in ${dir} yet.`);
+  for (const { id, current, published_at, counts, fault, held } of generations) {
+    const what = counts === null ? fault : `${counts.games} games, ${counts.covers} covers`;
+    const line = `${current ? '*' : ' '} ${id}  ${published_at.slice(0, 19)}Z  ${what}`;
+    print(stdout, held ? `${line}  held` : line);
+  }
+  if (why !== undefined) print(stderr, why);
+}
+
+async function verify({ dir, stdout, stderr }: Call, { positionals }: Arguments): Promise<void> {
+  const id = pickId(dir, positionals[0]);
+  const generation = generationDir(dir, id);
+  const { manifest } = await verifyAndOpen(generation);
+  const { counts } = manifest;
+  // The other checks compare only its hash. Only this verb needs MiniSearch.
+  const { default: MiniSearch } = await import('minisearch');
+  try {
+    const text = readFileSync(path.join(generation, MINISEARCH), 'utf8');
+    const { documentCount } = MiniSearch.loadJSON(text, MINISEARCH_OPTIONS);
+    if (documentCount !== counts.games) throw new Error(`it has ${documentCount} games`);
+  } catch (cause) {
+    throw new Error(`MiniSearch cannot load ${MINISEARCH}: ${(cause as Error).message}.`, {
+      cause,
+    });
+  }
+  const otherCollation = findOtherCollation(manifest);
+  if (otherCollation !== undefined) print(stderr, `Warning: ${otherCollation}`);
+  print(stdout, `${id} is complete and undamaged: ${counts.games} games, ${counts.covers} covers.`);
+  const differences = verifyDifferences(dir);
+  if (differences > 0)
+    print(stdout, `The differences between generations are undamaged: ${differences}.`);
+}
+
+/** Paths by what happened to the record. */
+type Group = Record<'added' | 'changed' | 'removed', string[]>;
+
+function diff({ dir, stdout }: Call, { positionals: [first, second], switches }: Arguments): void {
+  const [from, to] = [first, second].map((id) => openIndexOf(generationDir(dir, pickId(dir, id))));
+  const newGroup = (): Group => ({ added: [], changed: [], removed: [] });
+  const groups = { games: newGroup(), covers: newGroup() };
+  for (const { kind, path, before, after } of compareGenerations(from, to)) {
+    if (kind === 'platform') continue;
+    const how = before === null ? 'added' : after === null ? 'removed' : 'changed';
+    groups[`${kind}s`][how].push(path);
+  }
+  if (switches.has('json')) {
+    print(stdout, JSON.stringify(groups));
+    return;
+  }
+  for (const { added, changed, removed } of Object.values(groups)) {
+    for (const each of added) print(stdout, `+ ${each}`);
+    for (const each of changed) print(stdout, `~ ${each}`);
+    for (const each of removed) print(stdout, `- ${each}`);
+  }
+}
+
+function print(stream: Printable, text: string): void {
+  stream.write(`${text}\n`);
+}

@@ -1,0 +1,192 @@
+/**
+ * What a run leaves for the next one, beside the generation: fingerprints of blocks of rows, and what the
+ * report says about them. It is one private file, which may be removed at any time: then the next run reads
+ * all rows.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { Database } from '../../lib/database/database.ts';
+import type { HiddenViews } from '../../lib/database/hidden-views.ts';
+import type { TimedTable } from '../../lib/database/schema.ts';
+import { EARLIER_RUN } from '../../lib/format/layout.ts';
+import type { Manifest, ManifestFile, Settings } from '../../lib/format/manifest.ts';
+import { replaceFile } from '../../lib/generations/files/replace-file.ts';
+import { generationDir } from '../../lib/generations/generations.ts';
+import type { Previous } from '../../lib/generations/publish.ts';
+import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
+import type { BlockFindings } from '../report/report.ts';
+import type { RecentCovers } from '../write/lists.ts';
+import type { AllFingerprints, LastCommits, Shifts } from './find-changes.ts';
+
+/** A full run finds changes that `updated_at` does not show. */
+const FULL_RUN_HOURS = 24;
+/** Ten times the size of the file for a million games. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/** What must be the same for the next run to rely on this one. */
+export interface RunKey {
+  /** The generation that the run has published, or found unchanged. */
+  readonly generation: string;
+  /** Of the database; see `Database.identity`. */
+  readonly database: string;
+  readonly settings: Settings;
+  /** The versions of the program and of what it runs on. */
+  readonly program: string;
+}
+
+const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
+  program: 'the last run was one of another version of the program or of Node',
+  database: 'the last run read another database, or a table or view was altered',
+  settings: 'the last run had another SITE_URL, SITE_LANGUAGE or FILES_URL',
+  generation: 'the last run did not write the current generation',
+};
+
+/** What a run knows about the rows that it has read. */
+export interface RowsOfRun {
+  readonly shifts: Shifts;
+  readonly fingerprints: AllFingerprints;
+  /** The last commits before its snapshot of the database. */
+  readonly commits: LastCommits;
+  /** All platforms, as a text to compare. */
+  readonly platforms: string;
+  /** The hash of all rows of `game_titles`. */
+  readonly titles: string;
+  /** The hash of all rows of `game_ids` and `platform_ids`. */
+  readonly externalIds: string;
+  readonly recent: RecentCovers;
+  readonly findings: ReadonlyMap<string, BlockFindings>;
+}
+
+export interface EarlierRun extends RowsOfRun {
+  readonly dir: string;
+  readonly manifest: Manifest;
+  /** When all rows were read last, in milliseconds since 1970. */
+  readonly fullRunAt: number;
+  /** The blocks of games whose faults depend on other blocks. */
+  readonly dependentBlocks: readonly string[];
+}
+
+export type KeyOf = (generation: string) => RunKey;
+
+/** @returns a function that returns the key of a run that has written a generation */
+export async function makeRunKey(database: Database, settings: Settings): Promise<KeyOf> {
+  const identity = await database.identity();
+  const program = programVersion();
+  return (generation) => ({ generation, database: identity, settings, program });
+}
+
+/** Why a database cannot show which rows have changed; undefined if it can. */
+export function whyUntimed(
+  withoutUpdatedAt: readonly TimedTable[],
+  hiddenViews: HiddenViews | undefined,
+): string | undefined {
+  if (withoutUpdatedAt.length === 0) return hiddenViews?.fault;
+  const columns = withoutUpdatedAt.map((table) => `${table}.updated_at`);
+  return `the database does not have ${columns.join(', ')}`;
+}
+
+/** @returns the earlier run, or why all rows must be read. @param now in milliseconds since 1970 */
+export function findEarlierRun(
+  snapshotsDir: string,
+  { id, manifest }: Previous,
+  keyOf: KeyOf,
+  now = Date.now(),
+): EarlierRun | { readonly reason: string } {
+  if (id === undefined) return { reason: 'there is no generation yet' };
+  if (manifest === undefined) return { reason: 'the current generation cannot be read' };
+  const file = path.join(snapshotsDir, EARLIER_RUN);
+  if (!existsSync(file)) return { reason: 'nothing is known of the last run' };
+  const stored = readStored(file);
+  if (stored === undefined) return { reason: `${EARLIER_RUN} is damaged` };
+  const { key, fullRunAt, files, findings, ...rows } = stored;
+  const wanted = keyOf(id);
+  for (const part of ['program', 'database', 'settings', 'generation'] as const) {
+    if (JSON.stringify(key[part]) !== JSON.stringify(wanted[part]))
+      return { reason: WHY_UNUSABLE[part] };
+  }
+  const hours = (now - fullRunAt) / 3_600_000;
+  if (!(hours >= 0 && hours < FULL_RUN_HOURS)) {
+    return { reason: `the last full run was not within ${FULL_RUN_HOURS} hours` };
+  }
+  const dir = generationDir(snapshotsDir, id);
+  const touched = manifest.files.find((entry) => fileState(dir, entry) !== files[entry.path]);
+  if (touched !== undefined) {
+    return { reason: `${touched.path} of the current generation was touched` };
+  }
+  const dependentBlocks = findings
+    .filter(([, { dependsOnOthers }]) => dependsOnOthers)
+    .map(([block]) => block.replace('games ', ''));
+  return { ...rows, fullRunAt, dir, manifest, findings: new Map(findings), dependentBlocks };
+}
+
+type Stored = Omit<RowsOfRun, 'findings'> & {
+  readonly key: RunKey;
+  readonly fullRunAt: number;
+  /** The state of each file of the generation. */
+  readonly files: Readonly<Record<string, string | undefined>>;
+  readonly findings: readonly [block: string, BlockFindings][];
+};
+
+/** The first line is the hash of the second. */
+export function saveRun(
+  snapshotsDir: string,
+  key: RunKey,
+  files: readonly ManifestFile[],
+  fullRunAt: number,
+  rows: RowsOfRun,
+): void {
+  const dir = generationDir(snapshotsDir, key.generation);
+  const stored: Stored = {
+    ...rows,
+    key,
+    fullRunAt,
+    files: Object.fromEntries(files.map((file) => [file.path, fileState(dir, file)])),
+    findings: [...rows.findings],
+  };
+  const text = JSON.stringify(stored);
+  replaceFile(path.join(snapshotsDir, EARLIER_RUN), `${hashOf(text)}\n${text}\n`, { mode: 0o600 });
+}
+
+function readStored(file: string): Stored | undefined {
+  try {
+    const [hash, text = ''] = readBoundedFileSync(file, MOST_BYTES).toString('utf8').split('\n', 2);
+    return hash === hashOf(text) ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/**
+ * What changes if somebody writes to a file or replaces it: its device, inode, size and modification time.
+ * All files are hashed again in each full run, because a disk can damage a file without changing these.
+ */
+function fileState(dir: string, { path: name }: ManifestFile): string | undefined {
+  const stats = statSync(path.join(dir, name), { bigint: true, throwIfNoEntry: false });
+  return stats && [stats.dev, stats.ino, stats.size, stats.mtimeNs].join(' ');
+}
+
+const ROOT = path.join(import.meta.dirname, '../..');
+/** The folders that affect what a generation contains. */
+const FOLDERS = ['database', 'format', 'generations', 'generator', 'program'];
+
+/**
+ * Identifies the program, so that a run never relies on one of another version. It is the hash of the
+ * sources: a number that somebody must increase would be forgotten one day.
+ */
+function programVersion(): string {
+  const sha256 = createHash('sha256').update(JSON.stringify(process.versions));
+  const packageFile = path.join(ROOT, 'package.json');
+  if (existsSync(packageFile)) sha256.update(readFileSync(packageFile));
+  for (const folder of FOLDERS) {
+    const files = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' });
+    for (const name of files.filter((file) => /\.[jt]s$/.test(file)).sort()) {
+      sha256.update(`\n${folder}/${name}\n`).update(readFileSync(path.join(ROOT, folder, name)));
+    }
+  }
+  return sha256.digest('hex');
+}

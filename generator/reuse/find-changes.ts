@@ -1,0 +1,266 @@
+/**
+ * Finds the rows that have changed since the run before, by fingerprints of blocks of rows. The server
+ * computes them over `id` and `updated_at`, in SQL that MySQL, MariaDB and SQLite understand.
+ *
+ * A block of games has the games whose ids are in a range, and the covers of these games. A block of files has
+ * the files of the covers whose ids are in a range. So a row that is new, changed, moved or gone shows in the
+ * block of its old parent, and in that of its new one.
+ *
+ * What a fingerprint shows: a row that is new or gone changes the number of rows and the sum of their ids. A
+ * changed row has a later `updated_at`, which changes the sum of the checksums, except by a chance of about one
+ * in 2^32. A row whose `updated_at` stays the same is not seen.
+ */
+import type { Reader, SnapshotReader, Value } from '../../lib/database/database.ts';
+import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
+import { type Id, splitId } from '../../lib/format/index/ids.ts';
+import { plainSeconds } from '../read/row-checks.ts';
+import type { EarlierRun } from './earlier-run.ts';
+
+/**
+ * What is grouped into blocks: the rows of three tables, and the ids of covers in the blocks of their files. A
+ * file whose cover comes or goes is a fault that comes or goes, too.
+ */
+export const GROUPS = ['games', 'covers', 'cover_files', 'cover_ids'] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** By table and column. The covers of a game, and the files of a cover, are in one block. */
+const GROUPED: Readonly<
+  Record<Group, { table: TimedTable; column: string; by: 'game' | 'cover' }>
+> = {
+  games: { table: 'games', column: 'id', by: 'game' },
+  covers: { table: 'covers', column: 'game_id', by: 'game' },
+  cover_files: { table: 'cover_files', column: 'cover_id', by: 'cover' },
+  cover_ids: { table: 'covers', column: 'id', by: 'cover' },
+};
+
+/** The number of a block is that of its ids >> this. */
+export interface Shifts {
+  readonly game: number;
+  readonly cover: number;
+}
+
+/** The fingerprint of each block that has rows, by the block's number in decimal digits. */
+export type Fingerprints = Readonly<Record<string, string>>;
+export type AllFingerprints = Readonly<Record<Group, Fingerprints>>;
+
+/**
+ * With smaller blocks, a run reads fewer rows that have not changed, and more fingerprints: with 300,000 games or
+ * a million, of which 1 % have changed, blocks of 16 cost .5 of a full run, and blocks of 40 a full run.
+ */
+const ROWS_PER_BLOCK = 16;
+
+/**
+ * The shift at which most blocks have about as many rows as they should.
+ * @param low the id that a quarter of the rows is below, and `high` one that a quarter is above: a few ids far
+ * from the others must not make blocks larger
+ */
+export function chooseShift(rows: number, low: Id, high: Id): number {
+  // Ids that are texts may be in another order.
+  const ids = Math.max(1, (high[0] - low[0]) * 2 ** 32 + high[1] - low[1] + 1);
+  const idsPerBlock = (ids / Math.max(1, rows / 2)) * ROWS_PER_BLOCK;
+  return Math.min(60, Math.max(0, Math.round(Math.log2(idsPerBlock))));
+}
+
+/** The number of the block of an id. */
+export function blockOf([high, low]: Id, shift: number): string {
+  if (high === 0) return String(shift < 32 ? low >>> shift : 0);
+  return String(((BigInt(high) << 32n) | BigInt(low)) >> BigInt(shift));
+}
+
+/** Rows that changed less than this long before they were read may change again without a new time. */
+const UNSETTLED_SECONDS = 120;
+/**
+ * Ends the fingerprint of a block that is not settled: one second can have several changes, and a statement
+ * that waits for a lock (50 seconds by default) has the time of its start.
+ */
+const UNSETTLED = ' unsettled';
+
+/**
+ * CRC32 is linear: for some times, two rows that change from the same time to the same time leave the sum
+ * of their CRC32 as it was. With a weight for each id, it differs.
+ */
+const CHECKSUM = `(CRC32(id || ' ' || ${UPDATED_AT}) * ((((id & 65535) * 40503) & 65535) | 32768)) >> 16`;
+
+/** @param now the time of the database @throws Error if the result is incomplete */
+export async function readFingerprints(
+  reader: Reader,
+  group: Group,
+  shifts: Shifts,
+  now: number,
+): Promise<Fingerprints> {
+  const { table, column, by } = GROUPED[group];
+  const times =
+    group === 'cover_ids'
+      ? ''
+      : `, SUM(${CHECKSUM}), MAX(${UPDATED_AT}) || '', COUNT(${UPDATED_AT})`;
+  const found = await reader.rows(
+    `SELECT ${column} >> ${shifts[by]} AS block, COUNT(*), SUM(id & 4294967295)${times} FROM ${table} GROUP BY block`,
+  );
+  const fingerprints: Record<string, string> = {};
+  let rows = 0;
+  for (const [block = null, count, ids, checksums, latest = null, timed] of found) {
+    rows += Number(count);
+    const isSettled =
+      group === 'cover_ids' || (count === timed && timeOf(latest) < now - UNSETTLED_SECONDS);
+    fingerprints[String(block)] = `${count} ${ids} ${checksums ?? 0}${isSettled ? '' : UNSETTLED}`;
+  }
+  // KILL QUERY can cut a result, which then looks complete.
+  const [[total = 0] = []] = await reader.rows(`SELECT COUNT(*) FROM ${table}`);
+  if (Number(total) !== rows) throw new Error(`the fingerprints of ${table} are incomplete`);
+  return fingerprints;
+}
+
+/** How many rows a block has. */
+export function rowsIn(fingerprint: string | undefined): number {
+  return Number(fingerprint?.split(' ', 1)[0] ?? 0);
+}
+
+/** The blocks that differ, are new, or are gone, and those that may have changed unseen. */
+export function differingBlocks(before: Fingerprints, after: Fingerprints): string[] {
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (block) =>
+      before[block]?.endsWith(UNSETTLED) || before[block] !== after[block]?.replace(UNSETTLED, ''),
+  );
+}
+
+/** More ranges would make a statement of more than 100 KB. */
+const RANGES_PER_QUERY = 200;
+
+/** Conditions in SQL that choose the rows of blocks; each is short enough for one query. */
+export function* rangesOf(
+  group: Group,
+  blocks: Iterable<string>,
+  shifts: Shifts,
+): Generator<string> {
+  const { column, by } = GROUPED[group];
+  const shift = BigInt(shifts[by]);
+  const ranges: [first: bigint, last: bigint][] = [];
+  let hasNull = false;
+  const numbers: bigint[] = [];
+  for (const block of blocks) {
+    if (block === 'null') hasNull = true;
+    else numbers.push(BigInt(block));
+  }
+  for (const number of numbers.sort((a, b) => (a < b ? -1 : 1))) {
+    const first = number << shift;
+    const last = ranges.at(-1);
+    if (last?.[1] === first - 1n) last[1] = first + (1n << shift) - 1n;
+    else ranges.push([first, first + (1n << shift) - 1n]);
+  }
+  const conditions = ranges.map(([first, last]) => `${column} BETWEEN ${first} AND ${last}`);
+  if (hasNull) conditions.push(`${column} IS NULL`);
+  for (let at = 0; at < conditions.length; at += RANGES_PER_QUERY) {
+    yield `(${conditions.slice(at, at + RANGES_PER_QUERY).join(' OR ')})`;
+  }
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d{1,6})?Z?$/;
+const NUMBER = /^\d{1,16}(?:\.\d{1,6})?$/;
+/** Larger numbers are milliseconds since 1970, not seconds. */
+const LARGEST_SECONDS = 1e11;
+
+/** A value of `updated_at` in seconds since 1970; NaN for NULL and unknown forms. */
+export function timeOf(updatedAt: Value): number {
+  const text = String(updatedAt);
+  const [, date, time] = TIME.exec(text) ?? [];
+  if (date !== undefined) return plainSeconds(`${date} ${time}`);
+  if (!NUMBER.test(text)) return Number.NaN;
+  const number = Number(text);
+  return number < LARGEST_SECONDS ? number : number / 1000;
+}
+
+/**
+ * A commit is recorded a moment before or after its changes can be read. A snapshot that began this many
+ * seconds after the last recorded commit has all changes up to it.
+ */
+const COMPLETE_SECONDS = 5;
+
+/** When each table was last changed. A table has no entry if the database does not know. */
+export type LastCommits = Readonly<
+  Partial<Record<TimedTable, { readonly time: string; readonly isComplete: boolean }>>
+>;
+
+/**
+ * A run calls it before its snapshot begins and within the snapshot, so that what is committed between them
+ * counts as a change in the next run.
+ */
+export async function readLastCommits(database: SnapshotReader): Promise<LastCommits> {
+  const commits = await database.lastCommits(TIMED_TABLES);
+  return Object.fromEntries(
+    Array.from(commits, ([table, { time, secondsAgo }]) => [
+      table,
+      { time, isComplete: secondsAgo >= COMPLETE_SECONDS },
+    ]),
+  );
+}
+
+/**
+ * Whether the table of a group is certain to have had no commit between the snapshots of two runs.
+ * @param before as read just before the earlier snapshot began @param now as read in this snapshot
+ */
+export function hadNoCommit(group: Group, before: LastCommits, now: LastCommits): boolean {
+  const { table } = GROUPED[group];
+  return before[table]?.isComplete === true && before[table].time === now[table]?.time;
+}
+
+/** The blocks that a run must read, and all fingerprints now. */
+export interface Changes {
+  readonly games: ReadonlySet<string>;
+  /** The blocks of files in which a file, or a cover with files, may be new or gone. */
+  readonly files: ReadonlySet<string>;
+  readonly fingerprints: AllFingerprints;
+}
+
+/** To read more than this share of the games in blocks would take longer than to read all rows. */
+const LARGEST_SHARE_READ = 0.35;
+const FEWEST_GAMES_READ = 2_000;
+
+/**
+ * @param platforms all platforms, as a text to compare
+ * @param now the time of the database, in seconds since 1970
+ * @throws Error if so much has changed that all rows must be read
+ */
+export async function findChanges(
+  reader: SnapshotReader,
+  earlier: EarlierRun,
+  platforms: string,
+  now: number,
+): Promise<Changes> {
+  if (platforms !== earlier.platforms) throw new Error('the platforms have changed');
+  const { shifts } = earlier;
+  const commits = await readLastCommits(reader);
+  const fingerprints: Partial<Record<Group, Fingerprints>> = {};
+  const changed: Partial<Record<Group, readonly string[]>> = {};
+  for (const group of GROUPS) {
+    const before = earlier.fingerprints[group];
+    const isSameTable = hadNoCommit(group, earlier.commits, commits);
+    if (isSameTable || (group === 'cover_ids' && changed.covers?.length === 0)) {
+      fingerprints[group] = before;
+      changed[group] = [];
+      continue;
+    }
+    const after = await readFingerprints(reader, group, shifts, now);
+    fingerprints[group] = after;
+    changed[group] = differingBlocks(before, after);
+  }
+  const { games = [], covers = [], cover_files = [], cover_ids = [] } = changed;
+  const all = fingerprints as AllFingerprints;
+  const blocks = new Set([...games, ...covers]);
+  const files = new Set([...cover_files, ...cover_ids]);
+  for (const condition of rangesOf('cover_ids', cover_files, shifts)) {
+    const found = await reader.rows(`SELECT DISTINCT game_id FROM covers WHERE ${condition}`);
+    for (const [game] of found) {
+      const id = splitId(String(game));
+      if (id !== undefined) blocks.add(blockOf(id, shifts.game));
+    }
+  }
+  if (blocks.size + files.size > 0) for (const block of earlier.dependentBlocks) blocks.add(block);
+  const rows = (list: Iterable<string>) => {
+    let sum = 0;
+    for (const block of list) sum += rowsIn(all.games[block]);
+    return sum;
+  };
+  const most = Math.max(FEWEST_GAMES_READ, rows(Object.keys(all.games)) * LARGEST_SHARE_READ);
+  if (rows(blocks) > most) throw new Error('too many rows have changed');
+  return { games: blocks, files, fingerprints: all };
+}

@@ -1,0 +1,176 @@
+/**
+ * Imports what proxies report about the use of keys. Nothing depends on the order of the reports, or on how
+ * often one arrives: the day of last use never moves back, and nothing counts twice, because the counts of
+ * a run of a proxy only grow and the larger value stays.
+ */
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { WritableDepot } from '../../depot/depot.ts';
+import { readObject } from '../../depot/transfers.ts';
+import type { Database, Value } from '../../lib/database/database.ts';
+import {
+  type DayUsage,
+  dayOf,
+  isReported,
+  KEPT_USAGE_DAYS,
+  LARGEST_KEY_USAGE,
+  parseKeyUsage,
+  type Usage,
+} from '../../lib/format/key-usage.ts';
+import { isKeyUsageFile, PROXY_FOLDER } from '../../lib/format/layout.ts';
+import { isStoredUsage, USAGE_PREFIX } from '../../lib/format/release.ts';
+import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
+
+const KEYS_PER_STATEMENT = 200;
+/** The columns of counts, and the names that reports have for them. */
+const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'];
+const MEMBERS = ['requests', 'notModified', 'refused', 'bytes'] as const;
+/** The end of a statement that adds rows, or raises their counts. */
+const ENDS = {
+  mysql: `ON DUPLICATE KEY UPDATE ${COLUMNS.map((name) => `${name} = GREATEST(${name}, VALUES(${name}))`).join(', ')}`,
+  sqlite: `ON CONFLICT (key_id, day, run) DO UPDATE SET ${COLUMNS.map((name) => `${name} = MAX(${name}, excluded.${name})`).join(', ')}`,
+};
+
+/** A report of key usage: a file of a proxy here, or an object that a replica has sent. */
+interface FoundReport {
+  readonly name: string;
+  /** @returns when it was written; undefined if it was removed since it was found */
+  writtenAt(): number | undefined;
+  /** @returns undefined if it was removed since it was found */
+  read(): string | Promise<string | undefined>;
+}
+
+/** @returns a function that imports the files of the proxies of this snapshots folder */
+export function makeKeyUsageImport(snapshotsDir: string) {
+  const folder = path.join(snapshotsDir, PROXY_FOLDER);
+  return makeReportsImport(function* () {
+    // Without the folder, no proxy has written anything yet.
+    if (statSync(folder, { throwIfNoEntry: false }) === undefined) return;
+    for (const name of readdirSync(folder).filter(isKeyUsageFile)) {
+      const file = path.join(folder, name);
+      const writtenAt = () => lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+      // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
+      const read = () => readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
+      yield { name, writtenAt, read };
+    }
+  });
+}
+
+/** @returns a function that imports what replicas have sent to their depot */
+export function makeRemoteUsageImport(depot: WritableDepot) {
+  const read = async (name: string) =>
+    (await readObject(depot, name, LARGEST_KEY_USAGE))?.toString('utf8');
+  return makeReportsImport(async function* () {
+    for (const { path: name, modifiedAt } of await depot.list(USAGE_PREFIX)) {
+      if (!isStoredUsage(name)) continue;
+      yield { name, writtenAt: () => modifiedAt, read: () => read(name) };
+    }
+  });
+}
+
+/**
+ * @returns a function that imports the reports. Later calls skip reports and values that have not changed.
+ * A report that cannot be imported does not stop the others; the first error is thrown at the end.
+ */
+function makeReportsImport(
+  find: () => Iterable<FoundReport> | AsyncIterable<FoundReport>,
+): (database: Database, now: Date) => Promise<void> {
+  /** For each imported report, when it was written. */
+  const imported = new Map<string, number>();
+  /** For the id of each key, the latest day that was imported. */
+  const latestDays = new Map<number, string>();
+  /** What was imported last of each run and day. */
+  const importedCounts = new Map<string, DayUsage>();
+  let tidiedOn = '';
+
+  async function importLastUse(database: Database, { day, keys }: DayUsage): Promise<void> {
+    const ids = [...keys].flatMap(([id, { requests }]) =>
+      requests > 0 && day > (latestDays.get(id) ?? '') ? [id] : [],
+    );
+    for (const batch of batchesOf(ids)) {
+      await database.run(
+        `UPDATE api_keys SET last_used_on = ?
+         WHERE id IN (${marks(batch)}) AND (last_used_on IS NULL OR last_used_on < ?)`,
+        [day, ...batch, day],
+      );
+    }
+    for (const id of ids) latestDays.set(id, day);
+  }
+
+  async function importCounts(database: Database, usage: DayUsage): Promise<void> {
+    const name = `${usage.run} ${usage.day}`;
+    const before = importedCounts.get(name)?.keys;
+    const changed = [...usage.keys].filter(([id, used]) =>
+      MEMBERS.some((member) => used[member] !== before?.get(id)?.[member]),
+    );
+    for (const batch of batchesOf(changed)) await raiseCounts(database, usage, batch);
+    importedCounts.set(name, usage);
+  }
+
+  /** Once a day, removes the counts that are no longer kept. */
+  async function tidy(database: Database, time: number): Promise<void> {
+    const today = dayOf(time);
+    if (today === tidiedOn) return;
+    for (const [name, { day }] of importedCounts) {
+      if (!isReported(day, time)) importedCounts.delete(name);
+    }
+    const oldest = dayOf(time, 1 - KEPT_USAGE_DAYS);
+    await database.run('DELETE FROM key_usage WHERE day < ?', [oldest]);
+    tidiedOn = today;
+  }
+
+  return async (database, now) => {
+    const time = now.getTime();
+    const faults: Error[] = [];
+    for await (const { name, writtenAt, read } of find()) {
+      try {
+        const written = writtenAt();
+        if (written === undefined || written === imported.get(name)) continue;
+        const text = await read();
+        if (text === undefined) continue;
+        for (const usage of parseKeyUsage(text, name)) {
+          // A proxy whose clock is ahead must not set a future day, which would then stay.
+          if (!isReported(usage.day, time)) continue;
+          await importLastUse(database, usage);
+          await importCounts(database, usage);
+        }
+        await tidy(database, time);
+        imported.set(name, written);
+      } catch (error) {
+        faults.push(error as Error);
+      }
+    }
+    if (faults[0] !== undefined) throw faults[0];
+  };
+}
+
+async function raiseCounts(
+  database: Database,
+  { run, day }: DayUsage,
+  keys: readonly (readonly [number, Usage])[],
+): Promise<void> {
+  const ids = keys.map(([id]) => id);
+  const found = await database.rows(`SELECT id FROM api_keys WHERE id IN (${marks(ids)})`, ids);
+  // A report may name a key that was deleted, or, if somebody forged it, any number.
+  const known = new Set(found.map(([id]) => Number(id)));
+  const rows = keys
+    .filter(([id]) => known.has(id))
+    .map(([id, used]): Value[] => [id, day, run, ...MEMBERS.map((member) => used[member])]);
+  if (rows.length === 0) return;
+  await database.run(
+    `INSERT INTO key_usage (key_id, day, run, ${COLUMNS.join(', ')})
+     VALUES ${rows.map((row) => `(${marks(row)})`).join(', ')} ${ENDS[database.kind]}`,
+    rows.flat(),
+  );
+}
+
+function* batchesOf<T>(values: readonly T[]): Iterable<readonly T[]> {
+  for (let start = 0; start < values.length; start += KEYS_PER_STATEMENT) {
+    yield values.slice(start, start + KEYS_PER_STATEMENT);
+  }
+}
+
+/** A question mark for each of the values of a statement. */
+function marks(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
+}

@@ -1,0 +1,216 @@
+/**
+ * Publishes a folder that a run has written: writes the manifest, verifies all files, replaces
+ * unchanged files by hard links to the previous generation, writes the difference to it, renames the
+ * folder, and only then points `current` to it. If a step before the last fails, the old generation
+ * stays current.
+ */
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { RecordIndex } from '../format/index/record-index.ts';
+import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
+import {
+  contentHash,
+  encodeManifest,
+  findOtherCollation,
+  type Manifest,
+  type ManifestContent,
+  makeManifest,
+} from '../format/manifest.ts';
+import { compareGenerations } from './compare.ts';
+import { writeDifference } from './differences.ts';
+import { isIntact, isSameFile } from './files/checked-files.ts';
+import { place, writeNewFile } from './files/file-modes.ts';
+import { syncFolder } from './files/replace-file.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  isCurrent,
+  openIndexOf,
+  pointCurrentTo,
+  readManifest,
+} from './generations.ts';
+import { HeldError, whyHeld } from './hold.ts';
+import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
+import { type Checks, verifyAndOpen } from './verify.ts';
+
+/** A new generation must have at least this share of the games, covers and files of the current one. */
+const SMALLEST_SHARE_KEPT = 0.8;
+
+/** The generation that is current before a run publishes. */
+export interface Previous {
+  /** Undefined before the first generation. */
+  readonly id: string | undefined;
+  /** Undefined if there is none, or if it is damaged or of another version. */
+  readonly manifest: Manifest | undefined;
+}
+
+export function readPrevious(snapshotsDir: string): Previous {
+  const id = currentId(snapshotsDir);
+  let manifest: Manifest | undefined;
+  try {
+    if (id !== undefined) manifest = readManifest(generationDir(snapshotsDir, id));
+  } catch {
+    // It is damaged or of another version: the run publishes without a comparison.
+  }
+  return { id, manifest };
+}
+
+/**
+ * Whether the current generation has exactly this content and is intact. If its files are damaged, the
+ * same content must be published again.
+ */
+export function isUnchanged(
+  snapshotsDir: string,
+  { id, manifest }: Previous,
+  content: ManifestContent,
+): boolean {
+  if (id === undefined || manifest === undefined) return false;
+  if (contentHash(manifest) !== contentHash(content)) return false;
+  // A manifest may also name the collation of another Node, which the new manifest corrects.
+  if (findOtherCollation(manifest) !== undefined) return false;
+  const dir = generationDir(snapshotsDir, id);
+  return manifest.files.every((file) => isIntact(dir, file));
+}
+
+/** The reasons, if any, why new content is too small to replace the current generation. */
+export function findShrinkage({ manifest }: Previous, content: ManifestContent): string[] {
+  if (manifest === undefined) return [];
+  return (['games', 'covers', 'cover_files'] as const)
+    .filter((name) => content.counts[name] < manifest.counts[name] * SMALLEST_SHARE_KEPT)
+    .map((name) => {
+      const percent = Math.round((1 - SMALLEST_SHARE_KEPT) * 100);
+      return `${name} fall from ${manifest.counts[name]} to ${content.counts[name]}, by more than ${percent} %`;
+    });
+}
+
+/** The reasons, if any, why new content should not be published as the first one with games. */
+export function findMissingCovers({ manifest }: Previous, { counts }: ManifestContent): string[] {
+  const isFirst = manifest === undefined || manifest.counts.games === 0;
+  if (!isFirst || counts.games === 0 || counts.covers > 0) return [];
+  return [`not one of ${counts.games} games has an approved cover`];
+}
+
+/**
+ * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
+ * @param dir a folder in `lib/generations/` under another name than an id
+ * @returns the manifest of the generation that is now current
+ * @throws HeldError if publishing is held
+ */
+export async function publish(
+  snapshotsDir: string,
+  dir: string,
+  content: ManifestContent,
+  previous: Previous,
+  steps: PublishSteps,
+): Promise<Manifest> {
+  const last = idsOnDisk(snapshotsDir).at(-1);
+  const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
+  const target = generationDir(snapshotsDir, manifest.id);
+  if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
+  return publishAs(snapshotsDir, dir, encodeManifest(manifest), previous, steps);
+}
+
+export interface PublishSteps {
+  /** Called if there is no difference to the previous generation, because that is damaged. */
+  readonly warn: (text: string) => void;
+  /** How the generation is checked before it becomes current; by default completely. */
+  readonly checks?: Checks | undefined;
+  /** How many generations stay, with the new one. */
+  readonly keep?: number;
+  /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
+  readonly evenIfHeld?: boolean;
+}
+
+/**
+ * As {@link publish}, for a generation that another installation has made: it keeps its id, and its
+ * manifest is the same, byte by byte. A damaged generation with this id is replaced.
+ * @param encoded the bytes of the manifest
+ */
+export async function publishAs(
+  snapshotsDir: string,
+  dir: string,
+  encoded: string | Buffer,
+  previous: Previous,
+  steps: PublishSteps,
+): Promise<Manifest> {
+  const { checks, keep = KEPT_GENERATIONS, evenIfHeld } = steps;
+  try {
+    writeNewFile(path.join(dir, MANIFEST), encoded);
+  } catch (cause) {
+    throw new Error(`write ${MANIFEST}: ${(cause as Error).message}`, { cause });
+  }
+  const { manifest, index } = await verifyAndOpen(dir, checks).catch((cause: Error) => {
+    throw new Error(`verify the new generation: ${cause.message}`, { cause });
+  });
+  const target = generationDir(snapshotsDir, manifest.id);
+  linkUnchanged(snapshotsDir, dir, manifest, previous);
+  for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
+  // As late as possible: an operator may have held publishing while this run was under way.
+  const held = whyHeld(snapshotsDir);
+  if (held !== undefined && !evenIfHeld) throw new HeldError(held);
+  // Removed with the other unfinished folders.
+  if (existsSync(target)) renameSync(target, `${dir}-replaced`);
+  renameSync(dir, target);
+  syncFolder(path.join(snapshotsDir, GENERATIONS));
+  try {
+    publishDifference(snapshotsDir, `${dir}.difference`, { manifest, index }, previous, steps);
+    pointCurrentTo(snapshotsDir, manifest.id);
+  } catch (error) {
+    if (!isCurrent(snapshotsDir, manifest.id)) renameSync(target, dir);
+    throw error;
+  }
+  pruneLocked(snapshotsDir, keep);
+  return manifest;
+}
+
+/**
+ * Writes the difference from the generation that was current. Without it, clients that know an older one
+ * have to read the catalogue again. So a generation that is damaged does not stop publishing, but a full
+ * disk does.
+ */
+function publishDifference(
+  snapshotsDir: string,
+  unfinished: string,
+  { manifest, index }: { readonly manifest: Manifest; readonly index: RecordIndex },
+  { id: from, manifest: replaced }: Previous,
+  { warn, checks }: PublishSteps,
+): void {
+  if (from === undefined || from === manifest.id) return;
+  let before = index;
+  try {
+    // The same content is published again if a file was damaged.
+    const isSame = replaced !== undefined && contentHash(replaced) === contentHash(manifest);
+    if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), checks?.read);
+  } catch (error) {
+    warn(
+      `The changes since ${from} are not known to clients, which have to read the catalogue again: ${(error as Error).message}`,
+    );
+    return;
+  }
+  const ids = { from, to: manifest.id };
+  writeDifference(snapshotsDir, unfinished, ids, compareGenerations(before, index));
+}
+
+/**
+ * Replaces files by hard links to the same files of the previous generation, if those are intact, to
+ * save space on disk.
+ */
+function linkUnchanged(
+  snapshotsDir: string,
+  dir: string,
+  content: ManifestContent,
+  { id, manifest }: Previous,
+): void {
+  if (id === undefined || manifest === undefined) return;
+  const previousDir = generationDir(snapshotsDir, id);
+  const before = new Map(manifest.files.map((file) => [file.path, file]));
+  for (const { path: name, sha256 } of content.files) {
+    const old = before.get(name);
+    const [earlier, written] = [path.join(previousDir, name), path.join(dir, name)];
+    if (old?.sha256 !== sha256 || isSameFile(earlier, written)) continue;
+    if (!isIntact(previousDir, old)) continue;
+    rmSync(written);
+    place(earlier, written);
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * Decides whether a request is admitted: it needs a valid key that is within its limit. Requests
+ * without one are limited by client address.
+ *
+ * Invariant: a client that guesses keys learns nothing from guesses beyond the limit of its address. So a
+ * key that is not in use is admitted only if its address has anything left.
+ */
+import type { BlockList } from 'node:net';
+import { clientAddress } from '../../lib/program/client-address.ts';
+import { type Answer, ERRORS, overLimit, RETRY_SOON_SECONDS } from '../api/send.ts';
+import type { ApiRequest, RequestHead } from '../http/request.ts';
+import { isValid, type KeyRecord, type KeyTable } from './keys/key-table.ts';
+import type { AddressLimits } from './limits/address-limits.ts';
+import type { Claim, Limiter, Quota, Taken } from './limits/rolling-window.ts';
+
+/**
+ * A key is in use if a request with it was admitted this recently. Such a key keeps working when
+ * somebody behind the same address guesses keys and uses up the address's limit.
+ */
+const IN_USE_MS = 10 * 60_000;
+
+export interface AdmissionParts {
+  readonly keys: Pick<KeyTable, 'find' | 'size'>;
+  readonly addresses: AddressLimits;
+  readonly limiter: Limiter;
+  readonly trustedProxies: BlockList;
+}
+
+export interface Admission {
+  readonly quota: Quota;
+  /** The valid key whose limit the quota describes; undefined if it describes that of the address. */
+  readonly key: KeyRecord | undefined;
+  /** The answer that says why the request is not served; undefined if it is. */
+  readonly refusal: Answer | undefined;
+}
+
+export function makeAdmit({ keys, addresses, limiter, trustedProxies }: AdmissionParts) {
+  function claimOfAddress({ socket, head }: ApiRequest, isCounted: boolean): Claim {
+    const address = clientAddress(socket.remoteAddress, head.forwardedFor, trustedProxies);
+    const window = addresses.windowOf(address);
+    return { name: `a${address}`, window, limit: addresses.limit, isCounted };
+  }
+
+  function validKeyOf({ key, hasMisplacedKey }: RequestHead): KeyRecord | undefined {
+    if (key === undefined || hasMisplacedKey) return undefined;
+    const record = keys.find(key);
+    return record !== undefined && isValid(record) ? record : undefined;
+  }
+
+  /**
+   * Counts a request towards the limit of its key or, without a valid key, of its address.
+   * @param time on the monotonic clock of the windows, in milliseconds
+   * @param early the answer to a request that does not count: only its quota is looked up
+   */
+  return (
+    request: ApiRequest,
+    time: number,
+    early: Answer | undefined,
+  ): Admission | Promise<Admission> => {
+    const key = early === undefined ? validKeyOf(request.head) : undefined;
+    const refusal = early ?? (key === undefined ? unauthorized(request.head) : undefined);
+    const last: Claim =
+      key === undefined
+        ? claimOfAddress(request, early === undefined)
+        : { name: key.windowName, window: key.window, limit: key.limit, isCounted: true };
+    const isGuess = key !== undefined && time - key.window.lastAdmitted() >= IN_USE_MS;
+
+    function conclude(taken: Taken): Admission {
+      if (taken === undefined) {
+        // The request is not over its limit, but nobody knows how many requests count.
+        const { limit } = last;
+        const quota = { admitted: true, limit, remaining: 0, resetSeconds: RETRY_SOON_SECONDS };
+        return { quota, key, refusal: early ?? ERRORS.noLimits };
+      }
+      const { quota, claim } = taken;
+      const counted = claim === last ? key : undefined;
+      if (counted !== undefined) counted.usage[quota.admitted ? 'requests' : 'refused']++;
+      const isOver = !quota.admitted && early === undefined;
+      return { quota, key: counted, refusal: isOver ? overLimit(quota, counted) : refusal };
+    }
+
+    const taken = limiter.take(isGuess ? [claimOfAddress(request, false), last] : [last], time);
+    return taken instanceof Promise ? taken.then(conclude) : conclude(taken);
+  };
+}
+
+/** The answer to a request without a valid key. */
+function unauthorized({ key, hasSeveralKeys, hasMisplacedKey }: RequestHead): Answer {
+  if (hasSeveralKeys) return ERRORS.severalKeys;
+  if (hasMisplacedKey) return ERRORS.misplacedKey;
+  return key === undefined ? ERRORS.missingKey : ERRORS.invalidKey;
+}

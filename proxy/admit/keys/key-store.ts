@@ -1,0 +1,80 @@
+/**
+ * Reads `keys.json`, which the generator replaces when a key changes, and creates the rolling window of
+ * each key. When a key's limit is raised beyond the capacity of its window, the key gets a larger one with
+ * the requests that were counted until then. Until the serving threads know of it, a moment later, what they
+ * admit is counted in the old one.
+ */
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { LARGEST_KEYS_FILE, parseKeys } from '../../../lib/format/keys-file.ts';
+import { KEYS_FILE } from '../../../lib/format/layout.ts';
+import { readBoundedFile } from '../../../lib/program/files/bounded-file.ts';
+import { makeRollingWindow, openRollingWindow } from '../limits/rolling-window.ts';
+import type { SharedKey } from './key-table.ts';
+
+export type KeyStore = ReturnType<typeof makeKeyStore>;
+
+/**
+ * @param announce called with all keys whenever one changed, to send them to the serving threads;
+ * may return a promise that they know the keys, for which `refresh` waits
+ * @param now the clock of the windows
+ */
+export function makeKeyStore(
+  snapshotsDir: string,
+  announce: (keys: readonly SharedKey[]) => unknown,
+  now: () => number,
+) {
+  const file = path.join(snapshotsDir, KEYS_FILE);
+  let keys: ReadonlyMap<string, SharedKey> | undefined;
+  let content: Buffer | undefined;
+  let confirmedAt: number | undefined;
+  let fault: string | undefined;
+
+  function windowFor(id: number, hash: string, limit: number): SharedArrayBuffer {
+    const known = keys?.get(hash);
+    if (known?.id !== id) return makeRollingWindow(limit).memory;
+    const window = openRollingWindow(known.window);
+    if (limit <= window.capacity) return known.window;
+    return makeRollingWindow(limit, window.times(now())).memory;
+  }
+
+  async function read(): Promise<void> {
+    const { mtimeMs } = await stat(file);
+    if (mtimeMs === confirmedAt) return;
+    // The generator sets a new time at every check: only the content shows whether a key changed.
+    const found = await readBoundedFile(file, LARGEST_KEYS_FILE);
+    if (content === undefined || !found.equals(content)) {
+      const next = parseKeys(found.toString('utf8')).map((entry) => {
+        return { ...entry, window: windowFor(entry.id, entry.hash, entry.limit) };
+      });
+      keys = new Map(next.map((key) => [key.hash, key]));
+      await announce(next);
+      content = found;
+    }
+    confirmedAt = mtimeMs;
+  }
+
+  return {
+    /** How many keys are known; undefined before the file was first read. */
+    size: () => keys?.size,
+    /**
+     * Reads the file if its modification time has changed since it was last read.
+     * @throws Error that explains to an operator why the file cannot be read; the keys stay as they were
+     */
+    async refresh(): Promise<void> {
+      try {
+        await read();
+        fault = undefined;
+      } catch (error) {
+        const { code, message } = error as NodeJS.ErrnoException;
+        const isAbsent = code === 'ENOENT';
+        fault = isAbsent ? `There is no ${KEYS_FILE} in ${snapshotsDir}.` : message;
+        throw new Error(fault, { cause: error });
+      }
+    },
+    /** Why the last refresh could not read the file; undefined if it could. */
+    fault: () => fault,
+    /** When the file last agreed with the database, in milliseconds of the wall clock. */
+    confirmedAt: () => confirmedAt,
+  };
+}

@@ -1,0 +1,104 @@
+/**
+ * The API keys in the memory of one serving thread: finds the record of a raw key, and counts what keys use.
+ * Keys are kept as hashes. Raw keys that were used recently are cached as well, so that a key is not hashed at
+ * every request.
+ */
+import { LRUCache } from 'lru-cache';
+import { hashKey, isWellFormedKey } from '../../../lib/format/api-key.ts';
+import type { Usage } from '../../../lib/format/key-usage.ts';
+import type { DecidedState, KeyEntry } from '../../../lib/format/keys-file.ts';
+import { openRollingWindow, type RollingWindow } from '../limits/rolling-window.ts';
+
+const MOST_RAW_KEYS = 10_000;
+const UNUSED: Usage = { requests: 0, notModified: 0, refused: 0, bytes: 0 };
+
+/** An entry of `keys.json` with its window, which all serving threads share. */
+export interface SharedKey extends KeyEntry {
+  readonly window: SharedArrayBuffer;
+}
+
+/**
+ * A raw key as one thread knows it. The record and its window stay when `keys.json` is replaced.
+ */
+export interface KeyRecord {
+  readonly id: number;
+  /** The name of its window in Redis. */
+  readonly windowName: string;
+  state: DecidedState;
+  /** At most the capacity of the window. */
+  limit: number;
+  window: RollingWindow;
+  /** What it has used on this thread since `takeUsage`. It belongs to the id: a key that is rotated keeps it. */
+  readonly usage: { -readonly [Name in keyof Usage]: number };
+}
+
+export type KeyTable = ReturnType<typeof makeKeyTable>;
+
+/** Whether requests with a raw key are accepted. */
+export function isValid({ state }: KeyRecord): boolean {
+  return state === 'approved';
+}
+
+export function makeKeyTable() {
+  const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
+  const usageById = new Map<number, KeyRecord['usage']>();
+  let records: Map<string, KeyRecord> | undefined;
+
+  /** The record of a key by its hash. */
+  const byHash = (hash: string) => records?.get(hash);
+
+  function usageOf(id: number): KeyRecord['usage'] {
+    const usage = usageById.get(id) ?? { ...UNUSED };
+    usageById.set(id, usage);
+    return usage;
+  }
+
+  /** The record of a key: the known one with the new values, or a new one. */
+  function recordOf({ id, hash, state, limit, window: memory }: SharedKey): KeyRecord {
+    const known = byHash(hash);
+    if (known === undefined || known.id !== id) {
+      const window = openRollingWindow(memory);
+      return { id, windowName: `k${id}`, state, limit, window, usage: usageOf(id) };
+    }
+    Object.assign(known, { state, limit });
+    if (known.window.memory !== memory) known.window = openRollingWindow(memory);
+    return known;
+  }
+
+  return {
+    /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
+    find(rawKey: string): KeyRecord | undefined {
+      const cached = rawKeys.get(rawKey);
+      if (cached !== undefined || !isWellFormedKey(rawKey)) return cached;
+      const record = byHash(hashKey(rawKey));
+      // A copy: a slice of the request head would keep the whole head in memory.
+      if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
+      return record;
+    },
+    /** How many keys are known; undefined until `replace` is first called. */
+    size: () => records?.size,
+    byHash,
+    /** Replaces all keys that were known. */
+    replace(keys: readonly SharedKey[]): void {
+      const next = new Map(keys.map((key) => [key.hash, recordOf(key)]));
+      // A key that was deleted from the database must not stay valid through the cached raw keys.
+      for (const [hash, record] of records ?? []) {
+        if (next.get(hash) === record) continue;
+        record.state = 'revoked';
+        // If the key returns, it gets a new record. The cache would still return the old one.
+        rawKeys.clear();
+      }
+      records = next;
+    },
+    /** What keys have used since the last call, by their ids. */
+    takeUsage(): ReadonlyMap<number, Usage> {
+      const taken = new Map<number, Usage>();
+      for (const [id, usage] of usageById) {
+        if (Object.values(usage).every((count) => count === 0)) continue;
+        taken.set(id, { ...usage });
+        Object.assign(usage, UNUSED);
+      }
+      return taken;
+    },
+  };
+}

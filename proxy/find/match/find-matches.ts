@@ -1,0 +1,129 @@
+/**
+ * Finds the game that a file name means, among the games of some platforms. What the index finds by hashes is
+ * compared with the titles themselves. The work is bounded: a name has a few titles, and a platform few
+ * games whose forms are almost those of a title.
+ */
+import {
+  exactFormsOf,
+  haveSameWords,
+  looseFormsOf,
+  partsOf,
+} from '../../../lib/format/match/forms.ts';
+import { hashWords, type MatchIndex } from '../../../lib/format/match/match-index.ts';
+import { remember } from '../remember.ts';
+import { type Catalogue, overlap, withKeys, withLoose } from './catalogue.ts';
+import { findNear } from './find-near.ts';
+import { findParts } from './find-parts.ts';
+import type { NameReading } from './read-name.ts';
+
+/** How sure it is that a name means a game, the surest first; `part` is never more than a candidate. */
+export type Kind = 'id' | 'exact' | 'same' | 'near' | 'part';
+
+export interface Found {
+  readonly kind: Kind;
+  /** The number of the game. */
+  readonly game: number;
+}
+
+export interface Match {
+  /** The game that the name means, if it is certain enough. */
+  readonly found: Found | undefined;
+  /** Other games that it may mean, the likeliest first, each once. */
+  readonly candidates: readonly Found[];
+}
+
+/** What is known of games besides the index. */
+export interface KnownGames {
+  /** Its title, then the alternative ones. */
+  titles(game: number): readonly string[];
+  slug(game: number): string;
+  /** How well the fronts of a game fit a file: 0 with one in its regions, 1 with another, 2 without. */
+  frontRank(game: number): 0 | 1 | 2;
+}
+
+const MOST_CANDIDATES = 3;
+
+/** @param platforms the numbers of the platforms */
+export function findMatches(
+  index: MatchIndex,
+  { titles, withTags, isHack }: NameReading,
+  platforms: readonly number[],
+  known: KnownGames,
+): Match {
+  const looseOf = remember((game: number) =>
+    known
+      .titles(game)
+      .map((title, at) => looseFormsOf(title, at === 0 ? () => known.slug(game) : undefined)),
+  );
+  const catalogue: Catalogue = { index, platforms, titlesOf: known.titles, looseOf };
+  const wantedBy = remember((title: string) => looseFormsOf(title));
+  const seen = new Map<number, Kind>();
+  const note = (games: readonly number[], kind: Kind) => {
+    for (const game of games) if (!seen.has(game)) seen.set(game, kind);
+  };
+  const result = (game?: number, kind: Kind = 'part'): Match => {
+    const others = [...seen].flatMap(([other, of]) =>
+      other === game ? [] : [{ kind: of, game: other }],
+    );
+    const found = game === undefined ? undefined : { kind, game };
+    return { found, candidates: others.slice(0, MOST_CANDIDATES) };
+  };
+  for (const title of new Set([...withTags, ...titles])) {
+    const games = withLoose(catalogue, wantedBy(title).loose);
+    if (games.length === 0) continue;
+    const { exact: wanted } = exactFormsOf(title);
+    // "Agent (USA)" is not "Agent U.S.A.".
+    const isLike = titles.includes(title) ? () => true : hasBrackets;
+    const forms = games.map((game) => known.titles(game).filter(isLike).map(exactFormsOf));
+    const exact = games.filter((_, at) => forms[at].some((of) => of.exact === wanted));
+    const half = games.filter((_, at) => forms[at].some((of) => of.halves.includes(wanted)));
+    note(inOrder(exact, title, known), 'exact');
+    note(inOrder(half, title, known), 'exact');
+    const [first] = seen.keys();
+    if (first !== undefined) return result(first, 'exact');
+  }
+  for (const title of new Set([...titles, ...withTags])) {
+    const { loose, lists } = wantedBy(title);
+    let same = withLoose(catalogue, loose).filter((game) =>
+      looseOf(game).some((of) => overlap(of.loose, loose)),
+    );
+    if (same.length === 0)
+      same = withKeys(index.words, platforms, lists.map(hashWords)).filter((game) =>
+        looseOf(game).some((of) =>
+          of.lists.some((list) => lists.some((words) => haveSameWords(list, words))),
+        ),
+      );
+    note(inOrder(same, title, known), 'same');
+    if (same.length === 1) return result(same[0], 'same');
+  }
+  if (seen.size === 0) {
+    const near = findNear(catalogue, titles.map(wantedBy));
+    note(near, 'near');
+    if (near.length === 1) return result(near[0], 'near');
+  }
+  if (seen.size < MOST_CANDIDATES) {
+    const { sure, games } = findParts(
+      catalogue,
+      titles.map((title) => ({ ...wantedBy(title), ...partsOf(title) })),
+    );
+    if (seen.size === 0 && sure !== undefined && !isHack) return result(sure, 'near');
+    note(games, 'part');
+  }
+  return result();
+}
+
+function hasBrackets(title: string): boolean {
+  return /[([{]/.test(title);
+}
+
+/** Several games of one kind: by their fronts, then those that are spelt like the name, then by slug. */
+function inOrder(games: number[], title: string, known: KnownGames): number[] {
+  if (games.length < 2) return games;
+  const isSpelt = (game: number) => known.titles(game)[0] === title;
+  return games.sort(
+    (a, b) =>
+      known.frontRank(a) - known.frontRank(b) ||
+      Number(isSpelt(b)) - Number(isSpelt(a)) ||
+      (known.slug(a) < known.slug(b) ? -1 : 1),
+  );
+}

@@ -1,0 +1,212 @@
+/**
+ * A thread that serves: its public HTTP server, with the API and the site. All serving threads listen on
+ * one port. Limits, counts and the files of generations are in memory that they share. The first thread
+ * gives them keys and generations. With PROXY_THREADS=1, it serves itself.
+ */
+import type { AddressInfo } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { makeCalls } from '../../../lib/program/calls.ts';
+import { mostConnections, newConnectionCells } from '../../../lib/program/connections.ts';
+import type { Environment } from '../../../lib/program/environment/environment.ts';
+import { closeServer, listen } from '../../../lib/program/listen.ts';
+import { makeLog } from '../../../lib/program/log.ts';
+import { makeVisitorLimits, withExplorer } from '../../../site/explore/explorer.ts';
+import { withForwarding } from '../../../site/forward.ts';
+import type { SitePages } from '../../../site/site.ts';
+import { makeSiteHandler } from '../../../site/site-handler.ts';
+import { type KeyTable, makeKeyTable, type SharedKey } from '../../admit/keys/key-table.ts';
+import { makeAddressLimits } from '../../admit/limits/address-limits.ts';
+import { makeRedisLimiter, newLimitCounts } from '../../admit/limits/redis-limiter.ts';
+import { takeLocally } from '../../admit/limits/rolling-window.ts';
+import type { ReadChanges } from '../../api/changes/changes.ts';
+import { makeApi } from '../../api/handler.ts';
+import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts';
+import { makeServer } from '../../http/server.ts';
+import { type Generation, makeGeneration } from '../../snapshot/generation.ts';
+import { type OpenedFiles, reportMemory } from '../../snapshot/open-files.ts';
+import { makeAccessLog } from '../access-log/access-log.ts';
+
+/** When the proxy stops, requests that are still under way after this are cut off. */
+const STOP_DEADLINE_MS = 10_000;
+
+export const VARIABLES = [
+  'HOST',
+  'PORT',
+  'PROXY_THREADS',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
+  'ADDRESS_RATE_LIMIT',
+  'LIMITS_URL',
+  'LIMITS_FAILURE',
+  'TRUSTED_PROXIES',
+  'ACCOUNT_URL',
+  'PUBLIC_URL',
+  'EXPLORER_KEY',
+  'SNAPSHOTS_DIR',
+  'SNAPSHOT_DOWNLOADS',
+  'ACCESS_LOG',
+  // After ACCESS_LOG: without a log, its file is not checked.
+  'ACCESS_LOG_FILE',
+  'LOG_LEVEL',
+  // The guides mention it.
+  'DEFAULT_RATE_LIMIT',
+] as const;
+export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
+
+/** What a thread is started with. */
+export interface ThreadStart {
+  readonly environment: ProxyEnvironment;
+  /** The first serving thread is 1. */
+  readonly number: number;
+  /** The limits of addresses, which all threads share. */
+  readonly addresses: SharedArrayBuffer;
+  /** The limits of visitors of the explorer. */
+  readonly visitors: SharedArrayBuffer;
+  readonly sitePages: SitePages;
+  /** How long Redis may take to answer; by default as in production. */
+  readonly redisTimeoutMs: number | undefined;
+}
+
+/** What one thread counts, in memory that the first thread reads for the metrics. */
+export interface ThreadCounts {
+  readonly requests: Float64Array;
+  readonly limits: Float64Array;
+  readonly connections: Float64Array;
+}
+
+/** What a serving thread asks of the first thread. */
+export type FirstThread = {
+  readonly readChanges: ReadChanges;
+  /** Takes whole lines for the access log. */
+  writeLines(text: string): void;
+};
+
+/** What the first thread asks of a serving thread. */
+export type ServingThread = {
+  counts(): ThreadCounts;
+  /** @param port 0 for one that is free @throws ConfigurationError */
+  listen(port: number): Promise<AddressInfo>;
+  /** Replaces all keys. */
+  setKeys(keys: readonly SharedKey[]): void;
+  takeUsage: KeyTable['takeUsage'];
+  /** @param seconds for `Retry-After` during maintenance, otherwise 0 */
+  setMaintenance(seconds: number): void;
+  /** From now on, answers from these files, and no longer uses those of the generation before. */
+  serve(files: OpenedFiles): void;
+  /** From now on, each response tells its client that the connection will be closed after it. */
+  announceEnd(): void;
+  /** Stops listening. Resolves when the requests under way have ended, and are counted and logged. */
+  close(): Promise<void>;
+};
+
+export async function makeServingThread(
+  start: ThreadStart,
+  first: FirstThread,
+  log: Logger,
+): Promise<ServingThread> {
+  const { environment } = start;
+  const {
+    HOST: host,
+    PROXY_THREADS: threads,
+    TRUSTED_PROXIES: trustedProxies,
+    ACCOUNT_URL: accountUrl,
+    PUBLIC_URL: publicUrl,
+    EXPLORER_KEY: explorerKey,
+    ACCESS_LOG: sample,
+    LIMITS_URL: address,
+    LIMITS_FAILURE: failure,
+  } = environment;
+  const counts: ThreadCounts = {
+    requests: newRequestCounts(),
+    limits: newLimitCounts(),
+    connections: newConnectionCells(Math.floor(mostConnections() / threads)),
+  };
+  const redis =
+    address &&
+    (await makeRedisLimiter({
+      ...{ address, failure, counts: counts.limits, now, log },
+      timeoutMs: start.redisTimeoutMs,
+    }));
+  const keys = makeKeyTable();
+  let maintenance = 0;
+  let generation: Generation | undefined;
+  const current = () => generation;
+  const accessLog = makeAccessLog(sample, trustedProxies, first.writeLines);
+  const api = makeApi({
+    current,
+    keys,
+    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, start.addresses),
+    limiter: redis ?? { take: takeLocally },
+    trustedProxies,
+    publicUrl,
+    hasDownloads: environment.SNAPSHOT_DOWNLOADS,
+    maintenance: () => maintenance,
+    counts: makeRequestCounts(counts.requests),
+    readChanges: first.readChanges,
+    logAccess: sample === 0 ? undefined : accessLog.log,
+    now,
+    log,
+  });
+  const own = makeSiteHandler({ pages: start.sitePages, keys, log });
+  const explored = withExplorer(own, {
+    api,
+    current,
+    explorerKey,
+    explorerLimit: () => keys.find(explorerKey)?.limit,
+    visitors: makeVisitorLimits(start.visitors),
+    trustedProxies,
+    now,
+    publicUrl,
+    log,
+  });
+  const site = withForwarding(explored, { accountUrl, trustedProxies, log });
+  const http = makeServer(api, site, log, { connections: counts.connections });
+  const { server } = http;
+  return {
+    counts: () => counts,
+    async listen(port) {
+      await redis?.start();
+      await listen({ server, host, port, variables: ['HOST', 'PORT'], reusePort: threads > 1 });
+      return server.address() as AddressInfo;
+    },
+    setKeys: keys.replace,
+    takeUsage: keys.takeUsage,
+    setMaintenance(seconds) {
+      maintenance = seconds;
+    },
+    serve(files) {
+      generation = makeGeneration(files);
+      reportMemory(files);
+    },
+    announceEnd: http.announceEnd,
+    async close() {
+      await closeServer(http, STOP_DEADLINE_MS);
+      redis?.stop();
+      accessLog.flush();
+      // Generations stay open: the other threads may still read from them.
+    },
+  };
+}
+
+/** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */
+const CLOCK_OFFSET_MS = (() => {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
+})();
+
+/** A monotonic clock in milliseconds that all threads and processes share. */
+export function now(): number {
+  return CLOCK_OFFSET_MS + performance.now();
+}
+
+// The program of a thread that is not the first one.
+if (parentPort !== null) {
+  const start: ThreadStart = workerData;
+  const log = makeLog(start.environment.LOG_LEVEL, { thread: start.number });
+  const first: FirstThread = {
+    readChanges: (order) => call('readChanges', order),
+    writeLines: (text) => void call('writeLines', text),
+  };
+  const call = makeCalls<FirstThread>(parentPort, makeServingThread(start, first, log));
+}

@@ -1,0 +1,76 @@
+/** The serving threads of a proxy, as its first thread sees them. */
+import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { type Call, makeCalls } from '../../../lib/program/calls.ts';
+import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
+import { makeVisitorLimits } from '../../../site/explore/explorer.ts';
+import { openSite } from '../../../site/site.ts';
+import { makeAddressLimits } from '../../admit/limits/address-limits.ts';
+import {
+  type FirstThread,
+  makeServingThread,
+  type ProxyEnvironment,
+  type ServingThread,
+  type ThreadStart,
+} from './serving-thread.ts';
+
+/** Starts PROXY_THREADS threads. A single one is in this thread. */
+export async function startServingThreads(
+  environment: ProxyEnvironment,
+  redisTimeoutMs: number | undefined,
+  first: FirstThread,
+  log: Logger,
+) {
+  const { PUBLIC_URL: publicUrl, DEFAULT_RATE_LIMIT: defaultLimit, EXPLORER_KEY } = environment;
+  const shared = {
+    environment,
+    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
+    visitors: makeVisitorLimits().memory,
+    sitePages: openSite({ publicUrl, defaultLimit, hasExplorer: EXPLORER_KEY !== '' }),
+    redisTimeoutMs,
+  };
+  const workers: Worker[] = [];
+
+  async function start(data: ThreadStart): Promise<Call<ServingThread>> {
+    if (environment.PROXY_THREADS === 1) {
+      const thread = await makeServingThread(data, first, log);
+      const call = async (name: keyof ServingThread, argument: never) => thread[name](argument);
+      return call as Call<ServingThread>;
+    }
+    const worker = new Worker(new URL('./serving-thread.ts', import.meta.url), {
+      workerData: data,
+    });
+    worker.on('error', (error) => {
+      log.fatal({ err: error }, 'a worker thread failed');
+      // The proxy must not continue with fewer threads.
+      process.exit(1);
+    });
+    workers.push(worker);
+    return makeCalls<ServingThread>(worker, first);
+  }
+
+  const calls = await Promise.all(
+    Array.from({ length: environment.PROXY_THREADS }, (_, index) =>
+      start({ ...shared, number: index + 1 }),
+    ),
+  );
+  return {
+    /** Calls a function of every thread. @returns their results */
+    all: <Name extends keyof ServingThread>(
+      name: Name,
+      ...argument: Parameters<ServingThread[Name]>
+    ) => Promise.all(calls.map((call) => call(name, ...argument))),
+    /** @returns the address of all threads @throws ConfigurationError */
+    async listen(): Promise<string> {
+      const [leading, ...others] = calls;
+      const { address, port } = await leading('listen', environment.PORT).catch((cause: Error) => {
+        // The class of an error is lost between threads.
+        throw new ConfigurationError(cause.message, { cause });
+      });
+      // The others share its port, which the system may have chosen.
+      await Promise.all(others.map((call) => call('listen', port)));
+      return `${address}:${port}`;
+    },
+    end: () => Promise.all(workers.map((worker) => worker.terminate())),
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * The pages under /docs: an overview, the guides and the reference.
+ *
+ * The guides are Markdown files. In them, `{{api}}` stands for the address of the API, and
+ * `{{defaultLimit}}` for the limit of a key. A test runs every example.
+ */
+import { readFileSync } from 'node:fs';
+import { type Html, html } from '../../lib/pages/html.ts';
+import { type Link, renderPage } from '../../lib/pages/layout.ts';
+import { shownNumber } from '../../lib/pages/shown-values.ts';
+import type { Contract } from './contract.ts';
+import { type Heading, renderArticle } from './markdown.ts';
+import { makeReference } from './reference.ts';
+
+/** The name of a guide, in its file and its address, and what it is about. */
+export const GUIDES = {
+  'first-call': 'From nothing to a game with its cover, and how to keep a key secret',
+  search: 'Find games by title, with filters and spelling errors',
+  folder: 'Find the games and covers of files by their names',
+  pages: 'Draw lists of games with their covers, and read a long list to its end',
+  copy: 'Copy the whole catalogue from one snapshot, and keep the copy current',
+  limits: 'How many requests you have, how to save some, and what each error means',
+} as const;
+export type GuideName = keyof typeof GUIDES;
+
+/** What the guides say about this installation. */
+export interface GuideFacts {
+  /** The address of the API, with the base path. */
+  readonly api: string;
+  /** The limit of a key for which no other was set, in requests per minute. */
+  readonly defaultLimit: number;
+}
+
+/** A page in the list of all pages. */
+interface Entry extends Link {
+  /** What it is about, in one sentence. */
+  readonly about: string;
+}
+
+const REFERENCE: Entry = {
+  path: '/docs/reference',
+  text: 'API reference',
+  about: 'Every endpoint, with code to copy and a form to try it',
+};
+
+/**
+ * @returns the pages by their paths
+ * @throws Error if the file of a guide is missing or does not begin with a title
+ */
+export function makeDocs(contract: Contract, facts: GuideFacts): ReadonlyMap<string, Html> {
+  const guides = Object.entries(GUIDES).map(([name, about]) => {
+    const { title, ...article } = renderArticle(guideText(name as GuideName, facts), name);
+    return { ...article, path: `/docs/${name}`, text: title, about };
+  });
+  const reference = { ...REFERENCE, ...makeReference(contract, facts.api) };
+  const entries = [...guides, reference];
+  const links = [{ path: '/docs', text: 'Overview' }, ...entries];
+  const pages = entries.map((page, at) => {
+    const next = entries[at + 1];
+    const body = html`${page.body}${next && html`<p class="ruled">Next: <a href="${next.path}">${next.text}</a></p>`}`;
+    return [page.path, docsPage(page, body, links, page.headings)] as const;
+  });
+  const start = { path: '/docs', text: 'Documentation' };
+  return new Map([[start.path, docsPage(start, overview(entries), links)], ...pages]);
+}
+
+/** The Markdown of a guide. */
+export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): string {
+  return readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8')
+    .replaceAll('{{api}}', api)
+    .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit));
+}
+
+/**
+ * The layout of every page: all pages in a list on the left, with the headings of the page itself. On a
+ * phone the list stands below the text, and a link leads to it.
+ */
+function docsPage(
+  { path, text: title }: Link,
+  body: Html,
+  pages: readonly Link[],
+  headings: readonly Heading[] = [],
+): Html {
+  const isReference = path === REFERENCE.path;
+  return renderPage({
+    title,
+    path: '/docs',
+    width: 'wide',
+    styles: ['/docs.css'],
+    scripts: isReference ? ['/reference.js'] : [],
+    body: html`<div class="sided">
+        <article${!isReference && html` class="narrow"`}>
+          <p class="to-side"><a href="#contents">All pages</a></p>
+          <h1>${title}</h1>
+          ${body}
+        </article>
+        <nav id="contents" aria-label="Docs">
+          <ul>
+            ${pages.map((link) =>
+              link.path === path
+                ? html`<li><a href="${path}" aria-current="page">${link.text}</a>${contentsList(headings)}</li>`
+                : html`<li><a href="${link.path}">${link.text}</a></li>`,
+            )}
+          </ul>
+        </nav>
+      </div>`,
+  });
+}
+
+function contentsList(headings: readonly Heading[]): Html | undefined {
+  if (headings.length === 0) return undefined;
+  return html`<ul>${headings.map(
+    ({ id, text, parts = [] }) => html`<li><a href="#${id}">${text}</a>${contentsList(parts)}</li>`,
+  )}</ul>`;
+}
+
+function overview(entries: readonly Entry[]): Html {
+  return html`<p class="lead">The API gives you the platforms, games and approved covers of the catalogue as JSON. Start with a first call, or look up an endpoint.</p>
+          <ul class="columns">
+            ${entries.map(({ path, text, about }) => html`<li class="card"><strong><a href="${path}">${text}</a></strong>${about}</li>`)}
+          </ul>
+          <h2>For programs</h2>
+          <ul>
+            <li><a href="/openapi.json">OpenAPI document</a>: the whole contract, to generate a client or import it into a tool.</li>
+          </ul>`;
+}

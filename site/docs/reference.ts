@@ -1,0 +1,238 @@
+/**
+ * The reference: every operation of the contract by tag, with its parameters and responses, code to copy and
+ * a form that sends a real request; then every object that responses contain. `reference.js` makes the forms
+ * work.
+ */
+import { type Call, callSamples } from '../../lib/pages/call-samples.ts';
+import { codeBlock, codeSamples } from '../../lib/pages/code-block.ts';
+import { type Html, html } from '../../lib/pages/html.ts';
+import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
+import { type Heading, renderLine, renderMarkdown } from './markdown.ts';
+
+/** An operation or an object. */
+interface Part extends Heading {
+  readonly body: Html;
+}
+
+/** @param api the address of the API, with the base path */
+export function makeReference(
+  { tags, paths, components }: Contract,
+  api: string,
+): { readonly body: Html; readonly headings: readonly Heading[] } {
+  const sections = tags.map(({ name, description }) => ({
+    id: name.toLowerCase(),
+    text: name,
+    about: description,
+    parts: Object.entries(paths)
+      .filter(([, { get }]) => get.tags[0] === name)
+      .map(([path, { get }]) => operationPart(path, get, api)),
+  }));
+  sections.push({
+    id: 'objects',
+    text: 'Objects',
+    about:
+      'What responses contain. Every member is always present, unless its description says otherwise.',
+    parts: Object.entries(components.schemas)
+      .filter(([name, schema]) => hasSection({ ...schema, name }))
+      .map(([name, schema]) => objectPart(name, schema)),
+  });
+  const body = html`
+    <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>.</p>
+    <form class="card needs-script" id="your-key">
+      <label for="key">Your API key</label>
+      <p class="faint" id="key-hint">To try the API on this page. The key stays in this tab, and is gone when you close it. No key yet? <a href="/account/api-keys">Get one</a>.</p>
+      <input id="key" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint">
+    </form>
+    ${sections.map(
+      ({ id, text, about, parts }) => html`<section aria-labelledby="${id}">
+      <h2 id="${id}"><a class="anchor" href="#${id}">${text}</a></h2>
+      <p>${about}</p>
+      ${parts.map((part) => part.body)}
+    </section>`,
+    )}`;
+  return { body, headings: sections };
+}
+
+function objectPart(name: string, schema: Schema): Part {
+  const id = sectionId(name);
+  const body = html`<section class="ruled" id="${id}" aria-labelledby="${id}-title">
+      <h3 id="${id}-title"><a class="anchor" href="#${id}">${name}</a></h3>
+      ${renderMarkdown(schema.description ?? '', id)}
+      ${properties(schema, id)}
+    </section>`;
+  return { id, text: name, body };
+}
+
+function operationPart(path: string, operation: Operation, api: string): Part {
+  const { operationId: id, summary, parameters } = operation;
+  const named = parameters.map((parameter) => [parameter.name, parameter] as const);
+  const headers = named.filter(([, parameter]) => parameter.in === 'header');
+  const others = named.filter(([, parameter]) => parameter.in !== 'header');
+  const samples = callSamples(exampleCall(path, parameters), api);
+  const body = html`<section class="operation columns ruled" id="${id}" aria-labelledby="${id}-title">
+    <div>
+      <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>
+      <p><span class="state good">GET</span> <code>${path}</code></p>
+      ${renderMarkdown(operation.description, id)}
+      ${others.length > 0 && html`<h4>Parameters</h4>${memberList(others, id)}`}
+      ${folded('Request headers', memberList(headers, id))}
+      ${responses(operation)}
+    </div>
+    <div>
+      ${codeSamples({ id: `${id}-call`, name: summary }, samples)}
+      ${examples(operation.responses['200'], id)}
+      ${tryForm(path, parameters, id)}
+    </div>
+  </section>`;
+  return { id, text: summary, body };
+}
+
+/** A call with the examples of the contract, which work with the catalogue of the demo. */
+export function exampleCall(path: string, parameters: readonly Parameter[]): Call {
+  const values = (place: Parameter['in']) => {
+    const given = parameters.filter((each) => each.in === place && exampleOf(each) !== '');
+    return Object.fromEntries(given.map((each) => [each.name, exampleOf(each)]));
+  };
+  return { path, pathValues: values('path'), query: values('query') };
+}
+
+function exampleOf({ example, required, schema }: Parameter): string {
+  return String(example ?? (required === true ? (schema.examples?.[0] ?? '') : ''));
+}
+
+interface Member {
+  readonly description?: string;
+  /** Without one, no type is shown. */
+  readonly schema?: Schema;
+  readonly required?: boolean;
+}
+
+/**
+ * What a request or a response consists of: parameters, header fields, statuses, members of an object. The
+ * first paragraph of a description is shown, the others can be opened.
+ */
+function memberList(members: readonly (readonly [name: string, Member])[], idPrefix: string): Html {
+  return html`<dl class="members">${members.map(([name, { description, schema, required }]) => {
+    const id = `${idPrefix}-${name}`;
+    const type = schema && renderLine(typeOf(schema) + (required === true ? ', required' : ''));
+    const [first, ...others] = (description ?? schema?.description ?? '').split('\n\n');
+    const more = others.length > 0 && renderMarkdown(others.join('\n\n'), `${id}-more`);
+    return html`<div><dt><code>${name}</code> <span class="faint">${type}</span></dt><dd>${renderMarkdown(first, id)}${more && folded('More', more)}${schema && [allowed(schema), inner(schema, id)]}</dd></div>`;
+  })}</dl>`;
+}
+
+/** The members of an object, with those of the objects in it that have no section. */
+function properties({ properties = {} }: Schema, id: string): Html {
+  return memberList(
+    Object.entries(properties).map(([name, schema]) => [name, { schema }]),
+    id,
+  );
+}
+
+function responses({ operationId: id, responses }: Operation): Html {
+  const all = Object.entries(responses);
+  const others = all.filter(([status]) => status >= '300');
+  return html`<h4>Response</h4>
+      ${all.filter(([status]) => status < '300').map(([status, response]) => success(status, response, id))}
+      ${folded('Other responses', html`${memberList(others, id)}<p><a href="/docs/limits#errors">What to do about an error</a></p>`)}`;
+}
+
+function success(
+  status: string,
+  { description, headers = {}, content }: Response,
+  id: string,
+): Html {
+  const schema = content?.['application/json']?.schema;
+  const isObject = schema !== undefined && hasSection(schema);
+  // "Required" is a word for requests.
+  const fields = Object.entries(headers).map(
+    ([name, header]) => [name, { ...header, required: false }] as const,
+  );
+  return html`<p><code>${status}</code> ${description}${isObject && html` The body is a ${renderLine(typeOf(schema))}.`}</p>
+      ${!isObject && schema?.properties !== undefined && properties(schema, id)}
+      ${folded(`Response headers${status === '200' ? '' : ` with ${status}`}`, memberList(fields, id))}`;
+}
+
+/** The examples of a response, of which the first is open. */
+function examples(response: Response | undefined, id: string): Html[] {
+  const all = Object.values(response?.content?.['application/json']?.examples ?? {});
+  return all.map(({ summary, value }, index) => {
+    const text = JSON.stringify(value, null, 2);
+    const block = codeBlock({ id: `${id}-example-${index}`, name: 'Response', text });
+    return folded(`Response${summary === undefined ? '' : ` to ${summary}`}`, block, index === 0);
+  });
+}
+
+/** Not shown without scripts, because only a script can add the key to a request. */
+function tryForm(path: string, parameters: readonly Parameter[], id: string): Html {
+  return html`<details class="card needs-script">
+      <summary>Try it</summary>
+      <form data-try="${path}">
+        ${parameters.map((parameter) => field(parameter, `${id}-try-${parameter.name}`))}
+        <button>Send request</button>
+        <p class="faint" role="status"></p>
+        <div class="code" hidden><pre tabindex="0" role="group" aria-label="Response to your request"><code id="${id}-result"></code></pre></div>
+      </form>
+    </details>`;
+}
+
+function field(parameter: Parameter, id: string): Html {
+  const { name, in: place, required = false, schema } = parameter;
+  const options = schema.enum?.map(String);
+  return html`<div class="field"><label for="${id}"><code>${name}</code>${required && html` <span class="faint">required</span>`}</label>
+        ${
+          options === undefined
+            ? html`<input id="${id}" name="${name}" data-in="${place}" value="${exampleOf(parameter)}" autocomplete="off" spellcheck="false"${required && html` required`}>`
+            : html`<select id="${id}" name="${name}" data-in="${place}"><option value=""></option>${options.map((option) => html`<option>${option}</option>`)}</select>`
+        }</div>`;
+}
+
+/** Whether a schema is an object that has a section of its own. */
+function hasSection({ name, properties }: Schema): boolean {
+  return name !== undefined && properties !== undefined && !/(?:Page|List|Batch|Error)$/.test(name);
+}
+
+function sectionId(name: string): string {
+  return `object-${name.toLowerCase()}`;
+}
+
+/** The type of a schema in words, such as "array of Game" or "string or null", as Markdown. */
+function typeOf(schema: Schema): string {
+  const { name = '', items, oneOf, type = 'any', format } = schema;
+  if (hasSection(schema)) return `[${name}](#${sectionId(name)})`;
+  if (oneOf !== undefined) return oneOf.map(typeOf).join(' or ');
+  if (items !== undefined) return `array of ${typeOf(items)}`;
+  const types = [type].flat();
+  return types
+    .map((each) => (each === 'null' || !format ? each : `${each} (${format})`))
+    .join(' or ');
+}
+
+/** What values are allowed, if the type does not say it. */
+function allowed(schema: Schema): Html | undefined {
+  const { minimum, maximum, maxLength } = schema;
+  const hasRange = minimum !== undefined && maximum !== undefined;
+  const facts = [
+    schema.enum && `One of ${schema.enum.map(code).join(', ')}.`,
+    schema.const !== undefined && `Always ${code(schema.const)}.`,
+    hasRange && maximum < Number.MAX_SAFE_INTEGER && `From ${minimum} to ${maximum}.`,
+    maxLength && `At most ${maxLength} characters.`,
+    schema.default !== undefined && `Default: ${code(schema.default)}.`,
+  ].filter(Boolean);
+  return facts.length > 0 ? html`<p class="faint">${renderLine(facts.join(' '))}</p>` : undefined;
+}
+
+function folded(summary: string, content: Html, isOpen = false): Html {
+  return html`<details${isOpen && html` open`}><summary>${summary}</summary>${content}</details>`;
+}
+
+function inner(schema: Schema, idPrefix: string): Html | undefined {
+  const object = schema.items ?? schema;
+  if (object.properties === undefined || hasSection(object)) return undefined;
+  return folded('Members', properties(object, idPrefix));
+}
+
+/** A value as Markdown. */
+function code(value: unknown): string {
+  return `\`${value}\``;
+}

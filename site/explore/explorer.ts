@@ -1,0 +1,237 @@
+/**
+ * The explorer: pages for people who want to see the covers. Each page shows the result of one call of
+ * the API, and the call itself as code. The call is made within the process (`call-api.ts`) with
+ * EXPLORER_KEY, and counts towards its limit. So a crawler of the explorer cannot take more of the proxy
+ * than a client with that key. One visitor cannot use it up: each address may open a limited number of pages.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BlockList } from 'node:net';
+import type { Logger } from 'pino';
+import type { Body, Cover, Game } from '../../client/contract-types.ts';
+import { addressOf } from '../../lib/pages/call-samples.ts';
+import { type Html, html } from '../../lib/pages/html.ts';
+import { countOf } from '../../lib/pages/shown-values.ts';
+import { clientAddress } from '../../lib/program/client-address.ts';
+import { type AddressLimits, makeAddressLimits } from '../../proxy/admit/limits/address-limits.ts';
+import { toResponder } from '../../proxy/http/node-response.ts';
+import { BASE, type RequestHead, readHead, splitTarget } from '../../proxy/http/request.ts';
+import { respond } from '../../proxy/http/resource.ts';
+import { type ApiHandler, type HeaderLines, withoutSlash } from '../../proxy/http/response.ts';
+import type { SiteHandler } from '../../proxy/http/server.ts';
+import type { CurrentGeneration, Generation } from '../../proxy/snapshot/generation.ts';
+import { HTML, makePage, pageResource, uncachedPage } from '../page-responses.ts';
+import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
+import { type ApiReply, callApi, parseRecords } from './call-api.ts';
+import { matchPage } from './match-page.ts';
+import { explorerPage, type PageContext } from './page.ts';
+import { coverPage, gamePage } from './record-pages.ts';
+import { searchPage } from './search-page.ts';
+
+/**
+ * How many pages a visitor may open in any 60 seconds. A visitor who types a search opens up to one page
+ * for each letter.
+ */
+const MOST_PAGES = 120;
+/** The largest part of the limit of EXPLORER_KEY that one visitor may use. */
+const VISITORS_SHARE = 1 / 4;
+
+/** @param memory that of another thread, to share its limits */
+export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
+  return makeAddressLimits(MOST_PAGES, memory);
+}
+
+export interface ExplorerParts {
+  readonly api: ApiHandler;
+  readonly current: CurrentGeneration;
+  /** The key for all pages; '' if this site has no explorer. */
+  readonly explorerKey: string;
+  /** The limit of that key, in requests per minute; undefined if the key is not known. */
+  readonly explorerLimit: () => number | undefined;
+  /** From {@link makeVisitorLimits}. */
+  readonly visitors: Pick<AddressLimits, 'admit'>;
+  readonly trustedProxies: BlockList;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+  /** The address at which clients reach the proxy. */
+  readonly publicUrl: string;
+  readonly log: Logger;
+}
+
+/** Adds the explorer to the site. */
+export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandler {
+  const { log } = parts;
+
+  return (request, response, path) => {
+    const isHere = path === EXPLORE || path === MATCH || path.startsWith(`${EXPLORE}/`);
+    // The site refuses every other method, and requests that are not well-formed.
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const head = readHead(request);
+    if (!isHere || !isRead || head.fault !== undefined) site(request, response, path);
+    else if (/[^/]\/$/.test(path)) toResponder(response).send(withoutSlash(request.url));
+    else answer(request, response, head).catch(() => response.destroy());
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse, head: RequestHead) {
+    const { status, page, headers } = await render(request, head, parts).catch((error) => {
+      log.error({ err: error }, 'a page of the explorer failed');
+      return FAILURE;
+    });
+    const content = makePage(HTML, page.toString(), {
+      cacheControl: status === 200 ? 'private, no-cache' : 'no-store',
+      // Also on a page without images: the script may put those of another page there.
+      imageOrigin: originOf(parts.current()),
+      headers,
+    });
+    const reply =
+      status === 200 ? respond(pageResource(content), head) : uncachedPage(status, content);
+    toResponder(response).send(await reply);
+  }
+}
+
+interface RenderedPage {
+  readonly status: number;
+  readonly page: Html;
+  readonly headers?: HeaderLines;
+}
+
+/** What a page without a call shows: nothing of the API. */
+const NO_CALL: ApiReply = { status: 200, header: () => undefined, text: '{}' };
+
+async function render(
+  { url = '', socket }: IncomingMessage,
+  head: RequestHead,
+  parts: ExplorerParts,
+): Promise<RenderedPage> {
+  const { api, explorerKey, publicUrl } = parts;
+  if (explorerKey === '') return NO_EXPLORER;
+  const view = readView(...splitTarget(url));
+  if (view === undefined) return NOT_FOUND;
+  const wait = secondsToWait(socket.remoteAddress, head, parts);
+  if (wait > 0) {
+    const text = 'You have opened many pages in one minute.';
+    return waitPage(429, 'Too many pages', text, String(wait));
+  }
+  const call = callOf(view);
+  const reply = call
+    ? await callApi(api, explorerKey, addressOf(call, ''), { socket, head })
+    : NO_CALL;
+  // Read only now, since a store of shared limits takes time to answer.
+  const generation = parts.current();
+  if (reply.status !== 200 || generation === undefined) return errorPage(reply);
+  const imageOrigin = originOf(generation);
+  const apiUrl = `${publicUrl}${BASE}`;
+  const page = pageOf(view, reply, { call, apiUrl, imageOrigin, generation });
+  return page === undefined ? NOT_FOUND : { status: 200, page };
+}
+
+/** For how long a visitor must wait for a page; 0 if the page is admitted. */
+function secondsToWait(
+  remoteAddress: string | undefined,
+  { forwardedFor }: RequestHead,
+  { visitors, trustedProxies, explorerLimit, now }: ExplorerParts,
+): number {
+  const address = clientAddress(remoteAddress, forwardedFor, trustedProxies);
+  const share = Math.ceil((explorerLimit() ?? MOST_PAGES) * VISITORS_SHARE);
+  const { admitted, resetSeconds } = visitors.admit(address, now(), Math.min(MOST_PAGES, share));
+  return admitted ? 0 : resetSeconds;
+}
+
+/** @returns undefined if what the page shows exists, but not at this address */
+function pageOf(view: View, reply: ApiReply, context: PageContext): Html | undefined {
+  if (view.kind === 'match') {
+    const { data }: Partial<Body<'/match'>> = parseRecords(reply.text);
+    return matchPage(view, data, context);
+  }
+  if (view.kind === 'game') return gamePage(parseRecords<Game>(reply.text), context);
+  if (view.kind === 'cover') {
+    const cover = parseRecords<Cover>(reply.text);
+    const { slug, platform } = cover.game;
+    const isHere = slug === view.slug && platform.slug === view.platform;
+    return isHere ? coverPage(cover, context) : undefined;
+  }
+  const { platformBySlug } = context.generation.index;
+  if (view.platform !== undefined && !platformBySlug.has(view.platform)) return undefined;
+  const found = parseRecords<Body<'/search'>>(reply.text);
+  return searchPage(view, found, reply.header('X-Search-Match'), context);
+}
+
+/**
+ * The origin of the images of a generation. A replica serves records with the images of its source.
+ * @returns undefined if the address of the images is not one that a browser can load
+ */
+function originOf(generation: Generation | undefined): string | undefined {
+  const filesUrl = generation?.manifest.settings.files_url ?? '';
+  if (!URL.canParse(filesUrl)) return undefined;
+  const { origin } = new URL(filesUrl);
+  return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : undefined;
+}
+
+// What the explorer shows instead of a result.
+
+const NO_EXPLORER = messagePage(
+  404,
+  'This site has no explorer',
+  'Its operator has not set it up. The API works as usual, with an API key.',
+  html`<p class="actions"><a class="button" href="/docs">Read the docs</a> <a class="button quiet" href="/account/api-keys">Get an API key</a></p>`,
+);
+const NOT_FOUND = messagePage(
+  404,
+  'Not found',
+  'Nothing in the catalogue has this address. It may have been renamed or removed.',
+  startLink('Search the catalogue'),
+);
+/** For faults of the program; the log has the cause. */
+const FAILURE = messagePage(
+  500,
+  'Something went wrong',
+  'This page could not be made. Try again in a minute. If it happens again, tell the operator of this site.',
+);
+/** The key is the operator's, so the visitor has done nothing wrong. */
+const CLOSED = messagePage(
+  503,
+  'The explorer is closed',
+  'Its API key is not accepted. The operator of this site must set another one. The API works as usual.',
+);
+
+/** The page for an error of the API. */
+export function errorPage(reply: ApiReply): RenderedPage {
+  const seconds = reply.header('Retry-After');
+  switch (reply.status) {
+    case 400: {
+      const { error }: { error: string } = JSON.parse(reply.text);
+      return messagePage(400, 'Check your search', `${error}.`, startLink('Start again'));
+    }
+    case 401:
+      return CLOSED;
+    case 404:
+      return NOT_FOUND;
+    case 429: {
+      const text = 'Many people are using the explorer right now.';
+      return waitPage(429, 'Too many requests', text, seconds);
+    }
+    default:
+      return waitPage(503, 'Back soon', 'The catalogue is not available at the moment.', seconds);
+  }
+}
+
+/** @param seconds the value of `Retry-After` */
+function waitPage(
+  status: number,
+  title: string,
+  text: string,
+  seconds: string | undefined,
+): RenderedPage {
+  const number = Number(seconds ?? 60);
+  const time = number > 90 ? countOf(Math.ceil(number / 60), 'minute') : countOf(number, 'second');
+  const page = messagePage(status, title, `${text} Try again in ${time}.`);
+  return seconds === undefined ? page : { ...page, headers: `Retry-After: ${seconds}\r\n` };
+}
+
+function messagePage(status: number, title: string, lead: string, more?: Html): RenderedPage {
+  const body = html`<h1>${title}</h1>\n<p class="lead">${lead}</p>\n${more}`;
+  return { status, page: explorerPage(title, body) };
+}
+
+function startLink(text: string): Html {
+  return html`<p><a class="button" href="${EXPLORE}">${text}</a></p>`;
+}

@@ -1,0 +1,101 @@
+/** What the pages of the explorer have in common: their frame, the call of the API, images of covers. */
+import type { Cover, CoverFile } from '../../client/contract-types.ts';
+import { type Call, callSamples } from '../../lib/pages/call-samples.ts';
+import { codeSamples } from '../../lib/pages/code-block.ts';
+import { type Html, html } from '../../lib/pages/html.ts';
+import { renderPage } from '../../lib/pages/layout.ts';
+import type { Generation } from '../../proxy/snapshot/generation.ts';
+import { EXPLORE } from './address.ts';
+
+export interface PageContext {
+  /** The call whose result the page shows; undefined if it shows none. */
+  readonly call: Call | undefined;
+  /** The address of the API, with the base. */
+  readonly apiUrl: string;
+  /** The only origin from which the page may load images; undefined if there is none. */
+  readonly imageOrigin: string | undefined;
+  readonly generation: Generation;
+}
+
+/** A link in the path from the start of the explorer to a page. */
+export type Crumb = readonly [path: string, text: string];
+
+export function explorerPage(title: string, body: Html): Html {
+  return renderPage({
+    title,
+    path: EXPLORE,
+    styles: ['/explore.css'],
+    scripts: ['/explore.js'],
+    width: 'wide',
+    body,
+  });
+}
+
+/** @param crumbs the pages above this one, besides the start of the explorer */
+export function crumbs(...crumbs: readonly Crumb[]): Html {
+  const others = crumbs.map(([path, text]) => html` / <a href="${path}">${text}</a>`);
+  return html`<nav class="faint" aria-label="You are here"><a href="${EXPLORE}">Explore</a>${others}</nav>`;
+}
+
+/** The call behind the page, for readers who want the same in their program. */
+export function apiCall({ call, apiUrl }: PageContext): Html | undefined {
+  if (call === undefined) return undefined;
+  return html`<section class="ruled">
+  <h2>This as an API call</h2>
+  <p>The page shows the result of one call. To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.</p>
+  ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
+</section>`;
+}
+
+/** A link to a game or a cover, in a list of class "grid". @param image undefined if there is none to show */
+export function card(
+  path: string,
+  image: Html | undefined,
+  missing: string,
+  title: string,
+  more: string,
+): Html {
+  return html`<li><a class="game" href="${path}">
+  <span class="art">${image ?? html`<span class="faint">${missing}</span>`}</span>
+  <strong>${title}</strong>
+  <span class="faint">${more}</span>
+</a></li>`;
+}
+
+interface ImageOptions {
+  /** The only origin from which images may be loaded. */
+  readonly origin: string | undefined;
+  /** The width at which it is shown: the value of the attribute `sizes`, and in pixels for old browsers. */
+  readonly sizes: string;
+  readonly width: number;
+  /** By default '', for an image next to a text that says the same. */
+  readonly alt?: string;
+  /** Whether it is visible at once, on most screens. */
+  readonly isFirst?: boolean;
+}
+
+/**
+ * The image of a cover, in the file that suits the size at which it is shown.
+ * @returns undefined if the cover has no file that the page may load
+ */
+export function coverImage(cover: Cover, options: ImageOptions): Html | undefined {
+  const { origin, sizes, width, alt = '', isFirst = false } = options;
+  const files = cover.files.filter(({ url }) => isAt(url, origin));
+  const measured = files
+    .filter((file): file is Measured => file.width !== null && file.height !== null)
+    .sort((a, b) => a.width - b.width);
+  const file = measured.find((each) => each.width >= width) ?? measured.at(-1) ?? files[0];
+  if (file === undefined) return undefined;
+  // The attributes give the browser the shape before the file is there, so that nothing moves.
+  const size = file.width !== null && html` width="${file.width}" height="${file.height ?? ''}"`;
+  const choice = measured.map((each) => `${each.url} ${each.width}w`).join(', ');
+  const set = measured.length > 1 && html` srcset="${choice}" sizes="${sizes}"`;
+  const loading = isFirst ? 'eager' : 'lazy';
+  return html`<img src="${file.url}"${set}${size} alt="${alt}" loading="${loading}" decoding="async">`;
+}
+
+type Measured = CoverFile & { readonly width: number; readonly height: number };
+
+function isAt(url: string, origin: string | undefined): boolean {
+  return origin !== undefined && URL.canParse(url) && new URL(url).origin === origin;
+}

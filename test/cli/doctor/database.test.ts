@@ -1,0 +1,105 @@
+/** What the doctor finds in an SQLite database: sample records, and the tables of API keys. */
+import { chmodSync } from 'node:fs';
+import { beforeEach, expect, test } from 'vitest';
+import { database, keys, sample } from '#cli/doctor/checks/database.ts';
+import { runGenerator } from '#cli/generate.ts';
+import { runSnapshot } from '#cli/snapshot.ts';
+import { createKeysTables } from '#keys/tables/schema.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { makeFolder, runCommand, testKey, writeKeys } from '#test/support/product.ts';
+import { examine, faultsIn } from './examine.ts';
+
+let variables: Record<'DATABASE_URL' | 'SNAPSHOTS_DIR', string>;
+
+beforeEach(async () => {
+  variables = { DATABASE_URL: await makeSampleSqlite(), SNAPSHOTS_DIR: makeFolder() };
+});
+
+async function change(work: (opened: Database) => Promise<unknown>): Promise<void> {
+  const opened = await openDatabase(variables.DATABASE_URL);
+  await work(opened);
+  await opened.close();
+}
+
+test('a database file that others may use is a warning', async () => {
+  const file = variables.DATABASE_URL.slice('sqlite:'.length);
+  chmodSync(file, 0o600);
+  expect(faultsIn(await examine(database, variables))).toEqual([]);
+  chmodSync(file, 0o644);
+  expect(faultsIn(await examine(database, variables))).toMatchObject([
+    { level: 'warning', fix: `Run: chmod 600 ${file}*` },
+  ]);
+});
+
+test('three games are shown exactly as the API sends them later', async () => {
+  const [found] = await examine(sample, variables);
+  const shown = found?.data as readonly { id: number }[];
+  expect(shown).toHaveLength(3);
+  await runCommand(runGenerator, [], variables);
+  const path = `/games?ids=${shown.map(({ id }) => id).join(',')}&include=cover`;
+  const served = await runCommand(runSnapshot, ['show', path], variables);
+  expect(shown).toEqual(JSON.parse(served.stdout).data);
+});
+
+test('the sample shows statuses and rows that the generator would not publish', async () => {
+  await change(async (opened) => {
+    await opened.run('UPDATE covers SET status = ?', ['Appr\u001b[31moved']);
+    await opened.run("UPDATE games SET slug = 'a b' WHERE id = 1001");
+  });
+  const found = await examine(sample, variables);
+  expect(faultsIn(found)).toEqual(
+    expect.arrayContaining([
+      {
+        level: 'error',
+        text: expect.stringContaining('Statuses in the table: "Appr\\u001b[31moved"'),
+        fix: expect.stringContaining('CASE status'),
+      },
+      {
+        level: 'warning',
+        text: expect.stringContaining('slug does not fit a path'),
+        fix: expect.any(String),
+      },
+    ]),
+  );
+});
+
+test('missing tables and columns of the catalogue are named', async () => {
+  await change(async (opened) => {
+    await opened.run('ALTER TABLE games DROP COLUMN publisher');
+    await opened.run('DROP TABLE cover_files');
+  });
+  expect(await examine(sample, variables)).toMatchObject([
+    { level: 'error', text: expect.stringMatching(/cover_files.*games\.publisher/) },
+  ]);
+});
+
+test('nobody is told to create tables of keys while keys.json has keys', async () => {
+  variables.DATABASE_URL = await makeDatabase('sqlite');
+  expect(await examine(keys, variables)).toMatchObject([
+    { level: 'skipped', fix: expect.stringContaining('keys list') },
+  ]);
+  writeKeys(variables.SNAPSHOTS_DIR, [testKey(1)]);
+  const [gone] = await examine(keys, variables);
+  expect(gone).toMatchObject({ level: 'error', fix: expect.stringContaining('restore.md') });
+  expect(gone?.fix).not.toContain('keys list');
+});
+
+test('nobody can sign in without accounts, or review requests without a moderator', async () => {
+  await change(createKeysTables);
+  await change((opened) =>
+    opened.run("INSERT INTO accounts VALUES (1, 'ada@catalogue.net', 'Ada', 'moderator')"),
+  );
+  expect(faultsIn(await examine(keys, variables))).toEqual([]);
+  await change((opened) => opened.run("UPDATE accounts SET role = 'user'"));
+  expect(faultsIn(await examine(keys, variables))).toMatchObject([
+    { level: 'warning', text: expect.stringContaining('No account is a moderator') },
+  ]);
+  await change((opened) => opened.run('DROP TABLE accounts'));
+  expect(faultsIn(await examine(keys, variables))).toMatchObject([
+    { level: 'error', text: expect.stringContaining('nobody can sign in') },
+  ]);
+  expect(faultsIn(await examine(keys, variables, ['schedule']))).toEqual([]);
+});

@@ -1,0 +1,38 @@
+/** Runs one check of `cover-catalogue doctor`. */
+
+import type { Check, Finding, Program, Scene } from '#cli/doctor/check.ts';
+import { readConfiguration } from '#cli/doctor/checks/configuration.ts';
+import { keys, sample } from '#cli/doctor/checks/database.ts';
+import { grants } from '#cli/doctor/checks/grants.ts';
+import { runCheck } from '#cli/doctor.ts';
+import { openDatabase } from '#lib/database/open.ts';
+
+const NEEDS_DATABASE: readonly Check[] = [grants, keys, sample];
+const LIMIT_MS = 10_000;
+
+/** @returns all findings of the check, those that are "ok" included */
+export async function examine(
+  check: Check,
+  variables: Readonly<Record<string, string>>,
+  programs: readonly Program[] = ['schedule', 'proxy', 'account'],
+  proxyUser?: string,
+): Promise<readonly Finding[]> {
+  const { DATABASE_URL: url } = variables;
+  const scene: Scene = {
+    ...readConfiguration(programs, variables),
+    variables,
+    programs,
+    proxyUser,
+  };
+  if (NEEDS_DATABASE.includes(check) && url !== undefined) scene.database = await openDatabase(url);
+  try {
+    return await runCheck(check, scene, LIMIT_MS);
+  } finally {
+    await scene.database?.close();
+  }
+}
+
+/** The findings that are not "ok". */
+export function faultsIn(findings: readonly Finding[]): readonly Finding[] {
+  return findings.filter(({ level }) => level !== 'ok');
+}

@@ -1,0 +1,153 @@
+/** `cover-catalogue snapshot`: each verb, on two generations that differ in known ways. */
+
+import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { COVER_INDEX, MINISEARCH } from '#lib/format/layout.ts';
+import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
+import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { change } from '#test/support/databases.ts';
+import { generate, runSnapshots, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { fitManifest, newSnapshots } from '#test/support/wholeness.ts';
+
+const CHRONO =
+  "games WHERE slug = 'chrono-trigger' AND platform_id = (SELECT id FROM platforms WHERE slug = 'snes')";
+
+/** A folder with two generations, to be copied. */
+let template: string;
+let dir: string;
+let first: string;
+let second: string;
+
+const snapshot = (...args: string[]) => runSnapshots(dir, ...args);
+
+beforeAll(async () => {
+  template = await makeSampleSnapshots();
+  const url = await makeSampleSqlite();
+  await change(
+    url,
+    `INSERT INTO games (id, platform_id, slug, title) SELECT 900001, platform_id, 'a-new-game', 'A New Game' FROM ${CHRONO}`,
+    "INSERT INTO covers (id, game_id, region, type, status) VALUES (900002, 900001, 'Europe', 'front', 'approved')",
+    `UPDATE covers SET status = 'rejected' WHERE game_id = (SELECT id FROM ${CHRONO})`,
+    `UPDATE games SET developer = 'Someone else' WHERE id = (SELECT id FROM ${CHRONO})`,
+  );
+  await generate(url, template);
+  dir = template;
+  [first, second] = idsOnDisk(dir) as [string, string];
+});
+
+describe('verbs that read', () => {
+  test('list shows every generation with its counts, and marks the current one', async () => {
+    const { code, stdout } = await snapshot('list');
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatch(new RegExp(`^ {2}${first} {2}\\S+Z {2}\\d+ games, \\d+ covers$`));
+    expect(lines[1]).toMatch(new RegExp(`^\\* ${second} `));
+    expect(JSON.parse((await snapshot('list', '--json')).stdout)).toMatchObject([
+      { id: first, current: false },
+      { id: second, current: true },
+    ]);
+  });
+
+  test('show prints exactly the bytes of the response of the proxy', async () => {
+    const key = testKey(1);
+    writeKeys(dir, [key]);
+    const proxy = await startProxy(dir);
+    for (const target of [
+      '/platforms',
+      '/platforms/snes',
+      '/platforms/snes/games',
+      '/platforms/snes/games?page=2&per_page=3',
+      '/platforms/snes/games?page=99',
+      '/games/snes/chrono-trigger',
+      '/games/snes/chrono-trigger/covers',
+      '/games/snes/a-new-game/covers',
+      '/covers/900002',
+      '/covers/recent',
+      '/stats',
+      '/search?q=chrono',
+      '/search?platform=snes&sort=title_desc&page=2&per_page=2',
+    ]) {
+      const reply = await proxy.get(target, key.key);
+      expect(reply.status, target).toBe(200);
+      expect((await snapshot('show', target)).stdout, target).toBe(reply.text);
+    }
+    await proxy.stop();
+  });
+
+  test('show accepts an id, and reports a resource that does not exist', async () => {
+    expect((await snapshot('show', '/games/snes/a-new-game', second)).code).toBe(0);
+    const { code, stderr } = await snapshot('show', '/games/snes/a-new-game', first);
+    expect(code).toBe(1);
+    expect(stderr).toBe(`There is no /games/snes/a-new-game in ${first}.\n`);
+  });
+
+  test('diff names the games and covers that were added, changed and removed', async () => {
+    const { code, stdout } = await snapshot('diff', first, second);
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toContain('+ /games/snes/a-new-game');
+    expect(lines).toContain('~ /games/snes/chrono-trigger');
+    expect(lines).toContain('+ /covers/900002');
+    expect(lines.filter((line) => line.startsWith('- /covers/')).length).toBeGreaterThan(0);
+    expect(lines.filter((line) => line.startsWith('~ /covers/'))).toEqual([]);
+    expect(lines.filter((line) => line.includes('/games/'))).toHaveLength(2);
+    const back = JSON.parse((await snapshot('diff', second, first, '--json')).stdout);
+    expect(back.games).toEqual({
+      added: [],
+      changed: ['/games/snes/chrono-trigger'],
+      removed: ['/games/snes/a-new-game'],
+    });
+    expect((await snapshot('diff', first, first)).stdout).toBe('');
+  });
+});
+
+describe('verbs that change something', () => {
+  beforeEach(() => {
+    dir = newSnapshots();
+    cpSync(template, dir, { recursive: true, verbatimSymlinks: true });
+  });
+
+  test('verify and rollback refuse a damaged generation and name the file', async () => {
+    truncateSync(path.join(generationDir(dir, first), COVER_INDEX), 100);
+    for (const verb of ['verify', 'rollback']) {
+      const { code, stderr } = await snapshot(verb, first);
+      expect(code, verb).toBe(1);
+      expect(stderr).toContain(COVER_INDEX);
+    }
+    expect(currentId(dir)).toBe(second);
+    expect((await snapshot('verify')).stdout).toContain(`${second} is complete and undamaged`);
+  });
+
+  test('verify refuses a search.json that MiniSearch cannot load, though its hash is right', async () => {
+    const file = path.join(generationDir(dir, second), MINISEARCH);
+    const search = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...search, serializationVersion: 99 }));
+    const { code, stdout, stderr } = await snapshot('verify', fitManifest(dir, second));
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('MiniSearch cannot load search.json');
+  });
+});
+
+test('wrong usage ends with 2, and an unknown generation with 1', async () => {
+  const wrong = [
+    [],
+    ['explode'],
+    ['show'],
+    ['diff'],
+    ['list', '--colour'],
+    ['prune', '--keep', '0'],
+  ];
+  for (const args of wrong) {
+    const { code, stdout, stderr } = await snapshot(...args);
+    expect(code, args.join(' ')).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).not.toBe('');
+  }
+  for (const id of ['nonsense', '../../etc', '000009-0123456789ab']) {
+    const { code, stderr } = await snapshot('rollback', id);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`There is no generation ${JSON.stringify(id)}`);
+  }
+});

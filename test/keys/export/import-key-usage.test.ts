@@ -1,0 +1,174 @@
+/** The import of key usage from the files of proxies into the database. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { makeKeyUsageImport } from '#keys/export/import-key-usage.ts';
+import { createKeysTables } from '#keys/tables/schema.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { type DayUsage, encodeKeyUsage } from '#lib/format/key-usage.ts';
+import { keyUsageFile, PROXY_FOLDER } from '#lib/format/layout.ts';
+import { KINDS, makeDatabase } from '#test/support/databases.ts';
+import { makeFolder } from '#test/support/product.ts';
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+
+/** The use of one key on one day, as a run reports it. */
+const usageOf = (run: string, day: string, id: number, requests: number): DayUsage => ({
+  run: run.repeat(16),
+  day,
+  keys: new Map([[id, { requests, notModified: 1, refused: 2, bytes: requests * 100 }]]),
+});
+const rowOf = (run: string, day: string, id: number, requests: number) => [
+  ...[id, day, run.repeat(16), requests, 1, 2, requests * 100],
+];
+
+describe.each(KINDS)('on %s', (kind) => {
+  let [dir, folder] = ['', ''];
+  let database: Database;
+  let importUsage: () => Promise<unknown>;
+  beforeEach(async () => {
+    dir = makeFolder();
+    folder = path.join(dir, PROXY_FOLDER);
+    database = await openDatabase(await makeDatabase(kind));
+    const importer = makeKeyUsageImport(dir);
+    importUsage = () => importer(database, NOW);
+    // Without tables and files, there is nothing to do.
+    await importUsage();
+    mkdirSync(folder);
+    return () => database.close();
+  });
+  const write = (name: string | number, counts: DayUsage[]) => {
+    const file = typeof name === 'number' ? keyUsageFile(name) : name;
+    writeFileSync(path.join(folder, file), encodeKeyUsage(counts));
+  };
+  /** Writes a file in which each key has one request on a day. */
+  const writeUses = (name: string | number, uses: [number, string][]) =>
+    write(
+      name,
+      uses.map(([id, day]) => usageOf('a', day, id, 1)),
+    );
+  const addKeys = async (...ids: number[]) => {
+    await createKeysTables(database);
+    for (const id of ids) {
+      const values = "'', '', 'approved', '2026-01-01 00:00:00'";
+      await database.run(
+        `INSERT INTO api_keys (id, purpose, website_url, state, requested_at) VALUES (?, ${values})`,
+        [id],
+      );
+    }
+  };
+  const days = async () =>
+    Object.fromEntries(await database.rows('SELECT id, last_used_on FROM api_keys ORDER BY id'));
+  const counted = () =>
+    database.rows(
+      'SELECT key_id, day, run, requests, not_modified, refused, bytes FROM key_usage ORDER BY key_id, day, run',
+    );
+
+  test('the day of the last use only moves forward, and days in the future do not count', async () => {
+    await addKeys(1, 2, 3, 4);
+    await database.run("UPDATE api_keys SET last_used_on = '2026-02-23' WHERE id = 2");
+    const today = '2026-03-01';
+    const tomorrow = '2026-03-02';
+    writeUses(8080, [
+      [1, today],
+      [2, '2026-02-22'],
+      [3, '2026-03-05'],
+      [99, today],
+    ]);
+    await importUsage();
+    expect(await days()).toEqual({ 1: today, 2: '2026-02-23', 3: null, 4: null });
+    const refused = { requests: 0, notModified: 0, refused: 1, bytes: 0 };
+    write(8080, [
+      usageOf('a', '2026-02-22', 1, 1),
+      usageOf('a', tomorrow, 2, 1),
+      { run: 'c'.repeat(16), day: tomorrow, keys: new Map([[3, refused]]) },
+      usageOf('b', tomorrow, 4, 1),
+    ]);
+    await importUsage();
+    expect(await days()).toEqual({ 1: today, 2: tomorrow, 3: null, 4: tomorrow });
+    writeFileSync(path.join(folder, keyUsageFile(8080)), 'damaged');
+    await expect(importUsage()).rejects.toThrow('damaged');
+  });
+
+  test('a file that cannot be read does not prevent the import of the other files', async () => {
+    await addKeys(1, 2, 3, 4);
+    const [first, later] = ['2026-02-25', '2026-02-26'];
+    writeUses(8080, [
+      [1, first],
+      [2, later],
+    ]);
+    writeUses(8082, [
+      [1, later],
+      [2, first],
+      [3, first],
+    ]);
+    await importUsage();
+    expect(await days()).toEqual({ 1: later, 2: later, 3: first, 4: null });
+    // No proxy creates files with these names or of these kinds. A pipe must not block the schedule.
+    writeUses('key-usage-08080.json', [[4, later]]);
+    writeUses('key-usage-8080.json.1', [[4, later]]);
+    writeUses('../elsewhere.json', [[4, later]]);
+    symlinkSync(path.join(dir, 'elsewhere.json'), path.join(folder, keyUsageFile(1)));
+    mkdirSync(path.join(folder, keyUsageFile(2)));
+    execFileSync('mkfifo', [path.join(folder, keyUsageFile(3))]);
+    writeUses(8082, [[3, later]]);
+    await expect(importUsage()).rejects.toThrow();
+    expect(await days()).toEqual({ 1: later, 2: later, 3: later, 4: null });
+  });
+
+  test('counts nothing twice and loses nothing, in any order, from several importers at once', async () => {
+    await addKeys(1, 2);
+    const importers = [makeKeyUsageImport(dir), makeKeyUsageImport(dir)];
+    const importAll = () => Promise.all(importers.map((each) => each(database, NOW)));
+    write(8080, [usageOf('a', '2026-03-01', 1, 5), usageOf('b', '2026-02-28', 1, 7)]);
+    write(8082, [usageOf('c', '2026-03-01', 1, 2), usageOf('c', '2026-03-01', 2, 9)]);
+    await importAll();
+    await importAll();
+    const first = [
+      rowOf('b', '2026-02-28', 1, 7),
+      rowOf('a', '2026-03-01', 1, 5),
+      rowOf('c', '2026-03-01', 1, 2),
+      rowOf('c', '2026-03-01', 2, 9),
+    ];
+    expect(await counted()).toEqual(first);
+    // An older report, as of a file that was restored, and a newer one of the same run.
+    write(8080, [usageOf('a', '2026-03-01', 1, 3)]);
+    await importAll();
+    expect(await counted()).toEqual(first);
+    write(8080, [usageOf('a', '2026-03-01', 1, 6)]);
+    await importAll();
+    // The schedule was restarted, and reads the same files again.
+    await importUsage();
+    expect(await counted()).toEqual(first.with(1, rowOf('a', '2026-03-01', 1, 6)));
+  });
+
+  test('counts of keys that do not exist, or of days that no proxy reports, are ignored', async () => {
+    await addKeys(1);
+    const usedOn = ['2026-02-21', '2026-02-22', '2026-03-02', '2026-03-03'];
+    const counts = usedOn.map((day, i) => usageOf('a', day, 1, i));
+    write(8080, [...counts, usageOf('a', '2026-03-01', 99, 5)]);
+    await importUsage();
+    expect(await counted()).toEqual([rowOf('a', usedOn[1], 1, 1), rowOf('a', usedOn[2], 1, 2)]);
+  });
+
+  test('many keys are counted at once, and old days are removed', async () => {
+    const ids = Array.from({ length: 210 }, (_, i) => i + 1);
+    await addKeys(...ids);
+    const keys = new Map(
+      ids.map((id) => [id, { requests: id, notModified: 0, refused: 0, bytes: 10 }]),
+    );
+    write(8080, [{ run: 'a'.repeat(16), day: '2026-03-01', keys }]);
+    await importUsage();
+    for (const day of ['2025-01-25', '2025-01-26']) {
+      await database.run("INSERT INTO key_usage VALUES (1, ?, 'b', 1, 0, 0, 1)", [day]);
+    }
+    await makeKeyUsageImport(dir)(database, NOW);
+    expect((await counted()).map(([id, day, , requests]) => [id, day, requests])).toEqual([
+      // 399 days ago.
+      [1, '2025-01-26', 1],
+      ...ids.map((id) => [id, '2026-03-01', id]),
+    ]);
+  });
+});

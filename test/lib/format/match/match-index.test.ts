@@ -1,0 +1,156 @@
+/** The index of `/match`: its checks, and the bounds that find near spellings. */
+import { describe, expect, test } from 'vitest';
+import { makeRandom } from '#demo/catalogue/random.ts';
+import { encodeColumns } from '#lib/format/index/columns.ts';
+import { MATCH_RULES } from '#lib/format/match/forms.ts';
+import {
+  checkMatchIndex,
+  fewestEdits,
+  findKeys,
+  firstKeyOf,
+  hashWords,
+  lettersOf,
+  looseKey,
+  type MatchIndex,
+  openMatchIndex,
+} from '#lib/format/match/match-index.ts';
+import { countEdits } from '#proxy/find/match/find-near.ts';
+
+const none = { text: new Uint16Array(), textStart: new Uint32Array(1) };
+const NO_IDS = { ...none, entries: new Uint32Array(), entriesStart: new Uint32Array(1) };
+const PLATFORMS = [
+  { firstGame: 0, games: 2 },
+  { firstGame: 2, games: 1 },
+];
+
+/** An index of two platforms with three games: "zelda" and "doom" on one, "doom" on the other. */
+function makeIndex(): MatchIndex {
+  const keys = [looseKey('doom'), looseKey('zelda'), looseKey('doom')];
+  const list = {
+    start: Uint32Array.of(0, 2, 3),
+    key: Uint32Array.from(keys),
+    game: Uint32Array.of(1, 0, 2),
+  };
+  const empty = { start: new Uint32Array(3), key: new Uint32Array(), game: new Uint32Array() };
+  const letters = Uint32Array.of(lettersOf('doom'), lettersOf('zelda'), lettersOf('doom'));
+  return {
+    loose: { ...list, letters },
+    words: empty,
+    parts: empty,
+    gameIds: NO_IDS,
+    platformIds: NO_IDS,
+  };
+}
+
+function open(index: MatchIndex, rules = MATCH_RULES): MatchIndex {
+  const pieces = encodeColumns({ rules: Uint32Array.of(rules), ...index });
+  const file = new Uint8Array(Buffer.concat([...pieces]));
+  return openMatchIndex(() => file, PLATFORMS.length);
+}
+
+test('the index is read as it was written, and finds the forms of a platform', () => {
+  const index = open(makeIndex());
+  checkMatchIndex(index, PLATFORMS);
+  const key = looseKey('doom');
+  expect([0, 1].map((platform) => findKeys(index.loose, platform, key, key + 1))).toEqual([
+    [0, 1],
+    [2, 3],
+  ]);
+  expect(findKeys(index.loose, 0, firstKeyOf(5), firstKeyOf(6))).toEqual([1, 2]);
+});
+
+test('an index of other rules is refused', () => {
+  expect(() => open(makeIndex(), 99)).toThrow('has version 99 of the rules for titles');
+});
+
+describe('a damaged index is refused', () => {
+  test.each<[string, (index: MatchIndex) => MatchIndex, string]>([
+    [
+      'a key out of order',
+      (i) => withLoose(i, { key: i.loose.key.toSorted().reverse() }),
+      'out of order',
+    ],
+    [
+      'a game of another platform',
+      (i) => withLoose(i, { game: Uint32Array.of(1, 2, 2) }),
+      'out of order',
+    ],
+    [
+      'a game that does not exist',
+      (i) => withLoose(i, { game: Uint32Array.of(1, 0, 3) }),
+      'out of order',
+    ],
+    [
+      'a platform too few',
+      (i) => withLoose(i, { start: Uint32Array.of(0, 3) }),
+      'its column "loose.start" has 2 entries, not 3',
+    ],
+    [
+      'starts that do not ascend',
+      (i) => withLoose(i, { start: Uint32Array.of(0, 3, 2) }),
+      'does not ascend',
+    ],
+    [
+      'letters that are missing',
+      (i) => withLoose(i, { letters: new Uint32Array(2) }),
+      'its column "loose.letters" has 2 entries, not 3',
+    ],
+    [
+      'an id of a game that does not exist',
+      (i) => ({
+        ...i,
+        gameIds: {
+          text: Uint16Array.of(0x61),
+          textStart: Uint32Array.of(0, 1),
+          entries: Uint32Array.of(3),
+          entriesStart: Uint32Array.of(0, 1),
+        },
+      }),
+      'do not ascend below 3',
+    ],
+  ])('%s', (_, damage, fault) => {
+    const check = () => checkMatchIndex(open(damage(makeIndex())), PLATFORMS);
+    expect(check).toThrow(`index/match.bin is damaged: `);
+    expect(check).toThrow(fault);
+  });
+});
+
+function withLoose(index: MatchIndex, loose: Partial<MatchIndex['loose']>): MatchIndex {
+  return { ...index, loose: { ...index.loose, ...loose } };
+}
+
+/** Levenshtein's distance, the plain way. */
+function editsOf(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [i, letter] of [...one].entries()) {
+    const next = [i + 1];
+    for (const [j, otherLetter] of [...other].entries())
+      next.push(Math.min(next[j] + 1, row[j + 1] + 1, row[j] + (letter === otherLetter ? 0 : 1)));
+    row = next;
+  }
+  return row[other.length];
+}
+
+test('edits are counted up to a limit, and never more than letters tell', () => {
+  const random = makeRandom(5);
+  const letters = [...'abcdefghij'];
+  for (let round = 0; round < 3_000; round++) {
+    const one = Array.from({ length: 8 + random.below(20) }, () => random.pick(letters));
+    const other = [...one];
+    for (let edits = random.below(5); edits > 0; edits--) {
+      const at = random.below(other.length);
+      other.splice(at, random.below(2), ...(random.happens(0.7) ? [random.pick(letters)] : []));
+    }
+    const [a, b] = [one.join(''), other.join('')];
+    const edits = editsOf(a, b);
+    expect(Math.min(countEdits(a, b, 3), 4)).toBe(Math.min(edits, 4));
+    const lengths = Math.abs(a.length - b.length);
+    expect(fewestEdits(lettersOf(a), lettersOf(b), lengths)).toBeLessThanOrEqual(edits);
+  }
+});
+
+test('other digits are never near, and the order of words does not matter for their hash', () => {
+  expect(fewestEdits(lettersOf('game2'), lettersOf('game3'), 0)).toBe(Number.POSITIVE_INFINITY);
+  expect(hashWords(['valis', 'sd'])).toBe(hashWords(['sd', 'valis']));
+  expect(hashWords(['valis', 'sd'])).not.toBe(hashWords(['valis', 'ds']));
+});

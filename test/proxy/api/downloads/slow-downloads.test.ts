@@ -1,0 +1,223 @@
+/**
+ * Downloads by slow and stopped clients, and of files that change in the meantime. Pieces are read only
+ * when the client takes them, from the file that was checked.
+ */
+import { once } from 'node:events';
+import {
+  closeSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { MINISEARCH } from '#lib/format/layout.ts';
+import { currentId, generationDir, pointCurrentTo } from '#lib/generations/generations.ts';
+import { gzipPieces, MOST_DOWNLOADS } from '#proxy/api/downloads.ts';
+import { toResponder } from '#proxy/http/node-response.ts';
+import { identityIn } from '#proxy/snapshot/open-files.ts';
+import { FileGoneError, readPieces, type StoredFile } from '#proxy/snapshot/stored-file.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { openFilesIn } from '#test/support/processes.ts';
+import {
+  makeFolder,
+  NEVER,
+  type OwnProxy,
+  PARSERS,
+  startProxy,
+  type TestKey,
+  testKey,
+} from '#test/support/product.ts';
+import { openSocket } from '#test/support/servers/sockets.ts';
+import { fitManifest } from '#test/support/wholeness.ts';
+
+const MEGABYTE = 1024 * 1024;
+/** More than the kernel keeps for a connection whose client does not read. */
+const SIZE = 24 * MEGABYTE;
+const LARGE = `/snapshot/files/${MINISEARCH}`;
+/** The content of the large file: each four bytes are their own number. */
+const CONTENT = Buffer.from(Uint32Array.from({ length: SIZE / 4 }, (_, index) => index).buffer);
+const keys = [testKey(1), testKey(2)] as const;
+const [key] = keys;
+
+/** Makes the file of the search in the current generation a large one: the proxy does not read it. */
+function enlarge(snapshotsDir: string): void {
+  const id = currentId(snapshotsDir) as string;
+  writeFileSync(path.join(generationDir(snapshotsDir, id), MINISEARCH), CONTENT);
+  pointCurrentTo(snapshotsDir, fitManifest(snapshotsDir, id));
+}
+
+interface Download {
+  readonly socket: Socket;
+  readonly received: Buffer[];
+}
+
+/** Replaces a file by another one. */
+function replace(file: string, content: Buffer): void {
+  writeFileSync(`${file}.new`, content);
+  renameSync(`${file}.new`, file);
+}
+
+/** Replaces the content of a file in place. */
+function overwrite(file: string, content: Buffer): void {
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, content, 0, content.length, 0);
+  closeSync(descriptor);
+}
+
+describe.each(PARSERS)('over %s', (_, fields) => {
+  let snapshotsDir: string;
+  let proxy: OwnProxy;
+
+  beforeAll(async () => {
+    snapshotsDir = await makeSampleSnapshots(keys);
+    enlarge(snapshotsDir);
+    proxy = await startProxy(snapshotsDir, {}, NEVER);
+  });
+
+  const lines = Object.entries(fields).map(([field, value]) => `${field}: ${value}\r\n`);
+
+  /** Begins a download on a new connection, and stops reading it after the first bytes. */
+  async function beginDownload({ key }: TestKey): Promise<Download> {
+    const socket = await openSocket(proxy.port);
+    socket.on('error', () => {});
+    const received: Buffer[] = [];
+    socket.on('data', (piece: Buffer) => received.push(piece));
+    socket.write(
+      `GET /api/v1${LARGE} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key}\r\nConnection: close\r\n${lines.join('')}\r\n`,
+    );
+    await once(socket, 'data');
+    socket.pause();
+    return { socket, received };
+  }
+
+  test('a thread has a limited number of downloads, even if they are stopped', async () => {
+    const downloads = await Promise.all(
+      Array.from({ length: MOST_DOWNLOADS }, () => beginDownload(key)),
+    );
+    const firstByte = (one: TestKey) =>
+      proxy.get(LARGE, one.key, { ...fields, range: 'bytes=0-0' });
+    const { status, json, headers } = await firstByte(keys[1]);
+    expect([status, json, headers['retry-after']]).toEqual([
+      503,
+      { error: 'Too many downloads' },
+      '5',
+    ]);
+    expect((await proxy.get('/stats', key.key)).status).toBe(200);
+
+    const [{ socket, received }, ...others] = downloads as [Download, ...Download[]];
+    socket.resume();
+    await once(socket, 'close');
+    const bytes = Buffer.concat(received);
+    expect(bytes.subarray(bytes.indexOf('\r\n\r\n') + 4).equals(CONTENT)).toBe(true);
+    expect((await firstByte(key)).status).toBe(206);
+    for (const each of others) each.socket.destroy();
+  });
+
+  test('a download whose file is replaced ends without a wrong byte, and no other begins', async () => {
+    const { socket, received } = await beginDownload(key);
+    const dir = generationDir(snapshotsDir, currentId(snapshotsDir) as string);
+    replace(path.join(dir, MINISEARCH), Buffer.alloc(SIZE, 0xff));
+    socket.resume();
+    await once(socket, 'close');
+    const bytes = Buffer.concat(received);
+    expect(bytes.subarray(bytes.indexOf('\r\n\r\n') + 4).equals(CONTENT)).toBe(true);
+    const again = await proxy.get(LARGE, key.key, fields);
+    expect([again.status, again.json]).toEqual([503, { error: 'Snapshot busy' }]);
+  });
+});
+
+describe('the pieces of a file', () => {
+  /** A file of a few pieces in a folder of its own, as it was checked. */
+  function storeFile(): StoredFile {
+    const dir = makeFolder();
+    const file = { path: 'file', size: MEGABYTE, sha256: 'a'.repeat(64) };
+    const name = path.join(dir, file.path);
+    writeFileSync(name, CONTENT.subarray(0, MEGABYTE));
+    return { dir, file, identity: identityIn(statSync(name, { bigint: true }), file.sha256) };
+  }
+
+  const bytesOf = async (pieces: AsyncIterable<Buffer>) =>
+    Buffer.concat(await Readable.from(pieces).toArray());
+
+  test('are the bytes from the first to the last one asked for, and the file is then closed', async () => {
+    const stored = storeFile();
+    const bytes = await bytesOf(readPieces(stored, 5, MEGABYTE - 3));
+    expect(bytes.equals(CONTENT.subarray(5, MEGABYTE - 3))).toBe(true);
+    expect(openFilesIn(stored.dir).length).toBe(0);
+  });
+
+  test.each<[string, (file: string) => void]>([
+    ['removed', (file) => rmSync(file)],
+    ['replaced', (file) => replace(file, Buffer.alloc(MEGABYTE, 0xff))],
+  ])('are those of the checked file although it was %s', async (_, change) => {
+    const stored = storeFile();
+    const pieces = readPieces(stored, 0, MEGABYTE);
+    const first = (await pieces.next()).value as Buffer;
+    change(path.join(stored.dir, stored.file.path));
+    const bytes = Buffer.concat([first, await bytesOf(pieces)]);
+    expect(bytes.equals(CONTENT.subarray(0, MEGABYTE))).toBe(true);
+    await expect(bytesOf(readPieces(stored, 0, MEGABYTE))).rejects.toThrow(FileGoneError);
+    expect(openFilesIn(stored.dir).length).toBe(0);
+  });
+
+  test.each<[string, (file: string) => void]>([
+    ['overwritten', (file) => overwrite(file, Buffer.alloc(MEGABYTE, 0xff))],
+    ['shortened', (file) => writeFileSync(file, CONTENT.subarray(0, 1000))],
+  ])('end with an error once the file was %s, also if they are compressed', async (_, change) => {
+    for (const pass of [(pieces: AsyncGenerator<Buffer>) => pieces, gzipPieces]) {
+      const stored = storeFile();
+      const source = readPieces(stored, 0, MEGABYTE);
+      await source.next();
+      change(path.join(stored.dir, stored.file.path));
+      await expect(bytesOf(pass(source))).rejects.toThrow(FileGoneError);
+      expect(openFilesIn(stored.dir).length).toBe(0);
+    }
+  });
+
+  test('are compressed until the client leaves', async () => {
+    const files = Array.from({ length: 4 }, storeFile);
+    const compressed = files.map((stored) => gzipPieces(readPieces(stored, 0, MEGABYTE)));
+    for (const each of compressed) await each.next();
+    for (const { dir } of files) expect(openFilesIn(dir).length).toBe(1);
+    for (const each of compressed) await each.return(undefined);
+    for (const { dir } of files) await vi.waitUntil(() => openFilesIn(dir).length === 0);
+  });
+});
+
+test('a client that stops reading is cut after a while, and few pieces are made for it', async () => {
+  let made = 0;
+  let isEnded = false;
+  async function* pieces() {
+    try {
+      for (;;) {
+        made++;
+        yield Buffer.alloc(MEGABYTE);
+      }
+    } finally {
+      isEnded = true;
+    }
+  }
+  const sent = Promise.withResolvers<void>();
+  const server = createServer((_, response) => {
+    const head = { status: 200, headers: '' };
+    const whole = toResponder(response, 100).sendPieces({ ...head, pieces: pieces() });
+    whole.then(sent.resolve, sent.reject);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const client = await openSocket((server.address() as AddressInfo).port);
+  client.pause();
+  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  await sent.promise;
+  expect(isEnded).toBe(true);
+  // Only what the kernel has taken, and one piece.
+  expect(made).toBeLessThan(20);
+  client.destroy();
+  server.close();
+});

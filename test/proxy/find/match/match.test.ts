@@ -1,0 +1,282 @@
+/** `GET /match` on a small catalogue: kinds, ambiguity, candidates, covers by region, ids, and errors. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import type { Row } from '#lib/database/database.ts';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
+import { checkContract } from '#test/support/openapi.ts';
+import { NEVER, type OwnProxy, startProxy, testKey } from '#test/support/product.ts';
+
+const SNES = 1;
+const PS2 = 2;
+/** For each game, its platform, title, and the regions of its front covers, or `back`. */
+const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
+  [SNES, 'Super Metroid', 'USA Europe Japan'],
+  [SNES, 'The Legend of Zelda: A Link to the Past', 'USA'],
+  [SNES, 'Mega Man X', 'USA'],
+  [SNES, 'Mega Man X2'],
+  [SNES, 'Revolution X: Music Is the Weapon', 'USA'],
+  [SNES, 'Contra III: The Alien Wars', 'USA'],
+  [SNES, 'どうぶつの森', 'Japan'],
+  [SNES, 'Aladdin', 'back'],
+  // Three games of one title: without a front, in Europe, in Japan.
+  [SNES, 'Tetris'],
+  [SNES, 'TETRIS', 'Europe'],
+  [SNES, 'Tetris!', 'Japan'],
+  // Two titles that are only loosely one.
+  [SNES, 'Jikkyou Baseball', 'Japan'],
+  [SNES, 'Jikkyō Baseball', 'Japan'],
+  [SNES, 'Video Checkers ~ Checkers', 'USA'],
+  [SNES, 'Checkers'],
+  [PS2, 'Okage: Shadow King', 'USA'],
+  [PS2, 'Super Metroid', 'Europe'],
+  [PS2, 'Kingdom Hearts Final Mix', 'Japan'],
+  [PS2, 'Phantasy Star II', 'USA'],
+  [PS2, 'Phantasy Star II - Numan Revolution', 'Japan'],
+  [PS2, 'The Legend of Zelda: Mujura no Kamen', 'Japan'],
+  [PS2, 'Sanrio World: Sanrio Shanghai', 'Japan'],
+  [PS2, 'Agent U.S.A.'],
+  [PS2, 'Agent'],
+  [PS2, 'Agent (Demo)'],
+  [PS2, 'Rune Factory: Special Edition'],
+  [PS2, 'Harvest Moon: Special Edition'],
+];
+
+function makeCatalogue(): Catalogue {
+  const covers: Row[] = [];
+  const games = GAMES.map(([platform, title, fronts = ''], at): Row => {
+    for (const region of fronts.split(' ').filter(Boolean)) {
+      const isBack = region === 'back';
+      const cover = [isBack ? 'USA' : region, isBack ? 'back' : 'front', 'approved', null];
+      covers.push([100 + covers.length, at + 1, ...cover]);
+    }
+    const slug = title === 'どうぶつの森' ? 'doubutsu-no-mori' : `game-${at + 1}`;
+    return [at + 1, platform, slug, title, null, null, null, null, null];
+  });
+  return {
+    platforms: [
+      [SNES, 'snes', 'SNES'],
+      [PS2, 'ps2', 'PlayStation 2'],
+    ],
+    games,
+    covers,
+    coverFiles: [],
+    accounts: [],
+    gameTitles: [[6, 'Super Probotector: Alien Rebels']],
+    gameIds: [
+      [16, 'serial', 'SLUS_201.42'],
+      [16, 'sha1', 'ABCDEF'],
+      [3, 'mame', 'mmx'],
+      [17, 'igdb', '7'],
+      [1, 'igdb', '7'],
+    ],
+    platformIds: [
+      [SNES, 'igdb', '19'],
+      [SNES, 'screenscraper', '4'],
+    ],
+  };
+}
+
+const key = testKey(1);
+let proxy: OwnProxy;
+
+beforeAll(async () => {
+  proxy = await startProxy(await makeSnapshots(makeCatalogue(), [key]), {}, NEVER);
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: a body of any shape
+type Json = any;
+
+async function get(query: Readonly<Record<string, string>>) {
+  const target = `/match?${new URLSearchParams(query)}`;
+  const { status, headers, text, json } = await proxy.get(target, key.key);
+  checkContract('GET', `/api/v1${target}`, { status, headers, text });
+  return { status, json: json as Json };
+}
+
+async function match(
+  names: string | readonly string[],
+  more: Readonly<Record<string, string>> = {},
+) {
+  const list = [names].flat().join('/');
+  const { status, json } = await get({ platform: 'snes', names: list, ...more });
+  expect(status, JSON.stringify(json)).toBe(200);
+  return json.data as Json[];
+}
+
+/** What a name means, shortly: the kind, the id of the game, and those of the candidates. */
+const shortly = ({ match: kind, game, candidates }: Json) => [
+  kind,
+  game?.id ?? null,
+  candidates.map((candidate: Json) => [candidate.match, candidate.game.id]),
+];
+
+test.each([
+  ['super_metroid_(USA).sfc', 'exact', 1],
+  ['Legend of Zelda, The - A Link to the Past (U) [!].smc', 'exact', 2],
+  ['Mega Man 10 (Hack).sfc', 'exact', 3],
+  ['Super Probotector - Alien Rebels (E).sfc', 'exact', 6],
+  ["Disney's Aladdin (USA).sfc", 'same', 8],
+  ['Doubutsu no Mori (Japan).sfc', 'same', 7],
+  ['X Mega Man (World).sfc', 'same', 3],
+  ['Super Metrodi (USA).sfc', null, null],
+  ['Super Metroyd (USA).sfc', 'near', 1],
+  ['Contra III - The Alien War (USA).sfc', 'near', 6],
+  ['Contra IV - The Alien Wars (USA).sfc', null, null],
+  ['Mega Man (USA).sfc', null, null],
+  ['Kingdom Hearts Final Mix.iso', null, null],
+])('%s is %s %s', async (name, kind, id) => {
+  const [item] = await match(name);
+  expect([item.name, ...shortly(item).slice(0, 2)]).toEqual([name, kind, id]);
+});
+
+test('what was read comes with the answer, and the names keep their order', async () => {
+  const names = ['Nothing Like It (Japan) (Disc 2).7z', 'Super Metroid (Japan).sfc'];
+  const [first, second] = await match(names);
+  expect(first).toEqual({
+    name: names[0],
+    read: { title: 'Nothing Like It', regions: ['Japan'], disc: '2', serial: null },
+    match: null,
+    game: null,
+    candidates: [],
+  });
+  const backwards = await match([...names].reverse());
+  expect(backwards).toEqual([second, first]);
+});
+
+test('of several exact games, that with a front in the region of the name comes first', async () => {
+  expect(shortly((await match('Tetris (Japan).sfc'))[0])).toEqual([
+    'exact',
+    11,
+    [
+      ['exact', 10],
+      ['exact', 9],
+    ],
+  ]);
+  expect(shortly((await match('Tetris (Europe).sfc'))[0])[1]).toBe(10);
+  expect(shortly((await match('TETRIS.sfc'))[0])[1]).toBe(10);
+});
+
+test('a whole title comes before one of two in a title', async () => {
+  expect(shortly((await match('Checkers (USA).bin'))[0])).toEqual(['exact', 15, [['exact', 14]]]);
+  expect(shortly((await match('Video Checkers (USA).bin'))[0])).toEqual(['exact', 14, []]);
+});
+
+test('two games that are the same, and a title without its subtitle, are only candidates', async () => {
+  expect(shortly((await match('Jikkyoo Baseball (J).sfc'))[0])).toEqual([
+    null,
+    null,
+    [
+      ['same', 12],
+      ['same', 13],
+    ],
+  ]);
+  expect(shortly((await match('Okage', { platform: 'ps2' }))[0])).toEqual([
+    null,
+    null,
+    [['part', 16]],
+  ]);
+});
+
+test.each([
+  ['Revolution X (USA)', 'snes', 'near', 5],
+  ['Contra III (USA)', 'snes', 'near', 6],
+  ['Mega Man X - Sigma Rising (USA)', 'snes', 'near', 3],
+  ['Mega Man X - Sigma Rising (Hack)', 'snes', null, null],
+  ['Zelda no Densetsu - Mujura no Kamen', 'ps2', 'near', 21],
+  ['Zelda no Densetsu 2 - Mujura no Kamen', 'ps2', null, null],
+  // Two games have this subtitle.
+  ['Rune Story - Special Edition', 'ps2', null, null],
+  ['Sanrio Shanghai', 'ps2', 'near', 22],
+  ['Okage', 'ps2', null, null],
+  // Another game has the same title in front of a subtitle.
+  ["Phantasy Star II - Huey's Adventure", 'ps2', null, null],
+])('%s on %s, whose title lacks a part, is %s %s', async (name, platform, kind, id) => {
+  expect(shortly((await match(name, { platform }))[0]).slice(0, 2)).toEqual([kind, id]);
+});
+
+test('a tag is a part of a title only if the title has it in brackets', async () => {
+  const names = ['Agent (USA).iso', 'Agent (Demo) (USA).iso'];
+  const found = await match(names, { platform: 'ps2' });
+  expect(found.map(({ game }) => game.title)).toEqual(['Agent', 'Agent (Demo)']);
+});
+
+test('the cover is one of the region in the name, then of prefer', async () => {
+  const regionOf = async (name: string, prefer: string) =>
+    (await match(name, { include: 'cover', prefer }))[0].game.cover?.region;
+  expect(await regionOf('Super Metroid (Europe).sfc', 'Japan')).toBe('Europe');
+  expect(await regionOf('Super Metroid (Korea).sfc', 'Japan')).toBe('Japan');
+  expect(await regionOf('Super Metroid.sfc', 'Japan,USA')).toBe('Japan');
+});
+
+test('several platforms are searched together', async () => {
+  const both = await match('Super Metroid (Europe)', { platform: 'ps2,snes' });
+  expect(shortly(both[0])).toEqual(['exact', 1, [['exact', 17]]]);
+});
+
+describe('ids', () => {
+  test('find games by serials in names, by short names, and as they are', async () => {
+    const ps2 = { platform: 'ps2' };
+    expect(shortly((await match('SLUS_201.42.OKAGE.iso', ps2))[0])).toEqual(['id', 16, []]);
+    expect(shortly((await match('[SLUS-20142].iso', ps2))[0])).toEqual(['id', 16, []]);
+    expect(shortly((await match('mmx.zip'))[0])).toEqual(['id', 3, []]);
+    const { json } = await get({ ids: 'sha1:abcDEF/serial:slus20142/igdb:7/igdb:8' });
+    expect(json.data.map(shortly)).toEqual([
+      ['id', 16, []],
+      ['id', 16, []],
+      ['id', 17, [['id', 1]]],
+      [null, null, []],
+    ]);
+    expect(json.data.map(({ name, read }: Json) => [name, read])[0]).toEqual(['sha1:abcDEF', null]);
+  });
+
+  test('of platforms stand for their slugs', async () => {
+    const found = await match('Super Metroid', { platform: 'igdb:19' });
+    expect(found).toEqual(await match('Super Metroid'));
+    expect(
+      shortly((await get({ ids: 'igdb:7', platform: 'screenscraper:4' })).json.data[0]),
+    ).toEqual(['id', 1, []]);
+  });
+});
+
+test.each([
+  [{ names: 'a' }, /^platform is missing/],
+  [{ platform: 'snes' }, /^names is missing/],
+  [{ platform: 'snes', names: 'a', ids: 'igdb:7' }, /^Send either names or ids/],
+  [{ platform: 'snes', names: 'a//b' }, /^names must be 1 to 50 file names/],
+  [{ platform: 'snes', names: 'a'.repeat(256) }, /^names must be 1 to 50 file names/],
+  [{ platform: 'snes', names: Array(51).fill('a').join('/') }, /^names must be 1 to 50 file names/],
+  [{ platform: 'nope', names: 'a' }, /^There is no platform "nope"\. Send slugs from \/platforms/],
+  [{ platform: 'igdb:20', names: 'a' }, /^There is no platform "igdb:20"/],
+  [
+    { platform: 'snes,snes,snes,snes,snes,snes,snes,snes,snes', names: 'a' },
+    /^platform must be 1 to 8/,
+  ],
+  [{ platform: 'snes,', names: 'a' }, /^platform must be 1 to 8/],
+  [{ ids: '7' }, /^ids must be 1 to 50 ids with their sources/],
+  [
+    { platform: 'snes', names: 'a', q: 'b' },
+    /^Unknown parameter: q\. Allowed: platform, names, ids/,
+  ],
+])('%j is refused', async (query, error) => {
+  const { status, json } = await get(query as Record<string, string>);
+  expect([status, json.error]).toEqual([400, expect.stringMatching(error)]);
+});
+
+test('a request line of more than 8 KiB gets 414, one of 8 KiB is answered', async () => {
+  const line = (bytes: number) => {
+    const start = '/match?platform=snes&names=';
+    const names = Array(33).fill('x'.repeat(255)).join('/');
+    return (start + names).slice(0, bytes - 'GET /api/v1 HTTP/1.1\r\n'.length);
+  };
+  expect((await proxy.get(line(8_180), key.key)).status).toBe(200);
+  expect((await proxy.get(line(8_200), key.key)).status).toBe(414);
+});
+
+test('the same answer has the same ETag, and another name has another', async () => {
+  const target = '/match?platform=snes&names=Tetris';
+  const first = await proxy.get(target, key.key);
+  const again = await proxy.get(target, key.key);
+  const other = await proxy.get('/match?platform=snes&names=tetris', key.key);
+  expect(again.headers.etag).toBe(first.headers.etag);
+  expect(other.headers.etag).not.toBe(first.headers.etag);
+});

@@ -1,0 +1,75 @@
+/** The pages outside the API in a real browser, for the tests of each run and for the soak. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { openSite } from '#site/site.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import {
+  axeFaults,
+  isTooWide,
+  layoutShift,
+  type Screen,
+  useChromium,
+  type Visits,
+} from '#test/support/browser.ts';
+import { type RunningProxy, startProxy, type TestKey } from '#test/support/product.ts';
+
+const PUBLIC_URL = 'https://api.covers.example';
+/** More than this moves visibly (https://web.dev/articles/cls: good is up to 0.1). */
+const LARGEST_SHIFT = 0.01;
+
+const site = openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true });
+/** The paths of all HTML pages. */
+export const PAGES = [
+  ...[...site].flatMap(([path, { content }]) => (content.startsWith('<!') ? [path] : [])),
+  '/no-such-page',
+];
+
+export interface VisitedSite {
+  url(): string;
+  open(screen: Screen, javaScriptEnabled?: boolean): Promise<Page>;
+  /** What the browser complained about, besides the status of /no-such-page. */
+  complaints(): string[];
+  /** Expects no complaint, and no request to another host. */
+  expectQuiet(): void;
+}
+
+/** Serves the site during a test file, with a new visitor for each test. */
+export function visitSite(key: TestKey): VisitedSite {
+  const visit = useChromium();
+  let proxy: RunningProxy;
+  let visits: Visits;
+  beforeAll(async () => {
+    proxy = await startProxy(await makeSampleSnapshots([key]), { PUBLIC_URL });
+  }, 60_000);
+  afterAll(() => proxy?.stop());
+  beforeEach(() => {
+    visits = visit(proxy.url);
+  });
+  const complaints = () => visits.complaints.filter((text) => !/status of 404/.test(text));
+  return {
+    url: () => proxy.url,
+    open({ size, colorScheme }, javaScriptEnabled = true) {
+      const isMobile = size.width < 600;
+      return visits.open({ viewport: size, isMobile, colorScheme, javaScriptEnabled });
+    },
+    complaints,
+    expectQuiet() {
+      expect(complaints()).toEqual([]);
+      expect(visits.foreign).toEqual([]);
+    },
+  };
+}
+
+/**
+ * What is wrong with a page that was just loaded: faults that axe-core finds, a part that is wider than the
+ * screen, or one that moved while the page loaded.
+ */
+export async function faultsOf(page: Page): Promise<unknown[]> {
+  const shift = await layoutShift(page);
+  const faults = await axeFaults(page);
+  if (await isTooWide(page)) faults.push('wider than the screen');
+  const headings = await page.locator('h1').count();
+  if (headings !== 1) faults.push(`${headings} h1`);
+  if (shift > LARGEST_SHIFT) faults.push(`moved by ${shift}`);
+  return faults;
+}

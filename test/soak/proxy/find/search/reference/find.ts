@@ -1,0 +1,148 @@
+/**
+ * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
+ * filters, only the platform matters here.
+ */
+import { readingsOf } from '#lib/format/index/readings.ts';
+import { MOST_WORDS, plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
+import { editDistance } from '#test/proxy/find/search/edit-distance.ts';
+import type { ReferenceGame } from './games.ts';
+import { type QueryReading, readQuery, type Tier, type TitleReading, tierOf } from './match.ts';
+
+/** Games, in title order, with the words under which they are found. */
+export type Readings = ReadonlyMap<ReferenceGame, readonly TitleReading[]>;
+
+/**
+ * The names of a platform, its slug included, in any case. Platforms can share a name. It does not matter
+ * how a name is divided into words.
+ */
+export interface NamedPlatform {
+  readonly slug: string;
+  readonly names: readonly string[];
+}
+
+export type Step = 'exact' | 'near' | 'platform' | 'partial';
+/** The games found, with their tiers: undefined if all words of the query name a platform. */
+export type Tiers = ReadonlyMap<ReferenceGame, Tier | undefined>;
+
+export interface Found {
+  readonly step?: Step;
+  readonly tiers: Tiers;
+}
+
+/** Makes the function that finds the games of `q`, on one platform if its slug is given, in lower case. */
+export function makeFind(
+  allReadings: Readings,
+  platforms: readonly NamedPlatform[],
+): (q: string, platform?: string) => Found {
+  const slugsOfName = groupByName(platforms);
+  const nearSpellings = makeNearSpellings(allReadings);
+  const exactly = (words: readonly string[]) => readQuery(words, () => []);
+  const nearly = (words: readonly string[]) =>
+    readQuery(words, (word) => (slugsOfName.has(word) ? [] : nearSpellings(word)));
+  return (q, platform) => {
+    const readings =
+      platform === undefined
+        ? allReadings
+        : new Map([...allReadings].filter(([game]) => game.platform.toLowerCase() === platform));
+    const queries = readingsOf(q, MOST_WORDS);
+    const withoutOneWord = queries
+      .filter((words) => words.length >= 2)
+      .flatMap((words) => words.map((_, i) => words.toSpliced(i, 1)));
+    const steps: readonly [Step, () => Tiers][] = [
+      ['exact', () => tiersOf(readings, queries.map(exactly))],
+      ['near', () => tiersOf(readings, queries.map(nearly))],
+      ['platform', () => findOnPlatform(readings, queries, exactly, slugsOfName)],
+      ['platform', () => findOnPlatform(readings, queries, nearly, slugsOfName)],
+      ['partial', () => tiersOf(readings, withoutOneWord.map(exactly))],
+    ];
+    for (const [step, find] of steps) {
+      const tiers = find();
+      if (tiers.size > 0) return { step, tiers };
+    }
+    return { tiers: new Map() };
+  };
+}
+
+/** Leaves out empty lists of words, and those that repeat an earlier one. */
+export function distinct(lists: readonly string[][]): string[][] {
+  const byText = new Map(lists.map((words) => [words.join(' '), words]));
+  return [...byText.values()].filter((words) => words.length > 0);
+}
+
+/** The best tier of each game that matches one of the queries. */
+function tiersOf(readings: Readings, queries: readonly QueryReading[]): Map<ReferenceGame, Tier> {
+  const best = new Map<ReferenceGame, Tier>();
+  for (const [game, titles] of readings) {
+    for (const title of titles) {
+      for (const query of queries) {
+        const tier = tierOf(query, title);
+        const known = best.get(game);
+        if (tier !== undefined && (known === undefined || tier < known)) best.set(game, tier);
+      }
+    }
+  }
+  return best;
+}
+
+/** Takes the longest run of words that names platforms on which the other words find a game. */
+function findOnPlatform(
+  readings: Readings,
+  queries: readonly (readonly string[])[],
+  read: (words: readonly string[]) => QueryReading,
+  slugsOfName: ReadonlyMap<string, ReadonlySet<string>>,
+): Tiers {
+  for (const words of queries) {
+    for (let size = words.length; size >= 1; size--) {
+      for (let start = words.length - size; start >= 0; start--) {
+        const slugs = slugsOfName.get(words.slice(start, start + size).join(''));
+        if (slugs === undefined) continue;
+        const others = words.toSpliced(start, size);
+        const onPlatform = new Map([...readings].filter(([game]) => slugs.has(game.platform)));
+        const tiers: Tiers =
+          others.length === 0
+            ? new Map([...onPlatform.keys()].map((game) => [game, undefined]))
+            : tiersOf(onPlatform, [read(others)]);
+        if (tiers.size > 0) return tiers;
+      }
+    }
+  }
+  return new Map();
+}
+
+function groupByName(platforms: readonly NamedPlatform[]): Map<string, Set<string>> {
+  const slugsOfName = new Map<string, Set<string>>();
+  for (const { slug, names } of platforms) {
+    for (const words of names.flatMap((name) => [wordsOf(name), plainWordsOf(name)])) {
+      const name = words.join('');
+      slugsOfName.set(name, (slugsOfName.get(name) ?? new Set()).add(slug));
+    }
+  }
+  return slugsOfName;
+}
+
+/** Compares every word of the titles with a word of a query. That is slow, so it keeps the result. */
+function makeNearSpellings(readings: Readings): (word: string) => readonly string[] {
+  const titles = [...readings.values()].flat();
+  const vocabulary = [...new Set(titles.flatMap(({ words }) => words))];
+  const known = new Map<string, string[]>();
+  return (word) => {
+    const near = known.get(word) ?? vocabulary.filter((other) => isNearSpelling(other, word));
+    known.set(word, near);
+    return near;
+  };
+}
+
+/** Whether a word of a title is near enough to a word of a query to be what was meant. */
+function isNearSpelling(titleWord: string, queryWord: string): boolean {
+  const letters = [...queryWord].length;
+  if (letters < 4 || /^\p{N}+$/u.test(queryWord)) return false;
+  if (digitsOf(titleWord) !== digitsOf(queryWord)) return false;
+  const most = letters < 8 ? 1 : 2;
+  // Only to be faster: every letter more or less is an edit.
+  if (Math.abs([...titleWord].length - letters) > most) return false;
+  return editDistance(titleWord, queryWord) <= most;
+}
+
+function digitsOf(word: string): string {
+  return (word.match(/\p{N}/gu) ?? []).join('');
+}

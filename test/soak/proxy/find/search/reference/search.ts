@@ -1,0 +1,141 @@
+/**
+ * Search as the contract says it, as plainly as it can be: filters and sorts over rows. It is slow and
+ * shares only the rules for words with the product, which is compared with it.
+ */
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import { needsSlug, readingsOf as readingsOfText } from '#lib/format/index/readings.ts';
+import { plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
+import {
+  distinct,
+  type Found,
+  makeFind,
+  type NamedPlatform,
+  type Step,
+  type Tiers,
+} from './find.ts';
+import { compareTitles, type ReferenceGame, referenceGames } from './games.ts';
+import { readTitle, type TitleReading } from './match.ts';
+
+export interface ReferenceQuery {
+  readonly q?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly region?: string | undefined;
+  readonly type?: string | undefined;
+  readonly genre?: string | undefined;
+  readonly sort?: string | undefined;
+}
+
+export interface ReferenceAnswer {
+  /** The step that found games on the platform, before the other filters. */
+  readonly step: Step | undefined;
+  /** Every hit, in the order asked for. */
+  readonly hits: readonly ReferenceGame[];
+}
+
+export interface ReferenceSearch {
+  /** In title order. */
+  readonly games: readonly ReferenceGame[];
+  readonly search: (query: ReferenceQuery) => ReferenceAnswer;
+  /** What `q` finds, on one platform if its slug is given, before the other filters. */
+  readonly find: (q: string, platform?: string) => Found;
+}
+
+/** Reads the titles once, so that many queries can be answered. */
+export function makeReferenceSearch(
+  catalogue: Catalogue,
+  platforms: readonly NamedPlatform[],
+): ReferenceSearch {
+  const games = referenceGames(catalogue);
+  const otherTitles = Map.groupBy(catalogue.gameTitles ?? [], ([id]) => String(id));
+  const readings = new Map(
+    games.map((game) => {
+      const others = otherTitles.get(game.id) ?? [];
+      return [
+        game,
+        readingsOf(
+          game,
+          others.map(([, title]) => String(title)),
+        ),
+      ] as const;
+    }),
+  );
+  const find = remember(makeFind(readings, platforms));
+  const everything: Found = { tiers: new Map(games.map((game) => [game, undefined])) };
+  const countWords = ({ title }: ReferenceGame) => wordsOf(title).length;
+  return {
+    games,
+    find,
+    search: (query) => {
+      const q = query.q?.trim() ?? '';
+      const { step, tiers } =
+        q === '' ? everything : find(q, query.platform?.toLowerCase() || undefined);
+      const hits = games.filter((game) => tiers.has(game) && passes(game, query));
+      return { step, hits: sorted(hits, query.sort, tiers, countWords) };
+    },
+  };
+}
+
+/** A function that computes each result once. It is for thousands of calls, not for more. */
+function remember<T>(
+  compute: (q: string, platform?: string) => T,
+): (q: string, platform?: string) => T {
+  const results = new Map<string, T>();
+  return (q, platform) => {
+    const key = JSON.stringify([q, platform]);
+    const known = results.get(key);
+    if (known !== undefined) return known;
+    const result = compute(q, platform);
+    results.set(key, result);
+    return result;
+  };
+}
+
+/** The words under which a game is found: of its titles, and of its slug if no title has the same. */
+function readingsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleReading[] {
+  const titles = [game.title, ...otherTitles];
+  const ofTitles = distinct(titles.flatMap((title) => readingsOfText(title)));
+  const ofSlug = distinct(needsSlug(game.title) ? [plainWordsOf(game.slug)] : []);
+  const newOfSlug = ofSlug.filter(
+    (words) => !ofTitles.some((known) => known.join(' ') === words.join(' ')),
+  );
+  return [
+    ...ofTitles.map((words) => readTitle(words)),
+    ...newOfSlug.map((words) => readTitle(words, true)),
+  ];
+}
+
+function passes(game: ReferenceGame, query: ReferenceQuery): boolean {
+  const is = (asked: string | undefined, holds: (value: string) => boolean) =>
+    asked === undefined || asked === '' || holds(asked.toLowerCase());
+  return (
+    is(query.platform, (value) => game.platform.toLowerCase() === value) &&
+    is(query.region, (value) => game.regions.has(value)) &&
+    is(query.type, (value) => game.types.has(value)) &&
+    is(query.genre, (value) => game.genres?.toLowerCase().includes(value) === true)
+  );
+}
+
+/** @param hits in title order */
+function sorted(
+  hits: readonly ReferenceGame[],
+  sort: string | undefined,
+  tiers: Tiers,
+  countWords: (game: ReferenceGame) => number,
+): ReferenceGame[] {
+  if (sort === 'title_desc') return hits.toReversed();
+  if (sort === 'year_asc' || sort === 'year_desc') {
+    const sign = sort === 'year_asc' ? 1 : -1;
+    const key = ({ year }: ReferenceGame) =>
+      year === null ? Number.POSITIVE_INFINITY : sign * year;
+    return hits.toSorted((a, b) => (key(a) === key(b) ? compareTitles(a, b) : key(a) - key(b)));
+  }
+  if (sort === 'relevance') {
+    return hits.toSorted((a, b) => {
+      const [tierA, tierB] = [tiers.get(a), tiers.get(b)];
+      const byCovers = b.covers - a.covers || compareTitles(a, b);
+      if (tierA === undefined || tierB === undefined) return byCovers;
+      return tierA - tierB || countWords(a) - countWords(b) || byCovers;
+    });
+  }
+  return [...hits];
+}

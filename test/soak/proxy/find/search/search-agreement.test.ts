@@ -1,0 +1,84 @@
+/**
+ * The product's search and the plain reference over the same rows, through the real proxy: seeded
+ * random queries over all parameters and every order, of which totals, games and `X-Search-Match`
+ * must agree.
+ */
+import { beforeAll, expect, test } from 'vitest';
+import { makeSnapshots } from '#test/catalogue/snapshots.ts';
+import { type RunningProxy, send, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { makeReferenceSearch, type ReferenceSearch } from './reference/search.ts';
+import { searchCatalogue } from './search-catalogue.ts';
+import { type PagedQuery, randomQueries } from './search-queries.ts';
+
+const QUERIES = 2_000;
+const SEED = 20_250;
+const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'];
+
+const made = searchCatalogue();
+const key = testKey(1);
+let reference: ReferenceSearch;
+let queries: PagedQuery[];
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  reference = makeReferenceSearch(made.catalogue, made.platforms);
+  queries = randomQueries(QUERIES, SEED, reference.games, made);
+  const snapshotsDir = await makeSnapshots(made.catalogue);
+  writeKeys(snapshotsDir, [key]);
+  proxy = await startProxy(snapshotsDir);
+});
+
+interface Answer {
+  readonly step: string | undefined;
+  readonly total: number;
+  readonly ids: readonly string[];
+}
+
+async function ask(query: PagedQuery): Promise<Answer> {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, value);
+  }
+  const { status, headers, json } = await send(`${proxy.url}/api/v1/search?${parameters}`, {
+    headers: { 'x-api-key': key.key },
+  });
+  expect(status, JSON.stringify(query)).toBe(200);
+  const ids = json.data.map(({ id }: { id: number }) => String(id));
+  return { step: headers['x-search-match'], total: json.total, ids };
+}
+
+function expected(query: PagedQuery): Answer {
+  const { step, hits } = reference.search(query);
+  const page = Number(query.page ?? 1);
+  const perPage = Number(query.per_page ?? 50);
+  const ids = hits.slice((page - 1) * perPage, page * perPage).map(({ id }) => id);
+  return { step, total: hits.length, ids };
+}
+
+async function allIds(query: PagedQuery): Promise<string[]> {
+  const ids: string[] = [];
+  for (let page = 1; ; page++) {
+    const answer = await ask({ ...query, page: String(page), per_page: '100' });
+    ids.push(...answer.ids);
+    if (answer.ids.length < 100) return ids;
+  }
+}
+
+test(`agrees with the reference on ${QUERIES} random queries`, async () => {
+  const differing: object[] = [];
+  for (const query of queries) {
+    const answer = await ask(query);
+    const wanted = expected(query);
+    if (JSON.stringify(answer) !== JSON.stringify(wanted))
+      differing.push({ query, answer, wanted });
+  }
+  // Some of the first, so that one can see what they have in common.
+  expect(differing.slice(0, 5), `${differing.length} queries differ`).toEqual([]);
+});
+
+test('every order has every game exactly once, on every page', async () => {
+  for (const sort of SORTS) {
+    const { hits } = reference.search({ sort });
+    expect(await allIds({ sort }), sort).toEqual(hits.map(({ id }) => id));
+  }
+});

@@ -1,0 +1,132 @@
+/** The check of rights on MariaDB, and the rights that the documents grant. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Program } from '#cli/doctor/check.ts';
+import { database, sample } from '#cli/doctor/checks/database.ts';
+import { grants } from '#cli/doctor/checks/grants.ts';
+import { loadCatalogue } from '#demo/catalogue/load.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
+import { KEYS_RIGHTS, OWN_ACCOUNTS_RIGHTS } from '#keys/tables/rights.ts';
+import { createKeysTables, KEYS_TABLES } from '#keys/tables/schema.ts';
+import type { Database } from '#lib/database/database.ts';
+import { openDatabase } from '#lib/database/open.ts';
+import { examine, faultsIn } from '#test/cli/doctor/examine.ts';
+import { makeDatabase, makeDatabaseUser } from '#test/support/databases.ts';
+import { ROOT } from '#test/support/product.ts';
+
+let admin: Database;
+let user: Awaited<ReturnType<typeof makeDatabaseUser>>;
+let schema: string;
+let name: string;
+
+beforeAll(async () => {
+  const url = await makeDatabase('mysql');
+  admin = await openDatabase(url);
+  await loadCatalogue(admin, sampleCatalogue());
+  await createKeysTables(admin);
+  schema = new URL(url).pathname.slice(1);
+  user = await makeDatabaseUser(url);
+  name = `'${user.name}'@'%'`;
+});
+afterAll(() => admin.close());
+
+async function grant(...rights: string[]): Promise<void> {
+  await user.revokeAll();
+  await user.grant(...rights);
+}
+
+const findings = (program: Program) => examine(grants, { DATABASE_URL: user.url }, [program]);
+
+/** The GRANT statements of the documents, without the names of the database and the user. */
+function documented(): string[] {
+  const text = ['README.md', 'OPERATIONS.md']
+    .map((file) => readFileSync(path.join(ROOT, file), 'utf8'))
+    .join('\n');
+  return [...text.matchAll(/^ {4}GRANT (.*) ON catalogue_api\.(\S+) TO catalogue_api;$/gm)].map(
+    ([, rights, table]) => `${rights} ON ${table}`,
+  );
+}
+
+test('the documents grant the rights in the code, for every table of keys and for own accounts', () => {
+  const expected = Object.entries(KEYS_RIGHTS).map(
+    ([table, { use, setup }]) => `${[...use, ...setup].join(', ')} ON ${table}`,
+  );
+  expected.push(`${OWN_ACCOUNTS_RIGHTS.join(', ')} ON accounts`);
+  expect(documented()).toContain('SELECT, SHOW VIEW ON *');
+  const statements = documented().filter((text) => !text.startsWith('SELECT'));
+  expect(statements).toEqual(expected);
+  expect(Object.keys(KEYS_RIGHTS)).toEqual(Object.keys(KEYS_TABLES));
+});
+
+test.each(['account', 'schedule'] as const)(
+  'the documented rights are enough for %s',
+  async (program) => {
+    await grant(...documented());
+    expect(await findings(program)).toEqual([
+      {
+        level: 'ok',
+        text: `${name} has the rights that it needs, and none to change the catalogue.`,
+      },
+    ]);
+    const [server] = await examine(database, { DATABASE_URL: user.url }, [program]);
+    expect(server?.text).toContain(`MariaDB`);
+  },
+);
+
+test('a missing right is an error, with the statement that grants it', async () => {
+  await grant('SELECT ON *', 'INSERT ON api_keys', 'INSERT, UPDATE, DELETE ON key_usage');
+  const expected = {
+    level: 'error',
+    text: `${name} lacks UPDATE on api_keys.`,
+    fix: `Run as an administrator: GRANT UPDATE ON ${schema}.api_keys TO ${name};`,
+  };
+  expect(await findings('schedule')).toEqual([expected]);
+  expect(await findings('account')).toContainEqual(expected);
+  const missing = faultsIn(await findings('account'));
+  for (const { fix = '' } of missing) await admin.run(fix.replace(/^[^:]*: |;$/g, ''));
+  expect(faultsIn(await findings('account'))).toEqual([]);
+});
+
+test('a table that may not be read is an error', async () => {
+  const others = ['platforms', 'games', 'covers'].map((table) => `SELECT ON ${table}`);
+  await grant(...others);
+  expect(await findings('schedule')).toMatchObject([
+    { level: 'error', text: `${name} lacks SELECT on cover_files.` },
+  ]);
+});
+
+test('rights to change the catalogue are a warning', async () => {
+  await grant(...documented(), 'UPDATE, DELETE ON games');
+  expect(await findings('schedule')).toMatchObject([
+    { level: 'warning', text: expect.stringContaining('has UPDATE, DELETE on games') },
+  ]);
+  expect(await admin.rows('SELECT COUNT(*) FROM games')).not.toEqual([[0]]);
+});
+
+test('rights that come from a role count', async () => {
+  const role = `r${schema.slice(-12)}`;
+  await grant();
+  await admin.run(`CREATE ROLE ${role}`);
+  for (const statement of documented()) {
+    await admin.run(`GRANT ${statement.replace(' ON ', ` ON ${schema}.`)} TO ${role}`);
+  }
+  await admin.run(`GRANT ${role} TO ${user.name}`);
+  await admin.run(`SET DEFAULT ROLE ${role} FOR ${user.name}`);
+  expect(faultsIn(await findings('account'))).toEqual([]);
+  await admin.run(`DROP ROLE ${role}`);
+});
+
+test('the sample shows that the type of a column does not fit', async () => {
+  await grant(...documented());
+  await admin.run('ALTER TABLE games RENAME TO site_games');
+  await admin.run(
+    `CREATE VIEW games AS SELECT id, platform_id, slug, title, CONCAT(release_year, '') AS release_year,
+       description, genres, developer, publisher FROM site_games`,
+  );
+  expect(await examine(sample, { DATABASE_URL: user.url }, ['schedule'])).toContainEqual({
+    level: 'warning',
+    text: expect.stringContaining('release_year is not a year'),
+    fix: expect.any(String),
+  });
+});

@@ -1,0 +1,216 @@
+/**
+ * Compares the code with golden files. What was published once is read correctly for as long as the
+ * version stays, and an unnoticed change of the bytes fails. Each reader refuses every other version, and
+ * continues with what it served before.
+ */
+import { cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { viewColumns } from '#lib/format/index/columns.ts';
+import {
+  COVER_INDEX,
+  CURRENT,
+  FORMAT_VERSION,
+  GAME_INDEX,
+  KEYS_FILE,
+  sequenceOf,
+} from '#lib/format/layout.ts';
+import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
+import { verifyAndOpen } from '#lib/generations/verify.ts';
+import {
+  FIXTURE_KEY,
+  FUTURE_VERSION,
+  fixtureCatalogue,
+  makeFixture,
+  makeFutureFixture,
+} from '#test/catalogue/fixture.ts';
+import { makeFolder, ROOT, runSnapshots as snapshot, startProxy } from '#test/support/product.ts';
+
+const PRESENT = path.join(ROOT, `test/fixtures/version-${FORMAT_VERSION}`);
+/** The same rows as a later version could write them: only its version can be the reason to refuse it. */
+const FUTURE = path.join(makeFolder(), 'future');
+makeFutureFixture(PRESENT, FUTURE);
+
+const REFUSAL =
+  `manifest.json has format version ${FUTURE_VERSION}; this program reads version ${FORMAT_VERSION}. ` +
+  'Generate again with this program, or serve with the one that wrote it.';
+
+const idOf = (dir: string) => currentId(dir) as string;
+const read = (dir: string, name: string) => readFileSync(path.join(dir, CURRENT, name));
+
+/** Queries of each kind of reading and filter, and the slugs of what they find. */
+const SEARCHES: readonly (readonly [query: string, ...slugs: string[]])[] = [
+  ['q=pokemon', 'pokemon-1', 'pokemon-2', 'pokemon-10'],
+  ['q=yoshis+isl', 'yoshis-island'],
+  [`q=${encodeURIComponent('鬼太')}`, 'gegege'],
+  ['q=joe+and+mac', 'joe-and-mac'],
+  ['q=joe+mac&sort=relevance', 'joe-and-mac'],
+  ['q=evo', 'evo'],
+  ['q=e+v+o+search', 'evo'],
+  ['q=c%2B%2B', 'c-plus-plus-quest'],
+  ['q=go+go&sort=relevance', 'go-go-ackman'],
+  ['q=hoshi+wo+miru', 'hoshi-wo-miru-hito'],
+  [`q=${encodeURIComponent('ホシヲ')}`, 'hoshi-wo-miru-hito'],
+  ['q=joe+mac+caveman', 'joe-and-mac'],
+  [`q=${encodeURIComponent('魔境')}`, 'gegege'],
+  ['region=USA&sort=year_asc', 'f-zero', 'chrono-trigger'],
+  ['genre=rpg&type=back', 'chrono-trigger'],
+];
+
+function copyOf(fixture: string): string {
+  const dir = path.join(makeFolder(), 'snapshots');
+  cpSync(fixture, dir, { recursive: true, verbatimSymlinks: true });
+  return dir;
+}
+
+/** Adds the generation of another version to a folder. @returns its id */
+function addGeneration(dir: string, fixture: string): string {
+  const id = idOf(fixture);
+  cpSync(generationDir(fixture, id), generationDir(dir, id), { recursive: true });
+  return id;
+}
+
+/** Every file and link of a folder by its name, with its content. */
+function contentOf(dir: string): Record<string, string> {
+  const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry): [string, string] => {
+      const file = path.join(entry.parentPath, entry.name);
+      const content = entry.isSymbolicLink()
+        ? `-> ${readlinkSync(file)}`
+        : readFileSync(file, 'latin1');
+      return [path.relative(dir, file), content];
+    });
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Names first, since a byte that differs says little without its file. */
+function expectSame(found: string, golden: string): void {
+  const left = contentOf(found);
+  const right = contentOf(golden);
+  expect(Object.keys(left)).toEqual(Object.keys(right));
+  const changed = Object.keys(left).filter((name) => left[name] !== right[name]);
+  expect(changed, 'test/fixtures/README.md says what to do').toEqual([]);
+}
+
+describe('the version that this code writes', () => {
+  test('is what the same rows give today, byte for byte', async () => {
+    const dir = path.join(makeFolder(), 'snapshots');
+    await makeFixture(dir);
+    expectSame(dir, PRESENT);
+  });
+
+  test('verifies', async () => {
+    const { code, stdout, stderr } = await snapshot(PRESENT, 'verify');
+    expect(stderr).toBe('');
+    expect([code, stdout]).toEqual([
+      0,
+      `${idOf(PRESENT)} is complete and undamaged: 14 games, 6 covers.\n`,
+    ]);
+  });
+
+  test('is served: each game, each cover, each list and a search', async () => {
+    const proxy = await startProxy(copyOf(PRESENT));
+    const get = async (target: string) => {
+      const reply = await proxy.get(target, FIXTURE_KEY);
+      expect(reply.status, target).toBe(200);
+      expect(reply.headers['x-snapshot']).toBe(idOf(PRESENT));
+      return reply.text;
+    };
+    for (const [target, file] of [
+      ['/platforms', 'platforms.json'],
+      ['/covers/recent', 'covers-recent.json'],
+      ['/stats', 'stats.json'],
+    ] as const) {
+      expect(await get(target)).toBe(read(PRESENT, file).toString());
+    }
+    const linesOf = (pack: string) => {
+      const lines = read(PRESENT, pack).toString().split('\n').slice(1, -2);
+      return lines.map((line) => line.replace(/,$/, ''));
+    };
+    let games = 0;
+    for (const [, slug] of fixtureCatalogue().platforms) {
+      const lines = linesOf(`games/${slug}.json`);
+      const page = JSON.parse(await get(`/platforms/${slug}/games`));
+      expect(page.data).toEqual(lines.map((line) => JSON.parse(line)));
+      for (const line of lines) {
+        expect(await get(`/games/${slug}/${JSON.parse(line).slug}`)).toBe(line);
+        games++;
+      }
+      for (const line of linesOf(`covers/${slug}.json`)) {
+        // Not by JSON.parse: an id may be beyond 2^53.
+        expect(await get(`/covers/${/^\{"id":(\d+)/.exec(line)?.[1]}`)).toBe(line);
+      }
+    }
+    expect(games).toBe(14);
+    const found = async (query: string) =>
+      JSON.parse(await get(`/search?${query}`)).data.map(({ slug }: { slug: string }) => slug);
+    for (const [query, ...slugs] of SEARCHES) {
+      expect([query, ...(await found(query))]).toEqual([query, ...slugs]);
+    }
+    await proxy.stop();
+  });
+});
+
+describe('a generation of an unknown version', () => {
+  test('is refused by verification, naming both versions and the fix', async () => {
+    await expect(verifyAndOpen(generationDir(FUTURE, idOf(FUTURE)))).rejects.toThrow(REFUSAL);
+  });
+
+  test.each([GAME_INDEX, COVER_INDEX])(
+    'is refused where %s is opened, naming both versions',
+    (name) => {
+      expect(() => viewColumns(new Uint8Array(read(FUTURE, name)), name)).toThrow(
+        `${name} has format version ${FUTURE_VERSION}; this program reads version ${FORMAT_VERSION}.`,
+      );
+      expect(Object.keys(viewColumns(new Uint8Array(read(PRESENT, name)), name))).not.toEqual([]);
+    },
+  );
+
+  test('is refused by each verb of the snapshot command that reads it', async () => {
+    const dir = copyOf(PRESENT);
+    const own = idOf(PRESENT);
+    const other = addGeneration(dir, FUTURE);
+    for (const args of [
+      ['verify', other],
+      ['show', '/games/snes/chrono-trigger', other],
+      ['show', '/search?q=chrono', other],
+      ['diff', own, other],
+      ['diff', other, own],
+      ['rollback', other],
+      ['rollback', '--no-hold', other],
+    ]) {
+      const { code, stdout, stderr } = await snapshot(dir, ...args);
+      expect([code, stdout], args.join(' ')).toEqual([1, '']);
+      expect(stderr, args.join(' ')).toContain(REFUSAL);
+    }
+    expect(idOf(dir)).toBe(own);
+    const { code, stdout } = await snapshot(dir, 'list');
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines.find((line) => line.startsWith('* '))).toMatch(
+      new RegExp(`^\\* ${own} .* 14 games, 6 covers$`),
+    );
+    const refused = lines.find((line) => line.startsWith(`  ${other} `));
+    expect(refused).toContain(REFUSAL);
+  });
+
+  test('stays as it is when this generator publishes its own next to it', async () => {
+    const dir = copyOf(FUTURE);
+    const other = idOf(FUTURE);
+    await makeFixture(dir);
+    expect(idsOnDisk(dir)).toEqual([other, currentId(dir)]);
+    const sequence = String(sequenceOf(other) + 1).padStart(6, '0');
+    expect(idOf(dir)).toBe(idOf(PRESENT).replace('000001', sequence));
+    expect(contentOf(generationDir(dir, other))).toEqual(contentOf(generationDir(FUTURE, other)));
+    expect((await snapshot(dir, 'verify')).code).toBe(0);
+    // The keys are exported again, too.
+    expect(readFileSync(path.join(dir, KEYS_FILE), 'utf8')).toContain('"version":1');
+
+    const proxy = await startProxy(dir);
+    const { status, headers } = await proxy.get('/stats', FIXTURE_KEY);
+    expect([status, headers['x-snapshot']]).toEqual([200, idOf(dir)]);
+    await proxy.stop();
+  });
+});

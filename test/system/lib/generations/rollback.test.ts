@@ -1,0 +1,118 @@
+/**
+ * A rollback publishes the content of an earlier generation under the next sequence number, so that all
+ * who follow the folder follow it. Covers that were taken down since stay gone unless the operator agrees.
+ */
+
+import { readdirSync, truncateSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MANIFEST } from '#lib/format/layout.ts';
+import { listDifferences } from '#lib/generations/differences.ts';
+import { currentId, generationDir, idsOnDisk, readManifest } from '#lib/generations/generations.ts';
+import { removeHold } from '#lib/generations/hold.ts';
+import { runSnapshots } from '#test/support/product.ts';
+import {
+  type ApiOrigin,
+  filesOf,
+  inodesOf,
+  pullFromApi,
+  startApi,
+} from '#test/support/replicas.ts';
+import { expectCurrentVerifies, makePublished, newSnapshots } from '#test/support/wholeness.ts';
+
+const REFUSED = 3;
+
+const currentOf = (dir: string) => currentId(dir) as string;
+const sequenceIn = (dir: string, id: string) => readManifest(generationDir(dir, id)).sequence;
+const rollback = (dir: string, ...args: string[]) => runSnapshots(dir, 'rollback', ...args);
+
+describe('a rollback', () => {
+  let origin: ApiOrigin;
+  let cover: number;
+  beforeAll(async () => {
+    origin = await startApi();
+    cover = (await origin.proxy.get('/covers/recent', origin.key)).json.data[0].id;
+  });
+  afterAll(() => origin.close());
+
+  test('publishes the content again, with the next sequence; replicas and /changes follow', async () => {
+    const dir = origin.snapshotsDir;
+    const older = currentOf(dir);
+    const newer = await origin.publish("UPDATE games SET description = 'Wrong'");
+    const replica = newSnapshots();
+    expect(await pullFromApi(origin, replica)).toMatchObject({ code: 0 });
+
+    const { code, stdout } = await rollback(dir, older);
+    const id = await origin.settle();
+    expect([code, stdout]).toEqual([0, `${id} is current, with the content of ${older}.\n`]);
+    expect(sequenceIn(dir, id)).toBe(sequenceIn(dir, newer) + 1);
+    expect(idsOnDisk(dir)).toEqual([older, newer, id]);
+    const before = inodesOf(dir, older);
+    for (const [name, inode] of inodesOf(dir, id)) {
+      expect(before.get(name) === inode, name).toBe(name !== MANIFEST);
+    }
+    await expectCurrentVerifies(dir);
+    expect(readdirSync(path.join(dir, 'generations')).toSorted()).toEqual(idsOnDisk(dir));
+
+    expect(await pullFromApi(origin, replica)).toMatchObject({ code: 0 });
+    expect(currentOf(replica)).toBe(id);
+    expect(filesOf(replica, id)).toEqual(filesOf(dir, id));
+
+    const changesSince = async (since: string) =>
+      (await origin.proxy.get(`/changes?since=${since}`, origin.key)).json;
+    expect(await changesSince(older)).toMatchObject({ from: older, to: id, total: 0 });
+    const { games } = readManifest(generationDir(dir, id)).counts;
+    expect((await changesSince(newer)).total).toBe(games);
+    expect(listDifferences(dir).at(-1)).toMatchObject({ from: newer, to: id });
+
+    removeHold(dir);
+    const next = await origin.publish("UPDATE games SET description = 'Right'");
+    expect(sequenceIn(dir, next)).toBe(sequenceIn(dir, id) + 1);
+    expect((await changesSince(older)).total).toBe(games);
+  });
+
+  test('does not bring back a cover that was taken down, unless told to', async () => {
+    const dir = origin.snapshotsDir;
+    const older = currentOf(dir);
+    const newer = await origin.publish(`UPDATE covers SET status = 'rejected' WHERE id = ${cover}`);
+    const before = readdirSync(dir, { recursive: true });
+    const refused = await rollback(dir, older);
+    expect([refused.code, refused.stdout]).toEqual([REFUSED, '']);
+    const list = `${older} has covers that are not public now: /covers/${cover}. "cover-catalogue snapshot diff ${newer} ${older}" lists them.`;
+    expect(refused.stderr).toBe(
+      `${list} Nothing has changed. To go on, add --with-taken-down: it makes them public again.\n`,
+    );
+    expect(currentOf(dir)).toBe(newer);
+    expect(readdirSync(dir, { recursive: true })).toEqual(before);
+    const statusNow = async () => (await origin.proxy.get(`/covers/${cover}`, origin.key)).status;
+    expect(await statusNow()).toBe(404);
+
+    const { code, stderr } = await rollback(dir, older, '--with-taken-down');
+    expect(code).toBe(0);
+    expect(stderr).toContain(`Warning: ${list}\n`);
+    await origin.settle();
+    expect(await statusNow()).toBe(200);
+  });
+});
+
+test('covers that are not public now are counted; if that is not known, the operator must agree', async () => {
+  const { database, snapshotsDir: dir } = await makePublished();
+  const older = currentOf(dir);
+  const some = "SELECT id FROM covers WHERE status = 'approved' ORDER BY id LIMIT 25";
+  const newer = await database.publish(
+    dir,
+    `UPDATE covers SET status = 'rejected' WHERE id IN (${some})`,
+  );
+  const { code, stderr } = await rollback(dir, older, '--no-hold');
+  expect(code).toBe(REFUSED);
+  expect(stderr).toMatch(/has covers that are not public now: \/covers\/\d+ and 24 more\./);
+
+  truncateSync(path.join(generationDir(dir, newer), 'index/games.bin'), 10);
+  const unknown = await rollback(dir, older);
+  expect([unknown.code, currentOf(dir)]).toEqual([REFUSED, newer]);
+  expect(unknown.stderr).toMatch(
+    /is not known, because the current generation cannot be read: index\/games/,
+  );
+  expect((await rollback(dir, older, '--with-taken-down')).code).toBe(0);
+  expect(sequenceIn(dir, await expectCurrentVerifies(dir))).toBe(3);
+});

@@ -1,0 +1,60 @@
+/** Programs keep running, and end properly, when the reader of their log is gone or its disk is full. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { makeAccounts } from '#test/support/account.ts';
+import { makeDatabase } from '#test/support/databases.ts';
+import { COMPILE_CACHE, flagsOf } from '#test/support/processes.ts';
+import { end, makeFolder, ROOT, startServing } from '#test/support/product.ts';
+
+const PORTS = { PORT: '0', ACCOUNT_PORT: '0', ADMIN_PORT: '0' };
+
+test.each([
+  ['the account pages', 'cli/account.ts'],
+  ['the proxy', 'cli/proxy.ts'],
+])('SIGTERM ends %s with 0 when the reader of the log is gone', async (_, program) => {
+  const databaseUrl = await makeDatabase('sqlite');
+  await makeAccounts(databaseUrl);
+  const { child } = await startServing(program, {
+    DATABASE_URL: databaseUrl,
+    SNAPSHOTS_DIR: makeFolder(),
+    MAIL_FOLDER: makeFolder(),
+    PROXY_THREADS: '3',
+    LOG_LEVEL: 'debug',
+    ...PORTS,
+  });
+  child.stderr?.destroy();
+  // Its end is logged, too.
+  expect(await end(child, 'SIGTERM')).toBe(0);
+});
+
+test.each([
+  ['the schedule', 'cli/schedule.ts'],
+  ['the proxy', 'cli/proxy.ts'],
+])('a full disk for its log does not stop %s, and SIGTERM ends it with 0', async (_, program) => {
+  // Accepts connections and never answers. A program that connects has begun its work.
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
+    cwd: makeFolder(),
+    stdio: ['ignore', 'ignore', full],
+    env: {
+      PATH: process.env.PATH,
+      ...COMPILE_CACHE,
+      ...PORTS,
+      DATABASE_URL: `mysql://me:secret@127.0.0.1:${port}/catalogue`,
+      LIMITS_URL: `redis://127.0.0.1:${port}`,
+      SNAPSHOTS_DIR: makeFolder(),
+      LOG_LEVEL: 'debug',
+    },
+  });
+  closeSync(full);
+  await once(server, 'connection');
+  expect(await end(child, 'SIGTERM')).toBe(0);
+  server.close();
+});

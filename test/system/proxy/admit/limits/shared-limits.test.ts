@@ -1,0 +1,185 @@
+/**
+ * Limits that several proxies share, as clients see them: proxies in this process, a real Redis, over HTTP. The
+ * proxies wait for the store for as long as it takes, so that on a busy machine none decides alone.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import {
+  NEVER,
+  type OwnProxy,
+  send,
+  startProxy,
+  testKey,
+  writeKeys,
+} from '#test/support/product.ts';
+import { type RedisServer, startRedis } from '#test/support/servers/redis.ts';
+
+/** As good as for ever. */
+const PATIENT = 1e6;
+const SHARED = '"msg":"the limits are shared"';
+const LOST = 'cannot ask the limits store';
+
+let redis: RedisServer;
+let dir: string;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  dir = await makeSampleSnapshots();
+});
+beforeEach(async () => {
+  await redis.client.flushall();
+});
+afterAll(() => redis.stop());
+
+const countOf = (statuses: readonly number[], status: number) =>
+  statuses.filter((found) => found === status).length;
+
+/** Starts proxies. Each waits for the store before it listens. */
+async function startFleet(
+  proxies: number,
+  environment: Readonly<Record<string, string>> = {},
+  redisTimeoutMs = PATIENT,
+): Promise<OwnProxy[]> {
+  const own = { LIMITS_URL: redis.url, ...environment };
+  const start = () => startProxy(dir, own, NEVER, { redisTimeoutMs });
+  return Promise.all(Array.from({ length: proxies }, start));
+}
+
+const allLogged = (fleet: readonly OwnProxy[], part: string, times = 1) =>
+  Promise.all(fleet.map((proxy) => proxy.logged(part, times)));
+
+const stopAll = (fleet: readonly OwnProxy[]) => Promise.all(fleet.map((proxy) => proxy.stop()));
+
+/** Sends requests to all proxies in turn, all at once. */
+async function sendMany(
+  fleet: readonly OwnProxy[],
+  key: string | undefined,
+  requests: number,
+): Promise<number[]> {
+  const headers: Record<string, string> = key === undefined ? {} : { 'x-api-key': key };
+  const replies = await Promise.all(
+    Array.from({ length: requests }, (_, i) =>
+      send(`${fleet[i % fleet.length].url}/api/v1/stats`, { headers }),
+    ),
+  );
+  return replies.map(({ status }) => status);
+}
+
+test('two proxies with two threads admit exactly 120 of 200 simultaneous requests, and 10 without a key', async () => {
+  const key = testKey(1, { limit: 120 });
+  writeKeys(dir, [key]);
+  const fleet = await startFleet(2, { PROXY_THREADS: '2', ADDRESS_RATE_LIMIT: '10' });
+  const statuses = await sendMany(fleet, key.key, 200);
+  expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([120, 80]);
+  const refused = await fleet[0].get('/stats', key.key);
+  expect(refused.headers).toMatchObject({
+    'x-ratelimit-limit': '120',
+    'x-ratelimit-remaining': '0',
+    'retry-after': expect.stringMatching(/^([1-9]|[1-5]\d|60)$/),
+  });
+  const guesses = await sendMany(fleet, undefined, 30);
+  expect([countOf(guesses, 401), countOf(guesses, 429)]).toEqual([10, 20]);
+  const preflight = await send(`${fleet[0].url}/api/v1/stats`, { method: 'OPTIONS' });
+  expect(preflight.headers['x-ratelimit-remaining']).toBe('0');
+  await stopAll(fleet);
+});
+
+test('a changed limit applies to what was counted before, and the metrics say who decided', async () => {
+  const key = testKey(1, { limit: 50 });
+  writeKeys(dir, [key]);
+  const fleet = await startFleet(2);
+  const [first, second] = fleet;
+  await sendMany([first], key.key, 10);
+  writeKeys(dir, [{ ...key, limit: 90 }]);
+  await second.refresh();
+  const { headers } = await second.get('/stats', key.key);
+  expect(headers).toMatchObject({ 'x-ratelimit-limit': '90', 'x-ratelimit-remaining': '79' });
+  const metrics = await first.metrics();
+  const value = (name: string) =>
+    Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (.*)$`, 'm').exec(metrics)?.[1]);
+  expect(value('limits_store_up')).toBe(1);
+  expect(value('limits_store_wait_seconds_total')).toBeGreaterThan(0);
+  expect(value('limits_decisions_total{by="store"}')).toBe(10);
+  expect(value('limits_decisions_total{by="proxy"}')).toBe(0);
+  await stopAll(fleet);
+});
+
+test('a proxy that takes over from another one counts what that one admitted', async () => {
+  const key = testKey(1, { limit: 30 });
+  writeKeys(dir, [key]);
+  const [first] = await startFleet(1);
+  expect(countOf(await sendMany([first], key.key, 10), 200)).toBe(10);
+  await first.stop();
+  const [second] = await startFleet(1);
+  const reply = await second.get('/stats', key.key);
+  expect(reply.headers['x-ratelimit-remaining']).toBe('19');
+  await second.stop();
+});
+
+test('a server that lost its memory begins again', async () => {
+  const key = testKey(1, { limit: 30 });
+  writeKeys(dir, [key]);
+  const fleet = await startFleet(2);
+  expect(countOf(await sendMany(fleet, key.key, 40), 200)).toBe(30);
+  await redis.client.flushall();
+  expect(countOf(await sendMany(fleet, key.key, 40), 200)).toBe(30);
+  await stopAll(fleet);
+});
+
+describe('when the store is gone', () => {
+  test('each proxy counts on its own, with what it admitted before', async () => {
+    const key = testKey(1, { limit: 20 });
+    writeKeys(dir, [key]);
+    const fleet = await startFleet(2);
+    // Ten through each of the two.
+    expect(countOf(await sendMany(fleet, key.key, 20), 200)).toBe(20);
+    await redis.kill();
+    await allLogged(fleet, LOST);
+    expect(countOf(await sendMany(fleet, key.key, 60), 200)).toBe(20);
+    const { json } = await fleet[0].readyz();
+    expect(json).toMatchObject({ ready: true, limits: { mode: 'local' } });
+    await redis.restart();
+    await allLogged(fleet, SHARED, 2);
+    expect(countOf(await sendMany(fleet, key.key, 30), 200)).toBe(20);
+    await stopAll(fleet);
+  });
+
+  test('with refuse, requests get 503 and count for nobody', async () => {
+    const key = testKey(1, { limit: 20 });
+    writeKeys(dir, [key]);
+    const fleet = await startFleet(2, { LIMITS_FAILURE: 'refuse' });
+    expect(countOf(await sendMany(fleet, key.key, 10), 200)).toBe(10);
+    await redis.kill();
+    await allLogged(fleet, LOST);
+    const refused = await fleet[0].get('/stats', key.key);
+    expect(refused.status).toBe(503);
+    expect(refused.json).toEqual({ error: 'Rate limits cannot be checked at the moment' });
+    expect(await fleet[0].metrics()).toMatch(
+      /^api_refusals_total\{reason="limits_unavailable"\} [1-9]/m,
+    );
+    expect(refused.headers['retry-after']).toBe('5');
+    const ready = await fleet[0].readyz();
+    expect([ready.status, ready.json.limits.mode]).toEqual([503, 'refuse']);
+    await redis.restart();
+    await allLogged(fleet, SHARED, 2);
+    expect(countOf(await sendMany(fleet, key.key, 30), 200)).toBe(20);
+    await stopAll(fleet);
+  });
+
+  test('a server that does not answer delays one request, and none after it', async () => {
+    const key = testKey(1, { limit: 1000 });
+    writeKeys(dir, [key]);
+    const [proxy] = await startFleet(1, {}, 500);
+    redis.freeze();
+    try {
+      expect((await proxy.get('/stats', key.key)).status).toBe(200);
+      await proxy.logged('Command timed out');
+      expect(countOf(await sendMany([proxy], key.key, 20), 200)).toBe(20);
+      expect(await proxy.metrics()).toMatch(/^limits_decisions_total\{by="proxy"\} 21$/m);
+    } finally {
+      redis.thaw();
+    }
+    await proxy.logged(SHARED, 2);
+    await proxy.stop();
+  });
+});

@@ -1,0 +1,187 @@
+/** What search tries when a query matches nothing as it stands, on examples made by hand. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { found, type MadeSearch, searchOf } from '#test/proxy/find/search/made-search.ts';
+
+describe('near spellings', () => {
+  test('count only where nothing matches as it stands', async () => {
+    const search = await searchOf('Zelda', 'Zelfa Quest');
+    expect(found(search, 'zelfa')).toEqual(['exact', 'Zelfa Quest']);
+    expect(found(search, 'zelga')).toEqual(['near', 'Zelda', 'Zelfa Quest']);
+  });
+
+  test('are those of the word in the query, not of a word that equals it', async () => {
+    const search = await searchOf('Mario Broz');
+    expect(found(search, 'mario bros')).toEqual(['near', 'Mario Broz']);
+    expect(found(search, 'mario brothers')).toEqual(['partial', 'Mario Broz']);
+  });
+
+  test('apply to each word, but not to words that are joined or split', async () => {
+    const search = await searchOf('Golden Temple', 'Starcraft');
+    expect(found(search, 'godlen tempel')).toEqual(['near', 'Golden Temple']);
+    expect(found(search, 'templ golden tempel')).toEqual(['near', 'Golden Temple']);
+    expect(found(search, 'goldenxtemple')).toEqual([undefined]);
+    expect(found(search, 'stra craft')).toEqual([undefined]);
+    // Without the swap, "starcraf" would begin a word.
+    expect(found(search, 'star carf')).toEqual(['partial', 'Starcraft']);
+  });
+});
+
+describe('words that name a platform', () => {
+  let search: MadeSearch;
+  beforeAll(async () => {
+    search = await searchOf(
+      { title: 'Tetris', platform: 'nes' },
+      { title: 'Tetris', platform: 'snes' },
+      { title: 'Tetris 64', platform: 'n64' },
+      { title: 'Super Tennis', platform: 'snes' },
+      { title: 'Contra', platform: 'nes' },
+    );
+  });
+  const hits = (q: string) => {
+    const { step, hits: games } = search.search({ q });
+    return [step, ...games.map(({ title, platform }) => `${title} ${platform}`)];
+  };
+
+  test('become a filter, wherever they are', async () => {
+    expect(hits('tetris nes')).toEqual(['platform', 'Tetris nes']);
+    expect(hits('nes tetris')).toEqual(['platform', 'Tetris nes']);
+    expect(hits('super snes tennis')).toEqual(['platform', 'Super Tennis snes']);
+    expect(hits('contra nintendo entertainment system')).toEqual(['platform', 'Contra nes']);
+    expect(hits('tetr n64')).toEqual(['platform', 'Tetris 64 n64']);
+  });
+
+  test('can name several', async () => {
+    expect(hits('nintendo tetris')).toEqual(['platform', 'Tetris nes', 'Tetris 64 n64']);
+  });
+
+  test('are taken as many as possible, and the later ones', async () => {
+    // "super nintendo" before "nintendo"
+    expect(hits('tetris super nintendo')).toEqual(['platform', 'Tetris snes']);
+    expect(hits('nes tetris snes')).toEqual([undefined]);
+    const longer = await searchOf({ title: 'Super Tetris', platform: 'nes' }, 'Tetris');
+    expect(found(longer, 'super nintendo tetris')).toEqual(['platform', 'Tetris']);
+    const twice = await searchOf(
+      { title: 'N64 Tetris', platform: 'nes' },
+      { title: 'NES Tetris', platform: 'n64' },
+    );
+    expect(found(twice, 'n64 tetris nes')).toEqual(['platform', 'N64 Tetris']);
+  });
+
+  test('leave the other words as if they had been typed alone', async () => {
+    const split = await searchOf({ title: 'StarFox', platform: 'nes' });
+    expect(found(split, 'star nes fox')).toEqual(['platform', 'StarFox']);
+    expect(found(split, 'star nes fo')).toEqual(['platform', 'StarFox']);
+  });
+
+  test('are taken so that the others match as they stand, if that is possible', async () => {
+    const search = await searchOf({ title: 'Metal' }, { title: 'Super Metan', platform: 'nes' });
+    expect(found(search, 'super nintendo metan')).toEqual(['platform', 'Super Metan']);
+    // "super nintendo" is longer, but with it only a near spelling is found.
+    expect(found(await searchOf('Metal'), 'super nintendo metan')).toEqual(['platform', 'Metal']);
+  });
+
+  test('stay words if the platform has no game with the others', async () => {
+    expect(hits('super contra')[0]).toBe('partial');
+    expect(hits('contra n64')).toEqual(['partial', 'Contra nes']);
+  });
+
+  test('come after near spellings, and allow them', async () => {
+    expect(hits('tetrsi nes')).toEqual(['platform', 'Tetris nes']);
+    const near = await searchOf({ title: 'Tetris', platform: 'nes' }, 'Tetrid NES', 'Super NES');
+    expect(found(near, 'tetrix nes')).toEqual(['near', 'Tetrid NES']);
+    expect(found(near, 'super nes')).toEqual(['exact', 'Super NES']);
+  });
+
+  test('are never near spellings of other words', async () => {
+    const near = await searchOf('Zelda', 'NES Classics: Zelda', 'Zelda Nintendu');
+    expect(found(near, 'zelda snes')[0]).toBe('platform');
+    expect(found(near, 'zelda nintendo')[0]).toBe('partial');
+    expect(found(near, 'zelda nintendi')).toEqual(['near', 'Zelda Nintendu']);
+    expect(found(near, 'zleda snes')[0]).toBe('platform');
+    // Several words that only together name a platform can be misspelled.
+    expect(found(await searchOf('Super Nintendu'), 'super nintendi')[0]).toBe('near');
+  });
+
+  test('are looked for among the plain words too', async () => {
+    const man = await searchOf({ title: 'Mega Man', platform: 'nes' });
+    expect(found(man, 'mega & man nes')).toEqual(['platform', 'Mega Man']);
+  });
+
+  test('alone find every game of the platform', async () => {
+    expect(hits('super nes')).toEqual(['platform', 'Super Tennis snes', 'Tetris snes']);
+    // A platform without games names nothing.
+    expect(hits('mega drive')).toEqual([undefined]);
+  });
+
+  test('are read with their marks and without', async () => {
+    const drive = await searchOf({ title: 'Sonic', platform: 'mega-drive' });
+    for (const name of ['mega drive', 'MEGA-DRIVE', 'genesis 32x']) {
+      expect(found(drive, `sonic ${name}`)).toEqual(['platform', 'Sonic']);
+    }
+  });
+
+  test('are read however they are divided', async () => {
+    const search = await searchOf(
+      { title: 'Sonic', platform: 'mega-drive' },
+      { title: 'Zelda', platform: 'n64' },
+    );
+    expect(found(search, 'sonic megadrive')).toEqual(['platform', 'Sonic']);
+    expect(found(search, 'n 64 zelda')).toEqual(['platform', 'Zelda']);
+  });
+});
+
+describe('all words but one', () => {
+  test('are tried last, each word in turn', async () => {
+    const search = await searchOf('Crash Bandicoot', 'Crash Team Racing', 'Bandicoot Quest');
+    expect(found(search, 'crash bandicoot quest')).toEqual([
+      'partial',
+      'Bandicoot Quest',
+      'Crash Bandicoot',
+    ]);
+    expect(found(search, 'crash nothing here')).toEqual([undefined]);
+    expect(found(search, 'nothing')).toEqual([undefined]);
+  });
+
+  test('are tried with the plain words too', async () => {
+    expect(found(await searchOf('Mega Man'), 'mega & man xyz')).toEqual(['partial', 'Mega Man']);
+  });
+
+  test('match exactly: the word before one that is left out can be a beginning', async () => {
+    const search = await searchOf('Crash Bandicoot');
+    expect(found(search, 'crash bandi xyz')).toEqual(['partial', 'Crash Bandicoot']);
+    expect(found(search, 'carsh bandicoot xyz')).toEqual([undefined]);
+    expect(found(search, 'crash xyz banidcoot')).toEqual([undefined]);
+  });
+});
+
+describe('which step applies', () => {
+  let search: MadeSearch;
+  beforeAll(async () => {
+    search = await searchOf(
+      { title: 'Zelda', platform: 'nes' },
+      { title: 'Zelfa', platform: 'snes', covers: 1 },
+    );
+  });
+  const titles = (query: object) => {
+    const { step, hits } = search.search({ q: 'zelda', ...query });
+    return [step, ...hits.map(({ title }) => title)];
+  };
+
+  test('is decided among the games of the platform', async () => {
+    expect(titles({})).toEqual(['exact', 'Zelda']);
+    expect(titles({ platform: 'Nes' })).toEqual(['exact', 'Zelda']);
+    expect(titles({ platform: 'SNES' })).toEqual(['near', 'Zelfa']);
+    expect(titles({ q: 'zelfa nes', platform: 'snes' })).toEqual(['partial', 'Zelfa']);
+    expect(titles({ platform: 'n64' })).toEqual([undefined]);
+  });
+
+  test('does not depend on the other filters', async () => {
+    expect(titles({ region: 'japan' })).toEqual(['exact']);
+    expect(titles({ genre: 'action' })).toEqual(['exact']);
+    expect(titles({ platform: 'snes', region: 'japan', type: 'FRONT', genre: 'p' })).toEqual([
+      'near',
+      'Zelfa',
+    ]);
+    expect(titles({ platform: 'snes', genre: 'action' })).toEqual(['near']);
+  });
+});

@@ -1,0 +1,103 @@
+/**
+ * The pages outside the API in a real browser, with and without scripts: axe-core finds nothing, nothing is
+ * wider than the screen or moves while the page loads, and nothing is loaded from another host or against the
+ * content security policy.
+ */
+import { describe, expect, test } from 'vitest';
+import { faultsOf, PAGES, visitSite } from '#test/site/visited-site.ts';
+import { SCREENS } from '#test/support/browser.ts';
+import { type JsonObject, readContract } from '#test/support/openapi.ts';
+import { testKey } from '#test/support/product.ts';
+
+const [desktop, , , phone] = SCREENS;
+/** One guide stands for all: they have the same layout. */
+const layouts = PAGES.filter((page) => !page.startsWith('/docs/') || /paging|reference/.test(page));
+const key = testKey(1);
+const site = visitSite(key);
+
+describe('every page', () => {
+  test('is sound on a dark phone', async () => {
+    const page = await site.open(phone);
+    // With everything in it open, the reference is checked in the soak.
+    for (const path of layouts.filter((path) => path !== '/docs/reference')) {
+      await page.goto(site.url() + path);
+      expect([path, await faultsOf(page)]).toEqual([path, []]);
+    }
+    site.expectQuiet();
+  });
+
+  test('is sound without scripts, and shows no control that needs one', async () => {
+    const page = await site.open(phone, false);
+    for (const path of layouts) {
+      await page.goto(site.url() + path);
+      const width = await page.evaluate('document.documentElement.scrollWidth');
+      expect(width).toBeLessThanOrEqual(phone.size.width);
+      expect(await page.locator('[data-copy]:visible').count()).toBe(0);
+      expect(await page.locator('.needs-script:visible').count()).toBe(0);
+    }
+    await page.goto(`${site.url()}/docs/reference`);
+    expect(await page.locator('.needs-script').count()).toBeGreaterThan(1);
+    await page.goto(`${site.url()}/docs/pages`);
+    await page.getByRole('radio', { name: 'Python' }).first().check();
+    expect(await page.locator('pre:visible').first().textContent()).toContain('import json');
+    site.expectQuiet();
+  });
+});
+
+describe('the reference', () => {
+  test('shows every operation and object, none of them too tall', async () => {
+    const page = await site.open(desktop);
+    await page.goto(`${site.url()}/docs/reference`);
+    const { paths, components } = readContract();
+    const operations = Object.values(paths as JsonObject).map(
+      (each) => ((each as JsonObject).get as JsonObject).operationId,
+    );
+    const shown = (await page.evaluate(
+      '[...document.querySelectorAll(".operation")].map(({ id, offsetHeight }) => [id, offsetHeight])',
+    )) as [string, number][];
+    expect(shown.map(([id]) => id).toSorted()).toEqual(operations.toSorted());
+    expect(shown.filter(([, height]) => height > 3_600)).toEqual([]);
+    const { schemas } = components as { schemas: JsonObject };
+    for (const name of ['Game', 'Cover', 'CoverFile', 'Platform', 'Stats', 'Change', 'Manifest']) {
+      expect(Object.keys(schemas)).toContain(name);
+      expect(await page.getByRole('heading', { name, exact: true }).count()).toBe(1);
+    }
+    const broken = await page.evaluate(
+      '[...document.querySelectorAll("a[href^=\'#\']")].map(({ hash }) => hash.slice(1)).filter((id) => !document.getElementById(id))',
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('sends a request with the key of the visitor, which stays in the tab', async () => {
+    const page = await site.open(desktop);
+    await page.goto(`${site.url()}/docs/reference`);
+    const operation = page.locator('#getGame');
+    await operation.getByText('Try it', { exact: true }).click();
+    await operation.getByRole('button', { name: 'Send request' }).click();
+    expect(await operation.getByRole('status').textContent()).toContain('Enter your whole API key');
+    // As the account pages show a key.
+    await page.getByLabel('Your API key').fill(`${key.key.slice(0, 8)}…`);
+    await operation.getByRole('button', { name: 'Send request' }).click();
+    expect(await operation.getByRole('status').textContent()).toContain('Enter your whole API key');
+    await page.getByLabel('Your API key').fill(key.key);
+    await operation.getByLabel('include').fill('cover');
+    await operation.getByRole('button', { name: 'Send request' }).click();
+    await operation.getByText('"Chrono Trigger"').last().waitFor();
+    expect(await operation.getByRole('status').textContent()).toMatch(
+      /^200 OK in \d+ ms · GET \/api\/v1\/games\/snes\/chrono-trigger\?include=cover$/,
+    );
+    expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
+    await page.reload();
+    expect(await page.getByLabel('Your API key').inputValue()).toBe(key.key);
+    await page.goto(`${site.url()}/docs/reference`);
+    await page.locator('#getPlatform').getByText('Try it', { exact: true }).click();
+    await page
+      .locator('#getPlatform')
+      .getByLabel('slug')
+      .fill('../../<img src=x onerror=alert(1)>');
+    await page.locator('#getPlatform').getByRole('button', { name: 'Send request' }).click();
+    await page.locator('#getPlatform').getByText('"error"').waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    site.expectQuiet();
+  });
+});
