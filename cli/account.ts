@@ -3,12 +3,11 @@
  * e-mails in the outbox, until SIGTERM or SIGINT. It uses the same database as the generator, and
  * shares no data with the proxy.
  */
-import '../lib/program/environment/node-version.ts';
-import '../lib/program/service.ts';
 import { assemble, CHECKS, listen, stop, VARIABLES } from '../keys/account/assemble.ts';
 import { readArguments } from '../lib/program/arguments.ts';
-import { loadEnvironmentFile, readEnvironment } from '../lib/program/environment/environment.ts';
+import { readEnvironment } from '../lib/program/environment/environment.ts';
 import { reportFailure } from '../lib/program/failure.ts';
+import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
 
@@ -23,10 +22,19 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 /** After this time, requests and e-mails that are still under way are cut off. */
 const STOP_DEADLINE_MS = 10_000;
 
-async function main(): Promise<void> {
-  readArguments(USAGE);
-  loadEnvironmentFile();
-  const environment = readEnvironment(VARIABLES, process.env, CHECKS);
+/** @returns the exit code if they cannot start; undefined if they are served */
+export async function runAccount(invocation: Invocation): Promise<number | undefined> {
+  try {
+    await serve(invocation);
+    return undefined;
+  } catch (error) {
+    return reportFailure(error as Error, 'The account pages cannot start: ', invocation.stderr);
+  }
+}
+
+async function serve({ words, variables }: Invocation): Promise<void> {
+  readArguments(USAGE, words);
+  const environment = readEnvironment(VARIABLES, variables(), CHECKS);
   const log = makeLog(environment.LOG_LEVEL);
   const pages = await assemble(environment, log);
   let isStopping = false;
@@ -42,7 +50,3 @@ async function main(): Promise<void> {
   log.info(listening, 'listening');
   reportReady(log);
 }
-
-main().catch((error: Error) => {
-  process.exit(reportFailure(error, 'The account pages cannot start: '));
-});

@@ -2,19 +2,19 @@
  * `cover-catalogue proxy`: serves the current generation on HOST:PORT until SIGTERM or SIGINT. The
  * proxy never connects to the database: all its data comes from files in `SNAPSHOTS_DIR`.
  */
-import '../lib/program/environment/node-version.ts';
-import '../lib/program/service.ts';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readArguments } from '../lib/program/arguments.ts';
-import { loadEnvironmentFile, readEnvironment } from '../lib/program/environment/environment.ts';
+import { readEnvironment } from '../lib/program/environment/environment.ts';
 import { reportFailure } from '../lib/program/failure.ts';
 import { checkReadableFolder } from '../lib/program/folders.ts';
+import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
 import { assemble } from '../proxy/assemble.ts';
 import { checkLogFile } from '../proxy/serve/access-log/log-file.ts';
 import { VARIABLES } from '../proxy/serve/workers/serving-thread.ts';
+import { prepareSite, SITE_VARIABLES } from '../site/site.ts';
 
 const USAGE = `cover-catalogue proxy
 
@@ -25,10 +25,20 @@ SIGHUP, it reopens ACCESS_LOG_FILE.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 
-async function main(): Promise<void> {
-  readArguments(USAGE);
-  loadEnvironmentFile();
-  const environment = readEnvironment(VARIABLES, process.env, {
+/** @returns the exit code if it cannot start; undefined if it serves */
+export async function runProxy(invocation: Invocation): Promise<number | undefined> {
+  try {
+    await serve(invocation);
+    return undefined;
+  } catch (error) {
+    return reportFailure(error as Error, 'The proxy cannot start: ', invocation.stderr);
+  }
+}
+
+async function serve({ words, variables: readVariables }: Invocation): Promise<void> {
+  readArguments(USAGE, words);
+  const variables = readVariables();
+  const environment = readEnvironment([...VARIABLES, ...SITE_VARIABLES], variables, {
     SNAPSHOTS_DIR: checkReadableFolder,
     ACCESS_LOG_FILE: (file, { ACCESS_LOG: sample = 0 }) => {
       if (sample !== 0) checkLogFile(file);
@@ -41,13 +51,13 @@ async function main(): Promise<void> {
       'SNAPSHOTS_DIR does not exist: requests get 503 until the generator creates it; correct the path if it is wrong',
     );
   }
-  if ((process.env.PUBLIC_URL ?? '') === '') {
+  if ((variables.PUBLIC_URL ?? '') === '') {
     log.warn(
       { PUBLIC_URL: environment.PUBLIC_URL },
       'PUBLIC_URL is not set: the Link header and /openapi.json contain an address that only this machine can reach; set it to the address of the API',
     );
   }
-  const proxy = await assemble(environment, log);
+  const proxy = await assemble(environment, log, { site: prepareSite(environment) });
   // By default, this signal would end the proxy.
   process.on('SIGHUP', proxy.accessLog.reopen);
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
@@ -62,7 +72,3 @@ async function main(): Promise<void> {
   log.info({ ...addresses, threads: environment.PROXY_THREADS }, 'listening');
   reportReady(log);
 }
-
-main().catch((error: Error) => {
-  process.exit(reportFailure(error, 'The proxy cannot start: '));
-});

@@ -21,7 +21,7 @@ import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { poll } from '../lib/program/poll.ts';
 import { logProgress, makeProgress, type Progress } from '../lib/program/progress.ts';
-import { reportReady, type stopWith as stopWithSignal } from '../lib/program/service.ts';
+import { reportReady, type StopWith, stopWith as stopOnSignal } from '../lib/program/service.ts';
 
 const USAGE = `cover-catalogue replica [--from DEPOT] [--key-file FILE] [--once]
                         [--interval SECONDS]
@@ -61,15 +61,13 @@ const VARIABLES = [
 const LONGEST_SECONDS = 3_600;
 const USAGE_INTERVAL_MS = 5_000;
 
-type StopWith = typeof stopWithSignal;
-
 /**
  * @param stopWith sets what a signal ends
  * @returns the exit code; undefined if the replica continues until a signal
  */
 export async function runReplica(
   { words, variables, stdout, stderr }: Invocation,
-  stopWith: StopWith,
+  stopWith: StopWith = stopOnSignal,
   clock = systemClock,
 ): Promise<number | undefined> {
   const progress = makeProgress(stderr);

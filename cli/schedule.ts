@@ -3,8 +3,6 @@
  * held; keys are exported even then. Each run is a process of its own: its memory is freed when it ends,
  * and if it crashes, the schedule continues.
  */
-import '../lib/program/environment/node-version.ts';
-import '../lib/program/service.ts';
 import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { openKeysDepot, openWritableDepot } from '../depot/open.ts';
@@ -22,12 +20,9 @@ import { whyHeld } from '../lib/generations/hold.ts';
 import { makeProgramAdmin } from '../lib/program/admin/program-admin.ts';
 import type { Tasks } from '../lib/program/admin/tasks.ts';
 import { readArguments } from '../lib/program/arguments.ts';
-import {
-  type Environment,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../lib/program/environment/environment.ts';
+import { type Environment, readEnvironment } from '../lib/program/environment/environment.ts';
 import { reportFailure } from '../lib/program/failure.ts';
+import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
 
@@ -50,9 +45,19 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 /** Between the starts of two runs that publish changes; a run that removes something does not wait. */
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
 
-async function main(): Promise<void> {
-  readArguments(USAGE);
-  loadEnvironmentFile();
+/** @returns the exit code if it cannot start; undefined if it goes on */
+export async function runSchedule(invocation: Invocation): Promise<number | undefined> {
+  try {
+    await start(invocation);
+    return undefined;
+  } catch (error) {
+    return reportFailure(error as Error, '', invocation.stderr);
+  }
+}
+
+async function start({ words, variables: readVariables }: Invocation): Promise<void> {
+  readArguments(USAGE, words);
+  const variables = readVariables();
   const environment = readEnvironment(
     [
       'DATABASE_URL',
@@ -68,7 +73,7 @@ async function main(): Promise<void> {
       'ADMIN_PORT',
       ...PUSH_VARIABLES,
     ],
-    process.env,
+    variables,
     { ...PUSH_CHECKS, GENERATE_CRON: checkCron },
   );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
@@ -104,7 +109,7 @@ async function main(): Promise<void> {
       ? undefined
       : pushChanges(
           snapshotsDir,
-          (report) => pushConfigured(environment, process.env, report),
+          (report) => pushConfigured(environment, variables, report),
           tasks,
           log,
         );
@@ -157,5 +162,3 @@ function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
     return reason !== undefined;
   };
 }
-
-main().catch((error: Error) => process.exit(reportFailure(error)));

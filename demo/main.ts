@@ -25,7 +25,7 @@ const USER = 'demo@example.org';
 const MODERATOR = 'moderator@example.org';
 
 async function main(folder: string): Promise<void> {
-  readArguments(USAGE);
+  readArguments(USAGE, process.argv.slice(2));
   const { HOST, PORT, ADMIN_PORT } = readEnvironment(['HOST', 'PORT', 'ADMIN_PORT']);
   const api = `http://${HOST}:${PORT}`;
   // Browsers reach the account pages through the proxy, so any port will do.

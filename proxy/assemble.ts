@@ -12,6 +12,7 @@ import { makeChanges } from './api/changes/changes.ts';
 import { openLogFile } from './serve/access-log/log-file.ts';
 import { makeProxyAdmin } from './serve/admin/admin.ts';
 import { makeMaintenance } from './serve/maintenance.ts';
+import type { Site } from './serve/site.ts';
 import { now, type ProxyEnvironment } from './serve/workers/serving-thread.ts';
 import { startServingThreads } from './serve/workers/serving-threads.ts';
 import { openSnapshots } from './snapshot/snapshots.ts';
@@ -31,16 +32,19 @@ export const INTERVALS = {
 
 export type Intervals = typeof INTERVALS;
 
-/** What tests replace. */
 export interface Surroundings {
+  /** What the proxy serves outside the base path of the API; by default, nothing. */
+  readonly site?: Site;
+  /** Tests replace it. */
   readonly intervals?: Intervals;
+  /** How long Redis may take to answer. */
   readonly redisTimeoutMs?: number;
 }
 
 export async function assemble(
   environment: ProxyEnvironment,
   log: Logger,
-  { intervals = INTERVALS, redisTimeoutMs }: Surroundings = {},
+  { site, intervals = INTERVALS, redisTimeoutMs }: Surroundings = {},
 ) {
   const { SNAPSHOTS_DIR: snapshotsDir, ACCESS_LOG: sample, ACCESS_LOG_FILE } = environment;
   // Without a log, nothing is written, and the file is left alone.
@@ -48,6 +52,7 @@ export async function assemble(
   const changes = makeChanges(snapshotsDir, (fault) => log.error(fault));
   const threads = await startServingThreads(
     environment,
+    site,
     redisTimeoutMs,
     { readChanges: changes.read, writeLines: accessLog.write },
     log,

@@ -22,7 +22,7 @@ import {
   sendError,
   uncachedPage,
 } from './page-responses.ts';
-import type { SitePages } from './site.ts';
+import type { SitePages } from './pages.ts';
 
 const NOT_FOUND = prepareSiteError(
   404,
@@ -37,14 +37,14 @@ const METHOD_NOT_ALLOWED = prepareSiteError(
   'It does not accept this kind of request.',
   'Allow: GET, HEAD\r\n',
 );
-export interface SiteParts {
-  /** From `openSite`. */
+export interface PageParts {
+  /** From `makePages`. */
   readonly pages: SitePages;
   readonly keys: Pick<KeyTable, 'byHash'>;
   readonly log: Logger;
 }
 
-export function makeSiteHandler({ pages, keys, log }: SiteParts): SiteHandler {
+export function makeSiteHandler({ pages, keys, log }: PageParts): SiteHandler {
   const resources = new Map([...pages].map(([path, page]) => [path, pageResource(page)]));
 
   return function handleSite(request, response, path) {
@@ -75,7 +75,7 @@ export function makeSiteHandler({ pages, keys, log }: SiteParts): SiteHandler {
  * a look-up costs less than any page. Nobody can guess the hash of a key.
  * @returns undefined if the path is another one
  */
-function keyStatus(path: string, { byHash }: SiteParts['keys']): PreparedResponse | undefined {
+function keyStatus(path: string, { byHash }: PageParts['keys']): PreparedResponse | undefined {
   const hash = /^\/key-status\/([0-9a-f]{64})$/.exec(path)?.[1];
   if (hash === undefined) return undefined;
   const key = byHash(hash);

@@ -44,7 +44,7 @@ interface Edge {
 }
 
 async function main(folder: string): Promise<void> {
-  readArguments(USAGE);
+  readArguments(USAGE, process.argv.slice(2));
   const { HOST: host, PORT: port } = readEnvironment(['HOST', 'PORT']);
   const inFolder = (name: string) => path.join(folder, name);
   const api = `http://${host}:${port}`;

@@ -172,7 +172,7 @@ function fileState(dir: string, { path: name }: ManifestFile): string | undefine
 
 const ROOT = path.join(import.meta.dirname, '../..');
 /** The folders that affect what a generation contains. */
-const FOLDERS = ['database', 'format', 'generations', 'generator', 'program'];
+const FOLDERS = ['generator', 'lib'];
 
 /**
  * Identifies the program, so that a run never relies on one of another version. It is the hash of the

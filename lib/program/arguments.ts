@@ -36,10 +36,7 @@ export interface VerbProgram<V extends VerbSyntax> {
  * @param usage what `--help` prints; its first paragraph is the grammar
  * @throws ConfigurationError that names the wrong word and shows the usage
  */
-export function readArguments(
-  usage: string,
-  words: readonly string[] = process.argv.slice(2),
-): Arguments {
+export function readArguments(usage: string, words: readonly string[]): Arguments {
   try {
     return parse(usage, words);
   } catch (cause) {

@@ -15,10 +15,10 @@ export interface Invocation {
 }
 
 /**
- * The invocation of this process. Its variables include those of the .env file. If its output cannot be
+ * The invocation of this process with these arguments. Its variables include those of the .env file. If its output cannot be
  * written, the process ends: without a message if the reader is gone, as after `| head`.
  */
-export function processInvocation(): Invocation {
+export function processInvocation(words: readonly string[]): Invocation {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // Node ignores SIGPIPE, and other tools end with the exit code of this signal.
     if (error.code === 'EPIPE') process.exit(128 + 13);
@@ -26,7 +26,7 @@ export function processInvocation(): Invocation {
     process.exit(1);
   });
   return {
-    words: process.argv.slice(2),
+    words,
     variables() {
       loadEnvironmentFile();
       return process.env;

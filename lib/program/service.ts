@@ -1,7 +1,6 @@
 /**
  * What a program does that runs until a signal: it tells systemd that it is ready, and ends with exit code 0
- * on SIGTERM or SIGINT. Programs import this module early, for its effect, so that a signal during startup
- * also ends them with 0.
+ * on SIGTERM or SIGINT.
  */
 import { execFile } from 'node:child_process';
 import type { Logger } from 'pino';
@@ -13,19 +12,24 @@ export type Stop = (signal: NodeJS.Signals) => Promise<void>;
 let stop: Stop | undefined;
 let isStopping = false;
 
-for (const name of ['SIGTERM', 'SIGINT'] as const) {
-  process.on(name, async (signal) => {
-    if (isStopping) return;
-    isStopping = true;
-    await stop?.(signal);
-    process.exit(0);
-  });
+/** Ends the program with exit code 0 on a signal, once its work has ended. Called before any work begins. */
+export function stopOnSignals(): void {
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, async (signal) => {
+      if (isStopping) return;
+      isStopping = true;
+      await stop?.(signal);
+      process.exit(0);
+    });
+  }
 }
 
+export type StopWith = (stop: Stop) => void;
+
 /** Sets what the program does on the first signal, before it ends. Further signals have no effect. */
-export function stopWith(next: Stop): void {
+export const stopWith: StopWith = (next) => {
   stop = next;
-}
+};
 
 /**
  * Tells systemd, if the program runs in a unit with Type=notify, that it does its work. Node cannot send to the

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hashKey } from '#lib/format/api-key.ts';
-import { openSite } from '#site/site.ts';
+import { makePages } from '#site/pages.ts';
 import { faultOfMarkup } from '#test/support/markup.ts';
 import { readContract } from '#test/support/openapi.ts';
 import {
@@ -24,7 +24,9 @@ import {
 
 const FILES = ['site/files', 'site/explore/files', 'lib/pages/files'];
 const PUBLIC_URL = 'https://api.covers.example';
-const paths = [...openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true }).keys()];
+const paths = [
+  ...makePages({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true }).keys(),
+];
 /** As browsers send it. */
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const key = testKey(1);

@@ -1,7 +1,7 @@
 /** The pages outside the API in a real browser, for the tests of each run and for the soak. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { openSite } from '#site/site.ts';
+import { makePages } from '#site/pages.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {
   axeFaults,
@@ -17,7 +17,7 @@ const PUBLIC_URL = 'https://api.covers.example';
 /** More than this moves visibly (https://web.dev/articles/cls: good is up to 0.1). */
 const LARGEST_SHIFT = 0.01;
 
-const site = openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true });
+const site = makePages({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true });
 /** The paths of all HTML pages. */
 export const PAGES = [
   ...[...site].flatMap(([path, { content }]) => (content.startsWith('<!') ? [path] : [])),

@@ -52,7 +52,7 @@ export async function startPages(
   wrapper: readonly string[] = [],
 ) {
   const own = { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment };
-  const server = await startServing('cli/account.ts', own, wrapper);
+  const server = await startServing('account', own, wrapper);
   /** Without a slash at the end. */
   const url = `http://${server.listening.account}`;
   return { ...server, url };

@@ -7,12 +7,13 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { makeLog } from './log.ts';
 
-const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
+const ROOT = path.join(import.meta.dirname, '../..');
+const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
 /**
  * Where Node keeps what it has compiled, as in that executable. A program then starts in half the time.
  */
 export const COMPILE_CACHE = {
-  NODE_COMPILE_CACHE: path.join(import.meta.dirname, '../../node_modules/.cache/compiled'),
+  NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/compiled'),
 } as const;
 /**
  * Ctrl-C reaches the whole process group, so the shell ignores it in order to end the server. The shell leaves
@@ -21,12 +22,17 @@ export const COMPILE_CACHE = {
 const TIE = `trap "" INT; "$@" </dev/null >&2 & server=$!; echo $server
 exec 2>/dev/null; cat >/dev/null; kill -$SIGNAL $server 2>/dev/null; wait`;
 
-/** The flags of Node that `cover-catalogue` gives a program, such as "generator/schedule/main.ts". */
-export function flagsOf(program: string): string[] {
+/**
+ * The command line that starts a program with Node, as `cover-catalogue` does.
+ * @param program a command of the product, such as "proxy", or a file, such as "demo/main.ts"
+ */
+export function commandLine(program: string): [string, ...string[]] {
+  if (program.includes('/')) return [process.execPath, path.join(ROOT, program)];
   const lines = readFileSync(EXECUTABLE, 'utf8').split('\n');
-  const line = lines.find((text) => text.includes(` program=${program} `)) ?? '';
+  const line = lines.find((text) => text.startsWith(`  ${program}) `)) ?? '';
   const [, quoted, single] = /node_flags=(?:'([^']*)'|(\S+))/.exec(line) ?? [];
-  return (quoted ?? single)?.split(' ') ?? [];
+  const flags = (quoted ?? single)?.split(' ') ?? [];
+  return [process.execPath, ...flags, path.join(ROOT, 'cli/main.ts'), program];
 }
 
 /**

@@ -18,10 +18,11 @@ import { readEnvironment } from '#lib/program/environment/environment.ts';
 import type { Invocation } from '#lib/program/invocation.ts';
 import { assemble, type Intervals, type Surroundings } from '#proxy/assemble.ts';
 import { VARIABLES } from '#proxy/serve/workers/serving-thread.ts';
+import { prepareSite, SITE_VARIABLES } from '#site/site.ts';
 import { SITE } from '#test/catalogue/make-sample.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { type Log, makeLog } from './log.ts';
-import { COMPILE_CACHE, flagsOf } from './processes.ts';
+import { COMPILE_CACHE, commandLine } from './processes.ts';
 
 export const ROOT = path.join(import.meta.dirname, '../..');
 
@@ -43,7 +44,7 @@ export function makeFolder(): string {
 }
 
 /**
- * Starts a program of the product, such as "generator/schedule/main.ts".
+ * Starts a program of the product, such as "proxy".
  * @param wrapper a command that executes the command line after it, such as `setpriv`
  */
 export function startProgram(
@@ -52,7 +53,7 @@ export function startProgram(
   environment: Readonly<Record<string, string>>,
   wrapper: readonly string[] = [],
 ): ChildProcess {
-  const node = [process.execPath, ...flagsOf(program), path.join(ROOT, program), ...args];
+  const node = [...commandLine(program), ...args];
   const [command, ...rest] = [...wrapper, ...node] as [string, ...string[]];
   const child = spawn(command, rest, {
     // Not the checkout, because a developer's .env there must not affect a test.
@@ -269,9 +270,13 @@ export async function startProxy(
 ): Promise<OwnProxy> {
   const log = makeLog();
   const variables = proxyVariables(snapshotsDir, environment);
-  const settings = readEnvironment(VARIABLES, variables);
+  const settings = readEnvironment([...VARIABLES, ...SITE_VARIABLES], variables);
   const logger = pino({ level: settings.LOG_LEVEL }, log);
-  const proxy = await assemble(settings, logger, { intervals, ...surroundings });
+  const proxy = await assemble(settings, logger, {
+    site: prepareSite(settings),
+    intervals,
+    ...surroundings,
+  });
   let stopping: Promise<void> | undefined;
   const stopOnce = () => {
     stopping ??= proxy.stop(async () => {});
@@ -288,14 +293,14 @@ export async function startProxy(
   };
 }
 
-/** Starts `cli/proxy.ts` on free ports. */
+/** Starts `cover-catalogue proxy` on free ports. */
 export async function startProxyProgram(
   snapshotsDir: string,
   environment: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
 ): Promise<ProxyProgram> {
   const variables = proxyVariables(snapshotsDir, environment);
-  const server = await startServing('cli/proxy.ts', variables, wrapper);
+  const server = await startServing('proxy', variables, wrapper);
   return { ...server, ...clientOf(server.listening) };
 }
 

@@ -41,7 +41,7 @@ export function startGenerator(
   wrapper: readonly string[] = [],
 ) {
   const variables = { ...generatorVariables(databaseUrl, snapshotsDir), ...environment };
-  return startProgram('generator/schedule/main.ts', args, variables, wrapper);
+  return startProgram('generate', args, variables, wrapper);
 }
 
 /** Runs the generator in this process, also if it is to fail. */

@@ -11,10 +11,6 @@ import { mostConnections, newConnectionCells } from '../../../lib/program/connec
 import type { Environment } from '../../../lib/program/environment/environment.ts';
 import { closeServer, listen } from '../../../lib/program/listen.ts';
 import { makeLog } from '../../../lib/program/log.ts';
-import { makeVisitorLimits, withExplorer } from '../../../site/explore/explorer.ts';
-import { withForwarding } from '../../../site/forward.ts';
-import type { SitePages } from '../../../site/site.ts';
-import { makeSiteHandler } from '../../../site/site-handler.ts';
 import { type KeyTable, makeKeyTable, type SharedKey } from '../../admit/keys/key-table.ts';
 import { makeAddressLimits } from '../../admit/limits/address-limits.ts';
 import { makeRedisLimiter, newLimitCounts } from '../../admit/limits/redis-limiter.ts';
@@ -26,6 +22,7 @@ import { makeServer } from '../../http/server.ts';
 import { type Generation, makeGeneration } from '../../snapshot/generation.ts';
 import { type OpenedFiles, reportMemory } from '../../snapshot/open-files.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
+import { openSite, type Site } from '../site.ts';
 
 /** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;
@@ -40,17 +37,13 @@ export const VARIABLES = [
   'LIMITS_URL',
   'LIMITS_FAILURE',
   'TRUSTED_PROXIES',
-  'ACCOUNT_URL',
   'PUBLIC_URL',
-  'EXPLORER_KEY',
   'SNAPSHOTS_DIR',
   'SNAPSHOT_DOWNLOADS',
   'ACCESS_LOG',
   // After ACCESS_LOG: without a log, its file is not checked.
   'ACCESS_LOG_FILE',
   'LOG_LEVEL',
-  // The guides mention it.
-  'DEFAULT_RATE_LIMIT',
 ] as const;
 export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
 
@@ -61,9 +54,8 @@ export interface ThreadStart {
   readonly number: number;
   /** The limits of addresses, which all threads share. */
   readonly addresses: SharedArrayBuffer;
-  /** The limits of visitors of the explorer. */
-  readonly visitors: SharedArrayBuffer;
-  readonly sitePages: SitePages;
+  /** Undefined for a proxy that serves nothing but the API. */
+  readonly site: Site | undefined;
   /** How long Redis may take to answer; by default as in production. */
   readonly redisTimeoutMs: number | undefined;
 }
@@ -110,9 +102,7 @@ export async function makeServingThread(
     HOST: host,
     PROXY_THREADS: threads,
     TRUSTED_PROXIES: trustedProxies,
-    ACCOUNT_URL: accountUrl,
     PUBLIC_URL: publicUrl,
-    EXPLORER_KEY: explorerKey,
     ACCESS_LOG: sample,
     LIMITS_URL: address,
     LIMITS_FAILURE: failure,
@@ -148,19 +138,7 @@ export async function makeServingThread(
     now,
     log,
   });
-  const own = makeSiteHandler({ pages: start.sitePages, keys, log });
-  const explored = withExplorer(own, {
-    api,
-    current,
-    explorerKey,
-    explorerLimit: () => keys.find(explorerKey)?.limit,
-    visitors: makeVisitorLimits(start.visitors),
-    trustedProxies,
-    now,
-    publicUrl,
-    log,
-  });
-  const site = withForwarding(explored, { accountUrl, trustedProxies, log });
+  const site = await openSite(start.site, { api, current, keys, trustedProxies, now, log });
   const http = makeServer(api, site, log, { connections: counts.connections });
   const { server } = http;
   return {

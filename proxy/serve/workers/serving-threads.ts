@@ -3,9 +3,8 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { type Call, makeCalls } from '../../../lib/program/calls.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
-import { makeVisitorLimits } from '../../../site/explore/explorer.ts';
-import { openSite } from '../../../site/site.ts';
 import { makeAddressLimits } from '../../admit/limits/address-limits.ts';
+import type { Site } from '../site.ts';
 import {
   type FirstThread,
   makeServingThread,
@@ -17,16 +16,15 @@ import {
 /** Starts PROXY_THREADS threads. A single one is in this thread. */
 export async function startServingThreads(
   environment: ProxyEnvironment,
+  site: Site | undefined,
   redisTimeoutMs: number | undefined,
   first: FirstThread,
   log: Logger,
 ) {
-  const { PUBLIC_URL: publicUrl, DEFAULT_RATE_LIMIT: defaultLimit, EXPLORER_KEY } = environment;
   const shared = {
     environment,
     addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
-    visitors: makeVisitorLimits().memory,
-    sitePages: openSite({ publicUrl, defaultLimit, hasExplorer: EXPLORER_KEY !== '' }),
+    site,
     redisTimeoutMs,
   };
   const workers: Worker[] = [];

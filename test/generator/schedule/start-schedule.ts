@@ -9,7 +9,7 @@ export function startSchedule(
   snapshotsDir: string,
   environment: Readonly<Record<string, string>> = {},
 ): RunningProgram {
-  return startLogged('cli/schedule.ts', [], {
+  return startLogged('schedule', [], {
     ...{ DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir },
     ...{ GENERATE_CRON: NEVER, LOG_LEVEL: 'debug', ...environment },
   });

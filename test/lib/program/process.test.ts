@@ -12,7 +12,7 @@ import { makeLog } from '#test/support/log.ts';
 import { end, makeFolder, ROOT, startProgram } from '#test/support/product.ts';
 
 test('SIGTERM ends a proxy with 0 whose serving threads are still starting', async () => {
-  const child = startProgram('cli/proxy.ts', [], {
+  const child = startProgram('proxy', [], {
     SNAPSHOTS_DIR: await makeSampleSnapshots(),
     PROXY_THREADS: '4',
     PORT: '0',
@@ -30,7 +30,7 @@ test('SIGINT ends the account pages with 0 while they wait for their database', 
   const database = createServer().listen(0, '127.0.0.1');
   await once(database, 'listening');
   const { port } = database.address() as AddressInfo;
-  const child = startProgram('cli/account.ts', [], {
+  const child = startProgram('account', [], {
     DATABASE_URL: `mysql://me:secret@127.0.0.1:${port}/catalogue`,
     MAIL_FOLDER: makeFolder(),
     ACCOUNT_PORT: '0',
@@ -42,7 +42,7 @@ test('SIGINT ends the account pages with 0 while they wait for their database', 
 });
 
 test('a command whose reader is gone ends without a message, as after SIGPIPE', async () => {
-  const child = startProgram('cli/snapshot.ts', ['list'], {
+  const child = startProgram('snapshot', ['list'], {
     SNAPSHOTS_DIR: await makeSampleSnapshots(),
   });
   let errors = '';
@@ -57,7 +57,7 @@ test('a command whose reader is gone ends without a message, as after SIGPIPE', 
 test('a command whose output meets a full disk ends with 1 and says so', async () => {
   const { status, stderr } = spawnSync(
     'sh',
-    ['-c', '"$0" "$1" list >/dev/full', process.execPath, path.join(ROOT, 'cli/snapshot.ts')],
+    ['-c', '"$0" "$1" snapshot list >/dev/full', process.execPath, path.join(ROOT, 'cli/main.ts')],
     { encoding: 'utf8', env: { ...process.env, SNAPSHOTS_DIR: await makeSampleSnapshots() } },
   );
   expect(status).toBe(1);

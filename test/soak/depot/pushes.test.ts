@@ -30,7 +30,7 @@ const HOUR_MS = 3_600_000;
 type Variables = Readonly<Record<string, string>>;
 
 const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Variables = {}) =>
-  startProgram('cli/push.ts', ['--to', to], { SNAPSHOTS_DIR, ...environment });
+  startProgram('push', ['--to', to], { SNAPSHOTS_DIR, ...environment });
 
 async function makeOrigin(seed = 9) {
   const database = await makeChanging(seededCatalogue({ ...GAMES, seed }));
@@ -194,7 +194,7 @@ test('a full disk of the depot fails the push, and the next one continues', asyn
   mkdirSync(folder);
   const depot = openWritableDepot(folder);
   const pushOnDisk = () =>
-    disk.run('cli/push.ts', ['--to', path.join(disk.folder, 'depot')], {
+    disk.run('push', ['--to', path.join(disk.folder, 'depot')], {
       SNAPSHOTS_DIR: origin.snapshotsDir,
     });
   expect(await pushOnDisk()).toMatchObject({ code: 0 });

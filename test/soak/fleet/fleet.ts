@@ -94,7 +94,7 @@ export async function startFleet() {
       }
       return stdout.trim();
     },
-    startSchedule: () => startLogged('cli/schedule.ts', [], origin),
+    startSchedule: () => startLogged('schedule', [], origin),
   };
 }
 
@@ -110,7 +110,7 @@ export async function startEdge(
     ADMIN_PORT: String(await freePort()),
   };
   const startReplica = () =>
-    startLogged('cli/replica.ts', ['--from', from], { ...variables, ADMIN_PORT: '0' });
+    startLogged('replica', ['--from', from], { ...variables, ADMIN_PORT: '0' });
   const startServer = () => startProxyProgram(variables.SNAPSHOTS_DIR, variables);
   const edge = {
     replica: startReplica(),

@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 function startReplica(SNAPSHOTS_DIR: string, args: readonly string[] = ['--once']) {
-  return startProgram('cli/replica.ts', ['--from', depot, ...args], {
+  return startProgram('replica', ['--from', depot, ...args], {
     SNAPSHOTS_DIR,
     SNAPSHOT_PUBLIC_KEYS: key.publicPem,
     LOG_LEVEL: 'warn',
@@ -157,7 +157,7 @@ test('a replica on a full disk keeps what it has, and continues when there is ro
   try {
     const to = path.join(disk.root, 'snapshots');
     const environment = { SNAPSHOT_PUBLIC_KEYS: key.publicPem };
-    const run = () => disk.run('cli/replica.ts', ['--once', '--from', depot], environment);
+    const run = () => disk.run('replica', ['--once', '--from', depot], environment);
     expect(await run()).toMatchObject({ code: 0 });
     for (let round = 0; round < FULL_DISKS; round++) {
       const before = currentId(to) as string;

@@ -42,11 +42,7 @@ beforeAll(async () => {
   const snapshotsDir = newSnapshots();
   // As a program: the memory of this process includes the tests.
   const variables = generatorVariables(await makeLoaded('mysql', catalogue), snapshotsDir);
-  const { stdout, stderr, code } = await runProgram(
-    'generator/schedule/main.ts',
-    ['--json'],
-    variables,
-  );
+  const { stdout, stderr, code } = await runProgram('generate', ['--json'], variables);
   expect(code, stderr).toBe(0);
   printFigure('A whole catalogue', `generated with ${JSON.parse(stdout).peak_memory_mb} MB`);
   writeKeys(snapshotsDir, [key]);

@@ -161,7 +161,7 @@ test('on a full disk a run exits with 1 and one clear line, and the old generati
     const dir = path.join(disk.root, 'snapshots');
     const database = await makeChanging(seededCatalogue({ games: 200, seed: 8, platforms: 3 }));
     const variables = { DATABASE_URL: database.url, ...SITE };
-    const run = () => disk.run('generator/schedule/main.ts', [], variables);
+    const run = () => disk.run('generate', [], variables);
     expect(await run()).toMatchObject({ code: 0 });
     // Enough space for the next generation and its temporary files.
     const size = execFileSync('du', ['-sk', dir], { encoding: 'utf8' }).split('\t')[0];

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { openSite } from '#site/site.ts';
+import { makePages } from '#site/pages.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
 import { type Hostile, makeHostile } from '#test/soak/support/hostile/hostile.ts';
@@ -93,7 +93,7 @@ describe.each(PARSERS)('over %s', (path, fields) => {
     );
     const { 'x-snapshot': snapshot } = (await proxy.get('/stats', key.key)).headers;
     const site = { publicUrl: 'https://api.covers.example', defaultLimit: 120, hasExplorer: false };
-    const pages = new Set(openSite(site).keys());
+    const pages = new Set(makePages(site).keys());
     const paths = [...bodies.keys()].filter((target) => !target.includes('?'));
     return {
       known: { key: key.key, snapshot, bodies, games: new Map(records), pages },

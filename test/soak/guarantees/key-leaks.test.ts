@@ -115,7 +115,7 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
   /** Everything that the programs wrote, by name. */
   const outputs: [string, Buffer | string][] = [];
   const keys = async (...args: string[]) => {
-    const finished = await runProgram('keys/cli/main.ts', args, environment);
+    const finished = await runProgram('keys', args, environment);
     expect([args, finished.code]).toEqual([args, 0]);
     return finished;
   };
@@ -139,7 +139,7 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
     }
   };
 
-  const schedule = startProgram('cli/schedule.ts', [], {
+  const schedule = startProgram('schedule', [], {
     ...environment,
     GENERATE_CRON: '*/5 * * * * *',
   });

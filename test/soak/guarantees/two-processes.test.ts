@@ -51,7 +51,7 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
       hold: ['hold'],
       prune: ['prune', '--keep', String(KEPT_BY_PRUNE)],
     }[action];
-    return finish(startProgram('cli/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
+    return finish(startProgram('snapshot', args, { SNAPSHOTS_DIR: dir }));
   }
 
   /** Checks that nothing is published while the hold is in place. */

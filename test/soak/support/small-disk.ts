@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { COMPILE_CACHE } from '#test/support/processes.ts';
-import { end, type Finished, finish, makeFolder, ROOT } from '#test/support/product.ts';
+import { COMPILE_CACHE, commandLine } from '#test/support/processes.ts';
+import { end, type Finished, finish, makeFolder } from '#test/support/product.ts';
 
 /**
  * Mounts a small file system in memory, in the mount namespace of a separate process, with which it
@@ -35,7 +35,7 @@ export async function mountSmallDisk(kilobytes: number) {
       environment: Readonly<Record<string, string>> = {},
     ): Promise<Finished> {
       const target = ['-U', '-m', '--preserve-credentials', '-t', String(holder.pid)];
-      const command = [process.execPath, path.join(ROOT, program), ...args];
+      const command = [...commandLine(program), ...args];
       return finish(
         spawn('nsenter', [...target, ...command], {
           cwd: folder,

@@ -102,7 +102,7 @@ test('a depot that is not there when a replica starts is used as soon as it is',
   const origin = await makeOrigin();
   const SNAPSHOTS_DIR = newSnapshots();
   const gone = `${origin.folder}-later`;
-  const running = startLogged('cli/replica.ts', ['--from', gone], { SNAPSHOTS_DIR });
+  const running = startLogged('replica', ['--from', gone], { SNAPSHOTS_DIR });
   await running.logged('does not exist');
   renameSync(origin.folder, gone);
   await running.logged('is equal to its depot again');

@@ -37,7 +37,7 @@ test('with a current generation it waits for the first scheduled time', async ()
 test('a wrong GENERATE_CRON ends the schedule with 2 and an error that names it', async () => {
   const variables = { DATABASE_URL: 'sqlite:x.db', SNAPSHOTS_DIR: newSnapshots() };
   const wrong = { ...variables, GENERATE_CRON: 'every day' };
-  const { code, stderr } = await runProgram('cli/schedule.ts', [], wrong);
+  const { code, stderr } = await runProgram('schedule', [], wrong);
   expect([code, stderr]).toEqual([2, expect.stringMatching(/GENERATE_CRON.*every day/s)]);
 });
 

@@ -75,10 +75,10 @@ beforeAll(async () => {
   await makeAccounts(DATABASE_URL);
   const KEYS_DEPOT = at('keys');
   const [schedule, replica] = await Promise.all([
-    start('cli/schedule.ts', 'scheduled', {
+    start('schedule', 'scheduled', {
       ...{ DATABASE_URL, SNAPSHOTS_DIR: at('origin'), SNAPSHOT_PUSH: at('depot'), KEYS_DEPOT },
     }),
-    start('cli/replica.ts', 'replicating', {
+    start('replica', 'replicating', {
       ...{ REPLICA_FROM: at('depot'), SNAPSHOTS_DIR: at('replica'), KEYS_DEPOT },
     }),
   ]);

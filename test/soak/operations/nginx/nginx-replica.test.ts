@@ -29,7 +29,7 @@ function runReplica(SNAPSHOTS_DIR: string, environment: Record<string, string>) 
   const from = `https://localhost:${nginx.httpsPort}/api/v1/snapshot`;
   const args = ['--once', '--from', from, '--key-file', origin.keyFile];
   const variables = { SNAPSHOTS_DIR, ...environment };
-  return finish(startProgram('cli/replica.ts', args, variables));
+  return finish(startProgram('replica', args, variables));
 }
 
 test('a replica over TLS has the same files, and later those that changed', async () => {

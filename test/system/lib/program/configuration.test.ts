@@ -15,8 +15,8 @@ import { MAIL_CHECKS } from '#keys/mail/mailer.ts';
 import { inspectEnvironment } from '#lib/program/environment/environment.ts';
 import { checkReadableFolder, checkWritableFolder } from '#lib/program/folders.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
-import { COMPILE_CACHE, flagsOf, UNPRIVILEGED } from '#test/support/processes.ts';
-import { finish, makeFolder, ROOT, runCommand, startProxy } from '#test/support/product.ts';
+import { COMPILE_CACHE, commandLine, UNPRIVILEGED } from '#test/support/processes.ts';
+import { finish, makeFolder, runCommand, startProxy } from '#test/support/product.ts';
 
 /** An address that no machine has (RFC 5737). */
 const FOREIGN = '203.0.113.7';
@@ -139,14 +139,15 @@ describe('without the rights', () => {
 
 describe('a variable', () => {
   test.each([
-    ['cli/proxy.ts', ['PORT must', 'SNAPSHOTS_DIR is', 'LOG_LEVEL must']],
-    ['generator/schedule/main.ts', ['DATABASE_URL is', 'SNAPSHOTS_DIR is']],
-    ['cli/schedule.ts', ['DATABASE_URL is', 'LOG_LEVEL must', 'SNAPSHOTS_DIR is']],
-    ['cli/account.ts', ['DATABASE_URL is', 'ACCOUNT_PORT must', 'LOG_LEVEL must']],
+    ['proxy', ['PORT must', 'SNAPSHOTS_DIR is', 'LOG_LEVEL must']],
+    ['generate', ['DATABASE_URL is', 'SNAPSHOTS_DIR is']],
+    ['schedule', ['DATABASE_URL is', 'LOG_LEVEL must', 'SNAPSHOTS_DIR is']],
+    ['account', ['DATABASE_URL is', 'ACCOUNT_PORT must', 'LOG_LEVEL must']],
   ])('that is wrong is reported by %s, with all other faults at once', async (program, own) => {
     writeFileSync(path.join(folder, '.env'), 'SNAPSHOT_DIR=/data\n');
     writeFileSync(path.join(folder, 'file'), '');
-    const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
+    const [node, ...words] = commandLine(program);
+    const child = spawn(node, words, {
       cwd: folder,
       env: {
         ...COMPILE_CACHE,

@@ -3,18 +3,17 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import path from 'node:path';
 import { expect, test } from 'vitest';
 import { makeAccounts } from '#test/support/account.ts';
 import { makeDatabase } from '#test/support/databases.ts';
-import { COMPILE_CACHE, flagsOf } from '#test/support/processes.ts';
-import { end, makeFolder, ROOT, startServing } from '#test/support/product.ts';
+import { COMPILE_CACHE, commandLine } from '#test/support/processes.ts';
+import { end, makeFolder, startServing } from '#test/support/product.ts';
 
 const PORTS = { PORT: '0', ACCOUNT_PORT: '0', ADMIN_PORT: '0' };
 
 test.each([
-  ['the account pages', 'cli/account.ts'],
-  ['the proxy', 'cli/proxy.ts'],
+  ['the account pages', 'account'],
+  ['the proxy', 'proxy'],
 ])('SIGTERM ends %s with 0 when the reader of the log is gone', async (_, program) => {
   const databaseUrl = await makeDatabase('sqlite');
   await makeAccounts(databaseUrl);
@@ -32,15 +31,16 @@ test.each([
 });
 
 test.each([
-  ['the schedule', 'cli/schedule.ts'],
-  ['the proxy', 'cli/proxy.ts'],
+  ['the schedule', 'schedule'],
+  ['the proxy', 'proxy'],
 ])('a full disk for its log does not stop %s, and SIGTERM ends it with 0', async (_, program) => {
   // Accepts connections and never answers. A program that connects has begun its work.
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const full = openSync('/dev/full', 'w');
-  const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
+  const [node, ...words] = commandLine(program);
+  const child = spawn(node, words, {
     cwd: makeFolder(),
     stdio: ['ignore', 'ignore', full],
     env: {

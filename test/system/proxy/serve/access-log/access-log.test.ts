@@ -186,7 +186,7 @@ test('a file that cannot be written is a fault of the configuration', async () =
     ACCESS_LOG: 'all',
     ACCESS_LOG_FILE: makeFolder(),
   };
-  const { code, stderr } = await runProgram('cli/proxy.ts', [], environment);
+  const { code, stderr } = await runProgram('proxy', [], environment);
   expect(code).toBe(2);
   expect(stderr).toMatch(/^ACCESS_LOG_FILE is \/.+, which cannot be written: EISDIR/);
 });

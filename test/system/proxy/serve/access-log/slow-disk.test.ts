@@ -56,7 +56,7 @@ test('lines that would wait in more than a megabyte are dropped and counted', as
 
 test('a reader of stdout that stands still costs lines, and no request waits', async () => {
   const key = testKey(1);
-  const child = startProgram('cli/proxy.ts', [], {
+  const child = startProgram('proxy', [], {
     SNAPSHOTS_DIR: await makeSampleSnapshots([key]),
     PORT: '0',
     ADMIN_PORT: '0',
