@@ -53,7 +53,7 @@ const VERBS: readonly Verb[] = [
     async run({ dir, stdout }, { positionals: [target, id] }) {
       const picked = pickId(dir, id);
       // Only this verb needs the proxy, and importing it takes longer than a small push.
-      const { showBody } = await import('./show.ts');
+      const { showBody } = await import('../proxy/show-body.ts');
       stdout.write(await showBody(dir, picked, target));
     },
   },

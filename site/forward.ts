@@ -21,7 +21,7 @@ import {
   prepareSiteError,
   type SiteError,
   sendError,
-} from './page-responses.ts';
+} from './static/page-responses.ts';
 
 /** In bytes; the account pages accept no larger body. */
 const LARGEST_BODY = 64 * 1024;

@@ -7,8 +7,8 @@ import type { SiteHandler } from '../proxy/http/server.ts';
 import type { Site, SiteParts } from '../proxy/serve/site.ts';
 import { makeVisitorLimits, withExplorer } from './explore/explorer.ts';
 import { withForwarding } from './forward.ts';
-import { makePages, type SitePages } from './pages.ts';
-import { makeSiteHandler } from './site-handler.ts';
+import { makePages, type SitePages } from './static/pages.ts';
+import { makeSiteHandler } from './static/site-handler.ts';
 
 export const SITE_VARIABLES = [
   'PUBLIC_URL',

@@ -15,7 +15,7 @@ import {
 } from '../../lib/program/admin/metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../../lib/program/admin/program-admin.ts';
 import { readBacklog } from '../mail/outbox.ts';
-import type { MailWorker } from '../mail/start-mail-worker.ts';
+import type { MailWorker } from './mail-worker/start-mail-worker.ts';
 
 /** A scrape must not read whole tables. */
 const MOST_COUNTED = 10_000;

@@ -14,10 +14,10 @@ import { mostConnections, newConnectionCells } from '../../lib/program/connectio
 import type { Environment } from '../../lib/program/environment/environment.ts';
 import { closeServer, listen as listenOn } from '../../lib/program/listen.ts';
 import { MAIL_CHECKS } from '../mail/mailer.ts';
-import { type MailWorker, startMailWorker } from '../mail/start-mail-worker.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
 import { makeApp } from './app.ts';
+import { type MailWorker, startMailWorker } from './mail-worker/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
 import { makeAssertionCheck } from './visitors/assertion.ts';
 import { readPublicKeys, SITE_KEY_CHECKS } from './visitors/site-keys.ts';

@@ -19,7 +19,7 @@ import { respond } from '../../proxy/http/resource.ts';
 import { type ApiHandler, type HeaderLines, withoutSlash } from '../../proxy/http/response.ts';
 import type { SiteHandler } from '../../proxy/http/server.ts';
 import type { CurrentGeneration, Generation } from '../../proxy/snapshot/generation.ts';
-import { HTML, makePage, pageResource, uncachedPage } from '../page-responses.ts';
+import { HTML, makePage, pageResource, uncachedPage } from '../static/page-responses.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi, parseRecords } from './call-api.ts';
 import { matchPage } from './match-page.ts';

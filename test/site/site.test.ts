@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hashKey } from '#lib/format/api-key.ts';
-import { makePages } from '#site/pages.ts';
+import { makePages } from '#site/static/pages.ts';
 import { faultOfMarkup } from '#test/support/markup.ts';
 import { readContract } from '#test/support/openapi.ts';
 import {
@@ -22,7 +22,7 @@ import {
   writeKeys,
 } from '#test/support/product.ts';
 
-const FILES = ['site/files', 'site/explore/files', 'lib/pages/files'];
+const FILES = ['site/static/files', 'site/explore/files', 'lib/pages/files'];
 const PUBLIC_URL = 'https://api.covers.example';
 const paths = [
   ...makePages({ publicUrl: PUBLIC_URL, defaultLimit: 120, hasExplorer: true }).keys(),

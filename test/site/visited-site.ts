@@ -1,7 +1,7 @@
 /** The pages outside the API in a real browser, for the tests of each run and for the soak. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { makePages } from '#site/pages.ts';
+import { makePages } from '#site/static/pages.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {
   axeFaults,

@@ -13,9 +13,9 @@ import {
   stop,
   VARIABLES,
 } from '#keys/account/assemble.ts';
-import { type MailLoops, startMailLoops } from '#keys/mail/mail-loops.ts';
+import { type MailLoops, startMailLoops } from '#keys/account/mail-worker/mail-loops.ts';
+import type { MailProgress } from '#keys/account/mail-worker/start-mail-worker.ts';
 import { makeMailer } from '#keys/mail/mailer.ts';
-import type { MailProgress } from '#keys/mail/start-mail-worker.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { createTables } from '#lib/database/tables.ts';

@@ -13,7 +13,7 @@ import { checkCatalogue } from '../../../lib/database/schema.ts';
 import { checkTables } from '../../../lib/database/tables.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
 import { printableJson } from '../../../lib/program/printable.ts';
-import { showBody } from '../../show.ts';
+import { showBody } from '../../../proxy/show-body.ts';
 import { CannotRun, type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
 
 const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };

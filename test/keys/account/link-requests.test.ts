@@ -4,7 +4,7 @@
  * while the database is away.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type MailWorker, startMailWorker } from '#keys/mail/start-mail-worker.ts';
+import { type MailWorker, startMailWorker } from '#keys/account/mail-worker/start-mail-worker.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { intercept } from '#test/keys/keys-database.ts';
 import {

@@ -3,17 +3,17 @@
  * and whether a key works. No key is needed. Errors are pages for browsers and JSON for programs.
  */
 import type { Logger } from 'pino';
-import { isValid, type KeyTable } from '../proxy/admit/keys/key-table.ts';
-import { toResponder } from '../proxy/http/node-response.ts';
-import { readHead } from '../proxy/http/request.ts';
-import { respond } from '../proxy/http/resource.ts';
+import { isValid, type KeyTable } from '../../proxy/admit/keys/key-table.ts';
+import { toResponder } from '../../proxy/http/node-response.ts';
+import { readHead } from '../../proxy/http/request.ts';
+import { respond } from '../../proxy/http/resource.ts';
 import {
   INTERNAL_ERROR,
   JSON_TYPE,
   type PreparedResponse,
   withoutSlash,
-} from '../proxy/http/response.ts';
-import type { SiteHandler } from '../proxy/http/server.ts';
+} from '../../proxy/http/response.ts';
+import type { SiteHandler } from '../../proxy/http/server.ts';
 import {
   makePage,
   pageResource,

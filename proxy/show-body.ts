@@ -4,11 +4,11 @@
  */
 import { closeSync } from 'node:fs';
 import { generationDir } from '../lib/generations/generations.ts';
-import { makeChanges } from '../proxy/api/changes/changes.ts';
-import { makeMatchRoute } from '../proxy/api/routes/match-route.ts';
-import { splitTarget } from '../proxy/http/request.ts';
-import { makeGeneration } from '../proxy/snapshot/generation.ts';
-import { openFiles } from '../proxy/snapshot/open-files.ts';
+import { makeChanges } from './api/changes/changes.ts';
+import { makeMatchRoute } from './api/routes/match-route.ts';
+import { splitTarget } from './http/request.ts';
+import { makeGeneration } from './snapshot/generation.ts';
+import { openFiles } from './snapshot/open-files.ts';
 
 /**
  * @param id of a generation

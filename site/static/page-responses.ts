@@ -4,17 +4,17 @@
  * page that may be cached is answered as a resource (`respond`), which compresses it and knows its ETag.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { hashBytes, hexOf } from '../lib/format/content-hash.ts';
-import { html } from '../lib/pages/html.ts';
-import { renderPage } from '../lib/pages/layout.ts';
-import { toResponder } from '../proxy/http/node-response.ts';
-import { makeResource, type Resource } from '../proxy/http/resource.ts';
+import { hashBytes, hexOf } from '../../lib/format/content-hash.ts';
+import { html } from '../../lib/pages/html.ts';
+import { renderPage } from '../../lib/pages/layout.ts';
+import { toResponder } from '../../proxy/http/node-response.ts';
+import { makeResource, type Resource } from '../../proxy/http/resource.ts';
 import {
   type HeaderLines,
   headerLines,
   type PreparedResponse,
   prepareError,
-} from '../proxy/http/response.ts';
+} from '../../proxy/http/response.ts';
 
 export const HTML = 'text/html; charset=utf-8';
 

@@ -3,13 +3,13 @@
  * mails in the outbox. While the database cannot be reached, they wait, and no mail is lost.
  */
 import type { Logger } from 'pino';
-import type { Database } from '../../lib/database/database.ts';
-import { messageOf } from '../../lib/program/failure.ts';
-import { poll } from '../../lib/program/poll.ts';
-import { mailSignInLink } from '../lifecycle/sign-in.ts';
-import { endOfLink } from '../tables/sign-in-links.ts';
-import type { Mailer } from './mailer.ts';
-import { removeOldMails, sendDueMails } from './outbox.ts';
+import type { Database } from '../../../lib/database/database.ts';
+import { messageOf } from '../../../lib/program/failure.ts';
+import { poll } from '../../../lib/program/poll.ts';
+import { mailSignInLink } from '../../lifecycle/sign-in.ts';
+import type { Mailer } from '../../mail/mailer.ts';
+import { removeOldMails, sendDueMails } from '../../mail/outbox.ts';
+import { endOfLink } from '../../tables/sign-in-links.ts';
 import type { MailProgress } from './start-mail-worker.ts';
 
 /** In milliseconds: how often links are created and mails are sent, and how often old mails are removed. */

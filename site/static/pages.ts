@@ -4,24 +4,24 @@
  * name.
  */
 import { readFileSync } from 'node:fs';
-import { callSamples } from '../lib/pages/call-samples.ts';
-import { codeSamples } from '../lib/pages/code-block.ts';
-import { type Html, html } from '../lib/pages/html.ts';
-import { readFiles, renderPage, SHARED_FILES } from '../lib/pages/layout.ts';
-import { BASE } from '../proxy/http/request.ts';
-import { JSON_TYPE } from '../proxy/http/response.ts';
-import { parseContract, resolveContract } from './docs/contract.ts';
-import { makeDocs } from './docs/docs.ts';
-import { renderMarkdown } from './docs/markdown.ts';
+import { callSamples } from '../../lib/pages/call-samples.ts';
+import { codeSamples } from '../../lib/pages/code-block.ts';
+import { type Html, html } from '../../lib/pages/html.ts';
+import { readFiles, renderPage, SHARED_FILES } from '../../lib/pages/layout.ts';
+import { BASE } from '../../proxy/http/request.ts';
+import { JSON_TYPE } from '../../proxy/http/response.ts';
+import { parseContract, resolveContract } from '../docs/contract.ts';
+import { makeDocs } from '../docs/docs.ts';
+import { renderMarkdown } from '../docs/markdown.ts';
 import { HTML, makePage, type Page } from './page-responses.ts';
 
-const CHANGELOG = new URL('../CHANGELOG.md', import.meta.url);
+const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 
 /** The folders with the stylesheets and scripts of the pages. */
 const FOLDERS = [
   SHARED_FILES,
   new URL('./files/', import.meta.url),
-  new URL('./explore/files/', import.meta.url),
+  new URL('../explore/files/', import.meta.url),
 ];
 
 /** What the pages say about this installation. */

@@ -4,10 +4,10 @@
  * address belongs to an account.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { openDatabase } from '../../lib/database/open.ts';
-import { makeLog } from '../../lib/program/log.ts';
+import { openDatabase } from '../../../lib/database/open.ts';
+import { makeLog } from '../../../lib/program/log.ts';
+import { makeMailer } from '../../mail/mailer.ts';
 import { startMailLoops } from './mail-loops.ts';
-import { makeMailer } from './mailer.ts';
 import type { MailProgress, MailWorkerData, ToMailWorker } from './start-mail-worker.ts';
 
 if (parentPort === null) throw new Error('mail-worker.ts can only run as a worker thread.');

@@ -1,7 +1,7 @@
 /** Starts and ends the mail worker, and passes requests for sign-in links to it. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { MailSettings } from './mailer.ts';
+import type { MailSettings } from '../../mail/mailer.ts';
 
 /** How many requests for links may wait at once. Further requests are refused, for any address. */
 const MOST_WAITING = 1_000;
