@@ -8,7 +8,12 @@ import { REFUSALS } from '#proxy/api/request-counts.ts';
 import { ROOT } from '#test/support/product.ts';
 
 const DOCUMENTS = fastGlob.sync(
-  ['*.md', 'operations/runbooks/*.md', '{client,format,test}/*.md', 'test/{bench,fixtures}/*.md'],
+  [
+    '*.md',
+    'operations/runbooks/*.md',
+    '{client,lib/format,test}/*.md',
+    'test/{bench,fixtures}/*.md',
+  ],
   { cwd: ROOT, ignore: ['CHANGELOG.md'] },
 );
 
@@ -18,12 +23,11 @@ function read(file: string): string {
 
 /** The source of each command: it has the names of verbs and options. */
 const PROGRAMS = new Map(
-  [...read('bin/cover-catalogue').matchAll(/^ {2}([a-z]+)\) program=(\S+\/)\S+\.ts/gm)].map(
-    ([, command = '', folder]) => [
-      command,
-      fastGlob.sync(`${folder}*.ts`, { cwd: ROOT }).map(read).join('\n'),
-    ],
-  ),
+  fastGlob.sync('cli/*.ts', { cwd: ROOT }).map((file) => {
+    const command = path.basename(file, '.ts');
+    const verbs = command === 'keys' ? fastGlob.sync('keys/cli/*.ts', { cwd: ROOT }) : [];
+    return [command, [file, ...verbs].map(read).join('\n')];
+  }),
 );
 
 /** The anchors that GitHub makes of the headings of a document. */
@@ -54,7 +58,7 @@ test('OPERATIONS.md lists every reason of a refusal, and no others', () => {
 
 test('the messages of the programs refer to headings and pages that exist', () => {
   const files = fastGlob.sync(
-    ['{database,depot,doctor,generator,keys,program,proxy}/**/*.ts', 'operations/**/*'],
+    ['{cli,depot,generator,keys,lib,proxy,site}/**/*.ts', 'operations/**/*'],
     { cwd: ROOT, ignore: ['operations/runbooks/*'] },
   );
   const sources = files.map(read).join('\n');
