@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { poll } from '../lib/program/poll.ts';
+import { now } from '../lib/program/shared-clock.ts';
 import { makeKeyStore } from './admit/keys/key-store.ts';
 import { makeKeyUsage } from './admit/keys/key-usage.ts';
 import { makeChanges } from './api/changes/changes.ts';
@@ -13,7 +14,7 @@ import { openLogFile } from './serve/access-log/log-file.ts';
 import { makeProxyAdmin } from './serve/admin/admin.ts';
 import { makeMaintenance } from './serve/maintenance.ts';
 import type { Site } from './serve/site.ts';
-import { now, type ProxyEnvironment } from './serve/workers/serving-thread.ts';
+import type { ProxyEnvironment } from './serve/workers/serving-thread.ts';
 import { startServingThreads } from './serve/workers/serving-threads.ts';
 import { openSnapshots } from './snapshot/snapshots.ts';
 

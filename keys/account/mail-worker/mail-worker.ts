@@ -5,13 +5,13 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../../../lib/database/open.ts';
+import { makeCalls } from '../../../lib/program/calls.ts';
 import { makeLog } from '../../../lib/program/log.ts';
 import { makeMailer } from '../../mail/mailer.ts';
 import { startMailLoops } from './mail-loops.ts';
-import type { MailProgress, MailWorkerData, ToMailWorker } from './start-mail-worker.ts';
+import type { MailThread, MailWorkerData, PageThread } from './start-mail-worker.ts';
 
 if (parentPort === null) throw new Error('mail-worker.ts can only run as a worker thread.');
-const main = parentPort;
 const { databaseUrl, mail, logLevel, publicUrl }: MailWorkerData = workerData;
 
 const mailer = makeMailer(mail);
@@ -21,14 +21,14 @@ const loops = startMailLoops({
   mailer,
   publicUrl,
   log: makeLog(logLevel),
-  onProgress: (progress) => main.postMessage(progress),
+  onProgress: (progress) => void call('noteProgress', progress),
 });
-
-main.on('message', async (message: ToMailWorker) => {
-  if (message !== 'stop') return loops.requestLink(message.email);
-  await loops.stop();
-  await database.close();
-  main.close();
-});
-// It is ready.
-main.postMessage({ links: 0, sent: 0, failed: 0 } satisfies MailProgress);
+const functions: MailThread = {
+  begin() {},
+  requestLink: loops.requestLink,
+  async finish() {
+    await loops.stop();
+    await database.close();
+  },
+};
+const call = makeCalls<PageThread>(parentPort, functions);

@@ -1,6 +1,7 @@
 /** Starts and ends the mail worker, and passes requests for sign-in links to it. */
-import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { makeCalls } from '../../../lib/program/calls.ts';
 import type { MailSettings } from '../../mail/mailer.ts';
 
 /** How many requests for links may wait at once. Further requests are refused, for any address. */
@@ -15,15 +16,25 @@ export interface MailWorkerData {
   readonly logLevel: string;
 }
 
-/** To the worker: mail a link to this address, or finish all work and end. */
-export type ToMailWorker = 'stop' | { readonly email: string };
-
-/** From the worker: how many requests for links it has done, and attempts to send an e-mail that ended. */
+/** How many requests for links are done, and how many attempts to send an e-mail have ended how. */
 export interface MailProgress {
   readonly links: number;
   readonly sent: number;
   readonly failed: number;
 }
+
+/** What the worker does for the thread that serves the pages. */
+export type MailThread = {
+  /** Resolves once the worker has started. */
+  begin(): void;
+  /** Mails a link to an address within seconds, if the address belongs to an account. */
+  requestLink(email: string): void;
+  /** Resolves once all work has ended. */
+  finish(): Promise<void>;
+};
+
+/** What the thread that serves the pages does for the worker. */
+export type PageThread = { noteProgress(progress: MailProgress): void };
 
 export interface MailWorker {
   /**
@@ -50,30 +61,29 @@ export async function startMailWorker(
   onFailure: (error: Error) => void,
 ): Promise<MailWorker> {
   const worker = new Worker(new URL('./mail-worker.ts', import.meta.url), { workerData });
-  const send = (message: ToMailWorker) => worker.postMessage(message);
-  const ended = new Promise<number>((resolve) => worker.once('exit', resolve));
-  await once(worker, 'message');
-  worker.on('error', onFailure);
   const counts = { links: 0, sent: 0, failed: 0 };
-  worker.on('message', ({ links, sent, failed }: MailProgress) => {
-    counts.links -= links;
-    counts.sent += sent;
-    counts.failed += failed;
-  });
+  const call = makeCalls<MailThread>(worker, {
+    noteProgress({ links, sent, failed }: MailProgress) {
+      counts.links -= links;
+      counts.sent += sent;
+      counts.failed += failed;
+    },
+  } satisfies PageThread);
+  await call('begin');
+  worker.on('error', onFailure);
   return {
     requestLink(email) {
       if (counts.links >= MOST_WAITING) return false;
       counts.links++;
-      send({ email });
+      void call('requestLink', email);
       return true;
     },
     counts: () => counts,
     async stop(deadlineMs) {
-      send('stop');
-      const cut = setTimeout(() => worker.terminate(), deadlineMs);
-      const code = await ended;
-      clearTimeout(cut);
-      return code === 0;
+      const finished = call('finish').then(() => true);
+      const isFinished = await Promise.race([finished, pause(deadlineMs, false)]);
+      await worker.terminate();
+      return isFinished;
     },
   };
 }

@@ -4,13 +4,11 @@
  * gives them keys and generations. With PROXY_THREADS=1, it serves itself.
  */
 import type { AddressInfo } from 'node:net';
-import { parentPort, workerData } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { makeCalls } from '../../../lib/program/calls.ts';
 import { mostConnections, newConnectionCells } from '../../../lib/program/connections.ts';
 import type { Environment } from '../../../lib/program/environment/environment.ts';
 import { closeServer, listen } from '../../../lib/program/listen.ts';
-import { makeLog } from '../../../lib/program/log.ts';
+import { now } from '../../../lib/program/shared-clock.ts';
 import { type KeyTable, makeKeyTable, type SharedKey } from '../../admit/keys/key-table.ts';
 import { makeAddressLimits } from '../../admit/limits/address-limits.ts';
 import { makeRedisLimiter, newLimitCounts } from '../../admit/limits/redis-limiter.ts';
@@ -165,26 +163,4 @@ export async function makeServingThread(
       // Generations stay open: the other threads may still read from them.
     },
   };
-}
-
-/** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */
-const CLOCK_OFFSET_MS = (() => {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
-})();
-
-/** A monotonic clock in milliseconds that all threads and processes share. */
-export function now(): number {
-  return CLOCK_OFFSET_MS + performance.now();
-}
-
-// The program of a thread that is not the first one.
-if (parentPort !== null) {
-  const start: ThreadStart = workerData;
-  const log = makeLog(start.environment.LOG_LEVEL, { thread: start.number });
-  const first: FirstThread = {
-    readChanges: (order) => call('readChanges', order),
-    writeLines: (text) => void call('writeLines', text),
-  };
-  const call = makeCalls<FirstThread>(parentPort, makeServingThread(start, first, log));
 }

@@ -35,7 +35,7 @@ export async function startServingThreads(
       const call = async (name: keyof ServingThread, argument: never) => thread[name](argument);
       return call as Call<ServingThread>;
     }
-    const worker = new Worker(new URL('./serving-thread.ts', import.meta.url), {
+    const worker = new Worker(new URL('./serving-thread-main.ts', import.meta.url), {
       workerData: data,
     });
     worker.on('error', (error) => {
