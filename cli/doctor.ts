@@ -46,8 +46,19 @@ Exit codes: 0 no errors, 1 at least one error, 2 wrong usage.
 const LIMIT_MS = 10_000;
 const DEFAULT_PROGRAMS: readonly Program[] = ['schedule', 'proxy', 'account'];
 const CHECKS: readonly Check[] = [
-  ...[configuration, database, grants, sample, keys, snapshots, space],
-  ...[mail, certificate, schedule, proxy, account, replica],
+  configuration,
+  database,
+  grants,
+  sample,
+  keys,
+  snapshots,
+  space,
+  mail,
+  certificate,
+  schedule,
+  proxy,
+  account,
+  replica,
 ];
 const INDENT = ' '.repeat(11);
 

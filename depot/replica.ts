@@ -19,11 +19,25 @@ export interface ReplicaOptions extends FollowOptions {
   readonly keysDepot: WritableDepot | undefined;
 }
 
-export type Replica = ReturnType<typeof makeReplica>;
+/**
+ * None of its functions may be called again before it has ended; different ones may run at the same time. They
+ * throw RefusedReleaseError, HeldError, LockedError; or another Error, if the depot or the disk fails.
+ */
+export interface Replica {
+  /**
+   * Makes the newest generation current. Begins again if an object is gone, and keeps the files that it has.
+   * @returns also its release; nothing pulled if it was current before
+   */
+  checkSnapshot(): Promise<{ readonly release: Release; readonly pulled: Pulled | undefined }>;
+  /** @returns whether the keys have changed */
+  checkKeys(): Promise<boolean>;
+  /** Sends the reports of proxies that have changed. */
+  sendUsage(): Promise<void>;
+}
 
 const UNKNOWN = { current_as_of: null, error: null, refused: null };
 
-export function makeReplica(options: ReplicaOptions) {
+export function makeReplica(options: ReplicaOptions): Replica {
   const { snapshotsDir, depot, keysDepot, clock } = options;
   const before = readReplicaState(snapshotsDir);
   // What an earlier process found stays true, if it had the same depot.
@@ -75,17 +89,9 @@ export function makeReplica(options: ReplicaOptions) {
   }
 
   const followKeys = keysDepot && makeKeysFollower(keysDepot, options);
-  // None of these may be called again before it has ended; different ones may run at the same time. They
-  // throw RefusedReleaseError, HeldError, LockedError; or another Error, if the depot or the disk fails.
   return {
-    /**
-     * Makes the newest generation current. Begins again if an object is gone, and keeps the files that it has.
-     * @returns also its release; nothing pulled if it was current before
-     */
     checkSnapshot: () => check('snapshot', () => tryAgain('pull', followSnapshot, clock)),
-    /** @returns whether the keys have changed */
     checkKeys: async () => followKeys !== undefined && (await check('keys', followKeys)).isNew,
-    /** Sends the reports of proxies that have changed. */
     sendUsage: keysDepot ? makeUsageSender(keysDepot, snapshotsDir) : async () => {},
   };
 }

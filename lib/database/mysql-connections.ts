@@ -24,9 +24,19 @@ const SESSION = [
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
 
-export type Connections = ReturnType<typeof makeConnections>;
+export interface Connections {
+  /** The host and port, or the socket, of the server; used in messages. */
+  readonly server: string;
+  /**
+   * @returns a connection whose session has its settings; the caller must release it
+   * @throws Error of one line that names the wrong value and the fix
+   */
+  acquire(): Promise<PoolConnection>;
+  release(connection: PoolConnection): void;
+  close(): Promise<void>;
+}
 
-export function makeConnections(address: MysqlAddress) {
+export function makeConnections(address: MysqlAddress): Connections {
   const { host, port, user, password, name, tls, socketPath, stallSeconds } = address;
   const server = socketPath ?? `${host}:${port}`;
   const pool = createPool({
@@ -51,12 +61,7 @@ export function makeConnections(address: MysqlAddress) {
   const getConnection = promisify(pool.getConnection).bind(pool);
 
   return {
-    /** The host and port, or the socket, of the server; used in messages. */
     server,
-    /**
-     * @returns a connection whose session has its settings; the caller must release it
-     * @throws Error of one line that names the wrong value and the fix
-     */
     async acquire() {
       const connection = await getConnection().catch((cause) => {
         throw new Error(explain(cause, server, user, name), { cause });

@@ -35,9 +35,21 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
   return openMysql(address);
 }
 
-export type MysqlAddress = ReturnType<typeof parseMysqlUrl>;
+export interface MysqlAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Used instead of host and port. */
+  readonly socketPath: string | undefined;
+  readonly user: string;
+  readonly password: string;
+  /** Of the database. */
+  readonly name: string;
+  readonly tls: boolean;
+  readonly stallSeconds: number;
+  readonly connectSeconds: number;
+}
 
-function parseMysqlUrl(url: string, options: OpenOptions) {
+function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
   const scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0];
   if (scheme !== 'mysql' && scheme !== 'mariadb') {
     const found = scheme ? `the scheme "${scheme}:", which is not known` : 'no scheme';
@@ -74,7 +86,6 @@ function parseMysqlUrl(url: string, options: OpenOptions) {
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? 3306 : Number(port),
-    /** Used instead of host and port. */
     socketPath: socketPath as string | undefined,
     user: decoded('user', username),
     password: decoded('password', password),

@@ -90,14 +90,17 @@ export type TimedTable = (typeof TIMED_TABLES)[number];
 export const UPDATED_AT = 'updated_at';
 
 /** What a database has beyond the tables and columns that it must have. */
-export type Optional = Readonly<Awaited<ReturnType<typeof checkCatalogue>>>;
+export interface Optional {
+  readonly optionalTables: readonly OptionalTable[];
+  /** Those of {@link TIMED_TABLES} that do not have it. */
+  readonly withoutUpdatedAt: readonly TimedTable[];
+}
 
 /**
  * Checks the tables of the catalogue; each of {@link OPTIONAL_TABLES} is checked if it exists.
- * @returns those that exist, and those of {@link TIMED_TABLES} without `updated_at`
  * @throws Error like {@link checkTables}
  */
-export async function checkCatalogue(database: Database) {
+export async function checkCatalogue(database: Database): Promise<Optional> {
   const found = await database.columns();
   const names = Object.keys(OPTIONAL_TABLES) as OptionalTable[];
   const optionalTables = names.filter((table) => found.has(table));

@@ -128,7 +128,12 @@ export function makeManifest(content: ManifestContent, sequence: number): Manife
     format_version: FORMAT_VERSION,
     id: generationId(sequence, contentHash(content)),
     sequence,
-    ...{ latest_cover_at, counts, settings, minisearch_options, icu_version, unicode_version },
+    latest_cover_at,
+    counts,
+    settings,
+    minisearch_options,
+    icu_version,
+    unicode_version,
     files: sortedFiles(content.files),
   };
 }

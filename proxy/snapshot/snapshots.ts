@@ -18,7 +18,20 @@ import type { OpeningThread } from './opening-thread.ts';
 /** A refused generation is checked again after this time, since the disk may have had a brief fault. */
 const RETRY_MS = 30_000;
 
-export type Snapshots = ReturnType<typeof openSnapshots>;
+export interface Snapshots {
+  /** The manifest of the generation that answers requests now; undefined before there is a first one. */
+  current(): Manifest | undefined;
+  /** How many generations came into service. */
+  swaps(): number;
+  /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
+  refresh(): Promise<void>;
+  /** The published generation and the error, if it was refused; otherwise undefined. */
+  refusal(): { readonly id: string; readonly error: Error } | undefined;
+  /** Gives up an opening that is under way. */
+  stop(): void;
+  /** Closes the files of the generation in service. Nothing may read from it any more. */
+  close(): void;
+}
 
 /**
  * @param serveFiles makes every serving thread answer from a generation. When it resolves, none uses the
@@ -30,7 +43,7 @@ export function openSnapshots(
   serveFiles: (files: OpenedFiles) => Promise<unknown>,
   log: Logger,
   now: () => number,
-) {
+): Snapshots {
   const opening = makeHelper<OpeningThread>(new URL('./opening-thread.ts', import.meta.url), {
     // The descriptors outlive the thread; they are closed with the generation.
     trackUnmanagedFds: false,
@@ -92,22 +105,16 @@ export function openSnapshots(
   }
 
   return {
-    /** The manifest of the generation that answers requests now; undefined before there is a first one. */
     current: () => opened?.manifest,
-    /** How many generations came into service. */
     swaps: () => swaps,
-    /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
-    refresh(): Promise<void> {
+    refresh() {
       refreshing ??= serveCurrent().finally(() => {
         refreshing = undefined;
       });
       return refreshing;
     },
-    /** The published generation and the error, if it was refused; otherwise undefined. */
     refusal: () => refused,
-    /** Gives up an opening that is under way. */
     stop,
-    /** Closes the files of the generation in service. Nothing may read from it any more. */
     close() {
       stop();
       opened?.descriptors.forEach(closeSync);

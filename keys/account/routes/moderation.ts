@@ -71,9 +71,13 @@ export function addModerationRoutes(app: App, site: Site): void {
     if (key === undefined) return sendMessage(c, 404, 'Not found', 'There is no such key.');
     const events = await eventsOf(database, key.id, MOST_EVENTS + 1);
     const usage = await usageOf(database, [key.id], { days: CHART_DAYS, now });
-    const used = usage.get(key.id) ?? [];
     const page = {
-      ...{ viewer, key, usage: used, now, defaultLimit, notice },
+      viewer,
+      key,
+      usage: usage.get(key.id) ?? [],
+      now,
+      defaultLimit,
+      notice,
       events: events.slice(-MOST_EVENTS),
       hasEarlier: events.length > MOST_EVENTS,
     };

@@ -25,11 +25,22 @@ export const addCounters = withLabel(Counter<string>);
 export const addGauge = withoutLabel(addGauges);
 export const addCounter = withoutLabel(addCounters);
 
-function withLabel(Metric: typeof Gauge<string> | typeof Counter<string>) {
-  return (registry: Registry, name: string, help: string, label: string, read: () => Labelled) => {
+type AddLabelled = (
+  registry: Registry,
+  name: string,
+  help: string,
+  label: string,
+  read: () => Labelled,
+) => void;
+
+function withLabel(Metric: typeof Gauge<string> | typeof Counter<string>): AddLabelled {
+  return (registry, name, help, label, read) => {
     const labelNames = label === '' ? [] : [label];
     const metric = new Metric({
-      ...{ name, help, labelNames, registers: [registry] },
+      name,
+      help,
+      labelNames,
+      registers: [registry],
       collect() {
         metric.reset();
         // Without a label, this would leave 0.
@@ -42,7 +53,7 @@ function withLabel(Metric: typeof Gauge<string> | typeof Counter<string>) {
   };
 }
 
-function withoutLabel(add: ReturnType<typeof withLabel>) {
+function withoutLabel(add: AddLabelled) {
   return (registry: Registry, name: string, help: string, read: () => number | undefined): void =>
     add(registry, name, help, '', () => {
       const value = read();

@@ -36,7 +36,9 @@ export function readLimitsUrl(text: string): LimitsAddress | undefined {
     return { ...address, ...node, ...(tls && { tls: servername }) };
   }
   return {
-    ...{ ...address, sentinels: nodes, name },
+    ...address,
+    sentinels: nodes,
+    name,
     ...(other && { sentinelPassword: decodeURIComponent(other) }),
     ...(tls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
   };

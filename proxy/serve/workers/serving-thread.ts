@@ -113,7 +113,11 @@ export async function makeServingThread(
   const redis =
     address &&
     (await makeRedisLimiter({
-      ...{ address, failure, counts: counts.limits, now, log },
+      address,
+      failure,
+      counts: counts.limits,
+      now,
+      log,
       timeoutMs: start.redisTimeoutMs,
     }));
   const keys = makeKeyTable();
