@@ -41,47 +41,65 @@ export interface Pulled {
   readonly received: number;
 }
 
-/**
- * @returns a function that returns undefined if the generation is current and intact. It throws LockedError,
- * HeldError, RefusedReleaseError; TransferError if the depot no longer has something; any other Error names
- * what failed.
- */
-export function makePull(depot: Depot, { snapshotsDir, report, clock }: FollowOptions) {
-  const staging = path.join(snapshotsDir, PULL_FOLDER);
-  // Remembers the files that it has found intact, so that they are not hashed again.
-  const isKnown = makeKnownFiles(clock.now);
+export class Pull {
+  private readonly staging: string;
+  /** Remembers the files that it has found intact, so that they are not hashed again. */
+  private readonly isKnown: (dir: string, file: ManifestFile) => boolean;
+  private readonly depot: Depot;
+  private readonly options: FollowOptions;
 
-  async function pull(release: Release): Promise<Pulled | undefined> {
+  constructor(depot: Depot, options: FollowOptions) {
+    this.depot = depot;
+    this.options = options;
+    this.staging = path.join(options.snapshotsDir, PULL_FOLDER);
+    this.isKnown = makeKnownFiles(options.clock.now);
+  }
+
+  /**
+   * @returns undefined if the generation is current and intact
+   * @throws LockedError, HeldError, RefusedReleaseError; TransferError if the depot no longer has something;
+   * any other Error names what failed
+   */
+  async run(release: Release): Promise<Pulled | undefined> {
+    const { snapshotsDir } = this.options;
+    const held = whyHeld(snapshotsDir);
+    if (held !== undefined) throw new HeldError(held);
+    return withLock(snapshotsDir, () => this.runLocked(release));
+  }
+
+  private async runLocked(release: Release): Promise<Pulled | undefined> {
+    const { snapshotsDir, report } = this.options;
     const { dir, clear } = beginGeneration(snapshotsDir);
     try {
-      const { manifest, encoded } = await readManifest(release);
+      const { manifest, encoded } = await this.readManifest(release);
       const previous = readPrevious(snapshotsDir);
       const here = generationDir(snapshotsDir, manifest.id);
-      const isHere = () => manifest.files.every((file) => isKnown(here, file));
+      const isHere = () => manifest.files.every((file) => this.isKnown(here, file));
       let pulled: Pulled | undefined;
       if (previous.id !== manifest.id || !previous.manifest || !isHere()) {
-        makeFolder(staging);
-        const { sources, ...counts } = await gather(manifest, previous);
+        makeFolder(this.staging);
+        const { sources, ...counts } = await this.gather(manifest, previous);
         for (const { path: name, sha256 } of manifest.files) {
           place(sources.get(sha256) ?? '', path.join(dir, name));
         }
         report.step('verifying and publishing');
         // What was taken down at the origin goes here too. Its operator is the one who rolls back.
-        const steps = { warn: report.warn, checks: bytesOnly(isKnown), keep: 1 };
+        const steps = { warn: report.warn, checks: bytesOnly(this.isKnown), keep: 1 };
         await publishAs(snapshotsDir, dir, encoded, previous, steps);
         pulled = { manifest, ...counts };
       }
-      rmSync(staging, { recursive: true, force: true });
+      rmSync(this.staging, { recursive: true, force: true });
       return pulled;
     } finally {
       clear();
     }
   }
 
-  async function readManifest({ id, sha256 }: Release) {
+  private async readManifest({ id, sha256 }: Release) {
+    const { depot } = this;
     const name = storedManifest(id);
-    const encoded = await readObject(depot, name, LARGEST_MANIFEST, clock);
-    if (encoded === undefined) throw gone(name);
+    const encoded = await readObject(depot, name, LARGEST_MANIFEST, this.options.clock);
+    if (encoded === undefined) throw this.gone(name);
     return orRefuse(`The manifest of ${id} at ${depot.name}`, () => {
       if (hash('sha256', encoded) !== sha256) {
         throw new Error(
@@ -95,8 +113,8 @@ export function makePull(depot: Depot, { snapshotsDir, report, clock }: FollowOp
   }
 
   /** The depot no longer has what its release named, because a newer one is there, or comes soon. */
-  function gone(name: string): TransferError {
-    const error = new TransferError(`${depot.name} no longer has ${name}`);
+  private gone(name: string): TransferError {
+    const error = new TransferError(`${this.depot.name} no longer has ${name}`);
     return Object.assign(error, { waitMs: NEXT_RELEASE_MS });
   }
 
@@ -104,7 +122,9 @@ export function makePull(depot: Depot, { snapshotsDir, report, clock }: FollowOp
    * Fetches the files of the manifest that are neither in the current generation nor in the staging folder.
    * @returns also which file has which content, by SHA-256
    */
-  async function gather({ id, files }: Manifest, previous: Previous) {
+  private async gather({ id, files }: Manifest, previous: Previous) {
+    const { depot, staging } = this;
+    const { snapshotsDir, report, clock } = this.options;
     const contents = new Map(files.map((file) => [file.sha256, file]));
     for (const name of readdirSync(staging)) {
       if (!contents.has(name)) rmSync(path.join(staging, name), { recursive: true, force: true });
@@ -114,9 +134,9 @@ export function makePull(depot: Depot, { snapshotsDir, report, clock }: FollowOp
     const sources = new Map<string, string>();
     const missing = [...contents.values()].filter(({ sha256, size }) => {
       const found = local.get(sha256);
-      const isLocal = found !== undefined && isKnown(dir, { ...found, size });
+      const isLocal = found !== undefined && this.isKnown(dir, { ...found, size });
       sources.set(sha256, isLocal ? path.join(dir, found.path) : path.join(staging, sha256));
-      return !isLocal && !isKnown(staging, { path: sha256, sha256, size });
+      return !isLocal && !this.isKnown(staging, { path: sha256, sha256, size });
     });
     const size = sizeOf(missing);
     const { bavail, bsize } = statfsSync(staging);
@@ -135,40 +155,35 @@ export function makePull(depot: Depot, { snapshotsDir, report, clock }: FollowOp
         yield piece;
       }
     }
-    async function fetch(file: ManifestFile): Promise<void> {
+    const fetch = async (file: ManifestFile): Promise<void> => {
       const name = storedFile(file.sha256);
       const fetchOnce = async () => {
         const found = await depot.get(name);
-        if (found !== undefined) await save({ ...found, bytes: counted(found.bytes) }, file, name);
+        if (found !== undefined)
+          await this.save({ ...found, bytes: counted(found.bytes) }, file, name);
         return found !== undefined;
       };
-      if (!(await tryAgain(file.path, fetchOnce, clock))) throw gone(name);
-    }
+      if (!(await tryAgain(file.path, fetchOnce, clock))) throw this.gone(name);
+    };
     await transferAll('fetching', missing, fetch, report);
     return { sources, fetched: missing.length, linked: contents.size - missing.length, received };
   }
 
   /** Saves a file under its SHA-256. It has that name only when it is complete and intact. */
-  async function save(found: Found, file: ManifestFile, name: string): Promise<void> {
-    const what = `${name} at ${depot.name} (${file.path})`;
+  private async save(found: Found, file: ManifestFile, name: string): Promise<void> {
+    const what = `${name} at ${this.depot.name} (${file.path})`;
     const part = { ...file, path: `${file.sha256}.part` };
-    const written = path.join(staging, part.path);
+    const written = path.join(this.staging, part.path);
     try {
       const fd = openForWriting(written, 'w');
       const target = createWriteStream('', { fd, flush: true });
       await pipeline(contentOf(found, file.size, what), target);
-      if (!isKnown(staging, part)) {
+      if (!this.isKnown(this.staging, part)) {
         throw new RefusedReleaseError(`${what} does not have the SHA-256 in the manifest.`);
       }
-      renameSync(written, path.join(staging, file.sha256));
+      renameSync(written, path.join(this.staging, file.sha256));
     } finally {
       rmSync(written, { force: true });
     }
   }
-
-  return (release: Release): Promise<Pulled | undefined> => {
-    const held = whyHeld(snapshotsDir);
-    if (held !== undefined) throw new HeldError(held);
-    return withLock(snapshotsDir, () => pull(release));
-  };
 }

@@ -9,7 +9,7 @@ import { currentId } from '../lib/generations/generations.ts';
 import { readReplicaState, saveReplicaState } from '../lib/generations/state-files.ts';
 import { type Depot, RefusedReleaseError, type WritableDepot } from './depot.ts';
 import { makeKeysFollower, makeUsageSender } from './keys.ts';
-import { makePull, type Pulled } from './pull.ts';
+import { Pull, type Pulled } from './pull.ts';
 import { type FollowOptions, followRelease } from './release.ts';
 import { tryAgain } from './transfers.ts';
 
@@ -75,7 +75,7 @@ export function makeReplica(options: ReplicaOptions): Replica {
   }
 
   const nextRelease = followRelease(depot, 'snapshot', options);
-  const pull = makePull(depot, options);
+  const pull = new Pull(depot, options);
   /** The id of the generation that was found intact, or was pulled, by this process. */
   let settledId: string | undefined;
 
@@ -83,7 +83,7 @@ export function makeReplica(options: ReplicaOptions): Replica {
     const release = await nextRelease();
     const { id } = release;
     if (settledId === id && currentId(snapshotsDir) === id) return { release, pulled: undefined };
-    const pulled = await pull(release);
+    const pulled = await pull.run(release);
     settledId = id;
     return { release, pulled };
   }
