@@ -81,21 +81,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
         connection.close();
       }
     },
-    async columns() {
-      const tables = await mainWriter().rows(
-        "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
-      );
-      const columns = new Map<string, Set<string>>();
-      for (const [table] of tables) {
-        // The columns of a view whose tables were dropped cannot be read. A program that needs the view
-        // reports it as broken.
-        const names = await mainWriter()
-          .rows('SELECT LOWER(name) FROM pragma_table_xinfo(?)', [table])
-          .catch(() => []);
-        columns.set(String(table).toLowerCase(), new Set(names.map(([name]) => String(name))));
-      }
-      return columns;
-    },
+    columns: () => columnsOf(mainWriter()),
     async identity() {
       const { dev, ino } = statSync(path, { bigint: true });
       const schema = await mainWriter().rows(
@@ -116,6 +102,20 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       main.close();
     },
   };
+}
+
+async function columnsOf({ rows }: Writer): Promise<Map<string, Set<string>>> {
+  const tables = await rows("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')");
+  const columns = new Map<string, Set<string>>();
+  for (const [table] of tables) {
+    // The columns of a view whose tables were dropped cannot be read. A program that needs the view
+    // reports it as broken.
+    const names = await rows('SELECT LOWER(name) FROM pragma_table_xinfo(?)', [table]).catch(
+      () => [],
+    );
+    columns.set(String(table).toLowerCase(), new Set(names.map(([name]) => String(name))));
+  }
+  return columns;
 }
 
 /** Checks the file, and creates a missing one if `create` is true. @returns undefined if it is new */
