@@ -14,6 +14,7 @@ import { urlToHttpOptions } from 'node:url';
 import type { Logger } from 'pino';
 import { isTrusted, withoutMapping } from '../lib/program/client-address.ts';
 import { LONGEST_DRAIN_MS, toResponder } from '../proxy/http/node-response.ts';
+import { isHost } from '../proxy/http/request.ts';
 import type { HeaderLines } from '../proxy/http/response.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
 import {
@@ -47,7 +48,7 @@ const NOT_AVAILABLE = prepareSiteError(
   'Retry-After: 5\r\n',
 );
 const BAD_REQUEST = prepareBadRequest(
-  'A request must use HTTP/1.1 and have exactly one Host header',
+  'A request must use HTTP/1.1 and have exactly one valid Host header',
 );
 const TOO_LARGE = prepareSiteError(
   413,
@@ -132,7 +133,9 @@ function faultOf({
   headersDistinct,
   httpVersion,
 }: IncomingMessage): SiteError | undefined {
-  if (headersDistinct.host?.length !== 1 || !/^1\.[01]$/.test(httpVersion)) return BAD_REQUEST;
+  const [host, ...others] = headersDistinct.host ?? [];
+  const hasHost = host !== undefined && others.length === 0 && isHost(host);
+  if (!hasHost || !/^1\.[01]$/.test(httpVersion)) return BAD_REQUEST;
   const isTooLarge = Number(headers['content-length'] ?? 0) > LARGEST_BODY;
   return isTooLarge || headers['transfer-encoding'] !== undefined ? TOO_LARGE : undefined;
 }

@@ -52,8 +52,9 @@ export interface ApiParts extends AdmissionParts {
 /** Logs a request after it was answered. */
 export type LogAccess = (reply: Reply, status: number, milliseconds: number) => void;
 
-/** Of a target after the base, so that the request line has at most 8 KiB, as in nginx. */
-const LONGEST_TARGET = 8 * 1024 - `OPTIONS ${BASE} HTTP/1.1\r\n`.length;
+/** In bytes, of a request line without its end. */
+const LONGEST_LINE = 8 * 1024;
+const AROUND_TARGET = ` ${BASE} HTTP/1.1`.length;
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
@@ -102,11 +103,11 @@ export function makeApi(parts: ApiParts): ApiHandler {
   /** @returns the answer to a request that does not count towards a limit; undefined for others */
   function findEarlyAnswer({ head, method, target }: ApiRequest): Answer | undefined {
     if (head.fault !== undefined) return badRequest(head.fault, true);
-    if (target.length > LONGEST_TARGET) return ERRORS.longTarget;
     if (method === 'OPTIONS') return PREFLIGHT;
     if (method !== 'GET' && method !== 'HEAD') return ERRORS.method;
     const seconds = parts.maintenance();
     if (seconds > 0) return maintenance(seconds);
+    if (method.length + AROUND_TARGET + target.length > LONGEST_LINE) return ERRORS.longTarget;
     if (head.key !== undefined && keys.size() === undefined) {
       return parts.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
     }

@@ -53,7 +53,7 @@ export interface Answer extends PreparedResponse {
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 /** Those that the API reads, and those that scripts and tracing libraries often add. */
 const ALLOWED_HEADERS =
-  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate';
+  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, If-Range, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate';
 const PREFLIGHT_HEADERS = headerLines(
   `Access-Control-Allow-Methods: ${ALLOWED_METHODS}`,
   `Access-Control-Allow-Headers: ${ALLOWED_HEADERS}`,

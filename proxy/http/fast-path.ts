@@ -14,12 +14,14 @@ import { isUtf8 } from 'node:buffer';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../../lib/program/connections.ts';
+import { probeClient } from './half-closed.ts';
 import { LONGEST_DRAIN_MS } from './node-response.ts';
 import { BASE, DOWNLOADS, type RequestHead, readHead } from './request.ts';
 import type { ApiHandler, HeaderLines, PreparedResponse, Responder } from './response.ts';
 
 /** In bytes. While the client has at least this much left to read, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
+const PROCESSING = 'HTTP/1.1 102 Processing\r\n\r\n';
 
 export interface FastPathOptions {
   readonly api: ApiHandler;
@@ -32,6 +34,8 @@ export interface FastPathOptions {
   readonly firstByteMs: number;
   /** How long a connection is kept between requests. */
   readonly keepAliveMs: number;
+  /** How often a client that has ended its side is probed. */
+  readonly checkMs: number;
 }
 
 export function makeFastPath(options: FastPathOptions) {
@@ -45,31 +49,22 @@ export function makeFastPath(options: FastPathOptions) {
   function take(socket: Socket): void {
     const readRequest = makeRequestReader();
     const listeners = { data, end, timeout, error: () => {}, close: leave };
-    const responder: Responder = { send, sendPieces: refusePieces, destroy };
-    let unread: Buffer | undefined;
+    const responder: Responder = {
+      send,
+      sendPieces: refusePieces,
+      destroy: () => socket.destroy(),
+    };
     let isBusy = false;
-    let isAdvancing = false;
-    // No further request on this connection is answered.
-    let isOver = false;
     let hasAnswered = false;
     for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener);
     socket.setTimeout(options.firstByteMs);
-    own.set(socket, () => !isBusy && unread === undefined && socket.writableLength === 0);
+    own.set(socket, () => !isBusy && socket.readableLength === 0 && socket.writableLength === 0);
 
-    function data(chunk: Buffer): void {
-      unread = unread === undefined ? chunk : Buffer.concat([unread, chunk]);
-      advance();
-      // The rest waits until the response under way is sent.
-      if (unread !== undefined) socket.pause();
-    }
-
-    /** Answers the unread requests in order, as far as possible now. */
-    function advance(): void {
-      if (isAdvancing || isBusy || unread === undefined) return;
-      isAdvancing = true;
-      const bytes = unread;
+    /** Answers requests in order, as far as possible now. */
+    function data(bytes: Buffer): void {
       let at = 0;
-      while (at < bytes.length && !isBusy && !isOver && socket.writableLength < MOST_UNSENT) {
+      // A connection that failed or is closing is not writable: further requests must not count.
+      while (at < bytes.length && !isBusy && socket.writable && !isFull()) {
         const request = readRequest(bytes, at);
         if (request === undefined) {
           handOver(bytes.subarray(at));
@@ -78,10 +73,20 @@ export function makeFastPath(options: FastPathOptions) {
         at = request.end;
         answer(request);
       }
-      isAdvancing = false;
-      const wasPaused = socket.isPaused();
-      unread = at < bytes.length && !isOver ? bytes.subarray(at) : undefined;
-      if (unread === undefined && wasPaused) socket.resume();
+      if (at < bytes.length && socket.writable) {
+        // The rest waits in the socket, which announces the client's end only once it is empty.
+        socket.pause();
+        socket.unshift(bytes.subarray(at));
+      }
+    }
+
+    function isFull(): boolean {
+      return socket.writableLength >= MOST_UNSENT;
+    }
+
+    /** Reads the requests that wait. */
+    function advance(): void {
+      if (!isBusy && !isFull() && socket.isPaused()) socket.resume();
     }
 
     function answer({ target, head }: FastRequest): void {
@@ -92,7 +97,7 @@ export function makeFastPath(options: FastPathOptions) {
 
     /** Writes the response, then closes the connection or reads the next request. */
     function send(response: PreparedResponse, headers: HeaderLines = ''): void {
-      const isClosing = response.isLast === true || isEnding || isOver;
+      const isClosing = response.isLast === true || isEnding || socket.readableEnded;
       writeResponse(socket, response, headers, isClosing ? 'Connection: close\r\n' : keepAlive);
       // The kernel takes most responses at once.
       const isUnsent = socket.writableLength > 0;
@@ -102,22 +107,12 @@ export function makeFastPath(options: FastPathOptions) {
       // Node emits "drain" only after 64 KiB; this is called after less, too.
       if (isUnsent) socket.write('', sent);
       else connections.release(socket);
-      if (isClosing) {
-        isOver = true;
-        socket.end();
-      }
+      if (isClosing) socket.end();
       advance();
-    }
-
-    function destroy(): void {
-      // Requests that the client sent after this one can no longer be answered. They must not count.
-      isOver = true;
-      socket.destroy();
     }
 
     function handOver(rest: Buffer): void {
       leave();
-      unread = undefined;
       socket.setTimeout(0);
       // A socket that is already flowing would not emit the bytes that are put back.
       socket.pause();
@@ -134,9 +129,10 @@ export function makeFastPath(options: FastPathOptions) {
       advance();
     }
 
+    /** Called when the client will send no further request; it may still read. */
     function end(): void {
-      isOver = true;
       if (!isBusy) socket.end();
+      else probeClient(socket, options.checkMs, () => isBusy && socket.write(PROCESSING));
     }
 
     function timeout(): void {
@@ -166,7 +162,7 @@ export function makeFastPath(options: FastPathOptions) {
   };
 }
 
-async function refusePieces(): Promise<never> {
+export async function refusePieces(): Promise<never> {
   throw new Error('Downloads are sent through the HTTP server of Node.');
 }
 
@@ -340,13 +336,13 @@ function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }
 
-let date: string | undefined;
+let date: HeaderLines | undefined;
 
 /**
  * The Date field of a response. As in Node's HTTP server, the text is forgotten at the end of the second,
  * so that a request does not need to read the clock.
  */
-function dateLine(): string {
+export function dateLine(): HeaderLines {
   if (date === undefined) {
     const now = new Date();
     date = `Date: ${now.toUTCString()}\r\n`;

@@ -51,9 +51,10 @@ export interface RequestHead {
 
 /** No valid key is nearly as long. Longer ones are cut, so that looking them up stays cheap. */
 const LONGEST_KEY = 256;
-/** The start of a key: at the start of a field, or behind another scheme. */
-const MISPLACED_KEY = new RegExp(`(?:^|[ \\t"'=])${KEY_PREFIX}`);
+/** The start of a key: at the start of a field, behind another scheme, or as the password of a user. */
+const MISPLACED_KEY = new RegExp(`(?:^|[ \\t"'=:])${KEY_PREFIX}`);
 const BEARER = /^bearer[ \t]+([^ \t].*)$/i;
+const BASIC = /^basic[ \t]+([A-Za-z0-9+/=_-]+)$/i;
 
 /**
  * Reads the raw fields. Node's parsed headers hide repeated fields: they keep only the first of two
@@ -77,6 +78,8 @@ export function readHead({
   if (httpVersion !== '1.1' && httpVersion !== '1.0') fault = 'Only HTTP/1.1 is supported';
   else if (repeated.has('host') || (!fields.has('host') && httpVersion === '1.1')) {
     fault = 'A request must have exactly one Host header';
+  } else if (!isHost(fields.get('host') ?? '')) {
+    fault = 'The Host header must be a host name or an address, and a port if there is one';
   } else if (hasBody) fault = 'A request must not have a body';
   else if (repeated.has('x-snapshot')) fault = 'X-Snapshot must be given at most once';
 
@@ -90,7 +93,8 @@ export function readHead({
   // A script with an unset variable sends an empty field, which contains no key.
   const key = hasSeveralKeys ? undefined : (token ?? apiKey) || undefined;
   const hasMisplacedKey =
-    (token === undefined && MISPLACED_KEY.test(authorization)) || MISPLACED_KEY.test(apiKey ?? '');
+    (token === undefined && MISPLACED_KEY.test(decodeBasic(authorization))) ||
+    MISPLACED_KEY.test(apiKey ?? '');
   const requestId = fields.get('x-request-id') ?? '';
   return {
     key: key?.slice(0, LONGEST_KEY),
@@ -107,11 +111,26 @@ export function readHead({
   };
 }
 
+/** `host [ ":" port ]` of RFC 3986. It is empty if the client has no name for the host (RFC 9112 section 3.2). */
+const HOST =
+  /^(?:\[[A-Za-z0-9.:_~!$&'()*+,;=-]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/;
+
+/** Whether a Host field is well-formed. */
+export function isHost(host: string): boolean {
+  return HOST.test(host);
+}
+
 /** The token of the Bearer scheme; '' if the token is missing, undefined for another scheme. */
 function tokenOf(authorization: string): string | undefined {
   const token = BEARER.exec(authorization)?.[1];
   if (token !== undefined) return token;
   return authorization.toLowerCase() === 'bearer' ? '' : undefined;
+}
+
+/** The credentials of the Basic scheme, in which a client may have sent its key; other text as it is. */
+function decodeBasic(authorization: string): string {
+  const encoded = BASIC.exec(authorization)?.[1];
+  return encoded === undefined ? authorization : Buffer.from(encoded, 'base64').toString('latin1');
 }
 
 // Ids. An operator finds a request in the access log by its id. The client may choose it in `X-Request-Id`.

@@ -7,15 +7,24 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import { createServer as createNetServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { makeConnections, newConnectionCells } from '../../lib/program/connections.ts';
-import { makeFastPath } from './fast-path.ts';
+import { dateLine, makeFastPath, refusePieces } from './fast-path.ts';
+import { probeClient } from './half-closed.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { BASE, readHead, splitTarget } from './request.ts';
-import { type ApiHandler, INTERNAL_ERROR, prepareError } from './response.ts';
+import {
+  type ApiHandler,
+  type HeaderLines,
+  INTERNAL_ERROR,
+  type PreparedResponse,
+  prepareError,
+} from './response.ts';
+import { readUnknownMethod } from './unknown-method.ts';
 
 /** The most bytes that the request line and the header fields may have together. */
 const LARGEST_HEAD = 16 * 1024;
 
 const BAD_TARGET = { ...prepareError(400, 'The request target must be a path'), isLast: true };
+const METHOD_NOT_ALLOWED = prepareError(405, 'Method not allowed', 'Allow: GET, HEAD\r\n');
 const UNDER_BASE = new RegExp(`^${BASE}(?=[/?]|$)`);
 
 /** Answers a path outside the base. */
@@ -31,7 +40,7 @@ export interface ClientTimes {
   readonly head: number;
   /** For a whole request. */
   readonly request: number;
-  /** How often Node looks for requests that take too long. */
+  /** How often Node looks for requests that take too long, and clients that have left are looked for. */
   readonly check: number;
   /** How long a connection is kept between requests. */
   readonly keepAlive: number;
@@ -62,20 +71,39 @@ export function makeServer(
   let isEnding = false;
   const connections = makeConnections(cells, log);
   const node = makeNodeServer(times, onRequest);
-  node.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const response = connections.responseOf(socket);
-    const hasBegun = response?.headersSent === true && !response.writableFinished;
-    if (!socket.writable || hasBegun) socket.destroy();
-    else answerClientError(error, socket);
+  /** Connections whose last request Node could not read. What follows it does not matter. */
+  const refused = new WeakSet<Socket>();
+  node.on('clientError', (error: ClientError, socket: Socket) => {
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    const before = connections.responseOf(socket);
+    const answer = () => {
+      if (socket.writable) answerClientError(error, socket, api);
+      else socket.destroy();
+    };
+    // The responses to the requests before it come first.
+    if (before === undefined || before.closed || !socket.writable) answer();
+    else before.once('close', answer);
   });
   const fastPath = makeFastPath({
     api,
     connections,
-    // The documented way to inject a connection.
-    handOver: (socket) => node.emit('connection', socket),
+    handOver(socket) {
+      // The documented way to inject a connection.
+      node.emit('connection', socket);
+      socket.once('end', () => {
+        probeClient(socket, times.check, () => {
+          const response = connections.responseOf(socket);
+          if (response?.headersSent === false && response.req.httpVersion === '1.1') {
+            response.writeProcessing();
+          }
+        });
+      });
+    },
     onSilence: (socket) => endWithError(socket, 408, 'Request timeout'),
     firstByteMs: times.head,
     keepAliveMs: times.keepAlive,
+    checkMs: times.check,
   });
   // As Node's HTTP server opens its own connections.
   const server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -175,28 +203,64 @@ function makeNodeServer(
     },
     onRequest,
   );
+  // By default, Node would not answer a client that has ended its side after its requests.
+  Object.assign(node, { httpAllowHalfOpen: true });
   // By default, Node would send "100 Continue", but the API refuses every request with a body.
   node.on('checkContinue', onRequest);
   node.on('checkExpectation', onRequest);
   node.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    endWithError(socket, 405, 'Method not allowed');
+    endWith(socket, METHOD_NOT_ALLOWED);
   });
   return node;
 }
 
+/** What Node says about a request that it could not read. */
+interface ClientError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
 /** Answers a request that Node could not read. */
-function answerClientError({ code }: NodeJS.ErrnoException, socket: Socket): void {
+function answerClientError(error: ClientError, socket: Socket, api: ApiHandler): void {
+  const { code, rawPacket, bytesParsed = 0 } = error;
   if (code === 'HPE_HEADER_OVERFLOW') endWithError(socket, 431, 'Request header too large');
   else if (code === 'ERR_HTTP_REQUEST_TIMEOUT') endWithError(socket, 408, 'Request timeout');
   else if (code === 'HPE_INVALID_URL') {
     endWithError(socket, 400, 'The request target must be percent-encoded UTF-8');
+  } else if (code === 'HPE_INVALID_METHOD' && rawPacket !== undefined) {
+    answerUnknownMethod(rawPacket, bytesParsed, socket, api);
   } else endWithError(socket, 400, 'Bad request');
 }
 
-/** Sends an error without a response of Node, and closes the connection. */
+function answerUnknownMethod(bytes: Buffer, at: number, socket: Socket, api: ApiHandler): void {
+  const request = readUnknownMethod(bytes, at);
+  const target = originForm(request?.target ?? '');
+  if (request === undefined) endWithError(socket, 400, 'Bad request');
+  else if (target === undefined) endWith(socket, BAD_TARGET);
+  else if (!UNDER_BASE.test(target)) endWith(socket, METHOD_NOT_ALLOWED);
+  else {
+    api(
+      { ...request, socket, target: target.slice(BASE.length) },
+      {
+        send: (response, headers) => endWith(socket, response, headers),
+        sendPieces: refusePieces,
+        destroy: () => socket.destroy(),
+      },
+    );
+  }
+}
+
 function endWithError(socket: Socket, status: number, text: string): void {
-  const { headers, body } = prepareError(status, text, 'Connection: close\r\n');
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}\r\n`;
+  endWith(socket, prepareError(status, text));
+}
+
+/** Sends a response without one of Node, and closes the connection. */
+function endWith(
+  socket: Socket,
+  { status, headers, body }: PreparedResponse,
+  own: HeaderLines = '',
+): void {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers}${own}${dateLine()}Connection: close\r\n\r\n`;
   socket.end(Buffer.concat([Buffer.from(head), body]), () => socket.destroy());
   // If the client does not read the responses before this one, this one can never be sent.
   const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS).unref();

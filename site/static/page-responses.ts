@@ -20,6 +20,9 @@ export const HTML = 'text/html; charset=utf-8';
 
 /** A page, or a file that pages load, with its header fields. It can be passed to another thread. */
 export interface Page {
+  /** Its Content-Type, which a 304 does not have. */
+  readonly type: string;
+  /** The other fields. */
   readonly headers: HeaderLines;
   readonly content: string;
 }
@@ -42,26 +45,26 @@ export function makePage(type: string, content: string, options: PageOptions = {
     `img-src 'self' ${imageOrigin}`.trimEnd(),
   ].join('; ');
   const headers = headerLines(
-    `Content-Type: ${type}`,
     `Content-Security-Policy: ${policy}`,
     'X-Content-Type-Options: nosniff',
     'Referrer-Policy: no-referrer',
     `Cache-Control: ${cacheControl}`,
     `Vary: ${vary}`,
   );
-  return { headers: headers + (options.headers ?? ''), content };
+  return { type, headers: headers + (options.headers ?? ''), content };
 }
 
-export function pageResource({ headers, content }: Page): Resource {
+export function pageResource({ type, headers, content }: Page): Resource {
   const body = Buffer.from(content);
-  const kind = { ok: headers, notModified: headers };
+  const kind = { ok: headers + headerLines(`Content-Type: ${type}`), notModified: headers };
   return makeResource({ kind, hash: hexOf(hashBytes(body)), headers: '', body });
 }
 
 /** The response with a page that must not be cached: an error, or what differs from moment to moment. */
-export function uncachedPage(status: number, { headers, content }: Page): PreparedResponse {
+export function uncachedPage(status: number, { type, headers, content }: Page): PreparedResponse {
   const body = Buffer.from(content);
-  return { status, headers: `${headers}Content-Length: ${body.length}\r\n`, body };
+  const own = headerLines(`Content-Type: ${type}`, `Content-Length: ${body.length}`);
+  return { status, headers: headers + own, body };
 }
 
 /** An error in both forms, made once. */

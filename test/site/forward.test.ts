@@ -162,8 +162,11 @@ describe('a form', () => {
     ['that is too large', 413, `Content-Length: ${LARGEST + 1}\r\n\r\n`],
     ['in chunks', 413, 'Transfer-Encoding: chunked\r\n\r\n5\r\na=1&b\r\n0\r\n\r\n'],
     ['with two hosts', 400, 'Host: b\r\nContent-Length: 0\r\n\r\n'],
-  ])('%s is refused and not forwarded', async (_name, status, rest) => {
-    const reply = await raw(`POST /account HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n${rest}`);
+    ['with a malformed host', 400, 'Content-Length: 0\r\n\r\n', '###'],
+  ])('%s is refused and not forwarded', async (_name, status, rest, host = 'a') => {
+    const reply = await raw(
+      `POST /account HTTP/1.1\r\nHost: ${host}\r\nAccept: text/html\r\n${rest}`,
+    );
     expect(reply).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(reply).toMatch(/^Content-Type: text\/html/m);
     expect(reply).toMatch(/^Connection: close\r$/m);

@@ -97,6 +97,7 @@ test.each(['/', '/docs/reference', '/explore.css', '/icon.svg', '/robots.txt'])(
       const again = await sendRequest(path, { ...asked, 'if-none-match': headers.etag });
       expect([again.status, again.bytes.length]).toEqual([304, 0]);
       expect(again.headers.etag).toBe(headers.etag);
+      expect(again.headers['content-type']).toBeUndefined();
       expect(again.headers['content-security-policy']).toBe(headers['content-security-policy']);
     }
     const head = await sendRequest(path, {}, 'HEAD');

@@ -142,8 +142,8 @@ export interface Answer {
 
 export type Visitor = ReturnType<typeof makeVisitor>;
 
-/** A new visitor without cookies. */
-export function makeVisitor(url: string) {
+/** A new visitor without cookies. @param origin of the pages, for browsers */
+export function makeVisitor(url: string, origin = url) {
   const cookies = new Map<string, string>();
   const answers: string[] = [];
   async function request(path: string, init: RequestInit): Promise<Answer> {
@@ -174,7 +174,7 @@ export function makeVisitor(url: string) {
     /** Submits a form of these pages, unless `headers` name another origin. */
     post(path: string, fields: Texts = {}, headers: Texts = {}) {
       const body = new URLSearchParams(fields);
-      return request(path, { method: 'POST', headers: { origin: url, ...headers }, body });
+      return request(path, { method: 'POST', headers: { origin, ...headers }, body });
     },
   };
 }

@@ -80,15 +80,16 @@ export async function identify(c: Context, identity: Identity, at: Date): Promis
  * @throws HTTPException with status 403, in the middleware
  */
 export function refuseForeignForms(publicUrl: string): MiddlewareHandler {
-  const publicOrigin = new URL(publicUrl).origin;
+  const { origin: publicOrigin, protocol } = new URL(publicUrl);
   const check = csrf({
     secFetchSite: ['same-origin', 'none'],
     origin(origin, c) {
       // If the browser sends Sec-Fetch-Site, only that field decides.
       if (c.req.header('sec-fetch-site') !== undefined) return false;
       if (origin === publicOrigin) return true;
-      // The demo has several host names. Host contains the name that the browser used.
-      return URL.canParse(origin) && new URL(origin).host === c.req.header('host');
+      // The demo has several host names. Host contains the name that the browser used. The scheme must be
+      // the same, because anybody on the way can write a page without TLS.
+      return origin === `${protocol}//${c.req.header('host')}`;
     },
   });
   return (c, next) => (c.req.method === 'POST' ? check(c, next) : next());

@@ -73,7 +73,7 @@ export function plainRoute(
 /** Lets scripts of any site read the response and the header fields that are listed here. */
 export const CORS = headerLines(
   'Access-Control-Allow-Origin: *',
-  'Access-Control-Expose-Headers: ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot',
+  'Access-Control-Expose-Headers: Content-Range, ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot',
 );
 export const CACHING =
   headerLines('Cache-Control: private, no-cache', 'Vary: Accept-Encoding') + CORS;

@@ -6,7 +6,7 @@
 import type { BlockList } from 'node:net';
 import { fullClientAddress } from '../../../lib/program/client-address.ts';
 import type { LogAccess } from '../../api/handler.ts';
-import { showTarget } from './shown-target.ts';
+import { showMethod, showTarget } from './shown-target.ts';
 
 const FIRST_ERROR = 400;
 
@@ -48,7 +48,7 @@ export function makeAccessLog(
       id,
       address: fullClientAddress(socket.remoteAddress, head.forwardedFor, trustedProxies) || null,
       key: key?.id ?? null,
-      method,
+      method: showMethod(method),
       route,
       path,
       query: query || null,

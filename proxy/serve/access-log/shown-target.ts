@@ -18,6 +18,11 @@ const SECRET = /cck_[0-9A-Za-z]*|[0-9A-Za-z]{24,}/g;
 const PERCENT_ENCODED = /%([0-9A-Fa-f]{2})/g;
 const HIDDEN = '…';
 
+/** A method that only this client knows may be anything. */
+export function showMethod(method: string): string {
+  return cut(hideSecrets(method));
+}
+
 /** @param target the raw path after the base, and the raw query */
 export function showTarget(target: string): { readonly path: string; readonly query: string } {
   const [path, query] = splitTarget(target);

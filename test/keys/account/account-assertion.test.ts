@@ -12,6 +12,8 @@ import {
 import { makeDatabase } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
 
+/** Of the pages, for browsers. */
+const ORIGIN = 'https://api.covers.example';
 const KEYS = '/account/api-keys';
 const SECRET = 'a secret of thirty-two bytes ...';
 const { owner, moderator } = PEOPLE;
@@ -23,7 +25,7 @@ beforeAll(async () => {
   pages = await openPages(databaseUrl, {
     SITE_JWT_SECRET: SECRET,
     SITE_URL: 'https://covers.example',
-    PUBLIC_URL: 'https://api.covers.example',
+    PUBLIC_URL: ORIGIN,
     MAIL_FOLDER: makeFolder(),
   });
 });
@@ -41,7 +43,7 @@ function sign(claims: object, secret = SECRET): Promise<string> {
 
 /** A visitor with the site's cookie, besides the cookies of these pages. */
 async function visitorAs(id: number): Promise<Visitor> {
-  const visitor = makeVisitor(pages.url);
+  const visitor = makeVisitor(pages.url, ORIGIN);
   visitor.cookies.set('catalogue_assertion', await sign({ sub: String(id) }));
   return visitor;
 }
@@ -68,7 +70,7 @@ describe('a user whom the site has signed in', () => {
 });
 
 test('nobody is signed in by a mailed link, because only the site signs users in', async () => {
-  const visitor = makeVisitor(pages.url);
+  const visitor = makeVisitor(pages.url, ORIGIN);
   const page = await visitor.get('/account/sign-in');
   expect(page.text).toContain('href="https://covers.example"');
   const reply = await visitor.post('/account/sign-in', { email: owner.email });

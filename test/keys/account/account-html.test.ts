@@ -31,7 +31,9 @@ describe('a form', () => {
     [{ origin: 'https://evil.example', host: 'a.example' }, true],
     [{ origin: 'https://a.example.evil.example', host: 'a.example' }, true],
     [{ 'sec-fetch-site': 'same-origin', origin: 'https://a.example', host: 'b' }, false],
-    [{ origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080' }, false],
+    [{ origin: 'https://127.0.0.1:8080', host: '127.0.0.1:8080' }, false],
+    [{ origin: 'http://a.example', host: 'a.example' }, true],
+    [{ origin: 'https://a.example:80', host: 'a.example' }, true],
     [{ host: 'a.example' }, true],
     [{ 'sec-fetch-site': 'cross-site', origin: 'http://a.example', host: 'a.example' }, true],
   ])('that is sent with %j comes from another origin: %s', async (headers, expected) => {
@@ -40,6 +42,14 @@ describe('a form', () => {
       .post('/', (c) => c.text('taken'));
     const reply = await app.request('/', { method: 'POST', headers: { ...headers } });
     expect(reply.status).toBe(expected ? 403 : 200);
+  });
+
+  test('of pages without TLS may be sent to each of their names', async () => {
+    const app = new Hono()
+      .use(refuseForeignForms('http://a.example'))
+      .post('/', (c) => c.text('taken'));
+    const headers = { origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080' };
+    expect((await app.request('/', { method: 'POST', headers })).status).toBe(200);
   });
 });
 

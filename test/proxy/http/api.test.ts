@@ -19,7 +19,7 @@ import {
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 const EXPOSED_HEADERS =
-  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot';
+  'Content-Range, ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot';
 const key = testKey(1);
 /** Other tests do not count with these. */
 const [limited, counted] = [testKey(100, { limit: 3 }), testKey(101)];
@@ -206,11 +206,15 @@ describe.each(PARSERS)('over %s', (_, fields) => {
       const invalid = '{"error":"Invalid API key"}';
       const form = 'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"';
       const misplaced = JSON.stringify({ error: form });
+      const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
       const several = '{"error":"Send the API key in exactly one header"}';
       const damaged = `${key.key.slice(0, -1)}${key.key.endsWith('a') ? 'b' : 'a'}`;
       for (const [headers, text] of [
         [{}, '{"error":"Missing API key"}'],
+        [{ authorization: 'Basic YTpi' }, '{"error":"Missing API key"}'],
         [{ authorization: `Token ${key.key}` }, misplaced],
+        [{ authorization: basic(`${key.key}:`) }, misplaced],
+        [{ authorization: basic(`user:${key.key}`) }, misplaced],
         [{ 'x-api-key': `Bearer ${key.key}` }, misplaced],
         [{ 'x-api-key': damaged }, invalid],
         [{ 'x-api-key': makeKey() }, invalid],
@@ -227,7 +231,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     });
 
     test('answers 405 to every other method, before it checks the key', async () => {
-      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'ABC', 'get']) {
         const reply = await checked('/stats', {}, method);
         expect(reply.status, method).toBe(405);
         expect(reply.text).toBe('{"error":"Method not allowed"}');
@@ -242,7 +246,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
       expect(reply.status).toBe(204);
       expect(reply.headers).toMatchObject({
         'access-control-allow-headers':
-          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate',
+          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, If-Range, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate',
         'access-control-allow-methods': 'GET, HEAD, OPTIONS',
         'access-control-max-age': '86400',
         'cache-control': 'no-store',

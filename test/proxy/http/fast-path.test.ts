@@ -2,14 +2,16 @@
  * Connections with both kinds of requests: usual ones, which the fast path reads, and others, which
  * Node's parser reads. A client cannot tell which of the two has read a request.
  */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import { forgetDate, makeRequestReader } from '#proxy/http/fast-path.ts';
 import { BASE, type RequestHead, readHead } from '#proxy/http/request.ts';
+import type { ApiHandler, Responder } from '#proxy/http/response.ts';
 import { makeServer } from '#proxy/http/server.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { NEVER, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
@@ -18,12 +20,15 @@ import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 const key = testKey(1);
 let proxy: RunningProxy;
 let stats: string;
+/** Of the snapshot. */
+let id: string;
 
 beforeAll(async () => {
   const snapshotsDir = await makeSampleSnapshots([key]);
   proxy = await startProxy(snapshotsDir, {}, NEVER);
   const response = await fetch(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
   stats = await response.text();
+  id = response.headers.get('x-snapshot') ?? '';
 });
 
 const fields = (more = '') => `Host: x\r\nX-Api-Key: ${key.key}\r\n${more}\r\n`;
@@ -36,7 +41,8 @@ const others: Record<string, string> = {
   'an odd field': usual('/api/v1/stats', 'X-Note: \x80\r\n'),
   'a length of zero': usual('/api/v1/stats', 'Content-Length: 0\r\n'),
 };
-const last = usual('/api/v1/stats', 'Connection: close\r\n');
+const CLOSE = 'Connection: close\r\n';
+const last = usual('/api/v1/stats', CLOSE);
 
 /** Sends each piece in its own packet, and reads until the server closes. */
 async function exchange(...pieces: string[]): Promise<string> {
@@ -148,41 +154,135 @@ test('a response that takes longer delays the responses after it', async () => {
   expect(received.indexOf('Content-Encoding: br')).toBeLessThan(received.indexOf(stats));
 });
 
-test('a client that has ended its side of the connection gets its responses', async () => {
-  const socket = await openSocket(proxy.port);
-  const received = readToEnd(socket);
-  socket.end(usual() + usual());
-  expect(statuses(await received)).toEqual([200, 200]);
+/** Serves responses of 240 KB. @returns its port, and how many requests it was asked to answer */
+async function serveLarge(body = Buffer.alloc(240_000)) {
+  let asked = 0;
+  const api: ApiHandler = (_, response) => {
+    asked++;
+    response.send({ status: 200, headers: `Content-Length: ${body.length}\r\n`, body });
+  };
+  return { port: await listenFor(api), asked: () => asked };
+}
+
+const PROCESSING = 'HTTP/1.1 102 Processing\r\n\r\n';
+
+/** Serves until the end of the test, and often looks for clients that have left. @returns the port */
+async function listenFor(api: ApiHandler): Promise<number> {
+  const times = { head: 1e8, request: 1e8, keepAlive: 1e8, check: 20 };
+  const http = makeServer(api, () => {}, pino({ level: 'silent' }), { times });
+  await new Promise<void>((resolve) => http.server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close(() => {});
+  });
+  return (http.server.address() as AddressInfo).port;
+}
+
+describe('a client that has ended its side of the connection', () => {
+  test.each<[string, () => string]>([
+    ['usual requests', () => usual() + usual()],
+    ['a request that is answered later', () => usual('/api/v1/search', 'Accept-Encoding: br\r\n')],
+    ...Object.entries(others).map(
+      ([name, other]) => [name, () => other + other] as [string, () => string],
+    ),
+    [
+      'a last request that is compressed',
+      () => usual('/api/v1/search', `${CLOSE}Accept-Encoding: gzip\r\n`),
+    ],
+    ['a list of changes', () => usual(`/api/v1/changes?since=${id}`, CLOSE)],
+    ['a download', () => usual('/api/v1/snapshot')],
+    [
+      'a whole file after a usual request',
+      () => usual() + usual('/api/v1/snapshot/files/stats.json'),
+    ],
+  ])('gets the whole response to %s', async (_, requests) => {
+    const socket = await openSocket(proxy.port);
+    const received = readToEnd(socket);
+    const text = requests();
+    socket.end(text, 'latin1');
+    const count = text.split('\r\n\r\n').length - 1;
+    const answers = statuses(await received);
+    expect(answers).toHaveLength(count);
+    expect(answers.every((status) => status < 500)).toBe(true);
+  });
+
+  test.each([
+    ['the fast path', usual(), 100],
+    [
+      'Node’s parser',
+      others['a HEAD'].replace('HEAD', 'GET').replace('Host', 'TE: trailers\r\nHost'),
+      100,
+    ],
+  ])('gets all large responses to pipelined requests, through %s', async (_, request, count) => {
+    const { port, asked } = await serveLarge();
+    const socket = await openSocket(port);
+    let received = 0;
+    socket.on('data', (part) => {
+      received += part.length;
+    });
+    socket.end(request.repeat(count));
+    await once(socket, 'close');
+    expect(asked()).toBe(count);
+    expect(received).toBeGreaterThan(count * 240_000);
+  });
+});
+
+describe.each([
+  ['on the fast path', usual()],
+  ['through Node’s parser', others['a HEAD']],
+])('while a response is being made, %s', (_, request) => {
+  /** Sends the request and then what `leave` does. @returns both ends, and the responder */
+  async function begin(leave: (socket: Socket) => void) {
+    const begun = Promise.withResolvers<[Socket, Responder]>();
+    const port = await listenFor(({ socket }, responder) =>
+      begun.resolve([socket as Socket, responder]),
+    );
+    const client = await openSocket(port);
+    client.write(request);
+    const [socket, responder] = await begun.promise;
+    leave(client);
+    return { client, socket, responder };
+  }
+
+  test('a client that has left is noticed', async () => {
+    const { socket } = await begin((client) => client.destroy());
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(socket.destroyed).toBe(true);
+  });
+
+  test('a client that has ended its side gets interim responses, then its own', async () => {
+    const { client, responder } = await begin((client) => client.end());
+    const [interim] = await once(client, 'data');
+    expect(`${interim}`.replaceAll(PROCESSING, '')).toBe('');
+    const received = readToEnd(client);
+    responder.send({ status: 200, headers: 'Content-Length: 0\r\n', body: Buffer.alloc(0) });
+    expect((await received).replaceAll(PROCESSING, '')).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+});
+
+test('requests of a client that has left are not answered', async () => {
+  const { port, asked } = await serveLarge();
+  const socket = await openSocket(port);
+  socket.write(usual().repeat(200));
+  await once(socket, 'data');
+  socket.resetAndDestroy();
+  await turns();
+  expect(asked()).toBeLessThan(100);
 });
 
 test('the proxy stops answering a client that sends requests and never reads, until it does', async () => {
   const requests = 200;
-  const body = Buffer.alloc(256 * 1024);
-  let answered = 0;
-  const http = makeServer(
-    (_, response) => {
-      answered++;
-      response.send({
-        status: 200,
-        headers: `Content-Length: ${body.length}\r\n`,
-        body,
-      });
-    },
-    () => {},
-    pino({ level: 'silent' }),
-  );
-  await new Promise<void>((resolve) => http.server.listen(0, '127.0.0.1', resolve));
-  const socket = await openSocket((http.server.address() as AddressInfo).port);
+  const { port, asked } = await serveLarge();
+  const socket = await openSocket(port);
   socket.write(usual().repeat(requests - 1) + last);
-  await new Promise((resolve) => socket.once('data', resolve));
+  await once(socket, 'data');
   socket.pause();
   await turns();
   // As many as the kernel has room for.
-  expect(answered).toBeLessThan(requests / 2);
+  expect(asked()).toBeLessThan(requests / 2);
   socket.resume();
-  await new Promise((resolve) => socket.once('close', resolve));
-  expect(answered).toBe(requests);
-  http.server.close();
+  await once(socket, 'close');
+  expect(asked()).toBe(requests);
 });
 
 test('the fast path reads the same request head as Node’s parser', async () => {

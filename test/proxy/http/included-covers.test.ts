@@ -227,7 +227,7 @@ describe('a batch', () => {
       'ids is missing. To list the covers of a platform, use /platforms/{slug}/covers',
     );
     const ids = 'ids must be 1 to 100 ids, such as ids=1,2,3';
-    for (const wrong of 'a|1,|,1|1,,2|-1|01|1.5|1;2|1,%202|111111111111111111111'.split('|')) {
+    for (const wrong of 'a|1,|,1|1,,2|-1|01|1.5|1;2|1,%202|18446744073709551616'.split('|')) {
       expect(await errorOf(`/games?ids=${wrong}`), wrong).toBe(ids);
       expect(await errorOf(`/covers?ids=${wrong}`), wrong).toBe(ids);
     }

@@ -25,6 +25,9 @@ const CLOSE = 'Connection: close\r\n';
 const line = (target: string, version = '1.1', method = 'GET') =>
   `${method} ${target} HTTP/${version}\r\n`;
 const stats = line('/api/v1/stats');
+/** A request line of so many bytes, besides its end. */
+const lineOf = (bytes: number, method = 'GET') =>
+  line(`/api/v1/${'a'.repeat(bytes - `${method} /api/v1/ HTTP/1.1`.length)}`, '1.1', method);
 
 const statuses = (received: string) =>
   [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
@@ -60,6 +63,7 @@ test.each<[string, () => string, number]>([
   ],
   ['two lengths', () => stats + keyed('Content-Length: 0\r\nContent-Length: 5\r\n'), 400],
   ['no Host', () => `${stats}X-Api-Key: ${key.key}\r\n\r\n`, 400],
+  ['a Host that is none', () => `${stats}Host: ###\r\nX-Api-Key: ${key.key}\r\n\r\n`, 400],
   ['two Hosts', () => stats + keyed('Host: y\r\n'), 400],
   ['HTTP/2.0 as a version', () => line('/api/v1/stats', '2.0') + keyed(), 400],
   ['two X-Snapshot', () => stats + keyed(`X-Snapshot: a\r\nX-Snapshot: b\r\n${CLOSE}`), 400],
@@ -73,13 +77,38 @@ test.each<[string, () => string, number]>([
   ['encoded dot segments', () => line('/api/v1/platforms/%2e%2e/stats') + keyed(CLOSE), 404],
   ['a head of 20 KB', () => stats + keyed(`X-Filler: ${'a'.repeat(20_000)}\r\n`), 431],
   ['a path of 12 KB', () => line(`/api/v1/${'a'.repeat(12_000)}`) + keyed(CLOSE), 414],
-  ['a request line of 8 KiB', () => line(`/api/v1/${'a'.repeat(8_150)}`) + keyed(CLOSE), 404],
+  ['a request line of 8,192 bytes', () => lineOf(8_192) + keyed(CLOSE), 404],
+  ['a longer one', () => lineOf(8_193) + keyed(CLOSE), 414],
+  ['one of HEAD with 8,192 bytes', () => lineOf(8_192, 'HEAD') + keyed(CLOSE), 404],
+  ['a longer one of HEAD', () => lineOf(8_193, 'HEAD') + keyed(CLOSE), 414],
+  ['an unknown method', () => line('/api/v1/stats', '1.1', 'ABC') + keyed(), 405],
+  ['an unknown method, before its other lines', () => line('/api/v1/stats', '1.1', 'ABC'), 405],
+  ['an unknown method for a page', () => line('/docs', '1.1', 'ABC') + keyed(), 405],
+  ['an unknown method without Host', () => `${line('/api/v1', '1.1', 'ABC')}\r\n`, 400],
+  [
+    'an unknown method with a body',
+    () => `${line('/api/v1', '1.1', 'ABC')}${keyed('Content-Length: 1\r\n')}a`,
+    400,
+  ],
+  [
+    'an unknown method and a malformed field',
+    () => `${line('/api/v1', '1.1', 'ABC')}Host: x\r\nA b: c\r\n\r\n`,
+    400,
+  ],
+  ['an unknown method and version', () => line('/api/v1', '3.0', 'ABC') + keyed(), 400],
+  [
+    'DELETE with a line of 9 KB',
+    () => line(`/api/v1/${'a'.repeat(9_000)}`, '1.1', 'DELETE') + keyed(CLOSE),
+    405,
+  ],
   ['bytes that are not HTTP', () => 'NONSENSE\r\n\r\n', 400],
   ['a field without a colon', () => `${stats}Host: x\r\nNonsense\r\n\r\n`, 400],
 ])('%s gets one response, then the connection is closed', async (_, request, status) => {
   const received = await exchange(request());
   expect(statuses(received), received).toEqual([status]);
-  if (status >= 400) expect(received).toMatch(/\r\n\r\n\{"error":"[^"]+"\}$/);
+  if (status >= 400) expect(received).toMatch(/\r\n\r\n(\{"error":"[^"]+"\})?$/);
+  expect(received).toMatch(/^Date: .+ GMT\r$/m);
+  if (status === 405) expect(received).toMatch(/^Allow: /m);
 });
 
 test('pipelined requests are answered in order', async () => {
@@ -140,11 +169,23 @@ test('a request hidden in a refused body is not answered', async () => {
   expect(statuses(received)).toEqual([400]);
 });
 
-test('a refusal of the API has the rate limit and CORS fields', async () => {
-  const received = await exchange(stats + keyed('Transfer-Encoding: xchunked\r\n'));
+test.each([
+  ['a body', () => stats + keyed('Transfer-Encoding: xchunked\r\n')],
+  ['an unknown method', () => line('/api/v1/stats', '1.1', 'ABC') + keyed()],
+  [
+    'an unknown method behind another request',
+    () =>
+      line('/api/v1/stats', '1.1', 'HEAD') +
+      keyed() +
+      line('/api/v1/stats', '1.1', 'ABC') +
+      keyed(),
+  ],
+])('the refusal of %s has the fields of the API', async (_, request) => {
+  const received = (await exchange(request())).replace(/^.*(?=HTTP\/1\.1 4)/s, '');
   for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']) {
     expect(received).toMatch(new RegExp(`^${name}: \\d+\\r$`, 'm'));
   }
+  expect(received).toMatch(/^X-Request-Id: \w+\r$/m);
   expect(received).toContain('Access-Control-Allow-Origin: *\r\n');
   expect(received).toContain('Cache-Control: no-store\r\n');
 });

@@ -65,6 +65,7 @@ describe('the key', () => {
 });
 
 const HOST = 'A request must have exactly one Host header';
+const BAD_HOST = 'The Host header must be a host name or an address, and a port if there is one';
 const BODY = 'A request must not have a body';
 const SNAPSHOT = 'X-Snapshot must be given at most once';
 test.each([
@@ -74,6 +75,19 @@ test.each([
   ['', '1.1', HOST],
   ['Host: a\nHost: a', '1.1', HOST],
   ['Host: a\nhost: b', '1.0', HOST],
+  ['Host: ###', '1.1', BAD_HOST],
+  ['Host: a b', '1.1', BAD_HOST],
+  ['Host: a, b', '1.1', BAD_HOST],
+  ['Host: http://a', '1.1', BAD_HOST],
+  ['Host: a:80a', '1.0', BAD_HOST],
+  ['Host: user@a', '1.1', BAD_HOST],
+  ['Host: a%zz', '1.1', BAD_HOST],
+  ['Host: ::1', '1.1', BAD_HOST],
+  ['Host: [::1', '1.1', BAD_HOST],
+  ['Host: [::1]:8080', '1.1', undefined],
+  ['Host: ', '1.1', undefined],
+  ['Host: a_b.xn--caf-dma.example.:8080', '1.1', undefined],
+  ['Host: 192.0.2.1:', '1.1', undefined],
   ['Host: a', '2.0', 'Only HTTP/1.1 is supported'],
   ['Host: a', '0.9', 'Only HTTP/1.1 is supported'],
   ['Host: a\nContent-Length: 0', '1.1', undefined],

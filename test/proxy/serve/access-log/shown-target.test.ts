@@ -5,7 +5,7 @@ import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { makeKey } from '#lib/format/api-key.ts';
-import { SHOWN_PARAMETERS, showTarget } from '#proxy/serve/access-log/shown-target.ts';
+import { SHOWN_PARAMETERS, showMethod, showTarget } from '#proxy/serve/access-log/shown-target.ts';
 import { makeTraceFinder } from '#test/support/key-traces.ts';
 import { ROOT } from '#test/support/product.ts';
 
@@ -29,6 +29,10 @@ test.each([2, 8])('a text that is percent-encoded %i times is hidden', (most) =>
   let target = `/games/${key}`;
   for (let times = 0; times < most; times++) target = target.replaceAll(/[%c]/g, encode);
   expect(showTarget(target).path).toBe('/api/v1…');
+});
+
+test('a key in place of a method is hidden', () => {
+  expect(['GET', 'ABC', key, key.slice(4)].map(showMethod)).toEqual(['GET', 'ABC', '…', '…']);
 });
 
 test('long targets are cut', () => {

@@ -248,6 +248,12 @@ describe.each([
     expect(other.status).toBe(401);
   });
 
+  test('forwards a request line of up to 8,192 bytes', async () => {
+    const target = `/api/v1/search?q=${'+'.repeat(8_192)}`.slice(0, 8_192 - 'GET  HTTP/1.1'.length);
+    expect((await send(target, { headers: keyed })).status).toBe(200);
+    expect((await send(`${target}+`, { headers: keyed })).status).toBe(414);
+  });
+
   test('refuses a head that is too large', async () => {
     const target = `/api/v1/search${secret}`;
     const many = Array.from({ length: 30 }, (_, i) => [`x-${i}`, 'X'.repeat(1000)] as const);
@@ -395,19 +401,38 @@ function expectNoSecret(logs: Record<string, string>): void {
   }
 }
 
+const withoutPrefix = key.key.slice(4);
+const encoded = key.key.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+/** Targets with a key in the path. */
+const HIDDEN = [
+  ...[`/api/v1/games/${key.key}/x`, `/docs/${key.key}`, `/api/v1/stats/${withoutPrefix}`],
+  ...[`/account/${key.key.toUpperCase()}`, `/api/v1/${encoded}`, `/api/v1/%63${key.key.slice(1)}`],
+  ...[`/%2563${key.key.slice(1)}`, encoded.replaceAll('%', '/%25'), `/${withoutPrefix.slice(8)}`],
+  `/${withoutPrefix.replace(/.(?=.{19}$)/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)}`,
+];
+
 test('the logs have the address, path and status of each request, never a key or a query', async () => {
   await sendHttp1(nginx, `/api/v1/stats/${key.key}`, { headers: keyed });
-  await sendHttp1(nginx, `/api/v1/stats/%63${key.key.slice(1)}`, { headers: keyed });
-  await sendHttp1(nginx, `/api//v1/%73earch${secret}`, { headers: keyed, from: '127.0.0.30' });
+  for (const hidden of HIDDEN) {
+    await sendHttp1(nginx, hidden, {
+      headers: { ...keyed, referer: `https://x.example${hidden}` },
+    });
+    await sendHttp2Once(nginx, hidden, { headers: keyed });
+  }
+  await sendHttp1(nginx, `/api//v1/pok%C3%A9mon%20${secret}`, {
+    headers: keyed,
+    from: '127.0.0.30',
+  });
   await nginx.stop();
   expectNoSecret(nginx.logs());
   const entries = accessLog(nginx);
   expect(entries.at(-1)).toMatchObject({
-    path: '/api//v1/%73earch',
+    path: '/api//v1/pok%C3%A9mon%20',
     status: 404,
     address: '127.0.0.30',
   });
-  expect(entries.at(-2)?.path).toBe('(left out: it may hold a key)');
+  const hidden = entries.slice(-2 * HIDDEN.length - 2, -1).map((entry) => entry.path);
+  expect(new Set(hidden)).toEqual(new Set(['(left out: it may hold a key)']));
   const statuses = entries.map(({ status }) => status);
   expect(statuses).toEqual(expect.arrayContaining([200, 304, 400, 401, 404, 405, 414, 429, 431]));
   // An error has the path of the request, not that of the error page.
