@@ -3,8 +3,8 @@
  * forwards nothing else. It reads a whole request of limited size before it forwards it, and opens a
  * new connection for each one. So no request can be smuggled in behind another.
  *
- * What clients can hold is bounded: only so many requests are forwarded at the same time, and a client that
- * does not read its page in time loses its connection.
+ * What clients can hold is bounded: only so many requests are forwarded at the same time, by client address,
+ * and a client that does not read its page in time loses its connection.
  */
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -12,7 +12,8 @@ import https from 'node:https';
 import type { BlockList } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import type { Logger } from 'pino';
-import { isTrusted, withoutMapping } from '../lib/program/client-address.ts';
+import { clientAddress, isTrusted, withoutMapping } from '../lib/program/client-address.ts';
+import { makeSlots } from '../proxy/admit/limits/slots.ts';
 import { LONGEST_DRAIN_MS, toResponder } from '../proxy/http/node-response.ts';
 import { isHost } from '../proxy/http/request.ts';
 import type { HeaderLines } from '../proxy/http/response.ts';
@@ -84,31 +85,33 @@ export function withForwarding(
     agent: false,
     timeout: longestSilenceMs,
   };
-  let forwards = 0;
+  const slots = makeSlots(mostForwards);
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method, headers } = request;
+    const { method, headers, socket } = request;
     const fault = faultOf(request);
     if (fault !== undefined) return sendError(request, response, fault, true);
     if (headers.expect !== undefined) response.writeContinue();
     const body = Buffer.concat(await request.toArray());
-    if (forwards >= mostForwards) return sendError(request, response, NOT_AVAILABLE);
-    setForwardedFields(request, body.length, trustedProxies);
-    const path = url.pathname.replace(/\/$/, '') + request.url;
-    const forwarded = send({ ...upstream, method, headers, path });
-    const giveUp = () =>
-      forwarded.destroy(new Error('the account pages have not answered in time'));
-    // After the response, errors reach the page, too; without a listener they would end this process.
-    forwarded.on('timeout', giveUp).on('error', () => {});
-    response.once('close', () => forwarded.destroy());
-    forwards++;
+    const forwardedFor = headers['x-forwarded-for'] as string | undefined;
+    const client = clientAddress(socket.remoteAddress, forwardedFor, trustedProxies);
+    if (!slots.take(client)) return sendError(request, response, NOT_AVAILABLE);
     try {
+      setForwardedFields(request, body.length, trustedProxies);
+      const path = url.pathname.replace(/\/$/, '') + request.url;
+      const forwarded = send({ ...upstream, method, headers, path });
+      const giveUp = () =>
+        forwarded.destroy(new Error('the account pages have not answered in time'));
+      // After the response, errors reach the page, too; without a listener they would end this process.
+      forwarded.on('timeout', giveUp).on('error', () => {});
+      response.once('close', () => forwarded.destroy());
       const [page]: IncomingMessage[] = await once(forwarded.end(body), 'response');
       const head = { status: page.statusCode ?? 502, headers: endToEnd(page.rawHeaders) };
       // If the page is cut short, so is this response.
-      await toResponder(response, longestDrainMs).sendPieces({ ...head, pieces: page });
+      const leastRate = { bytes: 1, milliseconds: longestDrainMs };
+      await toResponder(response, leastRate).sendPieces({ ...head, pieces: page });
     } finally {
-      forwards--;
+      slots.release(client);
     }
   }
 

@@ -24,7 +24,7 @@ export interface Change {
 }
 
 /** The members of a change that name its record, as in the file and in the API. */
-export function encodeName({ kind, id, path }: Change): string {
+export function encodeName({ kind, id, path }: Pick<Change, 'kind' | 'id' | 'path'>): string {
   const quoted = kind === 'platform' ? `"${id}"` : id;
   return `"kind":"${kind}","id":${quoted},"path":"${path}"`;
 }

@@ -37,12 +37,19 @@ export function listDifferences(snapshotsDir: string): Difference[] {
     .sort((a, b) => a.number - b.number);
 }
 
-/** @returns the differences that lead from one generation to another; undefined if none do */
-export function findChain(dir: string, from: string, to: string): Difference[] | undefined {
+/**
+ * @param differences from {@link listDifferences}
+ * @returns those that lead from one generation to another; undefined if none do
+ */
+export function findChain(
+  differences: readonly Difference[],
+  from: string,
+  to: string,
+): Difference[] | undefined {
   const chain: Difference[] = [];
   let wanted = to;
-  for (const difference of listDifferences(dir).toReversed()) {
-    if (wanted === from) break;
+  for (let at = differences.length - 1; at >= 0 && wanted !== from; at--) {
+    const difference = differences[at];
     // A run that was killed before its generation became current leaves a difference beside the chain.
     if (difference.to !== wanted) continue;
     chain.push(difference);

@@ -1,6 +1,6 @@
 /**
  * Downloads of the files of a generation: whole, compressed in pieces, or ranges. They share the thread
- * with all other requests, so there is a limit on how many are sent at the same time.
+ * with all other requests, so there is a limit on how many are sent at the same time, by key.
  */
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
@@ -19,8 +19,9 @@ import { CACHING, CORS } from './routes/route.ts';
 import type { Download } from './routes/snapshot.ts';
 
 /**
- * How many a thread sends at the same time. All of them may have to be compressed, on four threads of Node that
- * also read files and compress other responses: with more downloads, those would wait too long.
+ * How many files a thread sends at the same time, and how many manifests. All of them may have to be compressed,
+ * on four threads of Node that also read files and compress other responses: with more downloads, those
+ * would wait too long.
  */
 export const MOST_DOWNLOADS = 40;
 

@@ -9,6 +9,7 @@
 import type { Logger } from 'pino';
 import { isGenerationId } from '../../lib/format/layout.ts';
 import { type Admission, type AdmissionParts, makeAdmit } from '../admit/admission.ts';
+import { makeSlots } from '../admit/limits/slots.ts';
 import { type ApiRequest, BASE, makeRequestId, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR } from '../http/response.ts';
@@ -62,7 +63,10 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const admit = makeAdmit(parts);
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
-  let downloads = 0;
+  const slots = {
+    snapshot: makeSlots(MOST_DOWNLOADS),
+    snapshot_file: makeSlots(MOST_DOWNLOADS),
+  };
 
   return (request, response) => {
     const startedAt = now();
@@ -135,7 +139,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
       checkSnapshotId(head.snapshot);
       if (current === undefined) return send(reply, ERRORS.noSnapshot);
       if (!isCurrent) return send(reply, ERRORS.snapshotChanged);
-      found = find(current);
+      found = find(current, { key: reply.key?.id, socket: reply.request.socket });
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
       return send(reply, badRequest(error.message));
@@ -170,10 +174,14 @@ export function makeApi(parts: ApiParts): ApiHandler {
   /** Sends a file, or 304 if the client already has it. */
   async function sendDownload(reply: Reply, download: Download) {
     const { request, response } = reply;
-    if (downloads >= MOST_DOWNLOADS) return send(reply, ERRORS.manyDownloads);
-    downloads++;
+    const key = reply.key?.id;
+    // The manifest has slots of its own: it is small, and all copying begins with it.
+    const { take, release } = slots[download.hasRanges ? 'snapshot_file' : 'snapshot'];
+    let hasSlot = false;
     try {
       const made = makeDownload(download, request.head, request.method === 'HEAD');
+      hasSlot = 'pieces' in made && take(key);
+      if ('pieces' in made && !hasSlot) return send(reply, ERRORS.manyDownloads);
       reply.snapshot = download.snapshot;
       if ('body' in made) return send(reply, made);
       const pieces = countBytes(made.pieces, reply);
@@ -186,7 +194,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
       // Pruned because its generation has been replaced, which this thread is about to learn.
       else send(reply, ERRORS.busy);
     } finally {
-      downloads--;
+      if (hasSlot) release(key);
     }
   }
 

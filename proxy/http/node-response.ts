@@ -10,10 +10,13 @@ import type { HeaderLines, Responder } from './response.ts';
 export const LONGEST_DRAIN_MS = 30_000;
 
 /**
- * Wraps a response of Node's HTTP server as a {@link Responder}.
- * @param longestMs for how long a client of a download may take nothing
+ * A client that takes less of a download in such a time loses its connection: 4 KB/s on average. The time is
+ * long because the kernel buffers: from a reader at 20 KB/s, nothing may be seen for 50 seconds.
  */
-export function toResponder(response: ServerResponse, longestMs = LONGEST_DRAIN_MS): Responder {
+const LEAST_RATE = { bytes: 240 * 1024, milliseconds: 60_000 };
+
+/** Wraps a response of Node's HTTP server as a {@link Responder}. */
+export function toResponder(response: ServerResponse, leastRate = LEAST_RATE): Responder {
   const writeHead = (status: number, headers: HeaderLines) =>
     response.writeHead(status, parseHeaders(headers));
   return {
@@ -23,13 +26,26 @@ export function toResponder(response: ServerResponse, longestMs = LONGEST_DRAIN_
     },
     async sendPieces({ status, headers, pieces }, own = '') {
       writeHead(status, headers + own);
-      limitDrain(response, longestMs);
+      let taken = 0;
+      const timer = setInterval(() => {
+        // If nothing waits to be sent, it is the client that waits, for the next piece.
+        if (taken < leastRate.bytes && response.writableLength > 0) response.destroy();
+        taken = 0;
+      }, leastRate.milliseconds);
+      async function* counted(): AsyncGenerator<Buffer> {
+        for await (const piece of pieces) {
+          yield piece;
+          taken += piece.length;
+        }
+      }
       try {
         // After an error, the connection is closed, so that the body looks incomplete.
-        await pipeline(pieces, response);
+        await pipeline(counted, response);
       } catch (error) {
         const hasLeft = (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
         if (!hasLeft) throw error;
+      } finally {
+        clearInterval(timer);
       }
     },
     destroy: () => response.destroy(),
@@ -49,10 +65,7 @@ export function end(response: ServerResponse, body: Buffer): void {
   if (body.length === 0) response.end();
   else response.end(body);
   // The kernel takes most responses at once. Only the others need a timer.
-  if (response.socket?.writableLength !== 0) limitDrain(response);
-}
-
-/** Closes the connection of a client that takes nothing of its response for so long. */
-export function limitDrain(response: ServerResponse, longestMs = LONGEST_DRAIN_MS): void {
-  response.setTimeout(longestMs, () => response.destroy());
+  if (response.socket?.writableLength !== 0) {
+    response.setTimeout(LONGEST_DRAIN_MS, () => response.destroy());
+  }
 }

@@ -250,8 +250,10 @@ async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> 
   return portOf(server);
 }
 
-test('only so many requests are forwarded at the same time, and the others get 503', async () => {
-  const port = await serveForwarding({ limits: { mostForwards: 2 } });
+test('only so many requests of a client are forwarded at the same time, and others of it get 503', async () => {
+  const trustedProxies = new BlockList();
+  trustedProxies.addAddress('127.0.0.1');
+  const port = await serveForwarding({ trustedProxies, limits: { mostForwards: 4 } });
   const url = `http://127.0.0.1:${port}/account`;
   const waiting: ServerResponse[] = [];
   const haveTwo = new Promise<void>((resolve) => {
@@ -266,6 +268,8 @@ test('only so many requests are forwarded at the same time, and the others get 5
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
   expect(waiting).toHaveLength(2);
   act = undefined;
+  const other = { headers: { 'x-forwarded-for': '192.0.2.7' } };
+  expect((await send(url, other)).status).toBe(200);
   for (const response of waiting) response.end('late');
   expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200]);
   expect((await send(url)).status).toBe(200);

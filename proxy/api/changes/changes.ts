@@ -1,6 +1,9 @@
 /** The lists of changes between generations, for all serving threads. A separate thread joins them. */
+
 import { makeHelper } from '../../../lib/program/calls.ts';
+import type { KeyRecord } from '../../admit/keys/key-table.ts';
 import type { JoinThread } from './join-thread.ts';
+import type { Client } from './turns.ts';
 
 /** The changes from `first` on, at most `count` of them. */
 export interface PageOrder {
@@ -9,6 +12,12 @@ export interface PageOrder {
   readonly to: string;
   readonly first: number;
   readonly count: number;
+}
+
+export interface PageRequest extends PageOrder {
+  /** The id of the key of the request. */
+  readonly key: KeyRecord['id'] | undefined;
+  readonly client: Client;
 }
 
 export interface ChangePage {
@@ -27,11 +36,16 @@ export function makeChanges(snapshotsDir: string, report: (fault: string) => voi
   // A difference stays damaged, and clients may ask for it again and again.
   const reported = new Set<string>();
 
-  /** @returns undefined if no (undamaged) differences lead from one generation to the other */
-  async function read(order: PageOrder): Promise<ChangePage | undefined> {
-    // Clients ask for this most. It must not wait for a long list.
-    if (order.from === order.to) return { total: 0, elements: [] };
-    const { page, damage } = await thread.call('readPage', order);
+  /**
+   * @returns the page; undefined if no (undamaged) differences lead from one generation to the other; 'busy' if
+   * the client has left, or its key waits for too many lists
+   */
+  async function read(request: PageRequest): Promise<ChangePage | 'busy' | undefined> {
+    // Clients ask for this most.
+    if (request.from === request.to) return { total: 0, elements: [] };
+    const found = await thread.call('readPage', request);
+    if (found === undefined) return 'busy';
+    const { page, damage } = found;
     if (damage !== undefined && !reported.has(damage)) {
       reported.add(damage);
       report(`${damage} Clients that need it get 410 and read the catalogue again.`);

@@ -6,6 +6,7 @@ import { hashBytes } from '../../../lib/format/content-hash.ts';
 import { isGenerationId } from '../../../lib/format/layout.ts';
 import { listHead, pageTail, RECORD_SEPARATOR } from '../../../lib/format/pack.ts';
 import type { ReadChanges } from '../changes/changes.ts';
+import { CLIENT, type Client } from '../changes/turns.ts';
 import {
   PAGING_NAMES,
   ParameterError,
@@ -13,7 +14,10 @@ import {
   pagingOf,
   readParameters,
 } from '../parameters.ts';
-import { makeResource, type PageLinks, type Route } from './route.ts';
+import { type Asker, makeResource, type PageLinks, type Route } from './route.ts';
+
+/** How often to look whether a client that waits has left. */
+const LOOK_MS = 50;
 
 export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Route {
   return {
@@ -23,9 +27,11 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
       const from = sinceOf(parameters);
       const { page, perPage } = pagingOf(parameters);
       // Only the id: the generation may be closed before the list is there.
-      return async ({ id: to }) => {
-        const found = await readChanges({ from, to, first: (page - 1) * perPage, count: perPage });
+      return async ({ id: to }, { key, socket } = {}) => {
+        const order = { from, to, first: (page - 1) * perPage, count: perPage };
+        const found = await whileThere(socket, (client) => readChanges({ ...order, key, client }));
         if (found === undefined) return 'sinceGone';
+        if (found === 'busy') return found;
         const { total, elements } = found;
         const head = listHead(elements.length).slice(1);
         const tail = pageTail(elements.length, page, perPage, total);
@@ -37,6 +43,24 @@ export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Ro
       };
     },
   };
+}
+
+/** Calls a function of another thread, which can see in its argument whether the client has left. */
+async function whileThere<Result>(
+  socket: Asker['socket'],
+  call: (client: Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  // Not events: the requests of a connection may be many, and each would add a listener.
+  const timer = setInterval(() => {
+    if (socket?.readableEnded) client[0] = CLIENT.ended;
+    if (socket?.destroyed) client[0] = CLIENT.left;
+  }, LOOK_MS);
+  try {
+    return await call(client);
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** @throws ParameterError */

@@ -4,8 +4,9 @@
  */
 import { hexOf } from '../../../lib/format/content-hash.ts';
 import { totalPages } from '../../../lib/format/pack.ts';
+import type { KeyRecord } from '../../admit/keys/key-table.ts';
 import type { Step } from '../../find/search/query.ts';
-import { BASE } from '../../http/request.ts';
+import { type ApiRequest, BASE } from '../../http/request.ts';
 import {
   type Resource as HttpResource,
   makeResource as makeHttpResource,
@@ -45,11 +46,19 @@ export interface Route<Found = Resource | Promise<LaterResource>> {
    * not refer to the generation, which may be closed before it is settled.
    * @throws ParameterError, as the function does if a parameter names what the generation does not have
    */
-  readonly prepare: (queryString: string) => (generation: Generation) => Found | undefined;
+  readonly prepare: (
+    queryString: string,
+  ) => (generation: Generation, asker?: Asker) => Found | undefined;
+}
+
+/** Who has sent a request: what takes long is shared fairly among keys, and given up if the client leaves. */
+export interface Asker {
+  readonly key?: KeyRecord['id'] | undefined;
+  readonly socket?: ApiRequest['socket'];
 }
 
 /** A resource, or the name of the error to send. */
-export type LaterResource = Resource | 'sinceGone';
+export type LaterResource = Resource | 'sinceGone' | 'busy';
 
 /** A route without parameters. */
 export function plainRoute(

@@ -19,7 +19,7 @@ function chain(steps: readonly (readonly [number, number])[], from: number, to: 
     const name = differenceFile({ number, from: idOf(a), to: idOf(b) });
     writeFileSync(path.join(dir, CHANGES, name), '');
   }
-  return findChain(dir, idOf(from), idOf(to))?.map(({ number }) => number);
+  return findChain(listDifferences(dir), idOf(from), idOf(to))?.map(({ number }) => number);
 }
 
 test('a chain leads forward, past differences of runs that were killed', () => {

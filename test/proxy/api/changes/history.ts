@@ -110,7 +110,10 @@ export function joinExactly(
   from: string,
   to: string,
 ) {
-  const { page, damage } = makeLists(dir)({ from, to, first: 0, count: 1e6 });
+  const steps = makeLists(dir)({ from, to, first: 0, count: 1e6 });
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  const { page, damage } = step.value;
   if (page !== undefined) {
     const list = parseElements(`{"data":[${page.elements}]}`);
     expectExact(list, states.get(from) as State, states.get(to) as State, `${from} to ${to}`);

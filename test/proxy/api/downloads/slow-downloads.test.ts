@@ -19,6 +19,7 @@ import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { MINISEARCH } from '#lib/format/layout.ts';
 import { currentId, generationDir, pointCurrentTo } from '#lib/generations/generations.ts';
+import { makeSlots } from '#proxy/admit/limits/slots.ts';
 import { gzipPieces, MOST_DOWNLOADS } from '#proxy/api/downloads.ts';
 import { toResponder } from '#proxy/http/node-response.ts';
 import { identityIn } from '#proxy/snapshot/open-files.ts';
@@ -97,19 +98,24 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     return { socket, received };
   }
 
-  test('a thread has a limited number of downloads, even if they are stopped', async () => {
+  test('a key has a limited number of downloads, even if they are stopped; others still get theirs', async () => {
     const downloads = await Promise.all(
-      Array.from({ length: MOST_DOWNLOADS }, () => beginDownload(key)),
+      Array.from({ length: MOST_DOWNLOADS / 2 }, () => beginDownload(key)),
     );
     const firstByte = (one: TestKey) =>
       proxy.get(LARGE, one.key, { ...fields, range: 'bytes=0-0' });
-    const { status, json, headers } = await firstByte(keys[1]);
+    const { status, json, headers } = await firstByte(key);
     expect([status, json, headers['retry-after']]).toEqual([
       503,
       { error: 'Too many downloads' },
       '5',
     ]);
-    expect((await proxy.get('/stats', key.key)).status).toBe(200);
+    expect((await firstByte(keys[1])).status).toBe(206);
+    expect((await proxy.get('/snapshot', key.key, fields)).status).toBe(200);
+    // A response without a body needs no slot.
+    const etag = (await firstByte(keys[1])).headers.etag as string;
+    const known = await proxy.get(LARGE, key.key, { ...fields, 'if-none-match': etag });
+    expect(known.status).toBe(304);
 
     const [{ socket, received }, ...others] = downloads as [Download, ...Download[]];
     socket.resume();
@@ -191,33 +197,65 @@ describe('the pieces of a file', () => {
   });
 });
 
-test('a client that stops reading is cut after a while, and few pieces are made for it', async () => {
-  let made = 0;
-  let isEnded = false;
-  async function* pieces() {
-    try {
-      for (;;) {
-        made++;
-        yield Buffer.alloc(MEGABYTE);
+test('a key may have as many downloads as are free, so that others get some whatever it does', () => {
+  const slots = makeSlots(6);
+  const takeAll = (key: number) => {
+    let own = 0;
+    while (slots.take(key)) own++;
+    return own;
+  };
+  expect([1, 2, 3].map(takeAll)).toEqual([3, 2, 1]);
+  expect(slots.take(4)).toBe(false);
+  for (let own = 0; own < 3; own++) slots.release(1);
+  expect([4, 1].map(takeAll)).toEqual([2, 1]);
+});
+
+describe('a client that', () => {
+  /** Sends it a body without an end. @returns the client, and how many pieces were made once it is cut */
+  async function send(leastRate: { readonly bytes: number; readonly milliseconds: number }) {
+    let made = 0;
+    const cut = Promise.withResolvers<number>();
+    async function* pieces() {
+      try {
+        for (;;) {
+          made++;
+          yield Buffer.alloc(MEGABYTE);
+        }
+      } finally {
+        cut.resolve(made);
       }
-    } finally {
-      isEnded = true;
     }
+    const server = createServer((_, response) => {
+      const head = { status: 200, headers: '' };
+      const whole = toResponder(response, leastRate).sendPieces({ ...head, pieces: pieces() });
+      whole.catch(cut.reject).finally(() => server.close());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = await openSocket((server.address() as AddressInfo).port);
+    client.pause();
+    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    return { client: client.on('error', () => {}), cut: cut.promise };
   }
-  const sent = Promise.withResolvers<void>();
-  const server = createServer((_, response) => {
-    const head = { status: 200, headers: '' };
-    const whole = toResponder(response, 100).sendPieces({ ...head, pieces: pieces() });
-    whole.then(sent.resolve, sent.reject);
+
+  test('stops reading is cut after a while, and few pieces are made for it', async () => {
+    const { client, cut } = await send({ bytes: 1, milliseconds: 100 });
+    // Only what the kernel has taken, and one piece.
+    expect(await cut).toBeLessThan(20);
+    client.destroy();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const client = await openSocket((server.address() as AddressInfo).port);
-  client.pause();
-  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-  await sent.promise;
-  expect(isEnded).toBe(true);
-  // Only what the kernel has taken, and one piece.
-  expect(made).toBeLessThan(20);
-  client.destroy();
-  server.close();
+
+  test('reads on, but below the least rate, is cut; above it, never', async () => {
+    const slow = await send({ bytes: 2 ** 40, milliseconds: 300 });
+    const fast = await send({ bytes: 1, milliseconds: 300 });
+    let isCut = false;
+    void fast.cut.then(() => {
+      isCut = true;
+    });
+    for (const { client } of [slow, fast]) client.resume();
+    await slow.cut;
+    expect(isCut).toBe(false);
+    fast.client.destroy();
+    await fast.cut;
+    slow.client.destroy();
+  });
 });
