@@ -94,6 +94,7 @@ async function main(): Promise<void> {
   const keys = pollKeys({
     databaseUrl: environment.DATABASE_URL,
     snapshotsDir,
+    registry,
     tasks,
     log,
     signingKey: readSigningKey(environment.SNAPSHOT_SIGNING_KEY),
