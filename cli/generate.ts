@@ -109,8 +109,8 @@ async function publish(
         const state = `${id ?? 'no generation'} is current`;
         throw new Error(`export the keys (${state}): ${cause.message}`, { cause });
       }
-      // Clients keep their keys, and the schedule reports the loss until it is repaired.
-      progress.warn(`The keys stay as they were: ${cause.message}`);
+      // The schedule reports the loss until it is repaired.
+      progress.warn(cause.message);
     });
   } catch (error) {
     await endWithError(error as Error, database, snapshotsDir, progress);
@@ -161,8 +161,12 @@ async function endWithError(
   saveStatus(snapshotsDir, { outcome, error: error.message });
   if (outcome === 'failed' || database === undefined) return;
   // A revoked key must stop working even while no generation is published.
-  await exportKeys(database, snapshotsDir).catch(({ message }: Error) =>
-    progress.warn(`The keys stay as they were: ${message}`),
+  await exportKeys(database, snapshotsDir).catch((cause: Error) =>
+    progress.warn(
+      cause instanceof KeysLostError
+        ? cause.message
+        : `The keys stay as they were: ${cause.message}`,
+    ),
   );
 }
 

@@ -32,12 +32,21 @@ async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<
   const program = { name: 'cover-catalogue keys', summary, verbs: VERBS };
   const { verb, args } = readVerb(program, words);
   const environment = readEnvironment(
-    ['DATABASE_URL', 'DEFAULT_RATE_LIMIT', 'PUBLIC_URL', 'SMTP_URL', 'MAIL_FROM', 'MAIL_FOLDER'],
+    [
+      'DATABASE_URL',
+      'DEFAULT_RATE_LIMIT',
+      'PUBLIC_URL',
+      'SMTP_URL',
+      'MAIL_FROM',
+      'MAIL_FOLDER',
+      'SNAPSHOTS_DIR',
+    ],
     rest.variables(),
   );
   const run = verb.prepare(args, {
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
     publicUrl: environment.PUBLIC_URL,
+    snapshotsDir: environment.SNAPSHOTS_DIR,
     mail: {
       smtpUrl: environment.SMTP_URL,
       folder: environment.MAIL_FOLDER,

@@ -99,6 +99,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<v
   const keys = pollKeys({
     databaseUrl: environment.DATABASE_URL,
     snapshotsDir,
+    registry,
     tasks,
     log,
     signingKey: readSigningKey(environment.SNAPSHOT_SIGNING_KEY),

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { runKeys } from '../cli/keys.ts';
 import { PATHS } from '../keys/paths.ts';
 import { addLink } from '../keys/tables/sign-in-links.ts';
+import { toAccountId } from '../keys/tables/values.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
@@ -68,7 +69,7 @@ async function main(folder: string): Promise<void> {
   async function addAccount(email: string, name: string, role: string): Promise<string> {
     const id = await keys('account', 'add', email, '--name', name, '--role', role);
     const database = await openDatabase(databaseUrl);
-    const { token } = await addLink(database, Number(id), new Date());
+    const { token } = await addLink(database, toAccountId(id), new Date());
     await database.close();
     return `${api}${PATHS.link}?token=${token}`;
   }

@@ -16,7 +16,7 @@ import {
   storedKeys,
   storedUsage,
 } from '../lib/format/release.ts';
-import { replaceFile } from '../lib/generations/files/replace-file.ts';
+import { keepReserve, replaceWithReserve } from '../lib/generations/files/reserve.ts';
 import { namesIn } from '../lib/generations/generations.ts';
 import { NO_LINK, readBoundedFileSync, tryToRead } from '../lib/program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
@@ -87,7 +87,8 @@ export function makeKeysFollower(depot: Depot, options: FollowOptions) {
     if (release === settled) return { release, isNew: false };
     const known = tryToRead(file, LARGEST_KEYS_FILE, (text) => hash('sha256', text));
     const isNew = known !== release.sha256;
-    if (isNew) replaceFile(file, await fetchKeys(release));
+    if (isNew) replaceWithReserve(file, await fetchKeys(release));
+    else keepReserve(options.snapshotsDir);
     const confirmedAt = new Date(release.released_at ?? 0);
     utimesSync(file, confirmedAt, confirmedAt);
     settled = release;

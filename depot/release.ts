@@ -17,7 +17,7 @@ import {
   type ReleaseKind,
 } from '../lib/format/release.ts';
 import { makeSnapshotsFolder } from '../lib/generations/files/file-modes.ts';
-import { replaceFile } from '../lib/generations/files/replace-file.ts';
+import { replaceWithReserve } from '../lib/generations/files/reserve.ts';
 import { readBoundedFileSync } from '../lib/program/files/bounded-file.ts';
 import { type Depot, orRefuse, type WritableDepot } from './depot.ts';
 import { isSignedBy, signRelease } from './signing.ts';
@@ -89,7 +89,7 @@ export function followRelease(
     const { id, sequence, sha256 } = release;
     const newer = { ...accepted, [kind]: { from: depot.name, id, sequence, sha256 } };
     makeSnapshotsFolder(snapshotsDir);
-    replaceFile(path.join(snapshotsDir, ACCEPTED_FILE), acceptedFile.encode(newer));
+    replaceWithReserve(path.join(snapshotsDir, ACCEPTED_FILE), acceptedFile.encode(newer));
     return release;
   }
 

@@ -3,6 +3,7 @@ import { readValue } from '../../lib/program/arguments.ts';
 import { oneOf } from '../../lib/program/environment/variables.ts';
 import { addAccount, ROLES, removeAccount } from '../lifecycle/accounts.ts';
 import { type Account, listAccounts } from '../tables/accounts.ts';
+import { parseAccountId } from '../tables/values.ts';
 import { asText, type Column } from './text-tables.ts';
 import { parseId, requireText, type Verb } from './verb.ts';
 
@@ -43,7 +44,11 @@ export const ACCOUNT_VERBS: readonly Verb[] = [
     usage: 'account remove ID',
     help: 'Removes an account without pending requests and without approved keys. Its old keys and their history stay.',
     prepare({ positionals: [text] }) {
-      const id = parseId(text, 'The id of an account is a number, as "account list" shows it');
+      const id = parseId(
+        text,
+        parseAccountId,
+        'The id of an account is a number, as "account list" shows it',
+      );
       return async (database) => {
         await removeAccount(database, id);
         return { message: `Account ${id} is removed.` };

@@ -14,6 +14,7 @@ import {
   type Use,
   usageOf,
 } from '../lifecycle/key-usage.ts';
+import { acceptLoss } from '../lifecycle/lost-keys.ts';
 import { rotateKey } from '../lifecycle/own-keys.ts';
 import { noSuchKey } from '../lifecycle/refusal.ts';
 import {
@@ -75,7 +76,8 @@ function stateOf({ sent_at, next_attempt_at }: QueuedMail): string {
 
 /** Parses the first argument, the id of a key. */
 function idOf({ positionals: [text] }: Arguments): number {
-  return parseId(text, 'The id of a key is a number, as "list" shows it');
+  const parse = (digits: string) => (/^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined);
+  return parseId(text, parse, 'The id of a key is a number, as "list" shows it');
 }
 
 const parseLimit = wholeNumber(1, LARGEST_LIMIT);
@@ -144,6 +146,17 @@ export const KEY_VERBS: readonly Verb[] = [
   },
   makeVerbWithReason('reject', 'Rejects a pending request.', 'rejected', rejectRequest),
   makeVerbWithReason('revoke', 'Revokes an approved key permanently.', 'revoked', revokeKey),
+  {
+    usage: 'accept-loss [ID]',
+    help: 'After the table of keys was lost and cannot be restored: revokes the keys, or the key, without a row, which keep working until then. SNAPSHOTS_DIR must be the folder of "cover-catalogue schedule".',
+    prepare(args, { snapshotsDir }) {
+      const only = args.positionals.length === 0 ? undefined : idOf(args);
+      return async (database) => {
+        const ids = await acceptLoss(database, snapshotsDir, only, new Date());
+        return { message: `Lost keys that are revoked: ${ids.join(', ')}.` };
+      };
+    },
+  },
   {
     usage: 'limit ID N',
     help: 'Changes the limit of an approved key, in requests per minute.',

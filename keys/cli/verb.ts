@@ -11,6 +11,7 @@ export interface Settings {
   /** The address of the pages, for links in mails. */
   readonly publicUrl: string;
   readonly mail: MailSettings;
+  readonly snapshotsDir: string;
 }
 
 /** The output of a verb. */
@@ -31,10 +32,16 @@ export interface Verb extends VerbSyntax {
 
 /**
  * Parses an id.
+ * @param parse returns undefined for a text that is no id
  * @param rule the beginning of the error: which id, and where the operator finds it
  */
-export function parseId(text: string, rule: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+export function parseId<Id>(
+  text: string,
+  parse: (text: string) => Id | undefined,
+  rule: string,
+): Id {
+  const id = parse(text);
+  if (id !== undefined) return id;
   throw new ConfigurationError(`${rule}, not ${JSON.stringify(text)}.`);
 }
 

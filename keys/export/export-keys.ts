@@ -1,11 +1,11 @@
 /**
  * Exports the keys from the table `api_keys` to `keys.json`, which the proxy reads. If the content has
  * not changed, only the modification time is updated: it tells when the file last agreed with the
- * database.
+ * database. {@link decideKeys} alone decides what is exported, here and to replicas.
  */
 import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
-import type { Database } from '../../lib/database/database.ts';
+import type { Database, Row } from '../../lib/database/database.ts';
 import {
   encodeKeys,
   isKeyEntry,
@@ -16,63 +16,107 @@ import {
 } from '../../lib/format/keys-file.ts';
 import { KEYS_FILE } from '../../lib/format/layout.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../lib/generations/files/file-modes.ts';
-import { replaceFile } from '../../lib/generations/files/replace-file.ts';
+import { keepReserve, replaceWithReserve } from '../../lib/generations/files/reserve.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 
-/** The known keys are not in the database. `keys.json` stays as it is. */
+/** Rows of keys are gone from the database. These keys keep working, all others were exported. */
 export class KeysLostError extends Error {
   override readonly name = 'KeysLostError';
 }
 
-/** Writes the file, if the database has keys. @throws KeysLostError */
-export async function exportKeys(database: Database, snapshotsDir: string): Promise<void> {
-  if (await hasKeys(database)) writeKeys(await readKeys(database), snapshotsDir);
-}
-
-/** The content of the file for the keys that are in the database. */
-export async function readKeys(database: Database): Promise<string> {
-  // A key without a hash was never shown to its owner, so no client can send it.
-  const rows = await database.rows(
-    `SELECT id, key_hash, state, limit_per_minute FROM api_keys
-     WHERE key_hash IS NOT NULL ORDER BY id`,
-  );
-  // A broken row is skipped, so that the other keys are exported.
-  const entries = rows.map(([id, hash, state, perMinute]): unknown => {
-    const limit = Math.min(LARGEST_LIMIT, Math.max(1, Number(perMinute)));
-    return { id: Number(id), hash, state, limit };
-  });
-  return encodeKeys(entries.filter(isKeyEntry));
-}
-
-/** @returns whether the content of the file changed, or its mode @throws KeysLostError */
-export function writeKeys(content: string, snapshotsDir: string): boolean {
-  const file = path.join(snapshotsDir, KEYS_FILE);
-  const before = readIfThere(file);
-  if (before === content && hasRightMode(file)) {
-    const now = new Date();
-    utimesSync(file, now, now);
-    return false;
-  }
-  if (before !== content) refuseLoss(content, snapshotsDir);
-  makeSnapshotsFolder(snapshotsDir);
-  replaceFile(file, content);
-  return true;
+/** What is exported. */
+export interface KeysDecision {
+  /** The content of `keys.json`. */
+  readonly content: string;
+  /** How many of its keys have lost their rows. */
+  readonly lost: number;
 }
 
 /**
- * Keys are revoked, never deleted. So if the database has none of the known keys, its table was lost or
- * created again, and no client must lose its key because of that. A single key may have been rotated.
- * @param content of the file for the keys in the database; undefined if it has no table of them
- * @throws KeysLostError
+ * Writes the file, if the database has keys.
+ * @throws KeysLostError after that, if rows of keys are gone
  */
-export function refuseLoss(content: string | undefined, snapshotsDir: string): void {
+export async function exportKeys(database: Database, snapshotsDir: string): Promise<void> {
+  if (!(await hasKeys(database))) return;
+  const decision = await readDecision(database, snapshotsDir);
+  if (decision === undefined) return;
+  writeKeys(decision.content, snapshotsDir);
+  reportLoss(decision, snapshotsDir);
+}
+
+/**
+ * Decides by the rows of the database and the keys in `keys.json`.
+ * @returns undefined if there is neither a table of keys nor a key in the file
+ */
+export async function readDecision(
+  database: Database,
+  snapshotsDir: string,
+): Promise<KeysDecision | undefined> {
+  const before = readIfThere(path.join(snapshotsDir, KEYS_FILE));
+  const hasTable = await hasKeys(database);
+  // A request that was never revealed is not a key yet. In a table that was created again, it may have the
+  // id of a lost key.
+  const rows = hasTable
+    ? await database.rows(
+        `SELECT id, key_hash, state, limit_per_minute FROM api_keys
+         WHERE key_hash IS NOT NULL OR revealed_at IS NOT NULL`,
+      )
+    : [];
+  // Usually, the file has just these keys already, and is not parsed.
+  const unchanged = decideKeys(rows, []);
+  if (hasTable && unchanged.content === before) return unchanged;
+  const known = keysIn(before);
+  return hasTable || known.length > 0 ? decideKeys(rows, known) : undefined;
+}
+
+/**
+ * A key is its id: it keeps it when it is rotated. So a key whose id is in the table always takes what the
+ * row says, whatever its hash: nothing may block a revocation. A single key without a row was deleted, and
+ * stops working. But keys are usually revoked and not deleted: if fewer than half of the known ids are in the
+ * table, it was lost or created again, and keys without a row are kept. They are marked, and stay, until
+ * their rows are restored or the loss is accepted, even if new keys fill the table.
+ *
+ * A table that was created again gives the ids of lost keys to new ones. Such a key cannot be told from a
+ * rotated one: the lost key stops working.
+ * @param rows `id`, `key_hash`, `state` and `limit_per_minute` of each key in the table
+ */
+export function decideKeys(rows: readonly Row[], known: readonly KeyEntry[]): KeysDecision {
+  // A broken row is skipped, so that the other keys are exported.
+  const entries = rows
+    .map(([id, hash, state, perMinute]): unknown => {
+      const limit = Math.min(LARGEST_LIMIT, Math.max(1, Number(perMinute)));
+      return { id, hash, state, limit };
+    })
+    .filter(isKeyEntry);
+  const ids = new Set(rows.map(([id]) => id));
+  const hashes = new Set(entries.map(({ hash }) => hash));
+  const settled = known.filter(({ lost }) => !lost);
+  const isLost = settled.filter(({ id }) => ids.has(id)).length < settled.length / 2;
+  const kept = known
+    .filter(({ id, hash, lost }) => (lost || isLost) && !ids.has(id) && !hashes.has(hash))
+    .map((key): KeyEntry => ({ ...key, lost: true }));
+  return { content: encodeKeys([...entries, ...kept]), lost: kept.length };
+}
+
+/** @returns whether the content of the file changed, or its mode */
+export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
-  const known = keysIn(readIfThere(file));
-  const found = new Set(keysIn(content).map(({ hash }) => hash));
-  if (known.length === 0 || known.some(({ hash }) => found.has(hash))) return;
-  if (known.length === 1 && found.size > 0) return;
+  if (readIfThere(file) === content && hasRightMode(file)) {
+    const now = new Date();
+    utimesSync(file, now, now);
+    keepReserve(snapshotsDir);
+    return false;
+  }
+  makeSnapshotsFolder(snapshotsDir);
+  replaceWithReserve(file, content);
+  return true;
+}
+
+/** @throws KeysLostError if keys have lost their rows */
+export function reportLoss({ lost }: KeysDecision, snapshotsDir: string): void {
+  if (lost === 0) return;
   throw new KeysLostError(
-    `the table api_keys of the database has none of the ${known.length} keys in ${file}, which keep working. If the table was lost, restore it: see "Backup and restore" in OPERATIONS.md. If these keys are to stop working, remove ${file}.`,
+    `The table api_keys of the database lacks ${lost} of the keys in ${path.join(snapshotsDir, KEYS_FILE)}, which keep working. If the table was lost, restore it: see operations/runbooks/restore.md. If these keys are to stop working, run "cover-catalogue keys accept-loss".`,
   );
 }
 

@@ -152,7 +152,7 @@ async function raiseCounts(
   const ids = keys.map(([id]) => id);
   const found = await database.rows(`SELECT id FROM api_keys WHERE id IN (${marks(ids)})`, ids);
   // A report may name a key that was deleted, or, if somebody forged it, any number.
-  const known = new Set(found.map(([id]) => Number(id)));
+  const known = new Set(found.map(([id]) => id));
   const rows = keys
     .filter(([id]) => known.has(id))
     .map(([id, used]): Value[] => [id, day, run, ...MEMBERS.map((member) => used[member])]);

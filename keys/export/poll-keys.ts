@@ -6,13 +6,21 @@
 import type { KeyObject } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import type { WritableDepot } from '../../depot/depot.ts';
 import { makeKeysSender } from '../../depot/keys.ts';
 import type { Database } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
+import { addGauge } from '../../lib/program/admin/metrics.ts';
 import type { Tasks } from '../../lib/program/admin/tasks.ts';
 import { poll } from '../../lib/program/poll.ts';
-import { hasKeys, readKeys, refuseLoss, writeKeys } from './export-keys.ts';
+import {
+  type KeysDecision,
+  KeysLostError,
+  readDecision,
+  reportLoss,
+  writeKeys,
+} from './export-keys.ts';
 import { makeKeyUsageImport, makeRemoteUsageImport } from './import-key-usage.ts';
 
 const EXPORT_INTERVAL_MS = 2_000;
@@ -31,40 +39,59 @@ export function pollKeys(options: {
   /** The depot of KEYS_DEPOT; undefined if there are no replicas. */
   readonly depot: WritableDepot | undefined;
   readonly signingKey: KeyObject | undefined;
+  readonly registry: Registry;
   readonly tasks: Tasks;
   readonly log: Logger;
 }) {
-  const { databaseUrl, snapshotsDir, depot, tasks, log } = options;
+  const { databaseUrl, snapshotsDir, depot, registry, tasks, log } = options;
   const importKeyUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
   const exportKeys = tasks.observe('export_keys', readAndWrite);
   let database: Database | undefined;
   let hasFailed = false;
   let lastUsageFault = '';
-  /** The keys that were read last and when, until they are sent. */
+  let lastLoss = '';
+  /** How many keys have lost their rows. */
+  let lost = 0;
+  addGauge(registry, 'schedule_keys_lost', 'How many keys have lost their rows', () => lost);
+  /** The decision of the last export and when the database was read, until it is sent. */
   let unsent: { readonly content: string; readonly readAt: number } | undefined;
 
-  /** @returns the database; undefined if it has no keys yet */
+  /** @returns the database; undefined if it has no keys yet @throws KeysLostError after the export */
   async function readAndWrite(): Promise<Database | undefined> {
+    let decision: KeysDecision | undefined;
     try {
       database ??= await openDatabase(databaseUrl);
-      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
-      if (keys === undefined) refuseLoss(keys, snapshotsDir);
-      else {
-        unsent = { content: keys, readAt: Date.now() };
-        if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
+      decision = await readDecision(database, snapshotsDir);
+      lost = decision?.lost ?? 0;
+      if (decision !== undefined) {
+        const { content } = decision;
+        unsent = { content, readAt: Date.now() };
+        if (writeKeys(content, snapshotsDir)) log.info('exported the keys');
       }
       if (hasFailed) log.info('the keys file is updated again');
       hasFailed = false;
-      return keys === undefined ? undefined : database;
     } catch (error) {
       hasFailed = true;
       await closeDatabase();
       throw error;
     }
+    if (decision === undefined) return undefined;
+    reportLoss(decision, snapshotsDir);
+    return database;
   }
 
   async function exportAndImport(): Promise<void> {
-    const open = await exportKeys();
+    let open: Database | undefined;
+    try {
+      open = await exportKeys();
+      lastLoss = '';
+    } catch (error) {
+      if (!(error instanceof KeysLostError)) throw error;
+      // A failed poll would put off the next one, and with it the next revocation.
+      if (error.message !== lastLoss) log.error(error.message);
+      lastLoss = error.message;
+    }
+    // Usage waits until lost keys are back.
     if (open === undefined) return;
     // Logs an error instead of throwing it, since the export of the keys has worked.
     try {
@@ -91,7 +118,7 @@ export function pollKeys(options: {
   if (depot !== undefined) {
     const importUsage = tasks.observe('import_remote_key_usage', makeRemoteUsageImport(depot));
     const importOnce = async () => {
-      if (database !== undefined) await importUsage(database, new Date());
+      if (database !== undefined && lost === 0) await importUsage(database, new Date());
     };
     const sender = makeKeysSender(depot, options.signingKey, Date.now);
     const send = tasks.observe('send_keys', sender);

@@ -15,6 +15,7 @@ import {
   viewsOf,
 } from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
+import { type AccountId, toAccountId } from '../tables/values.ts';
 import { invalid, noSuchAccount, Refusal } from './refusal.ts';
 
 /** How many keys an error names; others are named by the next one. */
@@ -34,7 +35,7 @@ const MOST_ATTEMPTS = 20;
 export async function addAccount(
   database: Database,
   account: { email: string; name: string; role: Account['role'] | undefined },
-): Promise<{ id: number; role: Account['role']; isNew: boolean }> {
+): Promise<{ id: AccountId; role: Account['role']; isNew: boolean }> {
   const { email } = account;
   const name = account.name.trim();
   if (!isMailAddress(email) || email.length > LONGEST_EMAIL) {
@@ -74,7 +75,7 @@ export async function addAccount(
  * Removes an account, its sessions and its sign-in links. Its old keys and their history stay.
  * @throws Refusal if the account has requests under review or approved keys, or does not exist
  */
-export async function removeAccount(database: Database, id: number): Promise<void> {
+export async function removeAccount(database: Database, id: AccountId): Promise<void> {
   await refuseView(database);
   const hasTable = await hasAccounts(database);
   await database.transaction(async (writer) => {
@@ -107,7 +108,7 @@ async function refuseView(database: Database): Promise<void> {
   );
 }
 
-async function unusedId(reader: Reader): Promise<number> {
+async function unusedId(reader: Reader): Promise<AccountId> {
   const [row] = await reader.rows(
     `SELECT MAX(id) FROM (
        SELECT MAX(id) AS id FROM accounts
@@ -117,5 +118,5 @@ async function unusedId(reader: Reader): Promise<number> {
        UNION ALL SELECT MAX(account_id) FROM request_turns
      ) ids`,
   );
-  return Number(row?.[0] ?? 0) + 1;
+  return toAccountId(String(BigInt(row?.[0] ?? 0) + 1n));
 }

@@ -5,7 +5,13 @@
  */
 import type { Reader, Writer } from '../../lib/database/database.ts';
 import { shownTime } from '../../lib/pages/shown-values.ts';
-import { addSeconds, fromDatabaseTime, toDatabaseTime, toObject } from '../tables/values.ts';
+import {
+  type AccountId,
+  addSeconds,
+  fromDatabaseTime,
+  toDatabaseTime,
+  toObject,
+} from '../tables/values.ts';
 import { Refusal } from './refusal.ts';
 
 export type EventAction =
@@ -26,7 +32,7 @@ export interface KeyEvent {
   /** "YYYY-MM-DD HH:MM:SS" in UTC. */
   readonly at: string;
   /** The account of the user who acted; null for an operator at the command line. */
-  readonly actor_id: number | null;
+  readonly actor_id: AccountId | null;
   /** Null if an operator acted, or the account was removed. */
   readonly actor_name: string | null;
   readonly action: EventAction;
@@ -48,7 +54,7 @@ export async function recordEvent(
   event: {
     readonly keyId: number;
     readonly at: Date;
-    readonly actorId: number | null;
+    readonly actorId: AccountId | null;
     readonly action: EventAction;
     readonly reason?: string | undefined;
     readonly limit?: number | undefined;
@@ -89,7 +95,7 @@ export async function eventsOf(
  */
 export async function refuseManyChanges(
   reader: Reader,
-  accountId: number,
+  accountId: AccountId,
   at: Date,
 ): Promise<void> {
   const { most, seconds } = CHANGES;

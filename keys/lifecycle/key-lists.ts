@@ -2,7 +2,7 @@
 import type { Database, Reader, Value } from '../../lib/database/database.ts';
 import type { KeyState } from '../../lib/format/api-key.ts';
 import { hasAccounts } from '../tables/accounts.ts';
-import { toObject } from '../tables/values.ts';
+import { type AccountId, toObject } from '../tables/values.ts';
 
 /** A row of `api_keys`, without the hash. Times are "YYYY-MM-DD HH:MM:SS" in UTC. */
 export interface KeyRow {
@@ -12,7 +12,7 @@ export interface KeyRow {
   /** The first characters of the key; null until its owner has revealed it. */
   readonly key_prefix: string | null;
   /** Null if an operator issued the key at the command line. */
-  readonly account_id: number | null;
+  readonly account_id: AccountId | null;
   readonly purpose: string;
   readonly website_url: string;
   /** Why a moderator or operator rejected or revoked the key; otherwise null. */
@@ -20,7 +20,7 @@ export interface KeyRow {
   readonly requested_at: string;
   readonly reviewed_at: string | null;
   /** The moderator's account; null if an operator decided, or nobody has yet. */
-  readonly reviewed_by: number | null;
+  readonly reviewed_by: AccountId | null;
   /** When the key was revealed or last rotated. */
   readonly revealed_at: string | null;
   readonly revoked_at: string | null;
@@ -68,7 +68,7 @@ export async function listKeys(database: Database, filter: Filter = {}): Promise
 /** Keys and requests of one account: first those that are in use or pending, each newest first. */
 export async function listKeysOf(
   reader: Reader,
-  accountId: number,
+  accountId: AccountId,
   slice: Slice,
 ): Promise<KeyRow[]> {
   const order = (of: string) => `${of}.state NOT IN ('pending', 'approved'), ${of}.id DESC`;

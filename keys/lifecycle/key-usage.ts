@@ -1,6 +1,7 @@
 /** Reads what keys have used, as the sums of all runs of all proxies. */
 import type { Database, Reader, Value } from '../../lib/database/database.ts';
 import { dayOf } from '../../lib/format/key-usage.ts';
+import type { AccountId } from '../tables/values.ts';
 
 const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'] as const;
 const SUMS = COLUMNS.map((column) => `SUM(u.${column})`).join(', ');
@@ -16,7 +17,7 @@ export interface DayOfUse extends Use {
 /** What a key has used on several days together. */
 export interface KeyUse extends Use {
   readonly key_id: number;
-  readonly account_id: number | null;
+  readonly account_id: AccountId | null;
   readonly purpose: string;
 }
 
@@ -41,7 +42,7 @@ export async function usageOf(
     [...keyIds, ...boundsOf(period)],
   );
   for (const [key, day, ...sums] of rows) {
-    const id = Number(key);
+    const id = key as number;
     const days = usage.get(id) ?? [];
     usage.set(id, days);
     days.push({ day: String(day), ...toUse(sums) });
@@ -59,8 +60,8 @@ export async function mostUsedKeys(database: Database, period: Period): Promise<
     boundsOf(period),
   );
   return rows.map(([id, account, purpose, ...sums]) => ({
-    key_id: Number(id),
-    account_id: account as number | null,
+    key_id: id as number,
+    account_id: account as AccountId | null,
     purpose: String(purpose),
     ...toUse(sums),
   }));

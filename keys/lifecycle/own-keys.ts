@@ -6,7 +6,7 @@ import type { Database, Reader } from '../../lib/database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../lib/format/api-key.ts';
 import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
-import { toDatabaseTime } from '../tables/values.ts';
+import { type AccountId, toDatabaseTime } from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { invalid, noSuchAccount, Refusal } from './refusal.ts';
 import { applyTransition, RENAME, REVOKE, type Transition, WITHDRAW } from './transition.ts';
@@ -18,12 +18,12 @@ export const MOST_PENDING = 5;
 /** A key, and the account that it must belong to. */
 export interface OwnKey {
   readonly id: number;
-  readonly accountId: number;
+  readonly accountId: AccountId;
   readonly at: Date;
 }
 
 /** As {@link OwnKey}, or without an account if an operator acts: the key may then belong to any, or none. */
-type Acting = Omit<OwnKey, 'accountId'> & { readonly accountId: number | null };
+type Acting = Omit<OwnKey, 'accountId'> & { readonly accountId: AccountId | null };
 
 export interface Rotation extends Acting {
   /**
@@ -36,7 +36,7 @@ export interface Rotation extends Acting {
 }
 
 export interface NewRequest {
-  readonly accountId: number;
+  readonly accountId: AccountId;
   readonly purpose: string;
   /** An http or https address without user and password. */
   readonly websiteUrl: string;
@@ -84,7 +84,7 @@ export async function requestKey(
 }
 
 /** Whether {@link MOST_PENDING} requests of an account are under review. */
-export async function hasMostPending(reader: Reader, accountId: number): Promise<boolean> {
+export async function hasMostPending(reader: Reader, accountId: AccountId): Promise<boolean> {
   const pending = await reader.rows(
     `SELECT id FROM api_keys WHERE account_id = ? AND state = 'pending' LIMIT ${MOST_PENDING}`,
     [accountId],

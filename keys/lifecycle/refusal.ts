@@ -1,3 +1,5 @@
+import type { AccountId } from '../tables/values.ts';
+
 /** An action was refused, and nothing was changed. The message is for the user who tried it. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -25,6 +27,6 @@ export function noSuchKey(id: number): Refusal {
   return new Refusal(`There is no key ${id}.`, 'missing');
 }
 
-export function noSuchAccount(id: number): Refusal {
+export function noSuchAccount(id: AccountId): Refusal {
   return new Refusal(`There is no account ${id}.`, 'missing');
 }

@@ -8,7 +8,7 @@ import {
   rejectedMail,
   revokedMail,
 } from '../mail/mail-texts.ts';
-import { toDatabaseTime } from '../tables/values.ts';
+import { type AccountId, toDatabaseTime } from '../tables/values.ts';
 import { recordEvent } from './history.ts';
 import {
   APPROVE,
@@ -23,7 +23,7 @@ import { checkLength, checkLimit, cleanText, readReason } from './typed-text.ts'
 /** Who makes a decision, and when. */
 export interface Review {
   /** The moderator's account; null for an operator at the command line. */
-  readonly by: number | null;
+  readonly by: AccountId | null;
   readonly at: Date;
   /** The address of the pages, for links in the mail; without a slash at the end. */
   readonly publicUrl: string;
@@ -119,7 +119,7 @@ function transitionWithReason(
 export async function changeLimit(
   database: Database,
   id: number,
-  { limit, by, at }: { limit: number; by: number | null; at: Date },
+  { limit, by, at }: { limit: number; by: AccountId | null; at: Date },
 ): Promise<void> {
   checkLimit(limit);
   await applyTransition(database, id, {

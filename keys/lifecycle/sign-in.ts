@@ -7,7 +7,14 @@ import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { findAccountByEmail, withAccountLock } from '../tables/accounts.ts';
 import { addLink, endOfLink, hasMostLinks, linkNoteText } from '../tables/sign-in-links.ts';
-import { addSeconds, hashToken, makeToken, toDatabaseTime } from '../tables/values.ts';
+import {
+  type AccountId,
+  addSeconds,
+  hashToken,
+  makeToken,
+  toAccountId,
+  toDatabaseTime,
+} from '../tables/values.ts';
 
 export const SESSION_SECONDS = 7 * 24 * 3600;
 
@@ -46,7 +53,7 @@ export async function mailSignInLink(
 /** @returns the token of a new session, which belongs only in the session cookie */
 export async function createSession(
   database: Database,
-  accountId: number,
+  accountId: AccountId,
   at: Date,
 ): Promise<string> {
   const token = makeToken();
@@ -66,12 +73,12 @@ export async function findSession(
   database: Database,
   token: string,
   at: Date,
-): Promise<number | undefined> {
+): Promise<AccountId | undefined> {
   const [row] = await database.rows(
     'SELECT account_id FROM sessions WHERE token_hash = ? AND expires_at > ?',
     [hashToken(token), toDatabaseTime(at)],
   );
-  return row && Number(row[0]);
+  return row && toAccountId(row[0]);
 }
 
 export async function endSession(database: Database, token: string): Promise<void> {

@@ -15,6 +15,7 @@ import type { KeyState } from '../../lib/format/api-key.ts';
 import type { KeyNews, MailText } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
+import { type AccountId, toAccountId } from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { noSuchKey, Refusal } from './refusal.ts';
 
@@ -59,7 +60,7 @@ export const CHANGE_LIMIT: StateChange = {
 /** A transition with everything that is written with it. */
 export interface Transition extends StateChange {
   /** The account that acts on its own key; undefined if somebody else acts on any key. */
-  readonly ownedBy?: number | undefined;
+  readonly ownedBy?: AccountId | undefined;
   /** A further condition. */
   readonly condition?: {
     readonly sql: string;
@@ -70,7 +71,7 @@ export interface Transition extends StateChange {
   readonly changes: Readonly<Record<string, Value>>;
   readonly event: {
     readonly action: EventAction;
-    readonly actorId: number | null;
+    readonly actorId: AccountId | null;
     readonly at: Date;
     readonly reason?: string | undefined;
     readonly limit?: number;
@@ -134,7 +135,7 @@ async function readNews(
 ): Promise<KeyNews | undefined> {
   const sql = 'SELECT account_id, name FROM api_keys WHERE id = ?';
   const [[accountId, name] = []] = await reader.rows(sql, [keyId]);
-  const owner = accountId == null ? undefined : await findAccount(reader, Number(accountId));
+  const owner = accountId == null ? undefined : await findAccount(reader, toAccountId(accountId));
   return owner && { keyId, name: name as string | null, owner, publicUrl };
 }
 

@@ -5,9 +5,10 @@
 import type { Database, Reader, Row, Writer } from '../../lib/database/database.ts';
 import { columnNames } from '../../lib/database/tables.ts';
 import { ACCOUNTS_TABLE } from './schema.ts';
+import { type AccountId, toAccountId } from './values.ts';
 
 export interface Account {
-  readonly id: number;
+  readonly id: AccountId;
   readonly email: string;
   readonly name: string;
   readonly role: 'user' | 'moderator';
@@ -38,9 +39,10 @@ export async function listAccounts(database: Database): Promise<Account[]> {
 }
 
 /** @returns undefined if there is no such account */
-export async function findAccount(reader: Reader, id: number): Promise<Account | undefined> {
-  const [row] = await reader.rows(`${SELECT} WHERE id = ?`, [id]);
-  return row && toAccount(row);
+export async function findAccount(reader: Reader, id: AccountId): Promise<Account | undefined> {
+  const rows = await reader.rows(`${SELECT} WHERE id = ?`, [id]);
+  // A server may compare an expression of a view with a string as floating-point numbers.
+  return rows.map(toAccount).find((account) => account.id === id);
 }
 
 /**
@@ -63,7 +65,7 @@ export async function findAccountByEmail(
 
 function toAccount([id, email, name, role]: Row): Account {
   return {
-    id: Number(id),
+    id: toAccountId(id),
     email: String(email),
     name: String(name),
     role: role === 'moderator' ? 'moderator' : 'user',
@@ -77,7 +79,7 @@ function toAccount([id, email, name, role]: Row): Account {
  */
 export async function withAccountLock<T>(
   database: Database,
-  accountId: number,
+  accountId: AccountId,
   work: (writer: Writer) => Promise<T>,
 ): Promise<T> {
   const hasLock = async () => {
@@ -98,6 +100,6 @@ export async function withAccountLock<T>(
 }
 
 /** Takes the account's lock until the transaction ends. Call it at the start of the transaction. */
-export async function lockAccount(writer: Writer, accountId: number): Promise<void> {
+export async function lockAccount(writer: Writer, accountId: AccountId): Promise<void> {
   await writer.run('UPDATE request_turns SET turns = turns + 1 WHERE account_id = ?', [accountId]);
 }

@@ -173,10 +173,10 @@ export async function createKeysTables(database: Database): Promise<void> {
 }
 
 /**
- * Creates the triggers that do not exist. If the database user may neither create triggers nor change
- * or remove rows, the triggers are not needed, and their absence is no error: MySQL does not show such
- * a user the triggers of an administrator.
- * @throws Error that names the missing right
+ * Creates the triggers that do not exist. MySQL shows a user without the right TRIGGER no triggers, also if an
+ * administrator has created them. So if the user cannot create them, only an attempt shows whether the history
+ * can be changed.
+ * @throws Error that names the missing right, if it can be changed
  */
 async function protectHistory(database: Database): Promise<void> {
   const { kind } = database;
@@ -188,7 +188,7 @@ async function protectHistory(database: Database): Promise<void> {
     } catch (cause) {
       // Another program may have created the trigger in the meantime.
       if ((await triggersOf(database)).has(name)) continue;
-      if (await lacksRights(database)) return;
+      if (!(await canRewrite(database))) return;
       throw new Error(
         `The trigger ${name}, which protects the history of keys, cannot be created: ${(cause as Error).message}. GRANT TRIGGER ON key_events to the user of DATABASE_URL; if the server writes a binary log, also set log_bin_trust_function_creators = 1.`,
         { cause },
@@ -197,17 +197,26 @@ async function protectHistory(database: Database): Promise<void> {
   }
 }
 
-/** Whether the database user may neither change nor remove rows, even without triggers. */
-async function lacksRights(database: Database): Promise<boolean> {
-  for (const sql of ['UPDATE key_events SET id = id', 'DELETE FROM key_events']) {
-    try {
-      await database.run(`${sql} WHERE 1 = 0`);
-      return false;
-    } catch {
-      // The user lacks this right; check the other one.
+/** Whether the database user can change or remove an event. It adds one, tries both, and undoes everything. */
+async function canRewrite(database: Database): Promise<boolean> {
+  const undone = new Error('Nothing stays of the attempt.');
+  const isRefused = [false, false];
+  const attempt = database.transaction(async (writer) => {
+    // Triggers fire only for rows. No key has the id 0. Who may add none needs the rights for the rest.
+    const added = "INSERT INTO key_events (key_id, at, action) VALUES (0, '2000-01-01', '')";
+    await writer.run(added).catch(() => {});
+    const attempts = ['UPDATE key_events SET key_id = 0', 'DELETE FROM key_events'];
+    for (const [index, sql] of attempts.entries()) {
+      await writer.run(`${sql} WHERE key_id = 0`).catch(() => {
+        isRefused[index] = true;
+      });
     }
-  }
-  return true;
+    throw undone;
+  });
+  await attempt.catch((error) => {
+    if (error !== undone) throw error;
+  });
+  return isRefused.includes(false);
 }
 
 async function triggersOf(database: Database): Promise<Set<string>> {

@@ -4,7 +4,14 @@
  * and nobody knows its token. The database contains hashes of tokens, never tokens.
  */
 import type { Database, Reader, Writer } from '../../lib/database/database.ts';
-import { addSeconds, hashToken, makeToken, toDatabaseTime } from './values.ts';
+import {
+  type AccountId,
+  addSeconds,
+  hashToken,
+  makeToken,
+  toAccountId,
+  toDatabaseTime,
+} from './values.ts';
 
 export const LINK_MINUTES = 15;
 /** How many links an account may have at once, so that nobody can flood its mailbox. */
@@ -12,7 +19,7 @@ const MOST_LINKS = 5;
 
 /** What the outbox stores instead of the text of a mail with a sign-in link. */
 export interface LinkNote {
-  readonly accountId: number;
+  readonly accountId: AccountId;
   /** The token hash of the link that the link in the next attempt replaces. */
   readonly replaces: string;
   /** The address of the pages, without a slash at the end. */
@@ -25,7 +32,11 @@ export function endOfLink(at: Date): Date {
 }
 
 /** Whether an account has {@link MOST_LINKS} links already. */
-export async function hasMostLinks(reader: Reader, accountId: number, at: Date): Promise<boolean> {
+export async function hasMostLinks(
+  reader: Reader,
+  accountId: AccountId,
+  at: Date,
+): Promise<boolean> {
   const [row] = await reader.rows(
     'SELECT COUNT(*) FROM sign_in_links WHERE account_id = ? AND expires_at > ?',
     [accountId, toDatabaseTime(at)],
@@ -36,7 +47,7 @@ export async function hasMostLinks(reader: Reader, accountId: number, at: Date):
 /** Creates a link. It works for {@link LINK_MINUTES}, starting at `at`. */
 export async function addLink(
   writer: Writer,
-  accountId: number,
+  accountId: AccountId,
   at: Date,
 ): Promise<{ token: string; tokenHash: string }> {
   const token = makeToken();
@@ -73,7 +84,7 @@ export async function openLink(
   database: Database,
   token: string,
   at: Date,
-): Promise<number | undefined> {
+): Promise<AccountId | undefined> {
   const now = toDatabaseTime(at);
   const { changes } = await database.run(
     `UPDATE sign_in_links SET used_at = ?
@@ -83,7 +94,7 @@ export async function openLink(
   if (changes !== 1) return undefined;
   const sql = 'SELECT account_id FROM sign_in_links WHERE token_hash = ?';
   const [row] = await database.rows(sql, [hashToken(token)]);
-  return row && Number(row[0]);
+  return row && toAccountId(row[0]);
 }
 
 /** Encodes a note as the body of an outbox row. */

@@ -1,8 +1,27 @@
-/** The values in rows: times, hashes of tokens, and rows as objects. */
+/** The values in rows: ids of accounts, times, hashes of tokens, and rows as objects. */
 import { hash, randomBytes } from 'node:crypto';
-import type { Row } from '../../lib/database/database.ts';
+import type { Row, Value } from '../../lib/database/database.ts';
 
 const TOKEN_BYTES = 32;
+const LARGEST_ID = 2n ** 64n - 1n;
+
+/**
+ * The id of an account, which a site may have chosen: a number, or a string of decimal digits beyond 2^53, as
+ * in rows, so that `===` compares two ids. The ids of keys, events and mails count from 1 and are numbers.
+ */
+export type AccountId = number | string;
+
+/** The id in a row. The column of a view may be of any type. */
+export function toAccountId(value: Value): AccountId {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : String(value);
+}
+
+/** @returns the id that a text names, without leading zeros; undefined if it names none */
+export function parseAccountId(text: string): AccountId | undefined {
+  const isId = /^[1-9]\d{0,19}$/.test(text) && BigInt(text) <= LARGEST_ID;
+  return isId ? toAccountId(text) : undefined;
+}
 
 /**
  * A time as the tables contain it: "YYYY-MM-DD HH:MM:SS" in UTC, which sorts by time.

@@ -29,7 +29,10 @@ export const isKeyEntry = withMembers({
   limit: (value: unknown): value is number => isSequence(value) && value <= LARGEST_LIMIT,
 });
 
-export type KeyEntry = Checked<typeof isKeyEntry>;
+export interface KeyEntry extends Checked<typeof isKeyEntry> {
+  /** The row is gone with the table, and the key is kept until the row is back or the loss is accepted. */
+  readonly lost?: true;
+}
 
 /** The largest keys file that is read, in bytes: enough for about half a million keys. */
 export const LARGEST_KEYS_FILE = 64 * 1024 * 1024;
@@ -38,7 +41,7 @@ export const LARGEST_KEYS_FILE = 64 * 1024 * 1024;
 export function encodeKeys(keys: readonly KeyEntry[]): string {
   const lines = [...keys]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, hash, state, limit }) => JSON.stringify({ id, hash, state, limit }));
+    .map(({ id, hash, state, limit, lost }) => JSON.stringify({ id, hash, state, limit, lost }));
   return `{"version":${KEYS_VERSION},"keys":[${lines.length > 0 ? `\n${lines.join(',\n')}\n` : ''}]}\n`;
 }
 
@@ -53,7 +56,7 @@ export function parseKeys(text: string): KeyEntry[] {
     if (!isKeyEntry(key)) {
       throw new Error(`${KEYS_FILE} is damaged: entry ${index + 1} is not a key.`);
     }
-    const { id, hash, state, limit } = key;
-    return { id, hash, state, limit };
+    const { id, hash, state, limit, lost }: KeyEntry = key;
+    return { id, hash, state, limit, ...(lost === true ? { lost } : {}) };
   });
 }

@@ -11,6 +11,8 @@ export const FORMAT_VERSION = 5;
 export const CURRENT = 'current';
 export const GENERATIONS = 'generations';
 export const KEYS_FILE = 'keys.json';
+/** Its space is given up when the disk is full, so that keys can be revoked. */
+export const RESERVE_FILE = 'reserve';
 export const STATUS_FILE = 'status.json';
 /**
  * The report of the last run that read the catalogue and did not fail, even if it was refused. It names

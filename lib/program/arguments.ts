@@ -84,7 +84,7 @@ export function readValue<T>(name: string, text: string, parse: (text: string) =
 
 /** One word, or two of which the first is shared by a group: "approve", "account add". */
 function wordsOf({ usage }: VerbSyntax): readonly string[] {
-  return (/^[a-z]+(?: [a-z]+)*/.exec(usage)?.[0] ?? '').split(' ');
+  return (/^[a-z-]+(?: [a-z-]+)*/.exec(usage)?.[0] ?? '').split(' ');
 }
 
 function parse(usage: string, words: readonly string[]): Arguments {

@@ -1,5 +1,5 @@
 /** Keys on their way from the database to replicas, and key usage on its way back. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { makeKeysSender } from '#depot/keys.ts';
@@ -12,6 +12,7 @@ import { encodeKeys, type KeyEntry } from '#lib/format/keys-file.ts';
 import { RELEASES } from '#lib/format/release.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { disturbed, noSpace } from '#test/lib/generations/disk.ts';
 import { runKeys } from '#test/support/product.ts';
 import { newDepotFolder, newSigningKey, startReplica } from '#test/support/replicas.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
@@ -81,6 +82,23 @@ describe('keys', () => {
     expect(await send(encodeKeys([approved]), first + 11_000)).toBe(false);
     expect(await replica.checkKeys()).toBe(false);
     expect(Math.round(statSync(replica.file).mtimeMs)).toBe(first + 11_000);
+  });
+
+  test('that are revoked arrive on a full disk, in the space of a reserve', async () => {
+    const replica = start();
+    const send = sender();
+    await send(encodeKeys([approved]), Date.now());
+    await replica.checkKeys();
+    await send(encodeKeys([revoked]), Date.now());
+    const reserve = path.join(replica.snapshotsDir, 'reserve');
+    expect(existsSync(reserve)).toBe(true);
+    const refuse = () => {
+      if (existsSync(reserve)) noSpace();
+    };
+    await disturbed('writeFileSync', /-(?:accepted|keys)\.json$/, refuse, async () => {
+      expect(await replica.checkKeys()).toBe(true);
+    });
+    expect(replica.text()).toBe(encodeKeys([revoked]));
   });
 
   test('stay valid when the depot is empty', async () => {

@@ -9,6 +9,7 @@ import {
   withdrawRequest,
 } from '#keys/lifecycle/own-keys.ts';
 import { approveRequest, changeLimit } from '#keys/lifecycle/reviews.ts';
+import type { AccountId } from '#keys/tables/values.ts';
 import { KINDS } from '#test/support/databases.ts';
 import {
   type KeysDatabase,
@@ -27,18 +28,18 @@ describe.each(KINDS)('with a %s database', (kind) => {
     database = await openKeysDatabase(kind);
   });
 
-  const request = (accountId: number, seconds = 0) =>
+  const request = (accountId: AccountId, seconds = 0) =>
     requestKey(database, {
       ...{ accountId, at: later(seconds), purpose: 'a tool', websiteUrl: 'https://tool.example' },
     });
   /** Requests and withdraws. */
-  async function change(accountId: number, times: number, seconds = 0): Promise<void> {
+  async function change(accountId: AccountId, times: number, seconds = 0): Promise<void> {
     for (let i = 0; i < times; i++) {
       const { id } = await request(accountId, seconds);
       await withdrawRequest(database, { id, accountId, at: later(seconds) });
     }
   }
-  const eventsBy = async (accountId: number) => {
+  const eventsBy = async (accountId: AccountId) => {
     const sql = 'SELECT COUNT(*) FROM key_events WHERE actor_id = ?';
     return (await database.rows(sql, [accountId]))[0]?.[0];
   };

@@ -17,6 +17,7 @@ import {
   revokeKey,
 } from '#keys/lifecycle/reviews.ts';
 import type { Account } from '#keys/tables/accounts.ts';
+import type { AccountId } from '#keys/tables/values.ts';
 import { hashKey, isWellFormedKey } from '#lib/format/api-key.ts';
 import { KINDS } from '#test/support/databases.ts';
 import {
@@ -30,7 +31,12 @@ import {
   type TestState,
 } from './keys-database.ts';
 
-const ownOf = (id: number, accountId: number) => ({ id, accountId, at: AT, publicUrl: PUBLIC_URL });
+const ownOf = (id: number, accountId: AccountId) => ({
+  id,
+  accountId,
+  at: AT,
+  publicUrl: PUBLIC_URL,
+});
 
 interface Action {
   /** The states in which the action succeeds. */
@@ -43,7 +49,7 @@ interface Action {
   readonly rule: string;
   /** The end of the refusal's text for an approved key, if the action is not allowed for it. */
   readonly ruleIfApproved?: string;
-  act(database: KeysDatabase, id: number, accountId: number): Promise<unknown>;
+  act(database: KeysDatabase, id: number, accountId: AccountId): Promise<unknown>;
 }
 
 const ACTIONS: Readonly<Record<string, Action>> = {

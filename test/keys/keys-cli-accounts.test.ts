@@ -4,6 +4,7 @@ import { addAccount, removeAccount } from '#keys/lifecycle/accounts.ts';
 import { requestKey, revealKey } from '#keys/lifecycle/own-keys.ts';
 import { createSession, findSession } from '#keys/lifecycle/sign-in.ts';
 import { lockAccount } from '#keys/tables/accounts.ts';
+import type { AccountId } from '#keys/tables/values.ts';
 import type { Database } from '#lib/database/database.ts';
 import { hashKey, isWellFormedKey } from '#lib/format/api-key.ts';
 import { KINDS } from '#test/support/databases.ts';
@@ -24,7 +25,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   const json = async (...args: string[]) => JSON.parse(await done(...args, '--json'));
   const add = (email: string, role?: 'moderator') =>
     addAccount(database, { email, name: 'A', role });
-  const request = (accountId: number) =>
+  const request = (accountId: AccountId) =>
     requestKey(database, {
       ...{ accountId, purpose: 'a tool', websiteUrl: 'https://tool.example', at: new Date() },
     });
@@ -85,7 +86,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const session = await createSession(database, id, new Date());
     await removeAccount(database, id);
     expect(await findSession(database, session, new Date())).toBeUndefined();
-    expect((await add('b@covers.example')).id).toBe(id + 1);
+    expect((await add('b@covers.example')).id).toBe(Number(id) + 1);
   });
 
   it('adds accounts at the same time with different ids, and only one for each address', async () => {

@@ -4,6 +4,7 @@ import { requestKey, revealKey, withdrawRequest } from '#keys/lifecycle/own-keys
 import { approveRequest, rejectRequest, revokeKey } from '#keys/lifecycle/reviews.ts';
 import type { Account } from '#keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '#keys/tables/schema.ts';
+import type { AccountId } from '#keys/tables/values.ts';
 import type { Database, Reader, Value, Writer } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { createTables } from '#lib/database/tables.ts';
@@ -30,7 +31,7 @@ export interface KeysDatabase extends Database {
   /** Adds an account. */
   addOwner(changes?: Partial<Account>): Promise<Account>;
   /** Creates a key of an account and brings it into a state by the product's own transitions. */
-  keyIn(state: TestState, accountId: number): Promise<number>;
+  keyIn(state: TestState, accountId: AccountId): Promise<number>;
   /** The rows of a query as objects. @param columns their names, in the order of the query */
   objects(
     columns: string,
@@ -72,7 +73,7 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
   }
   await addOwner({ id: MODERATOR, email: 'mod@covers.example', name: 'Mo', role: 'moderator' });
 
-  async function keyIn(state: TestState, accountId: number): Promise<number> {
+  async function keyIn(state: TestState, accountId: AccountId): Promise<number> {
     const { id } = await requestKey(database, {
       accountId,
       purpose: 'a tool',

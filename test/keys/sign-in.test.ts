@@ -1,6 +1,10 @@
 /** Sign-in links and the sessions that they start. A link works once, for a limited time. */
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { eventsOf } from '#keys/lifecycle/history.ts';
+import { listKeysOf } from '#keys/lifecycle/key-lists.ts';
+import { revokeOwnKey } from '#keys/lifecycle/own-keys.ts';
+import { approveRequest } from '#keys/lifecycle/reviews.ts';
 import {
   createSession,
   endSession,
@@ -8,9 +12,18 @@ import {
   mailSignInLink,
   SESSION_SECONDS,
 } from '#keys/lifecycle/sign-in.ts';
+import { findAccount, listAccounts } from '#keys/tables/accounts.ts';
 import { addLink, openLink } from '#keys/tables/sign-in-links.ts';
 import { KINDS } from '#test/support/databases.ts';
-import { AT, type KeysDatabase, later, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+import {
+  AT,
+  type KeysDatabase,
+  later,
+  MODERATOR,
+  openKeysDatabase,
+  PUBLIC_URL,
+  REVIEW,
+} from './keys-database.ts';
 
 const MINUTE = 60;
 
@@ -88,6 +101,53 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     await endSession(database, token);
     expect(await findSession(database, token, AT)).toBeUndefined();
     expect(await findSession(database, other, AT)).toBeDefined();
+  });
+
+  it('keeps all digits of the ids of accounts', async () => {
+    // The largest of the server's BIGINT UNSIGNED, and of SQLite.
+    const ids =
+      kind === 'mysql'
+        ? ['18446744073709551614', '18446744073709551615']
+        : ['9223372036854775806', '9223372036854775807'];
+    const owners = [];
+    for (const id of ids) owners.push(await database.addOwner({ id }));
+    expect((await listAccounts(database)).slice(-2)).toEqual(owners);
+    for (const owner of owners) {
+      expect(await findAccount(database, owner.id)).toEqual(owner);
+      expect(await mailLink(owner.email)).toBe(true);
+      expect(await mailsTo(owner.email)).toEqual([expect.stringContaining(`_id":"${owner.id}"`)]);
+      const { token } = await addLink(database, owner.id, AT);
+      expect(await openLink(database, token, AT)).toBe(owner.id);
+      const session = await createSession(database, owner.id, AT);
+      expect(await findSession(database, session, AT)).toBe(owner.id);
+      const id = await database.keyIn('revealed', owner.id);
+      const [other = owner] = owners.filter((each) => each !== owner);
+      const own = { id, at: AT, publicUrl: PUBLIC_URL };
+      await expect(revokeOwnKey(database, { ...own, accountId: other.id })).rejects.toThrow(
+        'There is no key',
+      );
+      await approveRequest(database, await database.keyIn('pending', MODERATOR), {
+        ...REVIEW,
+        by: owner.id,
+        limit: 60,
+      });
+      await revokeOwnKey(database, { ...own, accountId: owner.id });
+      expect(await listKeysOf(database, owner.id, { limit: 9, offset: 0 })).toMatchObject([
+        { id, account_id: owner.id, state: 'revoked' },
+      ]);
+      expect((await eventsOf(database, id)).at(-1)).toMatchObject({ actor_id: owner.id });
+    }
+    const reviewers = await database.rows('SELECT reviewed_by FROM api_keys ORDER BY id');
+    expect(reviewers.flat().filter((id) => id !== null && ids.includes(String(id)))).toEqual(ids);
+    if (kind === 'sqlite') return;
+    // The id of a site's view may be an expression.
+    await database.run('RENAME TABLE accounts TO people');
+    await database.run(
+      'CREATE VIEW accounts AS SELECT id + 0 AS id, email, name, role FROM people',
+    );
+    for (const owner of owners) expect(await findAccount(database, owner.id)).toEqual(owner);
+    await database.run('DROP VIEW accounts');
+    await database.run('RENAME TABLE people TO accounts');
   });
 
   it('deletes expired links and sessions', async () => {

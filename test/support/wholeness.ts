@@ -76,6 +76,7 @@ export function expectNoDebris(snapshotsDir: string): void {
     'lock',
     'lock.holder',
     'report.json',
+    'reserve',
     'status.json',
     // Of replicas, and of what is pushed.
     'accepted.json',

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { generate } from '../../../generator/generate.ts';
 import type { Conditions } from '../../../generator/read/read-table.ts';
 import { warningText } from '../../../generator/report/report.ts';
+import { readDecision } from '../../../keys/export/export-keys.ts';
 import { hasAccounts } from '../../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import type { Database, Value } from '../../../lib/database/database.ts';
@@ -138,7 +139,8 @@ export const keys: Check = {
   programs: ['schedule', 'account'],
   async run(scene, { ok, warn, error }) {
     const source = requireDatabase(scene);
-    const file = path.join(requireValue(scene, 'SNAPSHOTS_DIR'), KEYS_FILE);
+    const snapshotsDir = requireValue(scene, 'SNAPSHOTS_DIR');
+    const file = path.join(snapshotsDir, KEYS_FILE);
     if (!(await source.columns()).has('api_keys')) {
       if (existsSync(file)) {
         error(
@@ -154,6 +156,13 @@ export const keys: Check = {
     }
     await checkTables(source, KEYS_TABLES);
     ok('The tables of API keys exist, with all columns.');
+    const { lost = 0 } = (await readDecision(source, snapshotsDir)) ?? {};
+    if (lost > 0) {
+      error(
+        `The table api_keys lacks ${lost} of the keys in ${file}, which still work: it was lost, or created again.`,
+        'Restore the backup before you issue or approve keys: see operations/runbooks/restore.md. If there is none, run "cover-catalogue keys accept-loss".',
+      );
+    }
     if (!scene.programs.includes('account')) return;
     if (!(await hasAccounts(source))) {
       error(

@@ -13,6 +13,7 @@ import {
 } from 'jose';
 import type { Logger } from 'pino';
 import { messageOf } from '../../../lib/program/failure.ts';
+import { type AccountId, parseAccountId } from '../../tables/values.ts';
 import type { PublicKeys } from './site-keys.ts';
 
 const AUDIENCE = 'cover-catalogue-api';
@@ -34,7 +35,7 @@ export class SiteKeysUnreachable extends Error {
  * @returns the id of the account; undefined if the assertion is not valid
  * @throws SiteKeysUnreachable if the site's keys cannot be fetched
  */
-export type AssertionCheck = (assertion: string, at: Date) => Promise<number | undefined>;
+export type AssertionCheck = (assertion: string, at: Date) => Promise<AccountId | undefined>;
 
 /** The keys that verify assertions: a secret for HS256, or public keys. */
 export type AssertionKeys = { readonly secret: string } | PublicKeys;
@@ -49,7 +50,8 @@ export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionC
         clockTolerance: TOLERANCE,
         currentDate: at,
       });
-      return toAccountId(payload.sub);
+      // A number in JSON may have lost digits.
+      return typeof payload.sub === 'string' ? parseAccountId(payload.sub) : undefined;
     } catch (error) {
       if (error instanceof errors.JOSEError) return undefined;
       throw error;
@@ -96,9 +98,4 @@ function fetchKeys(url: URL, log: Logger): JWTVerifyGetKey {
       throw UNFIT.some((unfit) => error instanceof unfit) ? error : failed(error);
     }
   };
-}
-
-function toAccountId(subject: unknown): number | undefined {
-  const id = typeof subject === 'string' && /^[1-9]\d{0,15}$/.test(subject) ? Number(subject) : 0;
-  return Number.isSafeInteger(id) && id > 0 ? id : undefined;
 }

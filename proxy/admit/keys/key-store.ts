@@ -1,6 +1,6 @@
 /**
  * Reads `keys.json`, which the generator replaces when a key changes, and creates the rolling window of
- * each key. When a key's limit is raised beyond the capacity of its window, the key gets a larger one with
+ * each key. The window belongs to the id of the key, so a key that is rotated keeps it. When a key's limit is raised beyond the capacity of its window, the key gets a larger one with
  * the requests that were counted until then. Until the serving threads know of it, a moment later, what they
  * admit is counted in the old one.
  */
@@ -25,14 +25,15 @@ export function makeKeyStore(
   now: () => number,
 ) {
   const file = path.join(snapshotsDir, KEYS_FILE);
-  let keys: ReadonlyMap<string, SharedKey> | undefined;
+  /** By id. */
+  let keys: ReadonlyMap<number, SharedKey> | undefined;
   let content: Buffer | undefined;
   let confirmedAt: number | undefined;
   let fault: string | undefined;
 
-  function windowFor(id: number, hash: string, limit: number): SharedArrayBuffer {
-    const known = keys?.get(hash);
-    if (known?.id !== id) return makeRollingWindow(limit).memory;
+  function windowFor(id: number, limit: number): SharedArrayBuffer {
+    const known = keys?.get(id);
+    if (known === undefined) return makeRollingWindow(limit).memory;
     const window = openRollingWindow(known.window);
     if (limit <= window.capacity) return known.window;
     return makeRollingWindow(limit, window.times(now())).memory;
@@ -45,9 +46,9 @@ export function makeKeyStore(
     const found = await readBoundedFile(file, LARGEST_KEYS_FILE);
     if (content === undefined || !found.equals(content)) {
       const next = parseKeys(found.toString('utf8')).map((entry) => {
-        return { ...entry, window: windowFor(entry.id, entry.hash, entry.limit) };
+        return { ...entry, window: windowFor(entry.id, entry.limit) };
       });
-      keys = new Map(next.map((key) => [key.hash, key]));
+      keys = new Map(next.map((key) => [key.id, key]));
       await announce(next);
       content = found;
     }

@@ -87,6 +87,19 @@ test('nobody is told to create tables of keys while keys.json has keys', async (
   expect(gone?.fix).not.toContain('keys list');
 });
 
+test('keys without a row in a table that was created again are an error', async () => {
+  await change(createKeysTables);
+  expect(faultsIn(await examine(keys, variables, ['schedule']))).toEqual([]);
+  writeKeys(variables.SNAPSHOTS_DIR, [testKey(1), testKey(2)]);
+  expect(faultsIn(await examine(keys, variables, ['schedule']))).toMatchObject([
+    {
+      level: 'error',
+      text: expect.stringContaining('lacks 2 of the keys'),
+      fix: expect.stringContaining('keys accept-loss'),
+    },
+  ]);
+});
+
 test('nobody can sign in without accounts, or review requests without a moderator', async () => {
   await change(createKeysTables);
   await change((opened) =>

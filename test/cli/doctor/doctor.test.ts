@@ -4,10 +4,12 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { CannotRun, type Check, type Scene } from '#cli/doctor/check.ts';
 import { runCheck, runDoctor } from '#cli/doctor.ts';
+import { exportKeys } from '#keys/export/export-keys.ts';
+import { issueKey } from '#keys/lifecycle/reviews.ts';
 import { createKeysTables } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
-import { makeFolder, runCommand, startProxy, testKey } from '#test/support/product.ts';
+import { makeFolder, runCommand, startProxy } from '#test/support/product.ts';
 
 const SECRET = 'f3a9c4d17b6e58209ad4';
 /** Nothing listens there. */
@@ -40,9 +42,11 @@ test.each<[string, Check['run'], object]>([
 
 test('a complete installation has one error if no schedule runs, and the doctor changes nothing', async () => {
   const DATABASE_URL = await makeSampleSqlite();
-  const SNAPSHOTS_DIR = await makeSampleSnapshots([testKey(1)]);
+  const SNAPSHOTS_DIR = await makeSampleSnapshots();
   const database = await openDatabase(DATABASE_URL);
   await createKeysTables(database);
+  await issueKey(database, { limit: 60, purpose: '', at: new Date() });
+  await exportKeys(database, SNAPSHOTS_DIR);
   await database.close();
   const api = await startProxy(SNAPSHOTS_DIR);
   const ADMIN_PORT = new URL(api.adminUrl).port;

@@ -95,9 +95,20 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
     await createKeysTables(admin);
     await user.grant('SELECT, INSERT, UPDATE, DELETE ON *');
     expect((await keys('list')).code).toBe(0);
-    for (const name of ['key_events_update', 'key_events_delete']) {
-      await admin.run(`DROP TRIGGER ${name}`);
-    }
+    // MySQL shows this user no triggers.
+    const asUser = await openDatabase(user.url);
+    const onMysql = {
+      ...asUser,
+      rows: async (...query: Parameters<Database['rows']>) =>
+        query[0].includes('information_schema.triggers') ? [] : asUser.rows(...query),
+    };
+    await createKeysTables(onMysql);
+    expect(await admin.rows('SELECT COUNT(*) FROM key_events')).toEqual([[0]]);
+    await admin.run('DROP TRIGGER key_events_delete');
+    await expect(createKeysTables(onMysql)).rejects.toThrow('GRANT TRIGGER ON key_events');
+    expect(await admin.rows('SELECT COUNT(*) FROM key_events')).toEqual([[0]]);
+    await asUser.close();
+    await admin.run('DROP TRIGGER key_events_update');
     const refused = await keys('list');
     expect([refused.code, refused.stderr]).toEqual([
       1,

@@ -66,18 +66,18 @@ test('a key keeps its counted requests if its limit is lowered and raised again'
   expect(use(key, 5)).toEqual({ admitted: 1, limit: 11, remaining: 0 });
 });
 
-test('the requests of a key do not count for another key, or for a new key with the same id', async () => {
+test('the requests of a key count after it is rotated, and not for another key', async () => {
   const keys = [testKey(1, { limit: 5 }), testKey(2, { limit: 5 })];
   await replaceKeys(keys);
   expect(use(keys[0], 5).admitted).toBe(5);
   expect(use(keys[1], 1).remaining).toBe(4);
-  const rotated = testKey(1, { limit: 5 });
+  const rotated = testKey(1, { limit: 7 });
   await replaceKeys([rotated, keys[1]]);
-  expect(use(rotated, 1).remaining).toBe(4);
+  expect(use(rotated, 3)).toEqual({ admitted: 2, limit: 7, remaining: 0 });
   expect(table.find(keys[0].key)).toBe(undefined);
   // The same hash with another id, for example after the table was rebuilt.
   await replaceKeys([{ ...rotated, id: 7 }, keys[1]]);
-  expect(use(rotated, 1).remaining).toBe(4);
+  expect(use(rotated, 1).remaining).toBe(6);
   expect(use(keys[1], 1).remaining).toBe(3);
 });
 

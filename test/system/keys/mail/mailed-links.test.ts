@@ -10,6 +10,7 @@ import { mailSignInLink } from '#keys/lifecycle/sign-in.ts';
 import type { Mail, Mailer } from '#keys/mail/mailer.ts';
 import { enqueueMail, listMails, sendDueMails } from '#keys/mail/outbox.ts';
 import { openLink } from '#keys/tables/sign-in-links.ts';
+import type { AccountId } from '#keys/tables/values.ts';
 import { hashToken } from '#keys/tables/values.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import {
@@ -70,7 +71,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
     return owner;
   };
   const send = (seconds = 0) => sendDueMails(database, post.mailer, later(seconds));
-  const linksOf = async (accountId: number) => {
+  const linksOf = async (accountId: AccountId) => {
     const sql = 'SELECT token_hash FROM sign_in_links WHERE account_id = ?';
     return (await database.rows(sql, [accountId])).map(([tokenHash]) => tokenHash);
   };
