@@ -5,6 +5,7 @@
  */
 import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
+import { openReplicas } from '../depot/keys.ts';
 import { openKeysDepot, openWritableDepot } from '../depot/open.ts';
 import { pushChanges, pushConfigured } from '../depot/push.ts';
 import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from '../depot/signing.ts';
@@ -13,7 +14,7 @@ import { paceRuns } from '../generator/schedule/pace-runs.ts';
 import { pollChanges } from '../generator/schedule/poll-changes.ts';
 import { makeRuns } from '../generator/schedule/runs.ts';
 import { addScheduleMetrics } from '../generator/schedule/schedule-metrics.ts';
-import { pollKeys } from '../keys/export/poll-keys.ts';
+import { KeysPolls } from '../keys/export/poll-keys.ts';
 import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
 import { currentId } from '../lib/generations/generations.ts';
 import { whyHeld } from '../lib/generations/hold.ts';
@@ -96,14 +97,15 @@ async function start({ words, variables: readVariables }: Invocation): Promise<v
     ? undefined
     : schedule(cron, runs.start, { noOverlap: true, timezone: CRON_TIMEZONE });
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
-  const keys = pollKeys({
+  const keysDepot = openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH });
+  const signingKey = readSigningKey(environment.SNAPSHOT_SIGNING_KEY);
+  const keys = new KeysPolls({
     databaseUrl: environment.DATABASE_URL,
     snapshotsDir,
+    replicas: keysDepot && openReplicas(keysDepot, signingKey),
     registry,
     tasks,
     log,
-    signingKey: readSigningKey(environment.SNAPSHOT_SIGNING_KEY),
-    depot: openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH }),
   });
   const pushes =
     SNAPSHOT_PUSH === ''

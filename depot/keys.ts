@@ -10,11 +10,13 @@ import { LARGEST_KEY_USAGE } from '../lib/format/key-usage.ts';
 import { LARGEST_KEYS_FILE, parseKeys } from '../lib/format/keys-file.ts';
 import { isKeyUsageFile, KEYS_FILE, PROXY_FOLDER } from '../lib/format/layout.ts';
 import {
+  isStoredUsage,
   KEYS_PREFIX,
   RELEASES,
   type Release,
   storedKeys,
   storedUsage,
+  USAGE_PREFIX,
 } from '../lib/format/release.ts';
 import { keepReserve, replaceWithReserve } from '../lib/generations/files/reserve.ts';
 import { namesIn } from '../lib/generations/generations.ts';
@@ -58,6 +60,24 @@ export function makeKeysSender(
       if (now() - modifiedAt > KEPT_MS) await depot.remove(name);
     }
     return true;
+  };
+}
+
+/** The replicas of a private depot, for those who export keys and import key usage. */
+export function openReplicas(depot: WritableDepot, signingKey: KeyObject | undefined) {
+  return {
+    name: depot.name,
+    send: makeKeysSender(depot, signingKey, Date.now),
+    /** The reports that the replicas have sent, each with when it was written. */
+    async *usageReports() {
+      for (const { path: name, modifiedAt } of await depot.list(USAGE_PREFIX)) {
+        if (!isStoredUsage(name)) continue;
+        const read = async () =>
+          (await readObject(depot, name, LARGEST_KEY_USAGE))?.toString('utf8');
+        yield { name, writtenAt: () => modifiedAt, read };
+      }
+    },
+    close: () => depot.close(),
   };
 }
 

@@ -5,8 +5,6 @@
  */
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import type { WritableDepot } from '../../depot/depot.ts';
-import { readObject } from '../../depot/transfers.ts';
 import type { Database, Value } from '../../lib/database/database.ts';
 import {
   type DayUsage,
@@ -18,7 +16,6 @@ import {
   type Usage,
 } from '../../lib/format/key-usage.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../lib/format/layout.ts';
-import { isStoredUsage, USAGE_PREFIX } from '../../lib/format/release.ts';
 import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 
 const KEYS_PER_STATEMENT = 200;
@@ -32,7 +29,7 @@ const ENDS = {
 };
 
 /** A report of key usage: a file of a proxy here, or an object that a replica has sent. */
-interface FoundReport {
+export interface FoundReport {
   readonly name: string;
   /** @returns when it was written; undefined if it was removed since it was found */
   writtenAt(): number | undefined;
@@ -43,7 +40,7 @@ interface FoundReport {
 /** @returns a function that imports the files of the proxies of this snapshots folder */
 export function makeKeyUsageImport(snapshotsDir: string) {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
-  return makeReportsImport(function* () {
+  return makeUsageImport(function* () {
     // Without the folder, no proxy has written anything yet.
     if (statSync(folder, { throwIfNoEntry: false }) === undefined) return;
     for (const name of readdirSync(folder).filter(isKeyUsageFile)) {
@@ -56,23 +53,11 @@ export function makeKeyUsageImport(snapshotsDir: string) {
   });
 }
 
-/** @returns a function that imports what replicas have sent to their depot */
-export function makeRemoteUsageImport(depot: WritableDepot) {
-  const read = async (name: string) =>
-    (await readObject(depot, name, LARGEST_KEY_USAGE))?.toString('utf8');
-  return makeReportsImport(async function* () {
-    for (const { path: name, modifiedAt } of await depot.list(USAGE_PREFIX)) {
-      if (!isStoredUsage(name)) continue;
-      yield { name, writtenAt: () => modifiedAt, read: () => read(name) };
-    }
-  });
-}
-
 /**
  * @returns a function that imports the reports. Later calls skip reports and values that have not changed.
  * A report that cannot be imported does not stop the others; the first error is thrown at the end.
  */
-function makeReportsImport(
+export function makeUsageImport(
   find: () => Iterable<FoundReport> | AsyncIterable<FoundReport>,
 ): (database: Database, now: Date) => Promise<void> {
   /** For each imported report, when it was written. */

@@ -1,19 +1,16 @@
 /**
  * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds, or
- * every second if there are replicas; sends them to the depot of replicas; and imports key usage from
- * proxies here and at replicas. The depot has polls of its own, so that a slow one never delays the export.
+ * every second if there are replicas; sends them to replicas; and imports key usage from proxies here and
+ * there. Replicas have polls of their own, so that slow ones never delay the export.
  */
-import type { KeyObject } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { WritableDepot } from '../../depot/depot.ts';
-import { makeKeysSender } from '../../depot/keys.ts';
 import type { Database } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
 import { addGauge } from '../../lib/program/admin/metrics.ts';
 import type { Tasks } from '../../lib/program/admin/tasks.ts';
-import { poll } from '../../lib/program/poll.ts';
+import { type Poll, poll } from '../../lib/program/poll.ts';
 import {
   type KeysDecision,
   KeysLostError,
@@ -21,7 +18,7 @@ import {
   reportLoss,
   writeKeys,
 } from './export-keys.ts';
-import { makeKeyUsageImport, makeRemoteUsageImport } from './import-key-usage.ts';
+import { type FoundReport, makeKeyUsageImport, makeUsageImport } from './import-key-usage.ts';
 
 const EXPORT_INTERVAL_MS = 2_000;
 /** With replicas, whose proxies refuse a revoked key only after two more polls. */
@@ -32,123 +29,159 @@ const SEND_INTERVAL_MS = 100;
 const USAGE_INTERVAL_MS = 10_000;
 const LONGEST_STOP_MS = 2_000;
 
-/** Starts to poll. While the database cannot be read, `keys.json` and the depot stay as they are. */
-export function pollKeys(options: {
+/** The other machines that have the same keys. */
+export interface KeysReplicas {
+  readonly name: string;
+  /**
+   * Sends the content of `keys.json`. It must not be called again before it has ended.
+   * @param readAt when the database was read, in milliseconds since 1970 @returns whether the content is new
+   */
+  send(content: string, readAt: number): Promise<boolean>;
+  /** What they have reported about the use of keys. */
+  usageReports(): AsyncIterable<FoundReport>;
+  close(): void;
+}
+
+export interface KeysOptions {
   readonly databaseUrl: string;
   readonly snapshotsDir: string;
-  /** The depot of KEYS_DEPOT; undefined if there are no replicas. */
-  readonly depot: WritableDepot | undefined;
-  readonly signingKey: KeyObject | undefined;
+  /** Undefined if there are none. */
+  readonly replicas: KeysReplicas | undefined;
   readonly registry: Registry;
   readonly tasks: Tasks;
   readonly log: Logger;
-}) {
-  const { databaseUrl, snapshotsDir, depot, registry, tasks, log } = options;
-  const importKeyUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
-  const exportKeys = tasks.observe('export_keys', readAndWrite);
-  let database: Database | undefined;
-  let hasFailed = false;
-  let lastUsageFault = '';
-  let lastLoss = '';
+}
+
+/** While the database cannot be read, `keys.json` and the replicas stay as they are. */
+export class KeysPolls {
+  private readonly options: KeysOptions;
+  private readonly exporting: Poll;
+  private readonly polls: readonly Poll[];
+  private database: Database | undefined;
+  private hasFailed = false;
+  private lastUsageFault = '';
+  private lastLoss = '';
   /** How many keys have lost their rows. */
-  let lost = 0;
-  addGauge(registry, 'schedule_keys_lost', 'How many keys have lost their rows', () => lost);
+  private lost = 0;
   /** The decision of the last export and when the database was read, until it is sent. */
-  let unsent: { readonly content: string; readonly readAt: number } | undefined;
+  private unsent: { readonly content: string; readonly readAt: number } | undefined;
+
+  /** Starts to poll. */
+  constructor(options: KeysOptions) {
+    this.options = options;
+    const { snapshotsDir, replicas, registry, tasks, log } = options;
+    const name = 'schedule_keys_lost';
+    addGauge(registry, name, 'How many keys have lost their rows', () => this.lost);
+    const exportKeys = tasks.observe('export_keys', () => this.readAndWrite());
+    const importUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
+    const interval = replicas === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
+    this.exporting = poll(
+      () => this.exportAndImport(exportKeys, importUsage),
+      interval,
+      ({ message }) => log.error(`the keys file is not updated: ${message}`),
+    );
+    this.polls = [this.exporting, ...(replicas === undefined ? [] : this.pollReplicas(replicas))];
+    for (const each of this.polls) void each.start();
+  }
+
+  /** Exports and imports now. Resolves when that is done. */
+  now(): Promise<void> {
+    return this.exporting.now();
+  }
+
+  /** Does not wait longer than two seconds for a database or a replica that does not answer. */
+  async stop(): Promise<void> {
+    const stopped = Promise.all(this.polls.map((each) => each.stop()));
+    await Promise.race([stopped.then(() => this.closeDatabase()), pause(LONGEST_STOP_MS)]);
+    this.options.replicas?.close();
+  }
 
   /** @returns the database; undefined if it has no keys yet @throws KeysLostError after the export */
-  async function readAndWrite(): Promise<Database | undefined> {
+  private async readAndWrite(): Promise<Database | undefined> {
+    const { databaseUrl, snapshotsDir, log } = this.options;
     let decision: KeysDecision | undefined;
     try {
-      database ??= await openDatabase(databaseUrl);
-      decision = await readDecision(database, snapshotsDir);
-      lost = decision?.lost ?? 0;
+      this.database ??= await openDatabase(databaseUrl);
+      decision = await readDecision(this.database, snapshotsDir);
+      this.lost = decision?.lost ?? 0;
       if (decision !== undefined) {
         const { content } = decision;
-        unsent = { content, readAt: Date.now() };
+        this.unsent = { content, readAt: Date.now() };
         if (writeKeys(content, snapshotsDir)) log.info('exported the keys');
       }
-      if (hasFailed) log.info('the keys file is updated again');
-      hasFailed = false;
+      if (this.hasFailed) log.info('the keys file is updated again');
+      this.hasFailed = false;
     } catch (error) {
-      hasFailed = true;
-      await closeDatabase();
+      this.hasFailed = true;
+      await this.closeDatabase();
       throw error;
     }
     if (decision === undefined) return undefined;
     reportLoss(decision, snapshotsDir);
-    return database;
+    return this.database;
   }
 
-  async function exportAndImport(): Promise<void> {
-    let open: Database | undefined;
+  private async exportAndImport(
+    exportKeys: () => Promise<Database | undefined>,
+    importUsage: (database: Database, now: Date) => Promise<void>,
+  ): Promise<void> {
+    const { log } = this.options;
+    let database: Database | undefined;
     try {
-      open = await exportKeys();
-      lastLoss = '';
+      database = await exportKeys();
+      this.lastLoss = '';
     } catch (error) {
       if (!(error instanceof KeysLostError)) throw error;
       // A failed poll would put off the next one, and with it the next revocation.
-      if (error.message !== lastLoss) log.error(error.message);
-      lastLoss = error.message;
+      if (error.message !== this.lastLoss) log.error(error.message);
+      this.lastLoss = error.message;
     }
     // Usage waits until lost keys are back.
-    if (open === undefined) return;
+    if (database === undefined) return;
     // Logs an error instead of throwing it, since the export of the keys has worked.
     try {
-      await importKeyUsage(open, new Date());
-      lastUsageFault = '';
+      await importUsage(database, new Date());
+      this.lastUsageFault = '';
     } catch (error) {
       const { message } = error as Error;
-      if (message !== lastUsageFault) log.warn(`key usage cannot be imported: ${message}`);
-      lastUsageFault = message;
+      if (message !== this.lastUsageFault) log.warn(`key usage cannot be imported: ${message}`);
+      this.lastUsageFault = message;
     }
   }
 
-  async function closeDatabase(): Promise<void> {
-    const old = database;
-    database = undefined;
-    await old?.close().catch(() => {});
-  }
-
-  const interval = depot === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
-  const exporting = poll(exportAndImport, interval, ({ message }) =>
-    log.error(`the keys file is not updated: ${message}`),
-  );
-  const polls = [exporting];
-  if (depot !== undefined) {
-    const importUsage = tasks.observe('import_remote_key_usage', makeRemoteUsageImport(depot));
-    const importOnce = async () => {
-      if (database !== undefined && lost === 0) await importUsage(database, new Date());
-    };
-    const sender = makeKeysSender(depot, options.signingKey, Date.now);
-    const send = tasks.observe('send_keys', sender);
+  private pollReplicas(replicas: KeysReplicas): Poll[] {
+    const { tasks, log } = this.options;
+    const reports = () => replicas.usageReports();
+    const importUsage = tasks.observe('import_remote_key_usage', makeUsageImport(reports));
+    const send = tasks.observe('send_keys', (content: string, readAt: number) =>
+      replicas.send(content, readAt),
+    );
     const sendOnce = async () => {
-      const keys = unsent;
+      const keys = this.unsent;
       if (keys === undefined) return;
       if (await send(keys.content, keys.readAt)) {
-        log.info({ depot: depot.name }, 'sent the keys to replicas');
+        log.info({ depot: replicas.name }, 'sent the keys to replicas');
       }
-      if (unsent === keys) unsent = undefined;
+      if (this.unsent === keys) this.unsent = undefined;
     };
-    polls.push(
+    const importOnce = async () => {
+      if (this.database !== undefined && this.lost === 0) {
+        await importUsage(this.database, new Date());
+      }
+    };
+    return [
       poll(sendOnce, SEND_INTERVAL_MS, ({ message }) =>
         log.error(`the keys are not sent to replicas: ${message}`),
       ),
       poll(importOnce, USAGE_INTERVAL_MS, ({ message }) =>
         log.warn(`key usage of replicas cannot be imported: ${message}`),
       ),
-    );
+    ];
   }
-  for (const each of polls) void each.start();
 
-  return {
-    /** Exports and imports now. Resolves when that is done. */
-    now: exporting.now,
-    async stop() {
-      const stopped = Promise.all(polls.map((each) => each.stop())).then(closeDatabase);
-      // Does not wait longer for a database or a depot that does not answer.
-      await Promise.race([stopped, pause(LONGEST_STOP_MS)]);
-      depot?.close();
-    },
-  };
+  private async closeDatabase(): Promise<void> {
+    const old = this.database;
+    this.database = undefined;
+    await old?.close().catch(() => {});
+  }
 }

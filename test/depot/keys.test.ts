@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { makeKeysSender } from '#depot/keys.ts';
+import { makeKeysSender, openReplicas } from '#depot/keys.ts';
 import { openWritableDepot } from '#depot/open.ts';
-import { makeRemoteUsageImport } from '#keys/export/import-key-usage.ts';
+import { makeUsageImport } from '#keys/export/import-key-usage.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { hashKey, makeKey } from '#lib/format/api-key.ts';
 import { encodeKeyUsage } from '#lib/format/key-usage.ts';
@@ -170,7 +170,7 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
   const database = await openDatabase(url);
   const days = async () =>
     Object.fromEntries(await database.rows('SELECT id, last_used_on FROM api_keys ORDER BY id'));
-  const importRemoteUsage = makeRemoteUsageImport(open());
+  const importRemoteUsage = makeUsageImport(openReplicas(open(), undefined).usageReports);
   const now = new Date('2026-03-03T12:00:00Z');
   await importRemoteUsage(database, now);
   const replica = start();

@@ -9,9 +9,10 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { WritableDepot } from '#depot/depot.ts';
+import { openReplicas } from '#depot/keys.ts';
 import { openWritableDepot } from '#depot/open.ts';
 import { decideKeys } from '#keys/export/export-keys.ts';
-import { pollKeys } from '#keys/export/poll-keys.ts';
+import { KeysPolls } from '#keys/export/poll-keys.ts';
 import { createKeysTables } from '#keys/tables/schema.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { hashKey, makeKey } from '#lib/format/api-key.ts';
@@ -32,11 +33,10 @@ async function startPolling(depot?: WritableDepot) {
   const database = await openDatabase(url);
   const log = makeLog();
   const registry = new Registry();
-  const polling = pollKeys({
+  const polling = new KeysPolls({
     databaseUrl: url,
     snapshotsDir,
-    depot,
-    signingKey: undefined,
+    replicas: depot && openReplicas(depot, undefined),
     registry,
     tasks: makeTasks(registry),
     log: pino({}, log),
@@ -60,7 +60,7 @@ async function startPolling(depot?: WritableDepot) {
     registry,
     insert,
     file,
-    now: polling.now,
+    now: () => polling.now(),
     log: log.text,
     keys: () => parseKeys(readFileSync(file, 'utf8')),
     isOld: () => statSync(file).mtimeMs === LONG_AGO.getTime(),
