@@ -7,7 +7,6 @@
  */
 import type { BlockList } from 'node:net';
 import { clientAddress } from '../../lib/program/client-address.ts';
-import { type Answer, ERRORS, overLimit, RETRY_SOON_SECONDS } from '../api/send.ts';
 import type { ApiRequest, RequestHead } from '../http/request.ts';
 import { isValid, type KeyRecord, type KeyTable } from './keys/key-table.ts';
 import type { AddressLimits } from './limits/address-limits.ts';
@@ -18,6 +17,19 @@ import type { Claim, Limiter, Quota, Taken } from './limits/rolling-window.ts';
  * somebody behind the same address guesses keys and uses up the address's limit.
  */
 const IN_USE_MS = 10 * 60_000;
+
+/** After which time a client may ask again, if nobody knows how many of its requests count. */
+export const RETRY_SOON_SECONDS = 5;
+
+/** Why a request is not admitted. */
+export type AdmissionRefusal =
+  | 'missing_key'
+  | 'misplaced_key'
+  | 'several_keys'
+  | 'invalid_key'
+  | 'key_limit'
+  | 'address_limit'
+  | 'limits_unavailable';
 
 export interface AdmissionParts {
   readonly keys: Pick<KeyTable, 'find' | 'size'>;
@@ -30,11 +42,22 @@ export interface Admission {
   readonly quota: Quota;
   /** The valid key whose limit the quota describes; undefined if it describes that of the address. */
   readonly key: KeyRecord | undefined;
-  /** The answer that says why the request is not served; undefined if it is. */
-  readonly refusal: Answer | undefined;
+  /** Undefined if the request is admitted. */
+  readonly refusal: AdmissionRefusal | undefined;
 }
 
-export function makeAdmit({ keys, addresses, limiter, trustedProxies }: AdmissionParts) {
+/**
+ * Counts a request towards the limit of its key or, without a valid key, of its address.
+ * @param time on the monotonic clock of the windows, in milliseconds
+ * @param isCounted false for a request that needs no admission: only the quota of its address is looked up
+ */
+export type Admit = (
+  request: ApiRequest,
+  time: number,
+  isCounted: boolean,
+) => Admission | Promise<Admission>;
+
+export function makeAdmit({ keys, addresses, limiter, trustedProxies }: AdmissionParts): Admit {
   function claimOfAddress({ socket, head }: ApiRequest, isCounted: boolean): Claim {
     const address = clientAddress(socket.remoteAddress, head.forwardedFor, trustedProxies);
     const window = addresses.windowOf(address);
@@ -47,21 +70,12 @@ export function makeAdmit({ keys, addresses, limiter, trustedProxies }: Admissio
     return record !== undefined && isValid(record) ? record : undefined;
   }
 
-  /**
-   * Counts a request towards the limit of its key or, without a valid key, of its address.
-   * @param time on the monotonic clock of the windows, in milliseconds
-   * @param early the answer to a request that does not count: only its quota is looked up
-   */
-  return (
-    request: ApiRequest,
-    time: number,
-    early: Answer | undefined,
-  ): Admission | Promise<Admission> => {
-    const key = early === undefined ? validKeyOf(request.head) : undefined;
-    const refusal = early ?? (key === undefined ? unauthorized(request.head) : undefined);
+  return (request, time, isCounted) => {
+    const key = isCounted ? validKeyOf(request.head) : undefined;
+    const refusal = isCounted && key === undefined ? faultOfKey(request.head) : undefined;
     const last: Claim =
       key === undefined
-        ? claimOfAddress(request, early === undefined)
+        ? claimOfAddress(request, isCounted)
         : { name: key.windowName, window: key.window, limit: key.limit, isCounted: true };
     const isGuess = key !== undefined && time - key.window.lastAdmitted() >= IN_USE_MS;
 
@@ -70,13 +84,13 @@ export function makeAdmit({ keys, addresses, limiter, trustedProxies }: Admissio
         // The request is not over its limit, but nobody knows how many requests count.
         const { limit } = last;
         const quota = { admitted: true, limit, remaining: 0, resetSeconds: RETRY_SOON_SECONDS };
-        return { quota, key, refusal: early ?? ERRORS.noLimits };
+        return { quota, key, refusal: isCounted ? 'limits_unavailable' : undefined };
       }
       const { quota, claim } = taken;
       const counted = claim === last ? key : undefined;
       if (counted !== undefined) counted.usage[quota.admitted ? 'requests' : 'refused']++;
-      const isOver = !quota.admitted && early === undefined;
-      return { quota, key: counted, refusal: isOver ? overLimit(quota, counted) : refusal };
+      if (quota.admitted || !isCounted) return { quota, key: counted, refusal };
+      return { quota, key: counted, refusal: counted ? 'key_limit' : 'address_limit' };
     }
 
     const taken = limiter.take(isGuess ? [claimOfAddress(request, false), last] : [last], time);
@@ -84,9 +98,9 @@ export function makeAdmit({ keys, addresses, limiter, trustedProxies }: Admissio
   };
 }
 
-/** The answer to a request without a valid key. */
-function unauthorized({ key, hasSeveralKeys, hasMisplacedKey }: RequestHead): Answer {
-  if (hasSeveralKeys) return ERRORS.severalKeys;
-  if (hasMisplacedKey) return ERRORS.misplacedKey;
-  return key === undefined ? ERRORS.missingKey : ERRORS.invalidKey;
+/** What is wrong with the key of a request that has no valid one. */
+function faultOfKey({ key, hasSeveralKeys, hasMisplacedKey }: RequestHead): AdmissionRefusal {
+  if (hasSeveralKeys) return 'several_keys';
+  if (hasMisplacedKey) return 'misplaced_key';
+  return key === undefined ? 'missing_key' : 'invalid_key';
 }

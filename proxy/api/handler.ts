@@ -8,11 +8,11 @@
  */
 import type { Logger } from 'pino';
 import { isGenerationId } from '../../lib/format/layout.ts';
-import { type Admission, type AdmissionParts, makeAdmit } from '../admit/admission.ts';
+import { type Admission, type AdmissionParts, type Admit, makeAdmit } from '../admit/admission.ts';
 import { makeSlots } from '../admit/limits/slots.ts';
 import { type ApiRequest, BASE, makeRequestId, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
-import { type ApiHandler, INTERNAL_ERROR } from '../http/response.ts';
+import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
 import { FileGoneError } from '../snapshot/stored-file.ts';
 import type { ReadChanges } from './changes/changes.ts';
@@ -20,7 +20,7 @@ import { MOST_DOWNLOADS, makeDownload } from './downloads.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
-import { makeMatchRoute } from './routes/match-route.ts';
+import { type MatchRoute, makeMatchRoute } from './routes/match-route.ts';
 import type { LaterResource, Resource } from './routes/route.ts';
 import { type Download, matchDownload } from './routes/snapshot.ts';
 import {
@@ -28,6 +28,7 @@ import {
   badRequest,
   ERRORS,
   maintenance,
+  notAdmitted,
   ownHeaders,
   PREFLIGHT,
   type Reply,
@@ -59,172 +60,193 @@ const AROUND_TARGET = ` ${BASE} HTTP/1.1`.length;
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
-  const { keys, counts, now, log } = parts;
-  const admit = makeAdmit(parts);
-  const cache = makeResourceCache();
-  const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
-  const slots = {
+  const api = new Api(parts);
+  return (request, response) => api.handle(request, response);
+}
+
+class Api {
+  private readonly parts: ApiParts;
+  private readonly admit: Admit;
+  private readonly matchRoute: MatchRoute;
+  private readonly cache = makeResourceCache();
+  private readonly slots = {
     snapshot: makeSlots(MOST_DOWNLOADS),
     snapshot_file: makeSlots(MOST_DOWNLOADS),
   };
 
-  return (request, response) => {
-    const startedAt = now();
+  constructor(parts: ApiParts) {
+    this.parts = parts;
+    this.admit = makeAdmit(parts);
+    this.matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
+  }
 
-    function finish({ quota, key, refusal }: Admission): void {
-      const id = request.head.requestId ?? makeRequestId();
-      const reply: Reply = {
-        id,
-        request,
-        response,
-        startedAt,
-        quota,
-        key,
-        route: 'none',
-        isSent: false,
-        refusal: undefined,
-        bytes: 0,
-        snapshot: undefined,
-      };
-      try {
-        if (refusal === undefined) answer(reply);
-        else send(reply, refusal);
-      } catch (error) {
-        fail(reply, error);
-      }
-    }
-
+  handle(request: ApiRequest, response: Responder): void {
+    const startedAt = this.parts.now();
     try {
-      const admission = admit(request, startedAt, findEarlyAnswer(request));
-      if (admission instanceof Promise) void admission.then(finish);
-      else finish(admission);
+      const early = this.findEarlyAnswer(request);
+      const admission = this.admit(request, startedAt, early === undefined);
+      const begin = (admitted: Admission) =>
+        this.begin(request, response, startedAt, early, admitted);
+      if (admission instanceof Promise) void admission.then(begin);
+      else begin(admission);
     } catch (error) {
-      log.error({ err: error }, 'a request failed');
+      this.parts.log.error({ err: error }, 'a request failed');
       response.send(INTERNAL_ERROR);
     }
-  };
+  }
+
+  /** Answers a request of which it is known whether it is admitted. */
+  private begin(
+    request: ApiRequest,
+    response: Responder,
+    startedAt: number,
+    early: Answer | undefined,
+    { quota, key, refusal }: Admission,
+  ): void {
+    const reply: Reply = {
+      id: request.head.requestId ?? makeRequestId(),
+      request,
+      response,
+      startedAt,
+      quota,
+      key,
+      route: 'none',
+      isSent: false,
+      refusal: undefined,
+      bytes: 0,
+      snapshot: undefined,
+    };
+    try {
+      if (early !== undefined) this.send(reply, early);
+      else if (refusal !== undefined) this.send(reply, notAdmitted(refusal, quota));
+      else this.answer(reply);
+    } catch (error) {
+      this.fail(reply, error);
+    }
+  }
 
   /** @returns the answer to a request that does not count towards a limit; undefined for others */
-  function findEarlyAnswer({ head, method, target }: ApiRequest): Answer | undefined {
+  private findEarlyAnswer({ head, method, target }: ApiRequest): Answer | undefined {
     if (head.fault !== undefined) return badRequest(head.fault, true);
     if (method === 'OPTIONS') return PREFLIGHT;
     if (method !== 'GET' && method !== 'HEAD') return ERRORS.method;
-    const seconds = parts.maintenance();
+    const seconds = this.parts.maintenance();
     if (seconds > 0) return maintenance(seconds);
     if (method.length + AROUND_TARGET + target.length > LONGEST_LINE) return ERRORS.longTarget;
-    if (head.key !== undefined && keys.size() === undefined) {
-      return parts.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
+    if (head.key !== undefined && this.parts.keys.size() === undefined) {
+      return this.parts.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
     }
     return undefined;
   }
 
   /** Answers an admitted request. */
-  function answer(reply: Reply) {
+  private answer(reply: Reply) {
     const { head, target } = reply.request;
-    const current = parts.current();
+    const current = this.parts.current();
     const isCurrent = head.snapshot === undefined || head.snapshot === current?.id;
-    const cached = current === undefined ? 'new' : cache.find(current.id, target);
+    const cached = current === undefined ? 'new' : this.cache.find(current.id, target);
     if (typeof cached !== 'string' && isCurrent) {
-      counts.countCached();
+      this.parts.counts.countCached();
       reply.route = cached.route;
-      return sendResource(reply, cached.resource);
+      return this.sendResource(reply, cached.resource);
     }
     const [path, queryString] = splitTarget(target);
-    const route = matchRoute(path) ?? (parts.hasDownloads ? matchDownload(path) : undefined);
-    if (route === undefined) return send(reply, ERRORS.notFound);
+    const route =
+      this.matchRoute(path) ?? (this.parts.hasDownloads ? matchDownload(path) : undefined);
+    if (route === undefined) return this.send(reply, ERRORS.notFound);
     reply.route = route.name;
     let found: Resource | Promise<LaterResource> | Download | undefined;
     try {
       const find = route.prepare(queryString);
       checkSnapshotId(head.snapshot);
-      if (current === undefined) return send(reply, ERRORS.noSnapshot);
-      if (!isCurrent) return send(reply, ERRORS.snapshotChanged);
+      if (current === undefined) return this.send(reply, ERRORS.noSnapshot);
+      if (!isCurrent) return this.send(reply, ERRORS.snapshotChanged);
       found = find(current, { key: reply.key?.id, socket: reply.request.socket });
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      return send(reply, badRequest(error.message));
+      return this.send(reply, badRequest(error.message));
     }
-    if (found === undefined) return send(reply, ERRORS.notFound);
-    if (found instanceof Promise) return void sendLater(reply, found);
-    if ('stored' in found) return void sendDownload(reply, found);
-    sendResource(reply, found);
+    if (found === undefined) return this.send(reply, ERRORS.notFound);
+    if (found instanceof Promise) return void this.sendLater(reply, found);
+    if ('stored' in found) return void this.sendDownload(reply, found);
+    this.sendResource(reply, found);
     if (cached === 'repeated') {
-      cache.add(current.id, target, { route: route.name, resource: found });
+      this.cache.add(current.id, target, { route: route.name, resource: found });
     }
   }
 
   /** Sends a resource, or 304 if the client already has it. */
-  function sendResource(reply: Reply, resource: Resource) {
+  private sendResource(reply: Reply, resource: Resource) {
     const response = respond(resource, reply.request.head);
     reply.snapshot = resource.snapshot;
-    if (!(response instanceof Promise)) return send(reply, response);
-    response.then((later) => send(reply, later)).catch((error) => fail(reply, error));
+    if (!(response instanceof Promise)) return this.send(reply, response);
+    response.then((later) => this.send(reply, later)).catch((error) => this.fail(reply, error));
   }
 
-  async function sendLater(reply: Reply, later: Promise<LaterResource>): Promise<void> {
+  private async sendLater(reply: Reply, later: Promise<LaterResource>): Promise<void> {
     try {
       const found = await later;
-      if (typeof found === 'string') send(reply, ERRORS[found]);
-      else sendResource(reply, found);
+      if (typeof found === 'string') this.send(reply, ERRORS[found]);
+      else this.sendResource(reply, found);
     } catch (error) {
-      fail(reply, error);
+      this.fail(reply, error);
     }
   }
 
   /** Sends a file, or 304 if the client already has it. */
-  async function sendDownload(reply: Reply, download: Download) {
+  private async sendDownload(reply: Reply, download: Download) {
     const { request, response } = reply;
     const key = reply.key?.id;
     // The manifest has slots of its own: it is small, and all copying begins with it.
-    const { take, release } = slots[download.hasRanges ? 'snapshot_file' : 'snapshot'];
+    const { take, release } = this.slots[download.hasRanges ? 'snapshot_file' : 'snapshot'];
     let hasSlot = false;
     try {
       const made = makeDownload(download, request.head, request.method === 'HEAD');
       hasSlot = 'pieces' in made && take(key);
-      if ('pieces' in made && !hasSlot) return send(reply, ERRORS.manyDownloads);
+      if ('pieces' in made && !hasSlot) return this.send(reply, ERRORS.manyDownloads);
       reply.snapshot = download.snapshot;
-      if ('body' in made) return send(reply, made);
+      if ('body' in made) return this.send(reply, made);
       const pieces = countBytes(made.pieces, reply);
       reply.isSent = true;
       await response.sendPieces({ ...made, pieces }, ownHeaders(reply));
-      record(reply, made.status);
+      this.record(reply, made.status);
     } catch (error) {
-      if (!(error instanceof FileGoneError)) fail(reply, error);
+      if (!(error instanceof FileGoneError)) this.fail(reply, error);
       else if (reply.isSent) response.destroy();
       // Pruned because its generation has been replaced, which this thread is about to learn.
-      else send(reply, ERRORS.busy);
+      else this.send(reply, ERRORS.busy);
     } finally {
       if (hasSlot) release(key);
     }
   }
 
   /** Sends a response with the header fields that every response of the API has. */
-  function send(reply: Reply, answer: Answer): void {
+  private send(reply: Reply, answer: Answer): void {
     reply.refusal = answer.refusal;
     reply.bytes = reply.request.method === 'HEAD' ? 0 : answer.body.length;
     reply.response.send(answer, ownHeaders(reply));
     reply.isSent = true;
-    record(reply, answer.status);
+    this.record(reply, answer.status);
   }
 
   /** Records that a request was answered. */
-  function record(reply: Reply, status: number): void {
+  private record(reply: Reply, status: number): void {
     const { key, route, refusal, bytes, startedAt } = reply;
-    const milliseconds = now() - startedAt;
-    counts.count(route, status, milliseconds, refusal);
+    const milliseconds = this.parts.now() - startedAt;
+    this.parts.counts.count(route, status, milliseconds, refusal);
     if (key !== undefined) {
       if (status === 304) key.usage.notModified++;
       key.usage.bytes += bytes;
     }
-    parts.logAccess?.(reply, status, milliseconds);
+    this.parts.logAccess?.(reply, status, milliseconds);
   }
 
   /** Logs an error, and sends 500 if no response has begun. */
-  function fail(reply: Reply, error: unknown): void {
+  private fail(reply: Reply, error: unknown): void {
     const { id, route, response, isSent } = reply;
-    log.error({ err: error, route, id }, 'a request failed');
+    this.parts.log.error({ err: error, route, id }, 'a request failed');
     if (isSent) response.destroy();
-    else send(reply, ERRORS.internal);
+    else this.send(reply, ERRORS.internal);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * A request under way, its header fields, and the responses of the API whose text is always the same.
  */
-
+import { type AdmissionRefusal, RETRY_SOON_SECONDS } from '../admit/admission.ts';
 import type { KeyRecord } from '../admit/keys/key-table.ts';
 import type { Quota } from '../admit/limits/rolling-window.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -62,9 +62,7 @@ const PREFLIGHT_HEADERS = headerLines(
 );
 export const PREFLIGHT: Answer = { status: 204, headers: CORS + PREFLIGHT_HEADERS, body: NO_BODY };
 
-export const RETRY_SOON_SECONDS = 5;
 const RETRY_SOON = retryAfter(RETRY_SOON_SECONDS);
-const OVER_LIMIT = error(429, 'Rate limit exceeded');
 const MAINTENANCE = error(503, 'Under maintenance', 'maintenance');
 
 /** Errors of the API whose text is always the same. */
@@ -81,31 +79,37 @@ export const ERRORS = {
   noSnapshot: error(503, 'No snapshot yet', 'no_snapshot', RETRY_SOON),
   longTarget: error(414, 'Request target too long'),
   noKeys: error(503, 'No API keys yet', 'no_keys', RETRY_SOON),
-  noLimits: error(
+  internal: error(500, 'Internal error'),
+} as const;
+
+const NOT_ADMITTED: Readonly<Record<AdmissionRefusal, Answer>> = {
+  several_keys: unauthorized('Send the API key in exactly one header', 'several_keys'),
+  missing_key: unauthorized('Missing API key', 'missing_key'),
+  misplaced_key: unauthorized(
+    'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"',
+    'misplaced_key',
+  ),
+  invalid_key: unauthorized('Invalid API key', 'invalid_key'),
+  key_limit: error(429, 'Rate limit exceeded', 'key_limit'),
+  address_limit: error(429, 'Rate limit exceeded', 'address_limit'),
+  limits_unavailable: error(
     503,
     'Rate limits cannot be checked at the moment',
     'limits_unavailable',
     RETRY_SOON,
   ),
-  internal: error(500, 'Internal error'),
-  severalKeys: unauthorized('Send the API key in exactly one header', 'several_keys'),
-  missingKey: unauthorized('Missing API key', 'missing_key'),
-  misplacedKey: unauthorized(
-    'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"',
-    'misplaced_key',
-  ),
-  invalidKey: unauthorized('Invalid API key', 'invalid_key'),
-} as const;
+};
 
 /** @param isLast whether the connection is closed after it */
 export function badRequest(text: string, isLast = false): Answer {
   return { ...error(400, text), isLast };
 }
 
-/** 429. @param key whose limit was exceeded; undefined if it was that of the address */
-export function overLimit({ resetSeconds }: Quota, key: KeyRecord | undefined): Answer {
-  const headers = OVER_LIMIT.headers + retryAfter(resetSeconds);
-  return { ...OVER_LIMIT, headers, refusal: key === undefined ? 'address_limit' : 'key_limit' };
+/** The answer to a request that is not admitted. */
+export function notAdmitted(refusal: AdmissionRefusal, { resetSeconds }: Quota): Answer {
+  const answer = NOT_ADMITTED[refusal];
+  if (answer.status !== 429) return answer;
+  return { ...answer, headers: answer.headers + retryAfter(resetSeconds) };
 }
 
 /** 503. @param seconds after which the client may try again */
