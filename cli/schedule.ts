@@ -5,12 +5,11 @@
  */
 import '../lib/program/environment/node-version.ts';
 import '../lib/program/service.ts';
-import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { openKeysDepot, openWritableDepot } from '../depot/open.ts';
 import { pushChanges, pushConfigured } from '../depot/push.ts';
 import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from '../depot/signing.ts';
-import { CRON_TIMEZONE, checkCron, NO_RUNS } from '../generator/schedule/cron.ts';
+import { checkCron, NO_RUNS, startAt } from '../generator/schedule/cron.ts';
 import { paceRuns } from '../generator/schedule/pace-runs.ts';
 import { pollChanges } from '../generator/schedule/poll-changes.ts';
 import { makeRuns } from '../generator/schedule/runs.ts';
@@ -87,9 +86,7 @@ async function main(): Promise<void> {
   const { lastRun, noteEnding } = addScheduleMetrics(registry, snapshotsDir);
   const runs = makeRuns(isHeld, noteEnding, log);
   const adminAddress = await admin.listen();
-  const task = isOff
-    ? undefined
-    : schedule(cron, runs.start, { noOverlap: true, timezone: CRON_TIMEZONE });
+  const task = isOff ? undefined : startAt(cron, runs.start);
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
   const keys = pollKeys({
     databaseUrl: environment.DATABASE_URL,

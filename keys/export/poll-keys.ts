@@ -10,7 +10,7 @@ import type { WritableDepot } from '../../depot/depot.ts';
 import { makeKeysSender } from '../../depot/keys.ts';
 import type { Database } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
-import type { Tasks } from '../../lib/program/admin/tasks.ts';
+import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { poll } from '../../lib/program/poll.ts';
 import { hasKeys, readKeys, refuseLoss, writeKeys } from './export-keys.ts';
 import { makeKeyUsageImport, makeRemoteUsageImport } from './import-key-usage.ts';
@@ -43,8 +43,8 @@ export function pollKeys(options: {
   /** The keys that were read last and when, until they are sent. */
   let unsent: { readonly content: string; readonly readAt: number } | undefined;
 
-  /** @returns the database; undefined if it has no keys yet */
-  async function readAndWrite(): Promise<Database | undefined> {
+  /** @returns the database, unless it has no keys yet */
+  async function readAndWrite(): Promise<Database | NothingToDo> {
     try {
       database ??= await openDatabase(databaseUrl);
       const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
@@ -55,7 +55,9 @@ export function pollKeys(options: {
       }
       if (hasFailed) log.info('the keys file is updated again');
       hasFailed = false;
-      return keys === undefined ? undefined : database;
+      if (keys === undefined)
+        return new NothingToDo('the database does not have the table api_keys');
+      return database;
     } catch (error) {
       hasFailed = true;
       await closeDatabase();
@@ -65,7 +67,7 @@ export function pollKeys(options: {
 
   async function exportAndImport(): Promise<void> {
     const open = await exportKeys();
-    if (open === undefined) return;
+    if (open instanceof NothingToDo) return;
     // Logs an error instead of throwing it, since the export of the keys has worked.
     try {
       await importKeyUsage(open, new Date());
