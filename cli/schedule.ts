@@ -3,13 +3,12 @@
  * held; keys are exported even then. Each run is a process of its own: its memory is freed when it ends,
  * and if it crashes, the schedule continues.
  */
-import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { openReplicas } from '../depot/keys.ts';
 import { openKeysDepot, openWritableDepot } from '../depot/open.ts';
 import { pushChanges, pushConfigured } from '../depot/push.ts';
 import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from '../depot/signing.ts';
-import { CRON_TIMEZONE, checkCron, NO_RUNS } from '../generator/schedule/cron.ts';
+import { checkCron, NO_RUNS, startAt } from '../generator/schedule/cron.ts';
 import { paceRuns } from '../generator/schedule/pace-runs.ts';
 import { pollChanges } from '../generator/schedule/poll-changes.ts';
 import { makeRuns } from '../generator/schedule/runs.ts';
@@ -93,9 +92,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<v
   const { lastRun, noteEnding } = addScheduleMetrics(registry, snapshotsDir);
   const runs = makeRuns(isHeld, noteEnding, log);
   const adminAddress = await admin.listen();
-  const task = isOff
-    ? undefined
-    : schedule(cron, runs.start, { noOverlap: true, timezone: CRON_TIMEZONE });
+  const task = isOff ? undefined : startAt(cron, runs.start);
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
   const keysDepot = openKeysDepot(environment.KEYS_DEPOT, { SNAPSHOT_PUSH });
   const signingKey = readSigningKey(environment.SNAPSHOT_SIGNING_KEY);

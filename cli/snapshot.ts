@@ -69,7 +69,7 @@ const VERBS: readonly Verb[] = [
   },
   {
     usage: 'rollback ID [--with-taken-down] [--reason TEXT] [--no-hold]',
-    help: 'verifies a generation, publishes its content as a new one and holds that; refuses if it has covers that are not public now, except with --with-taken-down; with --no-hold, the next run publishes the database again',
+    help: 'verifies a generation, publishes its content as a new one and holds that; refuses, except with --with-taken-down, if it has covers or games that are not public now, or were changed since; with --no-hold, the next run publishes the database again',
     writes: true,
     async run({ dir, stdout, stderr }, { positionals: [id], texts, switches }) {
       const reason = readReason(texts.reason);

@@ -17,7 +17,7 @@ import {
   type ManifestFile,
   type Settings,
 } from '../lib/format/manifest.ts';
-import { coversOnlyIn } from '../lib/generations/compare.ts';
+import { compareGenerations } from '../lib/generations/compare.ts';
 import { checkFile, isSameFile, readChecked } from '../lib/generations/files/checked-files.ts';
 import { generationDir, openIndex, openIndexOf } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
@@ -289,7 +289,7 @@ async function publishOrRefuse(written: WrittenRun): Promise<RunResult> {
     const stays =
       previous.id === undefined
         ? ''
-        : `The current generation stays${waiting ? `, with ${waiting} covers that this run would have taken down` : ''}. `;
+        : `The current generation stays${waiting ? `, with ${waiting} covers that this run would have taken down or changed` : ''}. `;
     const refusal = `Nothing is published: ${faults}. ${stays}Fix the data, or run with --force if this is what you want.`;
     const isSaved = finish('refused', refusal, waiting);
     const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, REPORT)}.` : '';
@@ -311,8 +311,8 @@ async function publishOrRefuse(written: WrittenRun): Promise<RunResult> {
 }
 
 /**
- * How many covers of the current generation are not in the one that is refused; null if the current one is
- * damaged.
+ * How many covers of the current generation are not in the one that is refused, or differ there: a changed
+ * address may be another image. Null if the current one is damaged.
  */
 function countWaitingTakedowns(
   snapshotsDir: string,
@@ -324,7 +324,10 @@ function countWaitingTakedowns(
   try {
     const before = openIndexOf(generationDir(snapshotsDir, id));
     const after = openIndex(content, (name) => readFileSync(path.join(dir, name)));
-    return [...coversOnlyIn(before, after)].length;
+    let waiting = 0;
+    for (const change of compareGenerations(before, after))
+      if (change.kind === 'cover' && change.before !== null) waiting++;
+    return waiting;
   } catch {
     return null;
   }

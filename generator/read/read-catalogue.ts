@@ -144,6 +144,8 @@ export async function readGames(source: Source): Promise<Games> {
       games = makeGames(count);
     },
     blockOf: (row) => gameBlockOf(shifts, row[0]),
+    pathOf: ([, platform, slug]) =>
+      `${platforms.platforms[platforms.numberOf.get(String(platform)) ?? -1]?.slug}/${slug}`,
     take(row, note) {
       const { high, low } = nextId(row[0]);
       const index = rows++;
@@ -159,8 +161,8 @@ export async function readGames(source: Source): Promise<Games> {
       }
       const slug = check.checkSlug(row[2]);
       check.checkText(row[3], 'title');
-      const year = check.checkOptionalYear(row[4]);
-      texts.add(games, index, gameValues(row, note));
+      const year = check.checkOptionalYear(row[4], note);
+      texts.add(games, index, gameValues(row, year, note));
       const genre = genres.numberOf(row[6]);
       const isTwice = () =>
         new RowFault('the slug appears twice on its platform', slug, { dependsOn: 'other blocks' });

@@ -1,10 +1,11 @@
 /**
- * Reads a table row by row. A row that breaks the contract is left out and reported. A read that ends
- * early is an error: it must not look like a smaller table.
+ * Reads a table row by row. A row that breaks the contract is left out and reported. Of rows with the same
+ * id, the lowest by path, then by its columns, is kept: a server may return them in any order. A read that
+ * ends early is an error: it must not look like a smaller table.
  */
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
-import type { Report, Table } from '../report/report.ts';
+import { compareValues, type Report, type Table } from '../report/report.ts';
 import { readId } from './catalogue.ts';
 import { checkId, type Note, RowFault } from './row-checks.ts';
 
@@ -27,6 +28,8 @@ export interface TableOptions {
   begin?(rows: number): void;
   /** The block of a row, for its faults and warnings; undefined if it cannot be told. */
   blockOf(row: Row): string | undefined;
+  /** The path by which rows with the same id are ordered first; by default, they all have the same. */
+  pathOf?(row: Row): string;
   /** Called for each row, with ascending ids. Its RowFault leaves the row out, what it notes is a warning. */
   take(row: Row, note: Note): void;
 }
@@ -48,7 +51,7 @@ export function makeReadTable(
 ): ReadTable {
   return async (table, options) => {
     const { columns, selection, begin } = options;
-    const onRow = makeRowCheck(table, report, options);
+    const { add, end } = makeRowCheck(table, report, options);
     let rows = 0;
     if (selection === undefined) {
       const condition = conditions[table];
@@ -57,7 +60,7 @@ export function makeReadTable(
       begin?.(expected);
       const order = columns.startsWith('id') ? 'id' : columns;
       await reader.each(`SELECT ${columns} FROM ${from} ORDER BY ${order}`, (row) => {
-        onRow(row);
+        add(row);
         if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, Math.min(rows / expected, 0.999));
       });
       checkCount(table, rows, expected);
@@ -66,8 +69,9 @@ export function makeReadTable(
       const found = await readSelection(reader, table, columns, selection);
       rows = found.length;
       begin?.(rows);
-      for (const row of found) onRow(row);
+      for (const row of found) add(row);
     }
+    end();
     onRows(table, rows, 1);
     return rows;
   };
@@ -87,8 +91,24 @@ async function readSelection(
     if (rows === undefined) checkCount(table, part.length, await countRows(reader, from));
     for (const row of part) found.push(row);
   }
-  if (rows !== undefined) checkCount(table, found.length, rows);
+  if (rows !== undefined) {
+    checkCount(table, found.length, rows);
+    // Games with the same id are in the same block.
+    if (table !== 'games') await checkUnique(reader, table, found);
+  }
   return found.sort((a, b) => compareIds(readId(a[0]) ?? [0, 0], readId(b[0]) ?? [0, 0]));
+}
+
+const IDS_PER_QUERY = 1_000;
+
+/** Of two rows with the same id, a run of the changes may read only one, and could not tell which to keep. */
+async function checkUnique(reader: Reader, table: Table, rows: readonly Row[]): Promise<void> {
+  const ids = rows.map(([id = null]) => id).filter((id) => readId(id) !== undefined);
+  for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
+    const some = ids.slice(from, from + IDS_PER_QUERY);
+    const count = await countRows(reader, `${table} WHERE id IN (${some.join(', ')})`);
+    if (count !== some.length) throw new Error(`an id of ${table} appears twice`);
+  }
 }
 
 async function countRows(reader: Reader, from: string): Promise<number> {
@@ -102,10 +122,19 @@ function checkCount(table: Table, found: number, expected: number): void {
   throw new Error(`The table ${table} has ${expected} rows to read, but ${found} arrived.`);
 }
 
-function makeRowCheck(table: Table, report: Report, { blockOf, take }: TableOptions) {
+/** @returns `add`, called with each row; `end`, called after the last */
+function makeRowCheck(table: Table, report: Report, options: TableOptions) {
+  const { columns, blockOf, pathOf, take } = options;
+  const hasIds = columns.startsWith('id');
   const notes: [reason: string, value: Value][] = [];
   const note: Note = (reason, value) => notes.push([reason, value]);
-  return (row: Row) => {
+  /** The lowest of the rows with the id that was read last. */
+  let lowest: Row | undefined;
+
+  function end(): void {
+    if (lowest === undefined) return;
+    const row = lowest;
+    lowest = undefined;
     try {
       take(row, note);
       for (const [reason, value] of notes) report.warn(table, blockOf(row), row[0], reason, value);
@@ -114,7 +143,30 @@ function makeRowCheck(table: Table, report: Report, { blockOf, take }: TableOpti
       report.leaveOut(table, blockOf(row), row[0], error);
     }
     if (notes.length > 0) notes.length = 0;
-  };
+  }
+
+  function add(row: Row): void {
+    const isSameId = hasIds && row[0] === lowest?.[0] && readId(row[0]) !== undefined;
+    if (lowest === undefined || !isSameId) {
+      end();
+      lowest = row;
+      return;
+    }
+    const isLower = compareRows(row, lowest, pathOf) < 0;
+    const other = isLower ? lowest : row;
+    if (isLower) lowest = row;
+    // Every run reads all platforms.
+    const dependsOn = table === 'platforms' ? 'its block' : 'all rows';
+    const fault = new RowFault('the id appears twice', other[0], { dependsOn });
+    report.leaveOut(table, blockOf(other), other[0], fault);
+  }
+  return { add, end };
+}
+
+function compareRows(a: Row, b: Row, pathOf: TableOptions['pathOf']): number {
+  const byPath = pathOf ? compareValues(pathOf(a), pathOf(b)) : 0;
+  const column = a.findIndex((value, at) => value !== b[at]);
+  return byPath || (column < 0 ? 0 : compareValues(a[column], b[column]));
 }
 
 /** Checks that the ids of a table ascend. @returns a function that returns the halves of an id in `last` */

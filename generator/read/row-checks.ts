@@ -95,12 +95,15 @@ export function checkOptionalCount(value: Value, column: string): Value {
   return value;
 }
 
-export function checkOptionalYear(value: Value): number | null {
+/** A year from 1 to 9999, or null if it is unknown. MySQL stores an unknown YEAR as 0. */
+export function checkOptionalYear(value: Value, note: Note): number | null {
   if (value === null) return null;
-  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > 9999) {
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
     throw new RowFault('release_year is not a year', value);
   }
-  return value;
+  if (value >= 1 && value <= 9999) return value;
+  note('release_year is not from 1 to 9999: served as null', value);
+  return null;
 }
 
 const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;

@@ -50,8 +50,8 @@ export interface RunEnd {
   readonly outcome: RunStatus['outcome'] | 'dry_run' | 'held';
   readonly error: string | null;
   /**
-   * How many covers of the current generation stay public although the run would have removed them. Null
-   * unless the run was refused.
+   * How many covers of the current generation stay public as they are although the run would have removed or
+   * changed them. Null unless the run was refused.
    */
   readonly takedowns_waiting: number | null;
 }
@@ -232,7 +232,7 @@ function compareRows(a: ListedRow, b: ListedRow): number {
 }
 
 /** Orders null, then numbers, then texts. */
-function compareValues(a: Value, b: Value): number {
+export function compareValues(a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0;
   const typeOrder = (value: Value) => (value === null ? 0 : typeof value === 'number' ? 1 : 2);

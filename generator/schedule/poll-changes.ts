@@ -1,13 +1,14 @@
 /**
  * Polls the database for changes, and requests a run when there is one. While the database cannot be read,
- * nothing is requested; the runs of GENERATE_CRON go on.
+ * nothing is requested; the runs of GENERATE_CRON go on. Nothing about the tables is taken for granted: an
+ * operator may add or remove `updated_at` at any time.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
-import { checkCatalogue } from '../../lib/database/schema.ts';
-import type { Tasks } from '../../lib/program/admin/tasks.ts';
+import { checkCatalogue, UPDATED_AT } from '../../lib/database/schema.ts';
+import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { poll } from '../../lib/program/poll.ts';
 import { isTakedown, POLLED_TABLES, readTableState, type TableState } from './table-state.ts';
 
@@ -30,7 +31,7 @@ const SHARE = 1 / 10;
 const MOST_SAVED = 2_000;
 const LONGEST_STOP_MS = 2_000;
 
-/** Starts to poll, unless the database cannot show what has changed. */
+/** Starts to poll. While the database cannot show what has changed, polls only find out whether it can. */
 export function pollChanges(options: {
   readonly databaseUrl: string;
   readonly seconds: number;
@@ -44,8 +45,10 @@ export function pollChanges(options: {
   const { databaseUrl, seconds, tasks, log, request, now = () => performance.now() } = options;
   const share = makeTimeShare(now);
   let database: Database | undefined;
-  /** Whether the tables have `updated_at`; undefined while that is not known. */
-  let isTimed: boolean | undefined;
+  /** Whether the tables were found to have `updated_at` since the database was opened. */
+  let isTimed = false;
+  /** The columns that were found to be missing last, as they are named in the log. */
+  let lastMissing: string | undefined;
   let before: TableState | undefined;
   /** The {@link Database.changeMark} of the last reading of the tables; undefined if they must be read. */
   let lastMark: string | undefined;
@@ -58,26 +61,29 @@ export function pollChanges(options: {
   let wasSlow = false;
   let hasMark = true;
 
-  async function open(): Promise<Database> {
-    database ??= await openDatabase(databaseUrl);
-    if (isTimed !== undefined) return database;
-    const { withoutUpdatedAt } = await checkCatalogue(database);
-    const missing = withoutUpdatedAt.map((table) => `${table}.updated_at`).join(', ');
+  /** @returns why polls cannot show changes; undefined if they can */
+  async function findReason(opened: Database): Promise<string | undefined> {
+    if (isTimed) return undefined;
+    const started = now();
+    const { withoutUpdatedAt } = await checkCatalogue(opened);
+    share.use(now() - started);
+    const missing = withoutUpdatedAt.map((table) => `${table}.${UPDATED_AT}`).join(', ');
+    const reason = `the database does not have ${missing}`;
     isTimed = missing === '';
-    if (isTimed) log.info({ seconds }, 'changes in the database are published at once');
-    else {
-      log.info(
-        `changes are published only at the times of GENERATE_CRON: the database does not have ${missing}`,
-      );
+    if (missing !== lastMissing) {
+      lastMissing = missing;
+      if (isTimed) log.info({ seconds }, 'changes in the database are published at once');
+      else log.info(`changes are published only at the times of GENERATE_CRON: ${reason}`);
     }
-    return database;
+    return isTimed ? undefined : reason;
   }
 
-  async function pollOnce(): Promise<void> {
-    if (isTimed === false) return;
+  async function pollOnce(): Promise<NothingToDo | undefined> {
     try {
-      const opened = await open();
-      if (!isTimed) return await close();
+      database ??= await openDatabase(databaseUrl);
+      const opened = database;
+      const reason = await findReason(opened);
+      if (reason !== undefined) return new NothingToDo(reason);
       const started = now();
       const state = await readIfChanged(opened);
       const taken = now() - started;
@@ -127,13 +133,14 @@ export function pollChanges(options: {
   async function close(): Promise<void> {
     const old = database;
     database = undefined;
+    isTimed = false;
     lastMark = undefined;
     await old?.close().catch(() => {});
   }
 
   const polling = poll(
     tasks.observe('poll_changes', pollOnce),
-    () => Math.max((seconds * 1000) / (hasMark ? MARKS_PER_POLL : 1), share.pause()),
+    () => Math.max((seconds * 1000) / (isTimed && hasMark ? MARKS_PER_POLL : 1), share.pause()),
     ({ message }) => log.error(`the database cannot be asked for changes: ${message}`),
   );
   void polling.start();

@@ -96,7 +96,7 @@ function addRows(registry: Registry, readRows: () => Rows): void {
   addGauge(
     registry,
     'schedule_takedowns_waiting',
-    'Covers that stay public because the last run was refused',
+    'Covers that stay public as they are because the last run was refused',
     () => readRows().takedownsWaiting,
   );
 }

@@ -62,16 +62,16 @@ function membersOf(...names: string[]): Buffer[] {
 
 /**
  * The values of a game from `id` to `publisher`. The caller has checked the id, slug, title and year.
- * @param row the values of {@link GAME_COLUMNS}
+ * @param row the values of {@link GAME_COLUMNS} @param year to be served instead of the row's
  */
-export function gameValues(row: Row, note: Note): string {
+export function gameValues(row: Row, year: number | null, note: Note): string {
   const slug = textValue(row[2], 'slug', note);
   const title = textValue(row[3], 'title', note);
   const description = textValue(row[5], 'description', note);
   const genres = textValue(row[6], 'genres', note);
   const developer = textValue(row[7], 'developer', note);
   const publisher = textValue(row[8], 'publisher', note);
-  return `${row[0]}\0${slug}\0${title}\0${row[4]}\0${description}\0${genres}\0${developer}\0${publisher}\0`;
+  return `${row[0]}\0${slug}\0${title}\0${year}\0${description}\0${genres}\0${developer}\0${publisher}\0`;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Registry } from 'prom-client';
 import type { Database } from '../../lib/database/database.ts';
 import { openDatabase } from '../../lib/database/open.ts';
 import { addGauge } from '../../lib/program/admin/metrics.ts';
-import type { Tasks } from '../../lib/program/admin/tasks.ts';
+import { NothingToDo, type Tasks } from '../../lib/program/admin/tasks.ts';
 import { type Poll, poll } from '../../lib/program/poll.ts';
 import {
   type KeysDecision,
@@ -96,8 +96,8 @@ export class KeysPolls {
     this.options.replicas?.close();
   }
 
-  /** @returns the database; undefined if it has no keys yet @throws KeysLostError after the export */
-  private async readAndWrite(): Promise<Database | undefined> {
+  /** @returns the database, unless it has no keys yet @throws KeysLostError after the export */
+  private async readAndWrite(): Promise<Database | NothingToDo> {
     const { databaseUrl, snapshotsDir, log } = this.options;
     let decision: KeysDecision | undefined;
     try {
@@ -116,17 +116,19 @@ export class KeysPolls {
       await this.closeDatabase();
       throw error;
     }
-    if (decision === undefined) return undefined;
+    if (decision === undefined) {
+      return new NothingToDo('the database does not have the table api_keys');
+    }
     reportLoss(decision, snapshotsDir);
     return this.database;
   }
 
   private async exportAndImport(
-    exportKeys: () => Promise<Database | undefined>,
+    exportKeys: () => Promise<Database | NothingToDo>,
     importUsage: (database: Database, now: Date) => Promise<void>,
   ): Promise<void> {
     const { log } = this.options;
-    let database: Database | undefined;
+    let database: Database | NothingToDo;
     try {
       database = await exportKeys();
       this.lastLoss = '';
@@ -135,9 +137,10 @@ export class KeysPolls {
       // A failed poll would put off the next one, and with it the next revocation.
       if (error.message !== this.lastLoss) log.error(error.message);
       this.lastLoss = error.message;
+      // Usage waits until lost keys are back.
+      return;
     }
-    // Usage waits until lost keys are back.
-    if (database === undefined) return;
+    if (database instanceof NothingToDo) return;
     // Logs an error instead of throwing it, since the export of the keys has worked.
     try {
       await importUsage(database, new Date());

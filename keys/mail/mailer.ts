@@ -1,6 +1,7 @@
 /**
  * Sends a mail to the mail server of `SMTP_URL`. Without a mail server, writes each mail to a file.
- * Invariant: a recipient is a single address, which cannot add a recipient or a header field.
+ * Invariants: a recipient is a single address, which cannot add a recipient or a header field. Without TLS,
+ * nothing is sent to another machine unless the operator says so.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -30,6 +31,8 @@ export interface Mailer {
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
+/** The code of nodemailer's errors of TLS. */
+const NO_TLS = 'ETLS';
 // Allows no display name, comment, list or quoted part.
 const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[^\s@<>()[\]\\,;:"\p{C}]{1,255}$/u;
 
@@ -47,11 +50,14 @@ export function isRefusal(error: unknown): boolean {
   const { code = '', responseCode }: { code?: string; responseCode?: number } = Object(error);
   if (responseCode === undefined) return code === 'EENVELOPE' || code === 'EMESSAGE';
   // 421: the server closes the connection (RFC 5321, 3.8).
-  return responseCode !== 421 && code !== 'EAUTH';
+  return responseCode !== 421 && code !== 'EAUTH' && code !== NO_TLS;
 }
 
 export interface MailSettings {
-  /** `smtp://user:password@host:587` or `smtps://…`; if empty, mails are written to files. */
+  /**
+   * `smtp://user:password@host:587`, `smtps://…`, or `smtp://…?insecure` for a server without TLS; if empty,
+   * mails are written to files.
+   */
   readonly smtpUrl: string;
   /** The folder for these files, one `.eml` for each mail. It is created with the first file. */
   readonly folder: string;
@@ -92,7 +98,7 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
       transport ??= createTransport(
         smtpUrl === '' ? { streamTransport: true, buffer: true } : transportOptions(smtpUrl),
       );
-      const { message } = await transport.sendMail(compose(mail));
+      const { message } = await transport.sendMail(compose(mail)).catch(explain);
       if (smtpUrl !== '') return;
       await writeWhole(path.join(folder, `${mail.id}.eml`), withPlainText(message, mail.text));
     },
@@ -110,8 +116,13 @@ function withPlainText(message: unknown, text: string): string {
 }
 
 function transportOptions(smtpUrl: string) {
+  const url = new URL(smtpUrl);
+  const { hostname, searchParams } = url;
+  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  // Otherwise, whoever removes STARTTLS from the server's reply gets the password and the sign-in links.
+  if (!isLoopback && searchParams.get('insecure') !== '') searchParams.set('requireTLS', 'true');
   return {
-    url: smtpUrl,
+    url: url.href,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,
@@ -127,10 +138,20 @@ export async function checkMailServer(smtpUrl: string): Promise<void> {
   const { createTransport } = await import('nodemailer');
   const transport = createTransport(transportOptions(smtpUrl));
   try {
-    await transport.verify();
+    await transport.verify().catch(explain);
   } finally {
     transport.close();
   }
+}
+
+/** Throws the error of the mail server, with the fix if it does not offer TLS. */
+function explain(error: Error & { readonly code?: string; readonly command?: string }): never {
+  // A wrong certificate has the same code, but is found after the command.
+  if (error.code === NO_TLS && error.command === 'STARTTLS') {
+    error.message +=
+      ' (without TLS, nothing is sent to another machine; if you trust the network in between, add ?insecure to SMTP_URL)';
+  }
+  throw error;
 }
 
 /**

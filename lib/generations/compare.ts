@@ -36,13 +36,6 @@ export function* compareGenerations(before: RecordIndex, after: RecordIndex): Ge
   }
 }
 
-/** The ids of the covers that one generation has and another one does not have, ascending. */
-export function* coversOnlyIn(one: RecordIndex, other: RecordIndex): Generator<string> {
-  for (const { id, fresh } of pairById(one.covers, other.covers)) {
-    if (fresh === undefined) yield id;
-  }
-}
-
 function* changesOf(
   kind: Change['kind'],
   id: string,

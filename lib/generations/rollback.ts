@@ -2,13 +2,13 @@
  * Publishes the content of an earlier generation again, for an operator. It gets the next sequence number,
  * because replicas refuse to go back to an older one.
  *
- * Invariant: a cover that is not public now becomes public again only if the operator says so.
+ * Invariant: what is not public now, or was changed since, becomes public again only if the operator says so.
  */
 import path from 'node:path';
 import type { RecordIndex } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
-import { coversOnlyIn } from './compare.ts';
+import { compareGenerations } from './compare.ts';
 import { isIntact } from './files/checked-files.ts';
 import { place } from './files/file-modes.ts';
 import {
@@ -24,14 +24,14 @@ import { beginGeneration } from './prune.ts';
 import { type Previous, publish, readPrevious } from './publish.ts';
 import { bytesOnly, verifyAndOpen } from './verify.ts';
 
-/** The generation has covers that are not public now, and the operator has not agreed to that. */
+/** The generation has covers or games that are not public now, and the operator has not agreed to that. */
 class RollbackRefusedError extends Error implements ErrorWithExitCode {
   override readonly name = 'RollbackRefusedError';
   readonly exitCode = 3;
 }
 
 interface RollbackOptions {
-  /** Whether covers may become public again that are not public now. */
+  /** Whether covers and games may become public again that are not public now, or were changed since. */
   readonly withTakenDown: boolean;
   readonly warn: (text: string) => void;
   /**
@@ -59,7 +59,7 @@ export async function rollbackTo(
     const { previous, takenDown } = compareWithCurrent(snapshotsDir, id, index);
     if (takenDown !== undefined && !withTakenDown) {
       throw new RollbackRefusedError(
-        `${takenDown} Nothing has changed. To go on, add --with-taken-down: it makes them public again.`,
+        `${takenDown} Nothing has changed. To publish them as they were, add --with-taken-down.`,
       );
     }
     if (takenDown !== undefined) warn(takenDown);
@@ -102,22 +102,41 @@ async function publishHeld(
   }
 }
 
-/** @returns also a sentence about the covers that are not public now; undefined if all are public */
+/** @returns also sentences about what would become public again; undefined if nothing would */
 function compareWithCurrent(snapshotsDir: string, id: string, index: RecordIndex) {
   // An operator must be able to replace a current generation that is damaged, even the link to it.
   let previous: Previous = { id: undefined, manifest: undefined };
   try {
     previous = readPrevious(snapshotsDir);
     if (previous.id === undefined) throw new Error('there is none');
-    const current = openIndexOf(generationDir(snapshotsDir, previous.id));
-    const [first, ...more] = coversOnlyIn(index, current);
-    if (first === undefined) return { previous, takenDown: undefined };
-    const further = more.length > 0 ? ` and ${more.length} more` : '';
-    const takenDown = `${id} has covers that are not public now: /covers/${first}${further}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists them.`;
+    const returning = describeReturns(openIndexOf(generationDir(snapshotsDir, previous.id)), index);
+    if (returning === undefined) return { previous, takenDown: undefined };
+    const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists all.`;
     return { previous, takenDown };
   } catch (error) {
     const fault = (error as Error).message.replace(/\.$/, '');
-    const takenDown = `Which covers of ${id} are not public now is not known, because the current generation cannot be read: ${fault}.`;
+    const takenDown = `What of ${id} is not public now is not known, because the current generation cannot be read: ${fault}.`;
     return { previous, takenDown };
   }
+}
+
+/** How many paths are named for each kind. */
+const MOST_NAMED = 5;
+
+/** How many covers and games of the older generation are not public now as they were, and the first of them. */
+function describeReturns(current: RecordIndex, older: RecordIndex): string | undefined {
+  const counts = new Map<string, { count: number; named: string[] }>();
+  for (const { kind, path: name, before, after } of compareGenerations(current, older)) {
+    // A platform's record has counts, which any new game changes. Its name is in its games, too.
+    if (kind === 'platform' || after === null) continue;
+    const what = `${kind} would ${before === null ? 'come back' : 'change to earlier content'}`;
+    const found = counts.get(what) ?? { count: 0, named: [] };
+    counts.set(what, found);
+    if (found.count++ < MOST_NAMED) found.named.push(name);
+  }
+  if (counts.size === 0) return undefined;
+  return Array.from(counts, ([what, { count, named }]) => {
+    const more = count > named.length ? ` and ${count - named.length} more` : '';
+    return `${count} ${count === 1 ? what : what.replace(' ', 's ')} (${named.join(', ')}${more})`;
+  }).join(', ');
 }

@@ -26,7 +26,8 @@ async function loadLoosely(database: Database, tables: Tables): Promise<void> {
     if (column === 'publisher') return 'LONGTEXT CHARACTER SET ucs2';
     if (column === 'approved_at') return 'DATETIME';
     if (column === 'id') return 'BIGINT UNSIGNED';
-    if (/_id$|width|height|size_bytes|release_year/.test(column)) return 'BIGINT';
+    if (column === 'release_year') return 'YEAR';
+    if (/_id$|width|height|size_bytes/.test(column)) return 'BIGINT';
     return 'LONGTEXT CHARACTER SET utf8mb4';
   };
   for (const table of TABLES) {

@@ -20,7 +20,7 @@ test('texts of any characters become JSON strings, and an empty one null', () =>
   /** @returns what the records have of the game: its record up to `publisher`, its title, its slug */
   const putGame = (at: number, title: Value, description: Value) => {
     const row = [1, 1, 'a-slug', title, 1999, description, null, '', null];
-    texts.add(games, at, gameValues(row, note));
+    texts.add(games, at, gameValues(row, 1999, note));
     const records = makeRecordWriter({ ...games, texts: texts.texts });
     const record = `${target.toString('utf8', 0, records.putGame(target, 0, at))}}`;
     const ofCover = records.slugAndTitle(at).map((json) => JSON.parse(json));

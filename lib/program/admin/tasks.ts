@@ -1,17 +1,35 @@
 /**
- * Counts the tasks that a program repeats, such as exporting keys: how often each succeeded and failed, how
- * long it took, when it last succeeded, and why it last failed.
+ * Counts the tasks that a program repeats, such as exporting keys: how often each succeeded, failed and had
+ * nothing to do, how long it took, when it last succeeded, and why it last failed or did nothing.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
 
+/** What a task returns that has not failed, but has no work: the site does not use it, for example. */
+export class NothingToDo {
+  readonly reason: string;
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
 export interface Tasks {
-  /** Adds a task. @returns a function that does the work, counts it, and throws what it throws */
+  /** Adds a task. @returns a function that does the work, counts it, and returns and throws what it does */
   observe<Arguments extends unknown[], Result>(
     task: string,
     work: (...args: Arguments) => Promise<Result>,
   ): (...args: Arguments) => Promise<Result>;
-  /** For each task: when it last succeeded, as RFC 3339 in UTC, and why its last run failed; or null. */
-  states(): Record<string, { readonly last_success: string | null; readonly error: string | null }>;
+  /**
+   * For each task: when it last succeeded, as RFC 3339 in UTC; why its last run failed; and why it had nothing to
+   * do. Or null.
+   */
+  states(): Record<
+    string,
+    {
+      readonly last_success: string | null;
+      readonly error: string | null;
+      readonly idle: string | null;
+    }
+  >;
 }
 
 export function makeTasks(registry: Registry): Tasks {
@@ -20,21 +38,24 @@ export function makeTasks(registry: Registry): Tasks {
 
   return {
     observe(task, work) {
-      states[task] = { last_success: null, error: null };
-      for (const outcome of ['done', 'failed']) runs.inc({ task, outcome }, 0);
+      states[task] = { last_success: null, error: null, idle: null };
+      for (const outcome of ['done', 'failed', 'idle']) runs.inc({ task, outcome }, 0);
       failing.set({ task }, 0);
       return async (...args) => {
         const started = performance.now();
         try {
           const result = await work(...args);
-          states[task] = { last_success: new Date().toISOString(), error: null };
+          if (result instanceof NothingToDo) {
+            states[task] = { ...states[task], error: null, idle: result.reason };
+          } else states[task] = { last_success: new Date().toISOString(), error: null, idle: null };
           return result;
         } catch (error) {
-          states[task] = { ...states[task], error: (error as Error).message };
+          states[task] = { ...states[task], error: (error as Error).message, idle: null };
           throw error;
         } finally {
-          const isFailed = states[task].error !== null;
-          runs.inc({ task, outcome: isFailed ? 'failed' : 'done' });
+          const { error, idle } = states[task];
+          const isFailed = error !== null;
+          runs.inc({ task, outcome: isFailed ? 'failed' : idle !== null ? 'idle' : 'done' });
           seconds.inc({ task }, (performance.now() - started) / 1000);
           failing.set({ task }, Number(isFailed));
         }
@@ -48,7 +69,7 @@ function addTaskMetrics(registry: Registry) {
   const configure = (name: string, help: string, ...labelNames: string[]) => {
     return { name, help, labelNames: ['task', ...labelNames], registers: [registry] };
   };
-  const runs = 'Ended runs of a repeated task, by outcome: done or failed';
+  const runs = 'Ended runs of a repeated task, by outcome: done, failed or idle';
   const seconds = 'How long all runs of a repeated task took together';
   const failing = '1 while the last run of a repeated task has failed';
   return {

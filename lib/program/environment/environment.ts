@@ -1,9 +1,12 @@
 /**
  * Reads environment variables, and `.env` in the working directory. A program names the variables
- * that it needs, and gets either all their values or one error that lists every fault.
+ * that it needs, and gets either all their values or one error that lists every fault. Invariant: a `.env` that
+ * another user can write is not read.
  */
+import { closeSync, fstatSync, lstatSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { readBoundedFileSync } from '../files/bounded-file.ts';
+import { openRegularFile } from '../files/bounded-file.ts';
 import { VARIABLES, type Variable, type VariableName } from './variables.ts';
 
 export type Environment<Name extends VariableName> = {
@@ -28,10 +31,10 @@ export function loadEnvironmentFile(): void {
   let inFile: NodeJS.Dict<string> = {};
   fileFaults = [];
   try {
-    inFile = parseEnv(readBoundedFileSync('.env', LARGEST_FILE_BYTES).toString('utf8'));
+    inFile = parseEnv(readOwnFile('.env'));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') fileFaults = [`.env cannot be read: ${message}`];
+    if (code !== 'ENOENT') fileFaults = [`${path.resolve('.env')} cannot be read: ${message}`];
   }
   for (const [name, text] of Object.entries(inFile)) {
     if (!Object.hasOwn(VARIABLES, name)) {
@@ -39,6 +42,31 @@ export function loadEnvironmentFile(): void {
     }
     process.env[name] ??= text;
   }
+}
+
+/** @throws Error that names the fix if another user than this one or root can write the file */
+function readOwnFile(file: string): string {
+  const descriptor = openRegularFile(file, 0, LARGEST_FILE_BYTES);
+  try {
+    const stats = fstatSync(descriptor);
+    // Another user's link could lead to a file of this one.
+    for (const { uid } of [lstatSync(file), stats]) checkOwner(file, uid);
+    if ((stats.mode & 0o022) !== 0) {
+      throw new Error(`other users can write it. Run: chmod go-w ${path.resolve(file)}`);
+    }
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function checkOwner(file: string, owner: number): void {
+  const user = process.geteuid?.() ?? owner;
+  if (owner === user || owner === 0) return;
+  const whole = path.resolve(file);
+  throw new Error(
+    `it belongs to the user with id ${owner}, and this program runs as ${user}. Change to the folder of your own .env, or, if you trust its content, run: chown ${user} ${whole}`,
+  );
 }
 
 /**

@@ -34,10 +34,11 @@ function startPolling(databaseUrl: string) {
   const requests: boolean[] = [];
   const log = makeLog();
   let time = 0;
+  const tasks = makeTasks(new Registry());
   const changes = pollChanges({
     databaseUrl,
     seconds: HOUR,
-    tasks: makeTasks(new Registry()),
+    tasks,
     log: pino({}, log),
     request: (isUrgent) => requests.push(isUrgent),
     now: () => time,
@@ -46,6 +47,7 @@ function startPolling(databaseUrl: string) {
   return {
     log: log.text,
     forget: changes.forget,
+    state: () => tasks.states().poll_changes,
     pass: (seconds: number) => {
       time += seconds * 1000;
     },
@@ -157,14 +159,32 @@ test.each(KINDS)(
   },
 );
 
-test('without updated_at, says that it publishes at the times of GENERATE_CRON only', async () => {
+test('without updated_at, says that it does nothing; once the column is there, publishes changes', async () => {
   const { url, database } = await makeSite();
-  for (const table of ['games', 'covers']) {
-    await database.run(`ALTER TABLE ${table} DROP COLUMN updated_at`);
-  }
-  const { poll, log } = startPolling(url);
+  const tables = ['games', 'covers'];
+  const drop = async () => {
+    for (const table of tables) await database.run(`ALTER TABLE ${table} DROP COLUMN updated_at`);
+  };
+  await drop();
+  const { poll, log, state } = startPolling(url);
+  const reason = 'the database does not have games.updated_at, covers.updated_at';
   expect(await poll()).toEqual([]);
-  expect(log()).toContain('the database does not have games.updated_at, covers.updated_at');
+  expect(state()).toEqual({ last_success: null, error: null, idle: reason });
+  expect(log()).toContain(`only at the times of GENERATE_CRON: ${reason}`);
+
+  for (const table of tables) {
+    await database.run(`ALTER TABLE ${table} ADD COLUMN updated_at DATETIME NULL`);
+  }
+  expect(await poll()).toEqual([false]);
+  expect(state()).toEqual({ last_success: expect.any(String), error: null, idle: null });
+  await reject(database);
+  expect(await poll()).toEqual([true]);
+
+  await drop();
+  expect(await poll()).toEqual([]);
+  expect(state()?.error).toContain('updated_at');
+  expect(await poll()).toEqual([]);
+  expect(state()).toMatchObject({ error: null, idle: reason });
 });
 
 describe('runs', () => {

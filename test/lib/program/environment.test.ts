@@ -1,10 +1,14 @@
 /** Environment variables: their defaults, the values they accept, and the errors that name the fix. */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openDepot, openKeysDepot } from '#depot/open.ts';
-import { ConfigurationError, readEnvironment } from '#lib/program/environment/environment.ts';
+import {
+  ConfigurationError,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '#lib/program/environment/environment.ts';
 import { shownAddress, VARIABLES, type VariableName } from '#lib/program/environment/variables.ts';
 import { makeFolder } from '#test/support/product.ts';
 
@@ -220,4 +224,37 @@ test('.env in the working directory is read if it exists, and the environment ta
     { HOST: '0.0.0.0', PORT: 7000, LOG_LEVEL: 'debug' },
     'Warning: SNAPSHOT_DIR in .env is not a variable of this program.\n',
   ]);
+});
+
+test('.env is not read if another user owns it or can write it', () => {
+  const folder = makeFolder();
+  const file = path.join(folder, '.env');
+  writeFileSync(file, 'ADMIN_PORT=7001\n');
+  const before = process.cwd();
+  process.chdir(folder);
+  const portOf = () => {
+    loadEnvironmentFile();
+    return readEnvironment(['ADMIN_PORT']).ADMIN_PORT;
+  };
+  try {
+    for (const mode of [0o620, 0o602]) {
+      chmodSync(file, mode);
+      expect(portOf).toThrow(
+        `${file} cannot be read: other users can write it. Run: chmod go-w ${file}`,
+      );
+    }
+    chmodSync(file, 0o644);
+    // Root's file would be trusted.
+    if (process.getuid?.() === 0) chownSync(file, 4_321, 0);
+    const user = vi.spyOn(process, 'geteuid').mockReturnValue(1_234);
+    expect(portOf).toThrow(/ cannot be read: it belongs to the user with id \d+, .*: chown 1234 /);
+    expect(process.env.ADMIN_PORT).toBe(undefined);
+    user.mockReturnValue(statSync(file).uid);
+    expect(portOf()).toBe(7001);
+  } finally {
+    process.chdir(before);
+    delete process.env.ADMIN_PORT;
+    loadEnvironmentFile();
+    vi.restoreAllMocks();
+  }
 });

@@ -25,7 +25,7 @@ test('a program is ready until one of its tasks fails or it stops', async () => 
       program: 'schedule',
       ready: true,
       stopping: false,
-      tasks: { export_keys: { last_success: expect.any(String), error: null } },
+      tasks: { export_keys: { last_success: expect.any(String), error: null, idle: null } },
     },
   ]);
   fault = new Error('no database');

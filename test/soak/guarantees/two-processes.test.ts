@@ -47,7 +47,7 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
   function start(action: Action, target: string): Promise<Finished> {
     if (action === 'generate') return finish(startGenerator(database.url, dir, ['--json']));
     const args = {
-      rollback: ['rollback', target, '--no-hold'],
+      rollback: ['rollback', target, '--no-hold', '--with-taken-down'],
       hold: ['hold'],
       prune: ['prune', '--keep', String(KEPT_BY_PRUNE)],
     }[action];

@@ -65,3 +65,28 @@ test('a run of the changes equals a full run that shares its work with another t
   );
   expect(await expectEqualsFull(database, folders)).toBe('published');
 });
+
+test.each([
+  ['covers', 'game_id'],
+  ['cover_files', 'cover_id'],
+])('a run of the changes equals a full run if two rows of %s have one id', async (table, owner) => {
+  const database = await makeTimed('sqlite', 20);
+  const folders = [newSnapshots(), newSnapshots()] as const;
+  await database.run(`ALTER TABLE ${table} RENAME TO with_key`);
+  await database.run(`CREATE TABLE ${table} AS SELECT * FROM with_key`);
+  const add = (into: string, columns: string, values: string) =>
+    database.run(
+      `INSERT INTO ${into} (${columns}, updated_at) VALUES (${values}, '2022-02-02 02:02:02')`,
+    );
+  // In blocks of their own.
+  await add('games', 'id, platform_id, slug, title', "9000000, 1, 'far', 'Far'");
+  await add('covers', 'id, game_id, status', "9000000, 9000000, 'approved'");
+  await run(database, folders[0]);
+  const first = `(SELECT MIN(id) FROM ${table})`;
+  await (table === 'covers'
+    ? add('covers', 'id, game_id, status', `${first}, 9000000, 'approved'`)
+    : add('cover_files', 'id, cover_id, path', `${first}, 9000000, 'far.jpg'`));
+  await expectEqualsFull(database, folders, 'with both rows', true);
+  await database.run(`DELETE FROM ${table} WHERE id = ${first} AND ${owner} < 9000000`);
+  await expectEqualsFull(database, folders, 'with one of them', true);
+});

@@ -70,6 +70,8 @@ beforeEach(() => {
 });
 
 const snapshot = (...args: string[]) => runSnapshots(dir, ...args);
+const rollback = (id: string, ...args: string[]) =>
+  snapshot('rollback', id, '--with-taken-down', ...args);
 const holdPath = () => path.join(dir, HOLD_FILE);
 const readHold = () => holdFile.parse(readFileSync(holdPath(), 'utf8'));
 const keysIn = () => readFileSync(path.join(dir, 'keys.json'), 'utf8');
@@ -195,11 +197,11 @@ describe('hold', () => {
 
 describe('a rollback', () => {
   test('holds its generation, which neither a run nor a prune removes', async () => {
-    const { code, stdout, stderr } = await snapshot('rollback', oldest, '--reason', 'bad data');
+    const { code, stdout, stderr } = await rollback(oldest, '--reason', 'bad data');
     const id = currentId(dir);
     expect([code, stdout]).toEqual([0, `${id} is current, with the content of ${oldest}.\n`]);
     expect(stderr).toMatch(
-      /^Publishing is held at \S+ since \S+ by a rollback \(bad data\)\. .*resume/,
+      /^Publishing is held at \S+ since \S+ by a rollback \(bad data\)\. .*resume/m,
     );
     expect((await runGenerator(url, dir)).code).toBe(REFUSED);
     expect([currentId(dir), idsOnDisk(dir)]).toEqual([id, [...ids.slice(1), id]]);
@@ -208,11 +210,11 @@ describe('a rollback', () => {
   });
 
   test('to another generation moves the hold; only a new reason replaces the one before', async () => {
-    await snapshot('rollback', ids[2], '--reason', 'bad data');
+    await rollback(ids[2], '--reason', 'bad data');
     const first = { ...readHold(), since: '2026-01-02T03:04:05Z' };
     expect(first).toMatchObject({ id: currentId(dir), by: 'rollback', reason: 'bad data' });
     writeFileSync(holdPath(), holdFile.encode(first));
-    await snapshot('rollback', ids[1]);
+    await rollback(ids[1]);
     expect(currentId(dir)).not.toBe(first.id);
     expect(readHold()).toEqual({ ...first, id: currentId(dir) });
     await snapshot('hold', '--reason', 'second');
@@ -221,12 +223,12 @@ describe('a rollback', () => {
   });
 
   test('with --no-hold lets the next run publish, and is refused while publishing is held', async () => {
-    expect((await snapshot('rollback', oldest, '--no-hold')).code).toBe(0);
+    expect((await rollback(oldest, '--no-hold')).code).toBe(0);
     expect(existsSync(holdPath())).toBe(false);
     await generate(url, dir);
     const current = currentId(dir);
     await snapshot('hold');
-    const { code, stderr } = await snapshot('rollback', newest, '--no-hold');
+    const { code, stderr } = await rollback(newest, '--no-hold');
     expect([code, stderr]).toEqual([1, expect.stringContaining('Publishing is held')]);
     expect(currentId(dir)).toBe(current);
   });
@@ -240,17 +242,17 @@ test('on a full disk, hold and rollback change nothing, and say what is held', a
     expect(stderr).toContain('ENOSPC: no space left');
     return stderr;
   }
-  const rollback = ['rollback', oldest];
-  for (const args of [['hold'], rollback]) {
-    expect(await failing('writeFileSync', /hold\.json/, ...args)).toMatch(/^write/);
+  const toOldest = ['rollback', oldest, '--with-taken-down'];
+  for (const args of [['hold'], toOldest]) {
+    expect(await failing('writeFileSync', /hold\.json/, ...args)).toMatch(/^write/m);
   }
   // The last step: the hold is there already.
-  expect(await failing('renameSync', /current$/, ...rollback)).toMatch(/^point "current"/);
+  expect(await failing('renameSync', /current$/, ...toOldest)).toMatch(/^point "current"/m);
   expect(existsSync(holdPath())).toBe(false);
 
   expect((await snapshot('hold', '--reason', 'a test')).code).toBe(0);
-  const held = new RegExp(`^Publishing is held at ${newest} since `);
-  expect(await failing('writeFileSync', /hold\.json/, ...rollback)).toMatch(held);
+  const held = new RegExp(`^Publishing is held at ${newest} since `, 'm');
+  expect(await failing('writeFileSync', /hold\.json/, ...toOldest)).toMatch(held);
   expect(readHold()).toMatchObject({ id: newest, reason: 'a test' });
 });
 
@@ -293,7 +295,7 @@ describe('a damaged hold file', () => {
   });
 
   test('is replaced by hold and rollback, and removed by resume', async () => {
-    for (const args of [['hold'], ['rollback', oldest], ['resume']]) {
+    for (const args of [['hold'], ['rollback', oldest, '--with-taken-down'], ['resume']]) {
       writeFileSync(holdPath(), 'x');
       expect((await snapshot(...args)).code).toBe(0);
       if (args[0] === 'resume') expect(existsSync(holdPath())).toBe(false);

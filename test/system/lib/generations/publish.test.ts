@@ -27,7 +27,7 @@ import {
 } from '#test/support/wholeness.ts';
 
 /** How a rollback is done here. */
-const HOW = { withTakenDown: false, warn() {} };
+const HOW = { withTakenDown: true, warn() {} };
 
 test('a run that cannot export the keys reports it, and that its generation is current', async () => {
   const { database, snapshotsDir: dir } = await makePublished();

@@ -29,9 +29,12 @@ const rollback = (dir: string, ...args: string[]) => runSnapshots(dir, 'rollback
 describe('a rollback', () => {
   let origin: ApiOrigin;
   let cover: number;
+  let game: string;
   beforeAll(async () => {
     origin = await startApi();
-    cover = (await origin.proxy.get('/covers/recent', origin.key)).json.data[0].id;
+    const [recent] = (await origin.proxy.get('/covers/recent', origin.key)).json.data;
+    cover = recent.id;
+    game = `/games/${recent.game.platform.slug}/${recent.game.slug}`;
   });
   afterAll(() => origin.close());
 
@@ -42,7 +45,15 @@ describe('a rollback', () => {
     const replica = newSnapshots();
     expect(await pullFromApi(origin, replica)).toMatchObject({ code: 0 });
 
-    const { code, stdout } = await rollback(dir, older);
+    const { games } = readManifest(generationDir(dir, older)).counts;
+    const refused = await rollback(dir, older);
+    expect([refused.code, currentOf(dir)]).toEqual([REFUSED, newer]);
+    expect(refused.stderr).toMatch(
+      new RegExp(
+        `^With ${older}, ${games} games would change to earlier content \\((?:/games/\\S+, ){4}/games/\\S+ and ${games - 5} more\\)\\. `,
+      ),
+    );
+    const { code, stdout } = await rollback(dir, older, '--with-taken-down');
     const id = await origin.settle();
     expect([code, stdout]).toEqual([0, `${id} is current, with the content of ${older}.\n`]);
     expect(sequenceIn(dir, id)).toBe(sequenceIn(dir, newer) + 1);
@@ -61,7 +72,6 @@ describe('a rollback', () => {
     const changesSince = async (since: string) =>
       (await origin.proxy.get(`/changes?since=${since}`, origin.key)).json;
     expect(await changesSince(older)).toMatchObject({ from: older, to: id, total: 0 });
-    const { games } = readManifest(generationDir(dir, id)).counts;
     expect((await changesSince(newer)).total).toBe(games);
     expect(listDifferences(dir).at(-1)).toMatchObject({ from: newer, to: id });
 
@@ -71,6 +81,17 @@ describe('a rollback', () => {
     expect((await changesSince(older)).total).toBe(games);
   });
 
+  test('does not bring back an image that was replaced', async () => {
+    const dir = origin.snapshotsDir;
+    const older = currentOf(dir);
+    const newer = await origin.publish(
+      `UPDATE cover_files SET path = 'replaced.jpg' WHERE cover_id = ${cover}`,
+    );
+    const { code, stderr } = await rollback(dir, older);
+    expect([code, currentOf(dir)]).toEqual([REFUSED, newer]);
+    expect(stderr).toContain(`1 cover would change to earlier content (/covers/${cover}).`);
+  });
+
   test('does not bring back a cover that was taken down, unless told to', async () => {
     const dir = origin.snapshotsDir;
     const older = currentOf(dir);
@@ -78,9 +99,9 @@ describe('a rollback', () => {
     const before = readdirSync(dir, { recursive: true });
     const refused = await rollback(dir, older);
     expect([refused.code, refused.stdout]).toEqual([REFUSED, '']);
-    const list = `${older} has covers that are not public now: /covers/${cover}. "cover-catalogue snapshot diff ${newer} ${older}" lists them.`;
+    const list = `With ${older}, 1 game would change to earlier content (${game}), 1 cover would come back (/covers/${cover}). "cover-catalogue snapshot diff ${newer} ${older}" lists all.`;
     expect(refused.stderr).toBe(
-      `${list} Nothing has changed. To go on, add --with-taken-down: it makes them public again.\n`,
+      `${list} Nothing has changed. To publish them as they were, add --with-taken-down.\n`,
     );
     expect(currentOf(dir)).toBe(newer);
     expect(readdirSync(dir, { recursive: true })).toEqual(before);
@@ -95,7 +116,7 @@ describe('a rollback', () => {
   });
 });
 
-test('covers that are not public now are counted; if that is not known, the operator must agree', async () => {
+test('what would come back is counted; if that is not known, the operator must agree', async () => {
   const { database, snapshotsDir: dir } = await makePublished();
   const older = currentOf(dir);
   const some = "SELECT id FROM covers WHERE status = 'approved' ORDER BY id LIMIT 25";
@@ -105,7 +126,7 @@ test('covers that are not public now are counted; if that is not known, the oper
   );
   const { code, stderr } = await rollback(dir, older, '--no-hold');
   expect(code).toBe(REFUSED);
-  expect(stderr).toMatch(/has covers that are not public now: \/covers\/\d+ and 24 more\./);
+  expect(stderr).toMatch(/ 25 covers would come back \((?:\/covers\/\d+, ){4}\S+ and 20 more\)\. /);
 
   truncateSync(path.join(generationDir(dir, newer), 'index/games.bin'), 10);
   const unknown = await rollback(dir, older);
