@@ -16,7 +16,7 @@ import { makeMaintenance } from './serve/maintenance.ts';
 import type { Site } from './serve/site.ts';
 import type { ProxyEnvironment } from './serve/workers/serving-thread.ts';
 import { startServingThreads } from './serve/workers/serving-threads.ts';
-import { openSnapshots } from './snapshot/snapshots.ts';
+import { Snapshots } from './snapshot/snapshots.ts';
 
 /** How long load balancers have to notice that this proxy is not ready before it stops listening. */
 const NOTICE_MS = 500;
@@ -58,7 +58,7 @@ export async function assemble(
     { readChanges: changes.read, writeLines: accessLog.write },
     log,
   );
-  const snapshots = openSnapshots(snapshotsDir, (files) => threads.all('serve', files), log, now);
+  const snapshots = new Snapshots(snapshotsDir, (files) => threads.all('serve', files), log, now);
   const keys = makeKeyStore(snapshotsDir, (all) => threads.all('setKeys', all), now);
   const usage = makeKeyUsage(
     snapshotsDir,
@@ -75,7 +75,11 @@ export async function assemble(
   const serveOn = 'the proxy keeps serving as before';
   /** A file that cannot be read is reported, and the proxy keeps serving with what it has. */
   const polls = [
-    poll(snapshots.refresh, intervals.snapshot, warn(`cannot follow the snapshot; ${serveOn}`)),
+    poll(
+      () => snapshots.refresh(),
+      intervals.snapshot,
+      warn(`cannot follow the snapshot; ${serveOn}`),
+    ),
     poll(keys.refresh, intervals.keys, (error) => reportKeys(error, keys.size(), log)),
     poll(
       maintenance.refresh,

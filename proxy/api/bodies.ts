@@ -3,6 +3,7 @@
  * nothing is parsed or serialised.
  */
 import { combineHashes, hashBytes } from '../../lib/format/content-hash.ts';
+import type { GameNumber } from '../../lib/format/index/numbers.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import {
   arrayHead,
@@ -214,7 +215,7 @@ export function gameBody(
 /** The given games, in their order. */
 export function gatherGames(
   generation: Generation,
-  games: readonly number[],
+  games: readonly GameNumber[],
   include: ResolvedInclude | undefined,
 ): ListContent {
   const hashed = include === undefined ? [] : hashedOf(include);

@@ -6,6 +6,7 @@
  * GoodTools (letters such as U, E, J), MAME (Euro, US), and the codes of ScreenScraper that ES-DE uses
  * (wor, jp, ame, cus). Where a letter means two regions, GoodTools decides.
  */
+import { findText, type Postings } from '../../lib/format/index/search-index.ts';
 import { foldCase } from '../../lib/format/index/words.ts';
 
 /** For each region, the name that No-Intro and Redump use, then its tags. */
@@ -47,4 +48,16 @@ export function namesOfRegion(text: string): readonly string[] {
 /** The usual name of the region that a text names, such as "USA" for "u"; undefined if it names none. */
 export function regionOf(text: string): string | undefined {
   return CANONICAL.get(namesOfRegion(text)[0] ?? '');
+}
+
+/**
+ * The indexes of the regions that a text names: of the one with this name, otherwise of all that the
+ * catalogue writes in other ways.
+ */
+export function findRegions(regions: Postings, text: string): number[] {
+  const found = findText(regions, foldCase(text));
+  if (found >= 0) return [found];
+  return namesOfRegion(text)
+    .map((name) => findText(regions, name))
+    .filter((at) => at >= 0);
 }

@@ -9,15 +9,20 @@ import {
   type RecordColumns,
   type RecordIndex,
 } from '../../lib/format/index/record-index.ts';
-import { findText, openSearchIndex } from '../../lib/format/index/search-index.ts';
+import {
+  findText,
+  openSearchIndex,
+  type SearchIndex,
+} from '../../lib/format/index/search-index.ts';
 import { openTitles, type TitleColumns } from '../../lib/format/index/titles.ts';
 import { foldCase } from '../../lib/format/index/words.ts';
 import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../lib/format/layout.ts';
 import type { Manifest } from '../../lib/format/manifest.ts';
 import { type MatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
-import { namesOfRegion } from '../find/regions.ts';
-import { findRegions, makeSearch, type Search } from '../find/search/search.ts';
+import { findRegions, namesOfRegion } from '../find/regions.ts';
+import type { PreparedSearch } from '../find/search/prepare-search.ts';
+import { Search } from '../find/search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import type { StoredFile } from './stored-file.ts';
 
@@ -71,8 +76,16 @@ export interface Generation {
  */
 export type CurrentGeneration = () => Generation | undefined;
 
-/** Makes the indexes as views of the files in memory, without copying them. */
-export function viewIndex({ contents, prepared }: OpenedFiles) {
+/** The indexes of a generation, as views of its files in memory. */
+export interface Indexes {
+  readonly records: RecordIndex;
+  readonly search: SearchIndex;
+  readonly titles: TitleColumns;
+  readonly match: MatchIndex;
+  readonly prepared: PreparedSearch;
+}
+
+export function viewIndexes({ contents, prepared }: OpenedFiles): Indexes {
   const content = (name: string) => contentOf(contents, name);
   const records = openRecordIndex(content);
   const games = records.games.rank.length;
@@ -83,9 +96,9 @@ export function viewIndex({ contents, prepared }: OpenedFiles) {
 }
 
 /** @param files already checked by `openFiles`, which refuses a generation that cannot be served */
-export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Generation {
+export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files)): Generation {
   const { manifest, contents, descriptors } = files;
-  const { records } = index;
+  const { records, search, titles } = indexes;
   const { platforms, games, covers } = records;
   const filesByPath = new Map(
     [...manifest.files, files.manifestFile].map((file) => [file.path, file]),
@@ -104,14 +117,14 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
   });
   const stats = wholeFile(STATS);
   let spellings: ReadonlyMap<string, string> | undefined;
-  const regionsOf = (text: string) => findRegions(index.search.regions, text);
+  const regionsOf = (text: string) => findRegions(search.regions, text);
 
   return {
     id: manifest.id,
     manifest,
     index: records,
-    search: makeSearch(index.search, index.prepared, records),
-    match: index.match,
+    search: new Search(search, indexes.prepared, records),
+    match: indexes.match,
     platforms: wholeFile(PLATFORMS),
     stats,
     recentCovers: wholeFile(COVERS_RECENT),
@@ -121,11 +134,11 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
       const { record, hash } = platforms[number];
       return { bytes: record, hash };
     },
-    titles: index.titles,
+    titles,
     regionsOf,
     isRegion: (text) => namesOfRegion(text).length > 0 || regionsOf(text).length > 0,
     typeOf(text) {
-      const found = findText(index.search.types, foldCase(text));
+      const found = findText(search.types, foldCase(text));
       return found < 0 ? undefined : found;
     },
     spellingOf(facet, value) {

@@ -18,73 +18,107 @@ import type { OpeningThread } from './opening-thread.ts';
 /** A refused generation is checked again after this time, since the disk may have had a brief fault. */
 const RETRY_MS = 30_000;
 
-export interface Snapshots {
-  /** The manifest of the generation that answers requests now; undefined before there is a first one. */
-  current(): Manifest | undefined;
-  /** How many generations came into service. */
-  swaps(): number;
-  /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
-  refresh(): Promise<void>;
-  /** The published generation and the error, if it was refused; otherwise undefined. */
-  refusal(): { readonly id: string; readonly error: Error } | undefined;
-  /** Gives up an opening that is under way. */
-  stop(): void;
-  /** Closes the files of the generation in service. Nothing may read from it any more. */
-  close(): void;
+/** Makes every serving thread answer from a generation. When it resolves, none uses the one before. */
+export type ServeFiles = (files: OpenedFiles) => Promise<unknown>;
+
+interface Refusal {
+  readonly id: string;
+  readonly error: Error;
+  /** In milliseconds of the clock. */
+  readonly at: number;
 }
 
-/**
- * @param serveFiles makes every serving thread answer from a generation. When it resolves, none uses the
- * one before
- * @param now a monotonic clock in milliseconds
- */
-export function openSnapshots(
-  snapshotsDir: string,
-  serveFiles: (files: OpenedFiles) => Promise<unknown>,
-  log: Logger,
-  now: () => number,
-): Snapshots {
-  const opening = makeHelper<OpeningThread>(new URL('./opening-thread.ts', import.meta.url), {
+export class Snapshots {
+  private readonly dir: string;
+  private readonly serveFiles: ServeFiles;
+  private readonly log: Logger;
+  private readonly now: () => number;
+  private readonly opening = makeHelper<OpeningThread>(
+    new URL('./opening-thread.ts', import.meta.url),
     // The descriptors outlive the thread; they are closed with the generation.
-    trackUnmanagedFds: false,
-  });
-  let opened: OpenedFiles | undefined;
-  let refused: { id: string; error: Error; at: number } | undefined;
-  let refreshing: Promise<void> | undefined;
-  let isStopped = false;
-  let swaps = 0;
+    { trackUnmanagedFds: false },
+  );
+  private opened: OpenedFiles | undefined;
+  private refused: Refusal | undefined;
+  private refreshing: Promise<void> | undefined;
+  private isStopped = false;
+  private swapped = 0;
 
-  async function serveCurrent(): Promise<void> {
-    const id = currentId(snapshotsDir);
-    if (id === undefined || id === opened?.manifest.id) {
-      refused = undefined;
-      return;
-    }
-    if (refused?.id === id && now() - refused.at < RETRY_MS) return;
-    const started = now();
-    try {
-      await serve(id);
-    } catch (failure) {
-      // A replica removes a generation as soon as it has a newer one, which is opened next.
-      if (isStopped || currentId(snapshotsDir) !== id) return;
-      const isFirstFailure = refused?.id !== id;
-      const error = failure as Error;
-      refused = { id, error, at: now() };
-      if (isFirstFailure) log.error({ snapshot: id, err: error }, 'refused a generation');
-      return;
-    }
-    refused = undefined;
-    swaps++;
-    if (opened !== undefined) report(opened.manifest, now() - started, log);
+  /** @param dir the snapshots folder @param now a monotonic clock in milliseconds */
+  constructor(dir: string, serveFiles: ServeFiles, log: Logger, now: () => number) {
+    this.dir = dir;
+    this.serveFiles = serveFiles;
+    this.log = log;
+    this.now = now;
   }
 
-  async function serve(id: string): Promise<void> {
-    const descriptors = [...(opened?.descriptors.values() ?? [])];
-    const files = await open(id);
-    await serveFiles(files);
+  /** The manifest of the generation that answers requests now; undefined before there is a first one. */
+  current(): Manifest | undefined {
+    return this.opened?.manifest;
+  }
+
+  /** How many generations came into service. */
+  swaps(): number {
+    return this.swapped;
+  }
+
+  /** The published generation and the error, if it was refused; otherwise undefined. */
+  refusal(): Refusal | undefined {
+    return this.refused;
+  }
+
+  /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
+  refresh(): Promise<void> {
+    this.refreshing ??= this.serveCurrent().finally(() => {
+      this.refreshing = undefined;
+    });
+    return this.refreshing;
+  }
+
+  /** Gives up an opening that is under way. */
+  stop(): void {
+    this.isStopped = true;
+    this.opening.close();
+  }
+
+  /** Closes the files of the generation in service. Nothing may read from it any more. */
+  close(): void {
+    this.stop();
+    this.opened?.descriptors.forEach(closeSync);
+    this.opened = undefined;
+  }
+
+  private async serveCurrent(): Promise<void> {
+    const id = currentId(this.dir);
+    if (id === undefined || id === this.opened?.manifest.id) {
+      this.refused = undefined;
+      return;
+    }
+    const started = this.now();
+    if (this.refused?.id === id && started - this.refused.at < RETRY_MS) return;
+    try {
+      await this.serve(id);
+    } catch (failure) {
+      // A replica removes a generation as soon as it has a newer one, which is opened next.
+      if (this.isStopped || currentId(this.dir) !== id) return;
+      const isFirstFailure = this.refused?.id !== id;
+      const error = failure as Error;
+      this.refused = { id, error, at: this.now() };
+      if (isFirstFailure) this.log.error({ snapshot: id, err: error }, 'refused a generation');
+      return;
+    }
+    this.refused = undefined;
+    this.swapped++;
+    if (this.opened !== undefined) report(this.opened.manifest, this.now() - started, this.log);
+  }
+
+  private async serve(id: string): Promise<void> {
+    const descriptors = [...(this.opened?.descriptors.values() ?? [])];
+    const files = await this.open(id);
+    await this.serveFiles(files);
     // `close` closes the descriptors that are in service, perhaps already.
-    if (isStopped) throw new Error('The proxy has stopped.');
-    opened = files;
+    if (this.isStopped) throw new Error('The proxy has stopped.');
+    this.opened = files;
     reportMemory(files);
     descriptors.forEach(closeSync);
   }
@@ -94,33 +128,11 @@ export function openSnapshots(
    * that would keep its memory in use.
    * @throws Error that names the file which is missing or damaged
    */
-  function open(id: string): Promise<OpenedFiles> {
-    const dir = generationDir(snapshotsDir, id);
-    return opening.call('open', { dir, id, current: opened && replacedPart(opened) });
+  private open(id: string): Promise<OpenedFiles> {
+    const { opened } = this;
+    const dir = generationDir(this.dir, id);
+    return this.opening.call('open', { dir, id, current: opened && replacedPart(opened) });
   }
-
-  function stop(): void {
-    isStopped = true;
-    opening.close();
-  }
-
-  return {
-    current: () => opened?.manifest,
-    swaps: () => swaps,
-    refresh() {
-      refreshing ??= serveCurrent().finally(() => {
-        refreshing = undefined;
-      });
-      return refreshing;
-    },
-    refusal: () => refused,
-    stop,
-    close() {
-      stop();
-      opened?.descriptors.forEach(closeSync);
-      opened = undefined;
-    },
-  };
 }
 
 /** Logs that a generation is served, and what is wrong with it nevertheless. */

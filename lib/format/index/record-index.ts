@@ -13,7 +13,8 @@ import { COVER_INDEX, GAME_INDEX, isSlug, PATH_INDEX, PLATFORMS } from '../layou
 import { listHead, listTail, RECORD_SEPARATOR } from '../pack.ts';
 import { firstIndex } from './arrays.ts';
 import { type ColumnReader, damaged, openColumns } from './columns.ts';
-import { idColumns } from './ids.ts';
+import { type IdColumns, idColumns } from './ids.ts';
+import type { GameNumber, Lookup, Rank } from './numbers.ts';
 import { compareText } from './search-index.ts';
 
 /** A platform. Its number is its index in `platforms.json`. */
@@ -36,20 +37,63 @@ export interface PlatformEntry {
  */
 export const NO_VALUE = 0xffff;
 
-export type RecordIndex = ReturnType<typeof openRecordIndex>;
+/** For the number of each game, or of each cover: the position of its record. */
+export interface RecordColumns {
+  /** Where the record starts in its pack. */
+  readonly byteOffset: Uint32Array;
+  /** The length without the separator. */
+  readonly byteLength: Uint32Array;
+  /** The content hash: two entries per record. */
+  readonly hash: Uint32Array;
+}
+
+/** The columns of `index/games.bin`, which change with a record. */
+interface GameRecords extends RecordColumns {
+  /** The number of the game's first cover, and at the end the number of all covers. */
+  readonly firstCover: Uint32Array;
+}
+
+/** The columns of `index/paths.bin`, which change with a title, a path, or the number of games. */
+interface GamePaths extends IdColumns<GameNumber> {
+  readonly rank: Lookup<GameNumber, Rank>;
+  readonly gameOfRank: Lookup<Rank, GameNumber>;
+  /** Where the game's slug starts in `slugText`, and at the end the length of `slugText`. */
+  readonly slugStart: Uint32Array;
+  /** The slugs in ASCII, concatenated. */
+  readonly slugText: Uint8Array;
+  /** The games, platform by platform, and within a platform by slug. */
+  readonly bySlug: Lookup<number, GameNumber>;
+}
+
+/** The columns of `index/covers.bin`. */
+interface CoverColumns extends RecordColumns, IdColumns {
+  /** The index of the cover's region in the regions of the search index, or {@link NO_VALUE}. */
+  readonly region: Uint16Array;
+  /** The index of the cover's type in the types of the search index, or {@link NO_VALUE}. */
+  readonly type: Uint16Array;
+  /** The index of the cover among those of its game in the order of their ids, at most 65,535. */
+  readonly orderOfId: Uint16Array;
+}
+
+export interface RecordIndex {
+  readonly platforms: readonly PlatformEntry[];
+  /** For each slug, the number of the platform. */
+  readonly platformBySlug: ReadonlyMap<string, number>;
+  readonly games: GameRecords & GamePaths;
+  readonly covers: CoverColumns;
+}
 
 /**
  * @param contentOf returns the content of a file of the generation by its name
  * @throws Error that names the damaged file
  */
-export function openRecordIndex(contentOf: (name: string) => Uint8Array) {
+export function openRecordIndex(contentOf: (name: string) => Uint8Array): RecordIndex {
   const platforms = readPlatforms(contentOf(PLATFORMS));
   const last = platforms.at(-1);
   const games = last === undefined ? 0 : last.firstGame + last.games;
   const covers = last === undefined ? 0 : last.firstCover + last.covers;
   return {
     platforms,
-    /** For each slug, the number of the platform. */
     platformBySlug: new Map(platforms.map(({ slug }, number) => [slug, number])),
     games: {
       ...openGames(contentOf(GAME_INDEX), games),
@@ -59,59 +103,39 @@ export function openRecordIndex(contentOf: (name: string) => Uint8Array) {
   };
 }
 
-/** The columns of `index/games.bin`: what changes with a record. */
-function openGames(content: Uint8Array, games: number) {
+function openGames(content: Uint8Array, games: number): GameRecords {
   const column = openColumns(content, GAME_INDEX);
-  return {
-    ...recordColumns(column, games),
-    /** The number of the game's first cover, and at the end the number of all covers. */
-    firstCover: column('firstCover', 'u32', games + 1),
-  };
+  return { ...recordColumns(column, games), firstCover: column('firstCover', 'u32', games + 1) };
 }
 
-/** The columns of `index/paths.bin`: what changes with a title, a path, or the number of games. */
-function openPaths(content: Uint8Array, games: number) {
+function openPaths(content: Uint8Array, games: number): GamePaths {
   const column = openColumns(content, PATH_INDEX);
   const slugStart = column('slugStart', 'u32', games + 1);
   return {
-    /** The game's index in title order over all platforms. */
-    rank: column('rank', 'u32', games),
-    /** For each rank, the number of the game. */
-    gameOfRank: column('gameOfRank', 'u32', games),
-    /** Where the game's slug starts in `slugText`, and at the end the length of `slugText`. */
+    rank: column('rank', 'u32', games) as GamePaths['rank'],
+    gameOfRank: column('gameOfRank', 'u32', games) as GamePaths['gameOfRank'],
     slugStart,
-    /** The slugs in ASCII, concatenated. */
     slugText: column('slugText', 'u8', slugStart[games]),
-    /** The numbers of the games, platform by platform, and within a platform by slug. */
-    bySlug: column('bySlug', 'u32', games),
-    ...idColumns(column, games),
+    bySlug: column('bySlug', 'u32', games) as GamePaths['bySlug'],
+    ...idColumns<GameNumber>(column, games),
   };
 }
 
-function openCovers(content: Uint8Array, covers: number) {
+function openCovers(content: Uint8Array, covers: number): CoverColumns {
   const column = openColumns(content, COVER_INDEX);
   return {
     ...recordColumns(column, covers),
     ...idColumns(column, covers),
-    /** The index of the cover's region in the regions of the search index, or {@link NO_VALUE}. */
     region: column('region', 'u16', covers),
-    /** The index of the cover's type in the types of the search index, or {@link NO_VALUE}. */
     type: column('type', 'u16', covers),
-    /** The index of the cover among those of its game in the order of their ids, at most 65,535. */
     orderOfId: column('orderOfId', 'u16', covers),
   };
 }
 
-/** For the number of each game, or of each cover: the position of its record. */
-export type RecordColumns = ReturnType<typeof recordColumns>;
-
-function recordColumns(column: ColumnReader, records: number) {
+function recordColumns(column: ColumnReader, records: number): RecordColumns {
   return {
-    /** Where the record starts in its pack. */
     byteOffset: column('offset', 'u32', records),
-    /** The length without the separator. */
     byteLength: column('length', 'u32', records),
-    /** The content hash: two entries per record. */
     hash: column('hash', 'u32', records * 2),
   };
 }
@@ -153,15 +177,12 @@ export function gameSlug({ games }: RecordIndex, game: number): string {
   ).toString('latin1');
 }
 
-/**
- * Finds the game of a platform that has a slug.
- * @returns the number of the game, or undefined
- */
+/** The game of a platform that has a slug; undefined if there is none. */
 export function findGame(
   { games, platforms }: RecordIndex,
   platform: number,
   slug: string,
-): number | undefined {
+): GameNumber | undefined {
   const { bySlug } = games;
   const slugs = { text: games.slugText, textStart: games.slugStart };
   const { firstGame, games: count } = platforms[platform];

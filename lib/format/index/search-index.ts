@@ -25,8 +25,47 @@ export interface ReadingWords {
   readonly start: Uint32Array;
 }
 
-export type WordIndex = ReturnType<typeof openWordIndex>;
-export type FilterIndex = ReturnType<typeof openFilterIndex>;
+/** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */
+export interface Postings {
+  readonly text: Uint16Array;
+  /** Where each text starts, and at the end the length of `text`. */
+  readonly textStart: Uint32Array;
+  /** The entries of all texts. */
+  readonly entries: Uint32Array;
+  /** Where the entries of each text start, and at the end their number. */
+  readonly entriesStart: Uint32Array;
+}
+
+/** The columns of `index/words.bin`, which change with a title, a path, or the number of games. */
+export interface WordIndex {
+  /** Every word of the readings, each with the readings that have it. */
+  readonly words: Postings;
+  /**
+   * Every suffix of at least two characters, the whole word included, of each word in a script without
+   * spaces, cut to {@link LONGEST_ENDING} characters, each with readings. So a query can match inside a
+   * word.
+   */
+  readonly endings: Postings;
+  readonly readings: ReadingWords;
+  /** For each reading that is not the first of its game, the rank of its game; ascending. */
+  readonly rankOfFurther: Uint32Array;
+  /** The readings that are the words of a slug and of no title, ascending. None is the first of its game. */
+  readonly slugReadings: Uint32Array;
+  /** The numbers of all readings, ordered by the numbers of their words. */
+  readonly readingsByWords: Uint32Array;
+}
+
+/** The columns of `index/filters.bin`, which change with other values of games, and with covers. */
+export interface FilterIndex {
+  /** The regions and types of the approved covers, and the genres strings, in lower case, with ranks. */
+  readonly regions: Postings;
+  readonly types: Postings;
+  readonly genres: Postings;
+  /** The distinct release years, ascending. */
+  readonly years: Int32Array;
+  /** For each rank, the index of its year in `years`, or `years.length` if it has none. */
+  readonly yearOfRank: Uint16Array;
+}
 
 export interface SearchIndex extends WordIndex, FilterIndex {
   /** How many games there are. */
@@ -50,66 +89,42 @@ export function openSearchIndex(
   return { games, ...words, ...openFilterIndex(contentOf(FILTER_INDEX), games) };
 }
 
-/**
- * The columns of `index/words.bin`: what changes with a title, a path, or the number of games.
- * @throws Error that names what is damaged
- */
-export function openWordIndex(content: Uint8Array, games: number) {
+/** @throws Error that names what is damaged */
+export function openWordIndex(content: Uint8Array, games: number): WordIndex {
   const column = openColumns(content, WORD_INDEX);
   const rankOfFurther = column('rankOfFurther', 'u32');
   const readings = games + rankOfFurther.length;
   const start = column('readings.start', 'u32', readings + 1);
   return {
-    /** Every word of the readings, each with the readings that have it. */
     words: openPostings(column, 'words'),
-    /**
-     * Every suffix of at least two characters, the whole word included, of each word in a script without
-     * spaces, cut to {@link LONGEST_ENDING} characters, each with readings. So a query can match inside a
-     * word.
-     */
     endings: openPostings(column, 'endings'),
     readings: { words: column('readings.words', 'u32', start[readings]), start },
-    /** For each reading that is not the first of its game, the rank of its game; ascending. */
     rankOfFurther,
-    /** The readings that are the words of a slug and of no title, ascending. None is the first of its game. */
     slugReadings: column('slugReadings', 'u32'),
-    /** The numbers of all readings, ordered by the numbers of their words. */
     readingsByWords: column('readingsByWords', 'u32', readings),
   };
 }
 
-/**
- * The columns of `index/filters.bin`: what changes with other values of games, and with covers.
- * @throws Error that names what is damaged
- */
-export function openFilterIndex(content: Uint8Array, games: number) {
+/** @throws Error that names what is damaged */
+export function openFilterIndex(content: Uint8Array, games: number): FilterIndex {
   const column = openColumns(content, FILTER_INDEX);
   return {
-    /** The regions and types of the approved covers, and the genres strings, in lower case, with ranks. */
     regions: openPostings(column, 'regions'),
     types: openPostings(column, 'types'),
     genres: openPostings(column, 'genres'),
-    /** The distinct release years, ascending. */
     years: column('years', 'i32'),
-    /** For each rank, the index of its year in `years`, or `years.length` if it has none. */
     yearOfRank: column('yearOfRank', 'u16', games),
   };
 }
 
-/** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */
-export type Postings = ReturnType<typeof openPostings>;
-
 /** @throws Error that names what is damaged */
-export function openPostings(column: ColumnReader, name: string) {
+export function openPostings(column: ColumnReader, name: string): Postings {
   const textStart = column(`${name}.textStart`, 'u32');
   const entriesStart = column(`${name}.entriesStart`, 'u32', textStart.length);
   return {
     text: column(`${name}.text`, 'u16', textStart.at(-1)),
-    /** Where each text starts, and at the end the length of `text`. */
     textStart,
-    /** The entries of all texts. */
     entries: column(`${name}.entries`, 'u32', entriesStart.at(-1)),
-    /** Where the entries of each text start, and at the end their number. */
     entriesStart,
   };
 }
@@ -149,34 +164,31 @@ export function findText(list: Postings, wanted: string): number {
 /** The range of indexes of the texts that begin with a prefix: `from` inclusive, `to` exclusive. */
 export function findPrefix(list: Postings, prefix: string): [from: number, to: number] {
   const from = lowerBound(list, prefix);
-  return [from, firstIndex(from, textCount(list), (at) => !hasPrefix(list, at, prefix))];
+  const { length } = prefix;
+  const isAfter = (at: number) => compareText(list, at, prefix, length) > 0;
+  return [from, firstIndex(from, textCount(list), isAfter)];
 }
 
 function lowerBound(list: Postings, wanted: string): number {
   return firstIndex(0, textCount(list), (at) => compareText(list, at, wanted) >= 0);
 }
 
-/** Negative, zero or positive: compares the text at an index with another text by code units. */
+/**
+ * Negative, zero or positive: compares the text at an index with another text by code units.
+ * @param most how many code units of the text at the index count
+ */
 export function compareText(
   { text, textStart }: { readonly text: Uint8Array | Uint16Array; readonly textStart: Uint32Array },
   index: number,
   wanted: string,
+  most = Number.POSITIVE_INFINITY,
 ): number {
   const start = textStart[index];
-  const length = textStart[index + 1] - start;
+  const length = Math.min(textStart[index + 1] - start, most);
   const shared = Math.min(length, wanted.length);
   for (let i = 0; i < shared; i++) {
     const difference = text[start + i] - wanted.charCodeAt(i);
     if (difference !== 0) return difference;
   }
   return length - wanted.length;
-}
-
-function hasPrefix({ text, textStart }: Postings, index: number, prefix: string): boolean {
-  const start = textStart[index];
-  if (textStart[index + 1] - start < prefix.length) return false;
-  for (let i = 0; i < prefix.length; i++) {
-    if (text[start + i] !== prefix.charCodeAt(i)) return false;
-  }
-  return true;
 }

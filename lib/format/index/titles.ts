@@ -7,20 +7,24 @@ import { firstIndex } from './arrays.ts';
 import { checkStarts, damaged, openColumns } from './columns.ts';
 
 /** The columns of `index/titles.bin`. */
-export type TitleColumns = ReturnType<typeof openTitles>;
+export interface TitleColumns {
+  /** The numbers of the games that have alternative titles, ascending. */
+  readonly game: Uint32Array;
+  /** Where the array of each of them starts in `json`, and at the end the length of `json`. */
+  readonly start: Uint32Array;
+  /** The arrays in UTF-8, one after another. */
+  readonly json: Uint8Array;
+}
 
 /**
  * @param contentOf returns the content of a file of the index by its name
  * @param games how many games there are
  * @throws Error that names what is damaged
  */
-export function openTitles(contentOf: (name: string) => Uint8Array, games: number) {
+export function openTitles(contentOf: (name: string) => Uint8Array, games: number): TitleColumns {
   const column = openColumns(contentOf(TITLE_INDEX), TITLE_INDEX);
-  /** The numbers of the games that have alternative titles, ascending. */
   const game = column('game', 'u32');
-  /** Where the array of each of them starts in `json`, and at the end the length of `json`. */
   const start = column('start', 'u32', game.length + 1);
-  /** The arrays in UTF-8, one after another. */
   const json = column('json', 'u8');
   checkStarts(start, json.length, TITLE_INDEX, 'start');
   game.forEach((number, at) => {

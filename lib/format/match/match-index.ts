@@ -7,14 +7,37 @@
  * ascending order of their keys, then of their games.
  */
 import { firstIndex } from '../index/arrays.ts';
+import { onesIn } from '../index/bits.ts';
 import { checkPostings } from '../index/checks.ts';
-import { type ColumnReader, checkStarts, damaged, openColumns } from '../index/columns.ts';
+import { checkStarts, damaged, openColumns } from '../index/columns.ts';
 import type { PlatformEntry } from '../index/record-index.ts';
-import { openPostings } from '../index/search-index.ts';
+import { openPostings, type Postings } from '../index/search-index.ts';
 import { MATCH_INDEX } from '../layout.ts';
 import { MATCH_RULES } from './forms.ts';
 
-export type MatchIndex = ReturnType<typeof openMatchIndex>;
+/** Some forms of all games. */
+export interface FormList {
+  /** Where the entries of each platform start, and at the end how many there are. */
+  readonly start: Uint32Array;
+  readonly key: Uint32Array;
+  /** The number of the game. */
+  readonly game: Uint32Array;
+}
+
+export interface MatchIndex {
+  /** The loose forms, by {@link looseKey}, so that those of about one length are neighbours. */
+  readonly loose: FormList & {
+    /** For each entry, its {@link lettersOf}. */
+    readonly letters: Uint32Array;
+  };
+  /** The lists of several loose words, by {@link hashWords}. */
+  readonly words: FormList;
+  /** What stands before and after subtitles, by {@link hashForm}. */
+  readonly parts: FormList;
+  /** From the tables `game_ids` and `platform_ids`: each id with the numbers of its games or platforms. */
+  readonly gameIds: Postings;
+  readonly platformIds: Postings;
+}
 
 export const FORM_LISTS = ['loose', 'words', 'parts'] as const;
 const LENGTH_SHIFT = 24;
@@ -69,10 +92,7 @@ export function lettersOf(form: string): number {
 export function fewestEdits(one: number, other: number, lengths: number): number {
   const difference = one ^ other;
   if (difference >>> LETTERS !== 0) return Number.POSITIVE_INFINITY;
-  let bits = difference - ((difference >>> 1) & 0x5555_5555);
-  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
-  bits = Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
-  return Math.max(lengths, (bits + lengths + 1) >> 1);
+  return Math.max(lengths, (onesIn(difference) + lengths + 1) >> 1);
 }
 
 /** The range of the entries of a platform with a key from `low` (inclusive) to `high` (exclusive). */
@@ -92,7 +112,10 @@ export function findKeys(
  * @param platforms how many platforms there are
  * @throws Error that names what is damaged, or says that the index was made by other rules
  */
-export function openMatchIndex(contentOf: (name: string) => Uint8Array, platforms: number) {
+export function openMatchIndex(
+  contentOf: (name: string) => Uint8Array,
+  platforms: number,
+): MatchIndex {
   const column = openColumns(contentOf(MATCH_INDEX), MATCH_INDEX);
   const [rules] = column('rules', 'u32', 1);
   if (rules !== MATCH_RULES) {
@@ -100,35 +123,17 @@ export function openMatchIndex(contentOf: (name: string) => Uint8Array, platform
       `${MATCH_INDEX} has version ${rules} of the rules for titles; this program has version ${MATCH_RULES}. Generate again with this program.`,
     );
   }
-  const loose = openForms(column, 'loose', platforms);
+  const [loose, words, parts] = FORM_LISTS.map((name): FormList => {
+    const key = column(`${name}.key`, 'u32');
+    const start = column(`${name}.start`, 'u32', platforms + 1);
+    return { start, key, game: column(`${name}.game`, 'u32', key.length) };
+  });
   return {
-    /** The loose forms, by {@link looseKey}, so that those of about one length are neighbours. */
-    loose: {
-      ...loose,
-      /** For each entry, its {@link lettersOf}. */
-      letters: column('loose.letters', 'u32', loose.key.length),
-    },
-    /** The lists of several loose words, by {@link hashWords}. */
-    words: openForms(column, 'words', platforms),
-    /** What stands before and after subtitles, by {@link hashForm}. */
-    parts: openForms(column, 'parts', platforms),
-    /** From the tables `game_ids` and `platform_ids`: each id with the numbers of its games or platforms. */
+    loose: { ...loose, letters: column('loose.letters', 'u32', loose.key.length) },
+    words,
+    parts,
     gameIds: openPostings(column, 'gameIds'),
     platformIds: openPostings(column, 'platformIds'),
-  };
-}
-
-/** Some forms of all games. */
-export type FormList = ReturnType<typeof openForms>;
-
-function openForms(column: ColumnReader, name: (typeof FORM_LISTS)[number], platforms: number) {
-  const key = column(`${name}.key`, 'u32');
-  return {
-    /** Where the entries of each platform start, and at the end how many there are. */
-    start: column(`${name}.start`, 'u32', platforms + 1),
-    key,
-    /** The number of the game. */
-    game: column(`${name}.game`, 'u32', key.length),
   };
 }
 

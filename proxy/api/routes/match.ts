@@ -2,9 +2,9 @@
 import { entriesAt, findText, type Postings } from '../../../lib/format/index/search-index.ts';
 import { externalIdKey, parseExternalId } from '../../../lib/format/match/external-ids.ts';
 import { type Found, findMatches, type Match } from '../../find/match/find-matches.ts';
-import { knownGames } from '../../find/match/known-games.ts';
 import { type NameReading, readName } from '../../find/match/read-name.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
+import { type GamesReadOnce, readGamesOnce } from '../../snapshot/known-games.ts';
 import { asciiJson, makeGameWriter, startBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
 import {
@@ -26,7 +26,7 @@ export const fileMatchRoute: Route = {
     return (generation) => {
       const members = resolveInclude(generation, include);
       const platforms = request.platforms.flatMap((text) => findPlatform(generation, text));
-      const known = knownGames(generation);
+      const known = readGamesOnce(generation);
       const items = matchAll(generation, known, request, platforms);
       const body = matchBody({ ...generation, games: known.records }, items, members);
       return makeResource(body, generation.id);
@@ -61,7 +61,7 @@ function numbersWithId(ids: Postings, text: string): number[] {
 /** @param platforms the numbers of the platforms; all if there are none */
 function matchAll(
   { match: index }: Generation,
-  games: ReturnType<typeof knownGames>,
+  games: GamesReadOnce,
   { names, ids }: MatchRequest,
   platforms: readonly number[],
 ): Item[] {

@@ -1,5 +1,6 @@
 /** The routes of games and covers: one of them, those of a platform or game, and batches. */
 import { findById, type IdColumns, splitId } from '../../../lib/format/index/ids.ts';
+import type { GameNumber } from '../../../lib/format/index/numbers.ts';
 import { findGame, type PlatformEntry } from '../../../lib/format/index/record-index.ts';
 import type { Query } from '../../find/search/query.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
@@ -68,7 +69,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
         const isFiltered = filters.year !== undefined || filters.has_cover !== undefined;
         const query = { ...NO_FILTERS, ...filters, platform: [slug] };
         const passing = isFiltered ? findPassing(generation, query, paging) : undefined;
-        const numbers = passing?.games ?? (members && range(from, to));
+        const numbers = passing?.games ?? (members && gamesFrom(from, to));
         // Consecutive records are one read.
         const content =
           numbers === undefined
@@ -158,7 +159,7 @@ function findPassing(
   { search, index }: Generation,
   query: Query,
   { page, perPage }: Paging,
-): { readonly total: number; readonly games: readonly number[] } {
+): { readonly total: number; readonly games: readonly GameNumber[] } {
   const { total, ranks } = search.find(query, (page - 1) * perPage, perPage);
   return { total, games: ranks.map((rank) => index.games.gameOfRank[rank]) };
 }
@@ -168,8 +169,12 @@ function findPlatform({ index }: Generation, slug: string): PlatformEntry | unde
   return index.platforms[index.platformBySlug.get(slug) ?? -1];
 }
 
-/** @returns the number of a game, or undefined */
-function findByPath({ index }: Generation, platformSlug: string, slug: string): number | undefined {
+/** @returns undefined if there is no game with the path */
+function findByPath(
+  { index }: Generation,
+  platformSlug: string,
+  slug: string,
+): GameNumber | undefined {
   const platform = index.platformBySlug.get(platformSlug);
   return platform === undefined ? undefined : findGame(index, platform, slug);
 }
@@ -178,8 +183,12 @@ function findByPath({ index }: Generation, platformSlug: string, slug: string): 
  * @param columns the ids of all games, or of all covers
  * @returns the numbers of the records that exist, and the other entries; each once
  */
-function findBatch(generation: Generation, columns: IdColumns, { entries, ids }: Batch) {
-  const numbers = new Set<number>();
+function findBatch<Record extends number>(
+  generation: Generation,
+  columns: IdColumns<Record>,
+  { entries, ids }: Batch,
+) {
+  const numbers = new Set<Record | GameNumber>();
   const missing = new Set<string>();
   for (const [position, entry] of entries.entries()) {
     const id = ids?.[position];
@@ -192,8 +201,9 @@ function findBatch(generation: Generation, columns: IdColumns, { entries, ids }:
   return { numbers: [...numbers], missing: [...missing] };
 }
 
-function range(from: number, to: number): number[] {
-  return Array.from({ length: to - from }, (_, index) => from + index);
+/** The games from one number (inclusive) to another (exclusive). */
+function gamesFrom(from: number, to: number): GameNumber[] {
+  return Array.from({ length: to - from }, (_, index) => (from + index) as GameNumber);
 }
 
 /** The range of a page in `total` records from number `first` on: `from` inclusive, `to` exclusive. */

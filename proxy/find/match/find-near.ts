@@ -66,9 +66,9 @@ function editsBetween(
   for (const { lists } of of)
     for (const other of lists) {
       const text = looseForm(other);
-      if (numbersIn(form) !== numbersIn(text)) continue;
       const edits = countEdits(form, text, most);
-      if (edits <= most && edits < fewest && !hasOtherWord(words, other, edits)) fewest = edits;
+      if (edits > most || edits >= fewest || numbersIn(form) !== numbersIn(text)) continue;
+      if (!hasOtherWord(words, other, edits)) fewest = edits;
     }
   return fewest;
 }

@@ -2,6 +2,8 @@
  * Counts, for a set of games, how many have each value of a facet. A game has one platform, year and text
  * of genres, so these are counted in one pass over the set; regions and types are intersected with it.
  */
+
+import { lowestBit } from '../../../lib/format/index/bits.ts';
 import type { PlatformEntry, RecordIndex } from '../../../lib/format/index/record-index.ts';
 import {
   entriesAt,
@@ -11,8 +13,6 @@ import {
   textCount,
 } from '../../../lib/format/index/search-index.ts';
 import type { FacetName } from './query.ts';
-import { lowestBit } from './sets/bits.ts';
-import { sizeOfBoth } from './sets/combine.ts';
 import type { NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 
@@ -57,7 +57,7 @@ export function makeFacetCounter(
   const perText = (list: 'regions' | 'types', ranks: NumberSet) =>
     Array.from({ length: textCount(index[list]) }, (_, at) => ({
       value: textAt(index[list], at),
-      games: sizeOfBoth(ranks, sets.ofTexts(list, at)),
+      games: sets.sizeOfBoth(ranks, sets.ofTexts(list, at)),
     }));
 
   const counters: Readonly<Record<FacetName, (ranks: NumberSet) => ValueCount[]>> = {

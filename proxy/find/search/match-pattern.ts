@@ -4,15 +4,37 @@
  * only readings that have all words whole are looked at one by one.
  */
 import { firstIndex } from '../../../lib/format/index/arrays.ts';
+import { setBit } from '../../../lib/format/index/bits.ts';
 import type { WordIndex } from '../../../lib/format/index/search-index.ts';
-import { isSingle, type Pattern } from './pattern.ts';
+import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
-import { intersect, subtract, union, unite } from './sets/combine.ts';
-import { isEmpty, type NumberSet, toBits } from './sets/number-set.ts';
+import { isEmpty, type NumberSet } from './sets/number-set.ts';
+import type { PostingSets } from './sets/posting-sets.ts';
+import { isSingle } from './ways.ts';
 
-export interface PatternMatcher {
+/** A range of `readingsByWords`, `from` inclusive, `to` exclusive. */
+type Range = readonly [from: number, to: number];
+
+export class PatternMatcher {
+  private readonly index: WordIndex;
+  private readonly phrases: Phrases;
+  private readonly readings: PostingSets;
+  private readonly ofSlugs: Uint32Array;
+
+  constructor(index: WordIndex, phrases: Phrases, readings: PostingSets) {
+    this.index = index;
+    this.phrases = phrases;
+    this.readings = readings;
+    const ofSlugs = new Uint32Array(Math.ceil(readings.below / 32));
+    for (const reading of index.slugReadings) setBit(ofSlugs, reading);
+    this.ofSlugs = ofSlugs;
+  }
+
   /** The readings that match a pattern. */
-  find(pattern: Pattern): NumberSet;
+  find(pattern: Pattern): NumberSet {
+    return this.findReadings(pattern, 'readings', []);
+  }
+
   /**
    * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
    * first one counts:
@@ -24,19 +46,17 @@ export interface PatternMatcher {
    * A generator, since the first tiers often fill a page and the others need not be found.
    * @param found the result of `find`
    */
-  tiers(pattern: Pattern, found: NumberSet): Generator<NumberSet, void>;
-}
-
-/** A range of `readingsByWords`, `from` inclusive, `to` exclusive. */
-type Range = readonly [from: number, to: number];
-
-export function makePatternMatcher(
-  { readings: { words, start }, readingsByWords, slugReadings }: WordIndex,
-  phrases: Phrases,
-): PatternMatcher {
-  const readings = readingsByWords.length;
-  // A copy, since each query uses the memory of the one before again.
-  const ofSlugs = toBits({ list: slugReadings }, readings).bits.slice();
+  *tiers(pattern: Pattern, found: NumberSet): Generator<NumberSet, void> {
+    const ofTitles = (set: NumberSet) => this.readings.subtract(set, this.ofSlugs);
+    for (const set of this.findBeginnings(pattern)) yield ofTitles(set);
+    const whole = this.findReadings(pattern, 'wholeReadings', [found]);
+    const wholeOfTitles = ofTitles(whole);
+    yield this.withPhrase(pattern, wholeOfTitles);
+    yield wholeOfTitles;
+    yield whole;
+    yield ofTitles(found);
+    yield found;
+  }
 
   /**
    * The readings that match each word by itself are an intersection of large sets, which is found last, the
@@ -44,21 +64,22 @@ export function makePatternMatcher(
    * few. They are collected for each position of the query, so the work grows with the number of ways.
    * @param within limits the result to these readings
    */
-  function findReadings(
+  private findReadings(
     pattern: Pattern,
     readingsOf: 'readings' | 'wholeReadings',
     within: readonly NumberSet[],
   ): NumberSet {
+    const { readings } = this;
     // For each position, the readings that match the words before it, with at least one such way.
     const reached: NumberSet[][] = Array.from({ length: pattern.length + 1 }, () => []);
     // The sets of the words before a position, each matched by itself; undefined if one has no such way.
     let singles: NumberSet[] | undefined = [...within];
     for (const [at, ways] of pattern.entries()) {
-      const before = unite(reached[at], readings);
+      const before = readings.unite(reached[at]);
       for (const way of ways) {
-        const found = [intersect([way[readingsOf], before])];
+        const found = [readings.intersect([way[readingsOf], before])];
         if (!isSingle(way) && singles !== undefined) {
-          found.push(intersect([way[readingsOf], ...singles]));
+          found.push(readings.intersect([way[readingsOf], ...singles]));
         }
         reached[at + way.queryWords].push(...found.filter((set) => !isEmpty(set)));
       }
@@ -66,19 +87,19 @@ export function makePatternMatcher(
       singles = single && singles && [...singles, single[readingsOf]];
     }
     const all = [...reached[pattern.length]];
-    if (singles !== undefined) all.push(intersect(singles));
-    return unite(all, readings);
+    if (singles !== undefined) all.push(readings.intersect(singles));
+    return readings.unite(all);
   }
 
   /** The first three tiers: the readings that equal the query, and those that begin with it. */
-  function findBeginnings(pattern: Pattern): readonly [NumberSet, NumberSet, NumberSet] {
+  private findBeginnings(pattern: Pattern): readonly [NumberSet, NumberSet, NumberSet] {
     const equal: Range[] = [];
     const beginning: Range[] = [];
     const withPrefix: Range[] = [];
     const visited = new Set<string>();
 
     // The readings in `range` have the same first `depth` words, which match the query up to `at`.
-    function matchRest(range: Range, at: number, depth: number): void {
+    const matchRest = (range: Range, at: number, depth: number): void => {
       // Several ways can lead to the same range. Without this, their number would multiply at each word.
       const key = `${range} ${at} ${depth}`;
       if (visited.has(key)) return;
@@ -86,39 +107,41 @@ export function makePatternMatcher(
       if (at === pattern.length) {
         beginning.push(range);
         // A reading comes before the longer readings that begin with it.
-        equal.push([range[0], firstAbove(range, depth, -1)]);
+        equal.push([range[0], this.firstAbove(range, depth, -1)]);
         return;
       }
       for (const { phrase, prefix, queryWords } of pattern[at]) {
         // Only a way with the last word of the query has a prefix: nothing follows.
-        if (prefix !== undefined) withPrefix.push(...withWords(range, depth, ...prefix));
+        if (prefix !== undefined) withPrefix.push(...this.withWords(range, depth, ...prefix));
         let ranges = [range];
         for (const [i, numbers] of phrase.entries()) {
           ranges = ranges.flatMap((wider) =>
-            numbers.flatMap((number) => withWords(wider, depth + i, number, number + 1)),
+            numbers.flatMap((number) => this.withWords(wider, depth + i, number, number + 1)),
           );
         }
         for (const narrower of ranges) matchRest(narrower, at + queryWords, depth + phrase.length);
       }
-    }
+    };
 
-    matchRest([0, readings], 0, 0);
-    return [readingsIn(equal), readingsIn(beginning), readingsIn(withPrefix)];
+    matchRest([0, this.readings.below], 0, 0);
+    return [this.readingsIn(equal), this.readingsIn(beginning), this.readingsIn(withPrefix)];
   }
 
   /**
    * The part of a range whose word at a depth has a number from `from` (inclusive) to `to` (exclusive).
    * @returns one range, or none
    */
-  function withWords(range: Range, depth: number, from: number, to: number): Range[] {
-    const first = firstAbove(range, depth, from - 1);
+  private withWords(range: Range, depth: number, from: number, to: number): Range[] {
+    const first = this.firstAbove(range, depth, from - 1);
     if (first === range[1]) return [];
-    const end = firstAbove([first, range[1]], depth, to - 1);
+    const end = this.firstAbove([first, range[1]], depth, to - 1);
     return first < end ? [[first, end]] : [];
   }
 
   /** The first in a range whose word at a depth has a number above another one; no word counts as -1. */
-  function firstAbove([from, to]: Range, depth: number, number: number): number {
+  private firstAbove([from, to]: Range, depth: number, number: number): number {
+    const { readings, readingsByWords } = this.index;
+    const { words, start } = readings;
     return firstIndex(from, to, (at) => {
       const reading = readingsByWords[at];
       const position = start[reading] + depth;
@@ -126,48 +149,34 @@ export function makePatternMatcher(
     });
   }
 
-  function readingsIn(ranges: readonly Range[]): NumberSet {
-    const lists = ranges.map(([from, to]) => readingsByWords.subarray(from, to));
-    return union(lists, readings);
+  private readingsIn(ranges: readonly Range[]): NumberSet {
+    const { readingsByWords } = this.index;
+    return this.readings.union(ranges.map(([from, to]) => readingsByWords.subarray(from, to)));
   }
 
   /**
    * The readings that have the words of the query next to each other, in order, without prefixes.
    * @param whole the readings that match the pattern without prefixes
    */
-  function withPhrase(pattern: Pattern, whole: NumberSet): NumberSet {
+  private withPhrase(pattern: Pattern, whole: NumberSet): NumberSet {
     if (pattern.length === 1 && pattern[0].every(({ allowsParts }) => !allowsParts)) return whole;
-    return phrases.find(pattern, intersect([whole, ...withRepeated(pattern)]));
+    const among = this.readings.intersect([whole, ...this.withRepeated(pattern)]);
+    return this.phrases.find(pattern, among);
   }
 
   /**
    * Most readings that have the words of "of of" have "of" once. Those that do not have it twice are ruled
    * out, unless they match words together with their neighbours.
    */
-  function withRepeated(pattern: Pattern): NumberSet[] {
+  private withRepeated(pattern: Pattern): NumberSet[] {
     const single = pattern.map((ways) => ways.find(isSingle)?.phrase[0] ?? []);
     const repeated = single.filter(
       (numbers, at) => at > 0 && numbers.length === 1 && single[at - 1].join() === numbers.join(),
     );
     const others = pattern.flat().filter((way) => !isSingle(way));
     return repeated.map((numbers) => {
-      const twice = phrases.candidates([numbers, numbers]);
-      return unite([twice, ...others.map((way) => way.wholeReadings)], readings);
+      const twice = this.phrases.candidates([numbers, numbers]);
+      return this.readings.unite([twice, ...others.map((way) => way.wholeReadings)]);
     });
   }
-
-  return {
-    find: (pattern) => findReadings(pattern, 'readings', []),
-    *tiers(pattern, found) {
-      const ofTitles = (set: NumberSet) => subtract(set, ofSlugs);
-      for (const set of findBeginnings(pattern)) yield ofTitles(set);
-      const whole = findReadings(pattern, 'wholeReadings', [found]);
-      const wholeOfTitles = ofTitles(whole);
-      yield withPhrase(pattern, wholeOfTitles);
-      yield wholeOfTitles;
-      yield whole;
-      yield ofTitles(found);
-      yield found;
-    },
-  };
 }

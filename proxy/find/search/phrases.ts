@@ -1,8 +1,7 @@
 /** Finds the readings in which words are next to each other, in order. */
 import { sharedZeros } from '../../../lib/format/index/arrays.ts';
+import { bitAt, lowestBit, setBit } from '../../../lib/format/index/bits.ts';
 import type { ReadingWords } from '../../../lib/format/index/search-index.ts';
-import { bitAt, lowestBit, setBit } from './sets/bits.ts';
-import { filter, intersect, unite } from './sets/combine.ts';
 import type { NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 
@@ -13,21 +12,6 @@ export type Phrase = readonly (readonly number[])[];
 export interface PhraseWay {
   readonly queryWords: number;
   readonly phrase: Phrase;
-}
-
-export interface Phrases {
-  /** False if no word of `first` is directly followed by a word of `second` in any reading. */
-  mayBeNeighbours(first: readonly number[], second: readonly number[]): boolean;
-  /**
-   * The readings to look at for a phrase: for each two neighbouring words of it, they have both. If it is
-   * the same word, some word follows itself in them.
-   */
-  candidates(phrase: Phrase): NumberSet;
-  /**
-   * The readings of a set that have neighbouring words which match a pattern.
-   * @param pattern for each word of the query, the ways to match it and the words after it
-   */
-  find(pattern: readonly (readonly PhraseWay[])[], among: NumberSet): NumberSet;
 }
 
 /** The pairs of words that are neighbours in readings, in memory that threads share. */
@@ -69,70 +53,90 @@ function bitOf(bits: Uint32Array, first: number, second: number): number {
   return ((mixed ^ (mixed >>> 13)) >>> 0) & (bits.length * 32 - 1);
 }
 
-/** @param sets of the readings */
-export function makePhrases(
-  { words, start }: ReadingWords,
-  { bits, doubled }: WordPairs,
-  sets: PostingSets,
-): Phrases {
-  function hasPhrase(phrase: Phrase, from: number): boolean {
-    for (let i = 0; i < phrase.length; i++) {
-      if (!isOneOf(phrase[i], words[from + i])) return false;
-    }
-    return true;
+export class Phrases {
+  private readonly words: Uint32Array;
+  private readonly start: Uint32Array;
+  private readonly pairs: WordPairs;
+  private readonly readings: PostingSets;
+
+  constructor({ words, start }: ReadingWords, pairs: WordPairs, readings: PostingSets) {
+    this.words = words;
+    this.start = start;
+    this.pairs = pairs;
+    this.readings = readings;
   }
 
-  const mayBePair = (left: number, right: number) => bitAt(bits, bitOf(bits, left, right)) === 1;
-
-  function withBoth(left: number, right: number): NumberSet {
-    const other = left === right ? { list: doubled } : sets.ofTexts('words', right);
-    return intersect([sets.ofTexts('words', left), other]);
+  /** False if no word of `first` is directly followed by a word of `second` in any reading. */
+  mayBeNeighbours(first: readonly number[], second: readonly number[]): boolean {
+    return first.some((left) => second.some((right) => this.mayBePair(left, right)));
   }
 
-  return {
-    mayBeNeighbours: (first, second) =>
-      first.some((left) => second.some((right) => mayBePair(left, right))),
-    candidates(phrase) {
-      const ofPairs = phrase.slice(1).map((second, at) => {
-        const found = phrase[at].flatMap((left) =>
-          second.filter((right) => mayBePair(left, right)).map((right) => withBoth(left, right)),
-        );
-        return unite(found, start.length - 1);
-      });
-      return intersect(ofPairs);
-    },
-    find(pattern, among) {
-      const firsts = [...new Set(pattern[0].flatMap(({ phrase }) => phrase[0]))];
-      // For each word of the query: a bit for each number of title words that match the words before it.
-      // Several ways can lead to the same number. As separate paths, they would multiply at each word. Eight
-      // words of a query match at most 24 words of a title, so the bits fit.
-      const matched = new Uint32Array(pattern.length + 1);
+  private mayBePair(left: number, right: number): boolean {
+    const { bits } = this.pairs;
+    return bitAt(bits, bitOf(bits, left, right)) === 1;
+  }
 
-      function matchesFrom(from: number, end: number): boolean {
-        matched.fill(0);
-        matched[0] = 1;
-        for (let at = 0; at < pattern.length; at++) {
-          for (let rest = matched[at]; rest !== 0; rest &= rest - 1) {
-            const before = lowestBit(rest);
-            for (const { queryWords, phrase } of pattern[at]) {
-              if (from + before + phrase.length > end) continue;
-              if (!hasPhrase(phrase, from + before)) continue;
-              matched[at + queryWords] |= 1 << (before + phrase.length);
-            }
+  /**
+   * The readings to look at for a phrase: for each two neighbouring words of it, they have both. If it is
+   * the same word, some word follows itself in them.
+   */
+  candidates(phrase: Phrase): NumberSet {
+    const { readings } = this;
+    const withBoth = (left: number, right: number) => {
+      const other =
+        left === right ? { list: this.pairs.doubled } : readings.ofTexts('words', right);
+      return readings.intersect([readings.ofTexts('words', left), other]);
+    };
+    const ofPairs = phrase.slice(1).map((second, at) => {
+      const found = phrase[at].flatMap((left) =>
+        second.filter((right) => this.mayBePair(left, right)).map((right) => withBoth(left, right)),
+      );
+      return readings.unite(found);
+    });
+    return readings.intersect(ofPairs);
+  }
+
+  /**
+   * The readings of a set that have neighbouring words which match a pattern.
+   * @param pattern for each word of the query, the ways to match it and the words after it
+   */
+  find(pattern: readonly (readonly PhraseWay[])[], among: NumberSet): NumberSet {
+    const { words, start } = this;
+    const firsts = [...new Set(pattern[0].flatMap(({ phrase }) => phrase[0]))];
+    // For each word of the query: a bit for each number of title words that match the words before it.
+    // Several ways can lead to the same number. As separate paths, they would multiply at each word. Eight
+    // words of a query match at most 24 words of a title, so the bits fit.
+    const matched = new Uint32Array(pattern.length + 1);
+
+    function matchesFrom(from: number, end: number): boolean {
+      matched.fill(0);
+      matched[0] = 1;
+      for (let at = 0; at < pattern.length; at++) {
+        for (let rest = matched[at]; rest !== 0; rest &= rest - 1) {
+          const before = lowestBit(rest);
+          for (const { queryWords, phrase } of pattern[at]) {
+            if (from + before + phrase.length > end) continue;
+            if (!hasPhrase(words, from + before, phrase)) continue;
+            matched[at + queryWords] |= 1 << (before + phrase.length);
           }
         }
-        return matched[pattern.length] !== 0;
       }
+      return matched[pattern.length] !== 0;
+    }
 
-      return filter(among, (reading) => {
-        const end = start[reading + 1];
-        for (let from = start[reading]; from < end; from++) {
-          if (isOneOf(firsts, words[from]) && matchesFrom(from, end)) return true;
-        }
-        return false;
-      });
-    },
-  };
+    return this.readings.filter(among, (reading) => {
+      const end = start[reading + 1];
+      for (let from = start[reading]; from < end; from++) {
+        if (isOneOf(firsts, words[from]) && matchesFrom(from, end)) return true;
+      }
+      return false;
+    });
+  }
+}
+
+function hasPhrase(words: Uint32Array, from: number, phrase: Phrase): boolean {
+  for (let i = 0; i < phrase.length; i++) if (!isOneOf(phrase[i], words[from + i])) return false;
+  return true;
 }
 
 // A loop over indexes, since this runs for every word of thousands of readings.

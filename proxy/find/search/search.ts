@@ -7,237 +7,133 @@
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
  * tenths of a second with this many titles. Only the way it splits texts into words is used.
  */
-import { firstIndex } from '../../../lib/format/index/arrays.ts';
+import type { Rank } from '../../../lib/format/index/numbers.ts';
 import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
-import {
-  entriesAt,
-  findText,
-  type Postings,
-  type SearchIndex,
-  textAt,
-  textCount,
-} from '../../../lib/format/index/search-index.ts';
-import { foldCase } from '../../../lib/format/index/words.ts';
-import { namesOfRegion } from '../regions.ts';
-import { makeFacetCounter, type ValueCount } from './facets.ts';
+import type { SearchIndex } from '../../../lib/format/index/search-index.ts';
+import { type CountFacet, makeFacetCounter, type ValueCount } from './facets.ts';
+import { Filters } from './filters.ts';
 import type { PreparedSearch } from './prepare-search.ts';
-import type { FacetName, Query, Sort, Step, Years } from './query.ts';
-import { newBits, startQuery } from './sets/bits.ts';
-import { intersect, subtract, union, unite } from './sets/combine.ts';
-import {
-  addTo,
-  EMPTY,
-  everyNumber,
-  type NumberSet,
-  sizeOf,
-  slice,
-  toBits,
-} from './sets/number-set.ts';
-import { makePostingSets } from './sets/posting-sets.ts';
-import { pageInOrder } from './sets/rank-order.ts';
-import { makeTitleMatcher, type TitleMatch } from './title-matches.ts';
+import type { FacetName, Query, Sort, Step } from './query.ts';
+import { addTo, type NumberSet, sizeOf, slice } from './sets/number-set.ts';
+import { PostingSets } from './sets/posting-sets.ts';
+import { QueryMemory } from './sets/query-memory.ts';
+import { pageInOrder, type RankOrders } from './sets/rank-order.ts';
+import { type TitleMatch, TitleMatcher } from './title-matches.ts';
 
 export interface Hits {
   readonly total: number;
   /** The step that found the hits; undefined without a text, and if no title matches. */
   readonly step: Step | undefined;
   /** The ranks of the page, in the order of the query. */
-  readonly ranks: readonly number[];
+  readonly ranks: readonly Rank[];
 }
+
+const NO_HITS: Hits = { total: 0, step: undefined, ranks: [] };
 
 /** For each facet that was asked for, the values of the hits. */
 export type Facets = Partial<Readonly<Record<FacetName, readonly ValueCount[]>>>;
 
-export interface Search {
+export class Search {
+  private readonly orders: RankOrders;
+  private readonly ranks: PostingSets;
+  private readonly filters: Filters;
+  private readonly titles: TitleMatcher;
+  private readonly countFacet: CountFacet;
+
+  /** @param prepared the result of `prepareSearch` for the index */
+  constructor(index: SearchIndex, prepared: PreparedSearch, records: RecordIndex) {
+    this.orders = prepared.orders;
+    this.ranks = new PostingSets(index, index.games, new QueryMemory());
+    this.filters = new Filters(index, records, this.ranks, prepared.orders.year_asc);
+    this.titles = new TitleMatcher(index, prepared, records, this.ranks, (numbers) =>
+      this.filters.onPlatforms(numbers),
+    );
+    this.countFacet = makeFacetCounter(index, records, this.ranks);
+  }
+
   /** Finds at most `count` hits, after skipping the first `start`. */
-  find(query: Query, start: number, count: number): Hits;
+  find(query: Query, start: number, count: number): Hits {
+    this.ranks.memory.startQuery();
+    const match = this.matchOf(query);
+    if (query.readings !== undefined && match === undefined) return NO_HITS;
+    const found = this.hitsOf(query, match, match && 'platform');
+    const total = found === this.filters.all ? this.ranks.below : sizeOf(found);
+    const most = Math.min(count, total - start);
+    const page = most > 0 ? this.pageOf(query.sort, match, found, total, start, most) : [];
+    return { total, step: match?.step, ranks: page as Rank[] };
+  }
+
   /**
    * For each value, counts the hits that the query would have with it instead of its own filter. A
    * platform counts 0 if only a later step would find games on it than on others.
    */
-  countFacets(query: Query, names: readonly FacetName[]): Facets;
-}
-
-/** @param prepared the result of `prepareSearch` for the index */
-export function makeSearch(
-  index: SearchIndex,
-  prepared: PreparedSearch,
-  records: RecordIndex,
-): Search {
-  const { games } = index;
-  const { orders } = prepared;
-  const sets = makePostingSets(index, games);
-  const matchTitles = makeTitleMatcher(index, prepared, records, onPlatforms);
-  const platformsBySlug = groupPlatforms(records);
-  const countFacet = makeFacetCounter(index, records, sets);
-  const all = everyNumber(games);
-  // Made by the first query with a genre.
-  let genres: readonly string[] | undefined;
-
-  function onPlatforms(numbers: readonly number[]): NumberSet {
-    // A platform's games are numbered in title order, so their ranks ascend.
-    const lists = numbers.map((number) => {
-      const { firstGame, games: count } = records.platforms[number];
-      return records.games.rank.subarray(firstGame, firstGame + count);
+  countFacets(query: Query, names: readonly FacetName[]): Facets {
+    this.ranks.memory.startQuery();
+    const match = this.matchOf(query);
+    const counted = names.map((name) => {
+      const isAny = name === 'platform' && query.platform !== undefined;
+      const ofName = isAny ? this.matchOf({ ...query, platform: undefined }) : match;
+      if (query.readings !== undefined && ofName === undefined) return [name, []] as const;
+      return [name, this.countFacet(name, this.hitsOf(query, ofName, name))] as const;
     });
-    return lists.length === 1 ? { list: lists[0] } : union(lists, games);
-  }
-
-  function withType(value: string): NumberSet {
-    const found = findText(index.types, foldCase(value));
-    return found < 0 ? EMPTY : sets.ofTexts('types', found);
-  }
-
-  function withRegion(value: string): NumberSet {
-    const found = findRegions(index.regions, value);
-    return unite(
-      found.map((at) => sets.ofTexts('regions', at)),
-      games,
-    );
-  }
-
-  function withYear([from, to]: Years): NumberSet {
-    const { years, yearOfRank } = index;
-    const first = firstIndex(0, years.length, (at) => years[at] >= from);
-    const end = firstIndex(first, years.length, (at) => years[at] > to);
-    // Games without a year, which have the highest number, are last.
-    const { ranks } = orders.year_asc;
-    const startOf = (year: number) =>
-      firstIndex(0, ranks.length, (at) => yearOfRank[ranks[at]] >= year);
-    const list = ranks.subarray(startOf(first), startOf(end));
-    return end - first === 1 ? { list } : sets.ofLists(`year ${from} ${to}`, () => [list]);
-  }
-
-  function withFront(isWanted: boolean): NumberSet {
-    const fronts = withType('front');
-    return isWanted ? fronts : subtract(all, toBits(fronts, games).bits);
-  }
-
-  function withGenre(part: string): NumberSet {
-    const folded = foldCase(part);
-    return sets.ofLists(`genre ${folded}`, () => {
-      genres ??= Array.from({ length: textCount(index.genres) }, (_, at) =>
-        textAt(index.genres, at),
-      );
-      return genres.flatMap((text, at) =>
-        text.includes(folded) ? [entriesAt(index.genres, at)] : [],
-      );
-    });
-  }
-
-  const withPlatforms = (slugs: readonly string[]) =>
-    onPlatforms(slugs.flatMap((slug) => platformsBySlug.get(foldCase(slug)) ?? []));
-
-  /** The games that pass the filters, as one set for each. @param except a filter to ignore */
-  function filtersOf(query: Query, except?: FacetName): NumberSet[] {
-    const { platform, region, type, genre, year, has_cover: hasCover } = query;
-    const found: NumberSet[] = [];
-    if (platform !== undefined && except !== 'platform') found.push(withPlatforms(platform));
-    if (region !== undefined && except !== 'region') found.push(withRegion(region));
-    if (type !== undefined && except !== 'type') found.push(withType(type));
-    if (genre !== undefined && except !== 'genre') found.push(withGenre(genre));
-    if (year !== undefined && except !== 'year') found.push(withYear(year));
-    if (hasCover !== undefined) found.push(withFront(hasCover));
-    return found;
+    return Object.fromEntries(counted);
   }
 
   /**
    * Which step applies is decided among the games of the platform, so that an exact match on another one
    * hides no near spelling on this one. The other filters only narrow the result.
    */
-  function matchOf({ readings, platform }: Query): TitleMatch | undefined {
+  private matchOf({ readings, platform }: Query): TitleMatch | undefined {
     if (readings === undefined) return undefined;
-    return matchTitles(readings, platform === undefined ? undefined : withPlatforms(platform));
+    return this.titles.match(readings, platform && this.filters.withSlugs(platform));
   }
 
-  const inAll = (required: readonly NumberSet[]) =>
-    required.length === 0 ? all : intersect(required);
+  /** The games that match and pass the filters. @param except a filter to ignore */
+  private hitsOf(query: Query, match: TitleMatch | undefined, except?: FacetName): NumberSet {
+    const filters = this.filters.of(query, except);
+    const required = match === undefined ? filters : [match.ranks, ...filters];
+    return required.length === 0 ? this.filters.all : this.ranks.intersect(required);
+  }
 
-  function pageOf(
+  private pageOf(
+    sort: Sort,
+    match: TitleMatch | undefined,
     found: NumberSet,
     total: number,
-    sort: Sort,
     start: number,
     count: number,
   ): number[] {
     if (sort === 'title_asc') return slice(found, start, count);
     if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
-    const order = orders[sort];
+    const tiers = sort === 'relevance' ? match?.tiers : undefined;
+    if (tiers !== undefined) return this.pageOfTiers(tiers, found, start, count);
+    const order = this.orders[sort];
     // A scan of all games takes milliseconds.
-    if (total === games) return [...order.ranks.subarray(start, start + count)];
-    return pageInOrder(order, found, start, count);
+    if (total === this.ranks.below) return [...order.ranks.subarray(start, start + count)];
+    return pageInOrder(order, this.ranks, found, start, count);
   }
 
   /** A page of the games that are found, one tier after another. */
-  function pageOfTiers(
+  private pageOfTiers(
     tiers: Iterable<NumberSet>,
     found: NumberSet,
     start: number,
     count: number,
   ): number[] {
+    const { ranks } = this;
     const page: number[] = [];
     let before = 0;
-    const seen = newBits(Math.ceil(games / 32));
+    const seen = ranks.emptyBits();
     for (const tier of tiers) {
-      const inTier = subtract(intersect([tier, found]), seen);
+      const inTier = ranks.subtract(ranks.intersect([tier, found]), seen);
       const size = sizeOf(inTier);
       const skipped = Math.max(0, start - before);
       const wanted = Math.min(count - page.length, size - skipped);
-      if (wanted > 0) page.push(...pageInOrder(orders.inTier, inTier, skipped, wanted));
+      if (wanted > 0) page.push(...pageInOrder(this.orders.inTier, ranks, inTier, skipped, wanted));
       if (page.length === count) break;
       before += size;
       addTo(seen, inTier);
     }
     return page;
   }
-
-  return {
-    find(query, start, count) {
-      startQuery();
-      const { readings, sort } = query;
-      const match = matchOf(query);
-      if (readings !== undefined && match === undefined) {
-        return { total: 0, ranks: [], step: undefined };
-      }
-      const filters = filtersOf(query, match && 'platform');
-      const found = inAll(match === undefined ? filters : [match.ranks, ...filters]);
-      const total = found === all ? games : sizeOf(found);
-      const most = Math.min(count, total - start);
-      const hits = { total, step: match?.step };
-      if (most <= 0) return { ...hits, ranks: [] };
-      const tiers = sort === 'relevance' ? match?.tiers : undefined;
-      if (tiers !== undefined) return { ...hits, ranks: pageOfTiers(tiers, found, start, most) };
-      return { ...hits, ranks: pageOf(found, total, sort, start, most) };
-    },
-    countFacets(query, names) {
-      startQuery();
-      const match = matchOf(query);
-      const counted = names.map((name) => {
-        const isAny = name === 'platform' && query.platform !== undefined;
-        const ofName = isAny ? matchOf({ ...query, platform: undefined }) : match;
-        if (query.readings !== undefined && ofName === undefined) return [name, []] as const;
-        const filters = filtersOf(query, name);
-        const ranks = inAll(ofName === undefined ? filters : [ofName.ranks, ...filters]);
-        return [name, countFacet(name, ranks)] as const;
-      });
-      return Object.fromEntries(counted);
-    },
-  };
-}
-
-/**
- * The indexes of the regions that a text names: of the one with this name, otherwise of all that the
- * catalogue writes in other ways.
- */
-export function findRegions(regions: Postings, text: string): number[] {
-  const found = findText(regions, foldCase(text));
-  if (found >= 0) return [found];
-  return namesOfRegion(text)
-    .map((name) => findText(regions, name))
-    .filter((at) => at >= 0);
-}
-
-/** For each case-folded slug, the numbers of the platforms that have it. */
-function groupPlatforms({ platforms }: RecordIndex): Map<string, number[]> {
-  return Map.groupBy(platforms.keys(), (number) => foldCase(platforms[number].slug));
 }

@@ -2,21 +2,22 @@
  * Finds the games whose titles match the text of a query. Up to four steps are tried, and the first that
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
+
+import { setBit } from '../../../lib/format/index/bits.ts';
 import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
 import { type SearchIndex, textAt } from '../../../lib/format/index/search-index.ts';
 import { nearSpellingDistance } from '../../../lib/format/index/words.ts';
 import { remember } from '../remember.ts';
-import { makePatternMatcher } from './match-pattern.ts';
+import { PatternMatcher } from './match-pattern.ts';
 import { nearSpellings } from './near-spellings.ts';
-import { makePatternMaker, type Pattern } from './pattern.ts';
-import { makePhrases } from './phrases.ts';
-import { makePlatformWords } from './platform-names.ts';
+import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
+import { Phrases } from './phrases.ts';
+import { makePlatformWords, type PlatformWords } from './platform-names.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
-import { copyBits, setBit } from './sets/bits.ts';
-import { intersect, union, unite } from './sets/combine.ts';
 import { forEach, isEmpty, type NumberSet } from './sets/number-set.ts';
-import { makePostingSets } from './sets/posting-sets.ts';
+import { PostingSets } from './sets/posting-sets.ts';
+import { WayFinder } from './ways.ts';
 
 export interface TitleMatch {
   readonly step: Step;
@@ -41,49 +42,111 @@ interface Attempt {
 /** In so few readings, the near spellings of a word are found faster than in all. */
 const FEW_READINGS = 300;
 
-/** @param onPlatform the games among which a title must match; undefined for all */
-export type MatchTitles = (readings: Readings, onPlatform?: NumberSet) => TitleMatch | undefined;
+export class TitleMatcher {
+  private readonly index: SearchIndex;
+  private readonly prepared: PreparedSearch;
+  private readonly ranks: PostingSets;
+  private readonly readings: PostingSets;
+  private readonly ways: WayFinder;
+  private readonly matcher: PatternMatcher;
+  private readonly platformWords: PlatformWords;
+  private readonly onPlatforms: (numbers: readonly number[]) => NumberSet;
 
-/** @returns a function that finds the games; undefined if there are none */
-export function makeTitleMatcher(
-  index: SearchIndex,
-  { spellingIndex, pairs }: PreparedSearch,
-  records: RecordIndex,
-  onPlatforms: (numbers: readonly number[]) => NumberSet,
-): MatchTitles {
-  const { games, rankOfFurther, readings: readingWords } = index;
-  const readingCount = index.readingsByWords.length;
-  const sets = makePostingSets(index, readingCount);
-  const phrases = makePhrases(readingWords, pairs, sets);
-  const startPatterns = makePatternMaker(index, phrases, sets);
-  const matcher = makePatternMatcher(index, phrases);
-  const platformWords = makePlatformWords(records);
+  /**
+   * @param ranks the sets of the ranks
+   * @param onPlatforms returns the ranks of the games of some platforms
+   */
+  constructor(
+    index: SearchIndex,
+    prepared: PreparedSearch,
+    records: RecordIndex,
+    ranks: PostingSets,
+    onPlatforms: (numbers: readonly number[]) => NumberSet,
+  ) {
+    this.index = index;
+    this.prepared = prepared;
+    this.ranks = ranks;
+    this.readings = new PostingSets(index, index.readingsByWords.length, ranks.memory);
+    const phrases = new Phrases(index.readings, prepared.pairs, this.readings);
+    this.ways = new WayFinder(index, phrases, this.readings);
+    this.matcher = new PatternMatcher(index, phrases, this.readings);
+    this.platformWords = makePlatformWords(records);
+    this.onPlatforms = onPlatforms;
+  }
 
-  function matchOf(step: Step, attempts: readonly Attempt[]): TitleMatch | undefined {
-    if (attempts.length === 0) return undefined;
-    function* findTiers() {
-      const all = attempts.map(({ pattern, found }) => matcher.tiers(pattern, found));
-      for (;;) {
-        const tier = all.flatMap((tiers) => tiers.next().value ?? []);
-        if (tier.length === 0) return;
-        yield ranksOf(unite(tier, readingCount));
+  /**
+   * @param onPlatform the games among which a title must match; undefined for all
+   * @returns undefined if no game matches
+   */
+  match(readings: Readings, onPlatform?: NumberSet): TitleMatch | undefined {
+    const limits = onPlatform === undefined ? [] : [onPlatform];
+    const patterns = new PatternMaker(this.ways, this.readings);
+    const findAllNear = remember((word: string) => this.findNear(word));
+    const findNear: FindNear = (word, among) =>
+      among?.list !== undefined && among.list.length <= FEW_READINGS
+        ? this.findNear(word, among.list)
+        : findAllNear(word);
+
+    const attempt = (words: readonly string[], isNear: boolean, within = limits): Attempt[] => {
+      const pattern = patterns.make(words, isNear ? findNear : undefined);
+      if (pattern === undefined) return [];
+      const found = this.matcher.find(pattern);
+      const ranks = this.ranks.intersect([this.ranksOf(found), ...within]);
+      return isEmpty(ranks) ? [] : [{ pattern, found, ranks }];
+    };
+
+    const matchPlatforms = (isNear: boolean): TitleMatch | undefined => {
+      for (const { platforms, rest } of readings.flatMap(this.platformWords.runsIn)) {
+        const within = [this.onPlatforms(platforms), ...limits];
+        if (rest.length === 0) {
+          const ranks = this.ranks.intersect(within);
+          if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: undefined };
+          continue;
+        }
+        const match = this.matchOf('platform', attempt(rest, isNear, within));
+        if (match !== undefined) return match;
       }
+      return undefined;
+    };
+
+    const attemptAll = (all: Readings, isNear = false) =>
+      all.flatMap((words) => attempt(words, isNear));
+    return (
+      this.matchOf('exact', attemptAll(readings)) ??
+      this.matchOf('near', attemptAll(readings, true)) ??
+      matchPlatforms(false) ??
+      matchPlatforms(true) ??
+      this.matchOf('partial', attemptAll(readings.flatMap(withoutOne)))
+    );
+  }
+
+  private matchOf(step: Step, attempts: readonly Attempt[]): TitleMatch | undefined {
+    if (attempts.length === 0) return undefined;
+    const ranks = this.ranks.unite(attempts.map((attempt) => attempt.ranks));
+    return { step, ranks, tiers: this.tiersOf(attempts) };
+  }
+
+  private *tiersOf(attempts: readonly Attempt[]): Generator<NumberSet> {
+    const all = attempts.map(({ pattern, found }) => this.matcher.tiers(pattern, found));
+    for (;;) {
+      const tier = all.flatMap((tiers) => tiers.next().value ?? []);
+      if (tier.length === 0) return;
+      yield this.ranksOf(this.readings.unite(tier));
     }
-    const ranks = attempts.map((attempt) => attempt.ranks);
-    return { step, ranks: unite(ranks, games), tiers: findTiers() };
   }
 
   /** The ranks of the games that have these readings. */
-  function ranksOf(set: NumberSet): NumberSet {
+  private ranksOf(set: NumberSet): NumberSet {
+    const { games, rankOfFurther } = this.index;
     if (rankOfFurther.length === 0) return set;
     if (set.list !== undefined) {
       if ((set.list.at(-1) ?? 0) < games) return set;
       const ranks = set.list.map((reading) =>
         reading < games ? reading : rankOfFurther[reading - games],
       );
-      return union([ranks], games);
+      return this.ranks.union([ranks]);
     }
-    const bits = copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
+    const bits = this.ranks.copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
     // The last 32 bits can include those of further readings.
     if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
     const skipped = Math.floor(games / 32);
@@ -94,72 +157,27 @@ export function makeTitleMatcher(
     return { bits, atMost: Math.min(set.atMost, games) };
   }
 
-  return (readings, onPlatform) => {
-    const limits = onPlatform === undefined ? [] : [onPlatform];
-    const makePattern = startPatterns();
-    const findAllNear = remember((word: string) => findNear(word));
-    const findNearAmong = (word: string, among?: NumberSet) =>
-      among?.list !== undefined && among.list.length <= FEW_READINGS
-        ? findNear(word, among.list)
-        : findAllNear(word);
-
-    function attempt(words: readonly string[], isNear: boolean, within = limits): Attempt[] {
-      const pattern = makePattern(words, isNear ? findNearAmong : undefined);
-      if (pattern === undefined) return [];
-      const found = matcher.find(pattern);
-      const ranks = intersect([ranksOf(found), ...within]);
-      return isEmpty(ranks) ? [] : [{ pattern, found, ranks }];
-    }
-
-    function matchPlatforms(isNear: boolean): TitleMatch | undefined {
-      for (const { platforms, rest } of readings.flatMap(platformWords.runsIn)) {
-        const within = [onPlatforms(platforms), ...limits];
-        if (rest.length === 0) {
-          const ranks = intersect(within);
-          if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: undefined };
-          continue;
-        }
-        const match = matchOf('platform', attempt(rest, isNear, within));
-        if (match !== undefined) return match;
-      }
-      return undefined;
-    }
-
-    const attemptAll = (all: Readings, isNear = false) =>
-      all.flatMap((words) => attempt(words, isNear));
-    return (
-      matchOf('exact', attemptAll(readings)) ??
-      matchOf('near', attemptAll(readings, true)) ??
-      matchPlatforms(false) ??
-      matchPlatforms(true) ??
-      matchOf('partial', attemptAll(readings.flatMap(withoutOne)))
-    );
-  };
-
   /**
    * The numbers of the near spellings of a word that have the same digits.
    * @param readings the only ones that matter; undefined for all
    */
-  function findNear(word: string, readings?: Uint32Array): number[] {
+  private findNear(word: string, readings?: Uint32Array): number[] {
     const distance = nearSpellingDistance(word);
     // "snes" is not a misspelled "nes": it names a platform.
-    if (distance === 0 || platformWords.isName(word)) return [];
+    if (distance === 0 || this.platformWords.isName(word)) return [];
+    const { words } = this.index;
+    const among = readings && this.wordsIn(readings);
     const digits = digitsOf(word);
-    return nearSpellings(
-      spellingIndex,
-      index.words,
-      word,
-      distance,
-      readings && wordsIn(readings),
-    ).filter((number) => digitsOf(textAt(index.words, number)) === digits);
+    return nearSpellings(this.prepared.spellingIndex, words, word, distance, among).filter(
+      (number) => digitsOf(textAt(words, number)) === digits,
+    );
   }
 
-  function wordsIn(readings: Uint32Array): number[] {
+  private wordsIn(readings: Uint32Array): number[] {
+    const { words, start } = this.index.readings;
     const found = new Set<number>();
     for (const reading of readings) {
-      for (let at = readingWords.start[reading]; at < readingWords.start[reading + 1]; at++) {
-        found.add(readingWords.words[at]);
-      }
+      for (let at = start[reading]; at < start[reading + 1]; at++) found.add(words[at]);
     }
     return [...found];
   }

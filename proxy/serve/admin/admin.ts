@@ -43,7 +43,7 @@ export function makeProxyAdmin(parts: AdminParts): ProgramAdmin {
   const lost = 'Lines of the access log that were dropped';
   addCounter(registry, 'access_log_dropped_total', lost, parts.dropped);
   const swaps = 'Generations that came into service';
-  addCounter(registry, 'snapshot_swaps_total', swaps, snapshots.swaps);
+  addCounter(registry, 'snapshot_swaps_total', swaps, () => snapshots.swaps());
   const counted = (name: 'games' | 'covers') => () => snapshots.current()?.counts[name];
   addGauge(registry, 'snapshot_games', 'Games of the generation in service', counted('games'));
   addGauge(registry, 'snapshot_covers', 'Covers of the generation in service', counted('covers'));

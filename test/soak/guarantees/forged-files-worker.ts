@@ -9,7 +9,7 @@ import { gameSlug } from '#lib/format/index/record-index.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { makeMatchRoute } from '#proxy/api/routes/match-route.ts';
 import { splitTarget } from '#proxy/http/request.ts';
-import { type Generation, makeGeneration, viewIndex } from '#proxy/snapshot/generation.ts';
+import { type Generation, makeGeneration, viewIndexes } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { type Files, forge } from './forged-files.ts';
 import { strictly } from './strict-columns.ts';
@@ -51,7 +51,7 @@ function writeFiles(files: Files): void {
 function tryToOpen(id: string) {
   try {
     const files = openFiles({ dir, id });
-    const generation = makeGeneration(files, strictly(viewIndex(files)));
+    const generation = makeGeneration(files, strictly(viewIndexes(files)));
     return { descriptors: files.descriptors, generation };
   } catch (error) {
     return error as Error;

@@ -3,10 +3,8 @@
  * bitset. Since ranks are positions in title order, both are in title order without sorting. So a page of
  * a result is a slice of the list or a run of bits, and the total is the length of the list or the number
  * of bits.
- *
- * A parameter `below` says that every number is less than it: the number of games, or of readings.
  */
-import { countBits, lowestBit, newBits, onesIn, setBit } from './bits.ts';
+import { countBits, lowestBit, onesIn, setBit } from '../../../../lib/format/index/bits.ts';
 
 export type NumberSet = NumberList | NumberBits;
 
@@ -54,12 +52,9 @@ export function isDense(list: Uint32Array, below: number): boolean {
   return list.length > LONGEST_SORTED && list.length > below * DENSE;
 }
 
-/** The same set as bits. */
-export function toBits(set: NumberSet, below: number): NumberBits {
-  if (set.bits !== undefined) return set;
-  const bits = newBits(Math.ceil(below / 32));
-  addTo(bits, set);
-  return { bits, atMost: set.list.length };
+/** The same set in memory of its own, so that it outlives its query. */
+export function kept(set: NumberSet): NumberSet {
+  return set.bits === undefined ? set : { bits: set.bits.slice(), atMost: set.atMost };
 }
 
 /** The numbers of a set, ascending. */

@@ -5,11 +5,11 @@
  */
 
 import { sharedZeros } from '../../../../lib/format/index/arrays.ts';
+import { bitAt } from '../../../../lib/format/index/bits.ts';
 import type { RecordIndex } from '../../../../lib/format/index/record-index.ts';
 import type { SearchIndex } from '../../../../lib/format/index/search-index.ts';
-import { bitAt } from './bits.ts';
-import { union } from './combine.ts';
-import { type NumberSet, sizeOf, slice, toBits, toList } from './number-set.ts';
+import { type NumberSet, sizeOf, slice, toList } from './number-set.ts';
+import type { SetAlgebra } from './set-algebra.ts';
 
 export interface RankOrder {
   /** The ranks in this order. */
@@ -83,9 +83,10 @@ function orderOf(ranks: Uint32Array): RankOrder {
   return { ranks, positions };
 }
 
-/** A page of a set, which must contain at least `start + count` ranks. */
+/** A page of a set, which must contain at least `start + count` ranks. @param sets of the ranks */
 export function pageInOrder(
   { ranks, positions }: RankOrder,
+  sets: SetAlgebra,
   set: NumberSet,
   start: number,
   count: number,
@@ -96,10 +97,10 @@ export function pageInOrder(
   // positions of all its ranks can take fewer, which makes the deepest pages take 0.7 of the time.
   if ((start + count) * games > size * size) {
     // As a set of positions, a list is sorted, or kept as bits if it is long.
-    const found = union([toList(set).map((rank) => positions[rank])], games);
+    const found = sets.union([toList(set).map((rank) => positions[rank])]);
     return slice(found, start, count).map((position) => ranks[position]);
   }
-  const { bits } = toBits(set, games);
+  const { bits } = sets.toBits(set);
   const page: number[] = [];
   let before = 0;
   for (let position = 0; position < games && page.length < count; position++) {

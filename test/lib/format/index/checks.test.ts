@@ -21,7 +21,7 @@ type RecordChange = (index: RecordIndex, sizes: Sizes) => void;
 type SearchChange = (columns: Readonly<Record<string, Column>>) => void;
 
 let dir: string;
-let platforms: PlatformEntry[];
+let platforms: readonly PlatformEntry[];
 
 beforeAll(async () => {
   // The last two platforms have one game and none.

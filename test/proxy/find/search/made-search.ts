@@ -6,8 +6,10 @@ import { CURRENT } from '#lib/format/layout.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { searchOf as parseSearch } from '#proxy/api/parameters.ts';
 import { EMPTY, sizeOf, slice } from '#proxy/find/search/sets/number-set.ts';
-import { makeTitleMatcher } from '#proxy/find/search/title-matches.ts';
-import { makeGeneration, viewIndex } from '#proxy/snapshot/generation.ts';
+import { PostingSets } from '#proxy/find/search/sets/posting-sets.ts';
+import { QueryMemory } from '#proxy/find/search/sets/query-memory.ts';
+import { TitleMatcher } from '#proxy/find/search/title-matches.ts';
+import { makeGeneration, viewIndexes } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 
@@ -57,14 +59,16 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
   );
   const dir = realpathSync(path.join(await makeSnapshots(catalogueOf([...made, OTHER])), CURRENT));
   const files = openFiles({ dir, id: path.basename(dir) });
-  const index = viewIndex(files);
+  const index = viewIndexes(files);
   const generation = makeGeneration(files, index);
   const all: FoundGame[] = [...index.records.games.gameOfRank].map((game) => {
     const { id, title, platform } = JSON.parse(recordBody(generation.games, game).bytes.toString());
     return { id, title, platform: platform.slug };
   });
   files.descriptors.forEach(closeSync);
-  const matchTitles = makeTitleMatcher(index.search, index.prepared, index.records, () => EMPTY);
+  const { search, prepared, records } = index;
+  const ranks = new PostingSets(search, search.games, new QueryMemory());
+  const titles = new TitleMatcher(search, prepared, records, ranks, () => EMPTY);
   return {
     search(parameters) {
       const given = Object.entries(parameters).filter((entry): entry is [string, string] => {
@@ -78,7 +82,7 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
     tierOf(q, title) {
       const { readings = [] } = parseSearch(new Map([['q', q]]));
       const rank = all.findIndex((game) => game.title === title);
-      const tiers = [...(matchTitles(readings)?.tiers ?? [])];
+      const tiers = [...(titles.match(readings)?.tiers ?? [])];
       const tier = tiers.findIndex((ranks) => slice(ranks, 0, sizeOf(ranks)).includes(rank));
       return tier < 0 ? undefined : tier;
     },

@@ -10,7 +10,7 @@ import { FORMAT_VERSION, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '#lib/format/manifest.ts';
 import { verifyAndOpen } from '#lib/generations/verify.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
-import { openSnapshots } from '#proxy/snapshot/snapshots.ts';
+import { Snapshots } from '#proxy/snapshot/snapshots.ts';
 import {
   DAMAGE,
   type Damage,
@@ -32,7 +32,7 @@ test.each(Object.keys(DAMAGE) as (keyof typeof DAMAGE)[])(
   async (kind) => {
     const { dir, older, newer, newerDir, files, restore, pointTo } = generations;
     pointTo(older);
-    const snapshots = openSnapshots(
+    const snapshots = new Snapshots(
       dir,
       async () => {},
       pino({ enabled: false }),

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { pointCurrentTo } from '#lib/generations/generations.ts';
-import { openSnapshots } from '#proxy/snapshot/snapshots.ts';
+import { Snapshots } from '#proxy/snapshot/snapshots.ts';
 import { makeGenerations } from '#test/proxy/snapshot/marked-generations.ts';
 import { openFilesIn } from '#test/support/processes.ts';
 import { NEVER, startProxy, testKey } from '#test/support/product.ts';
@@ -64,7 +64,7 @@ test('a request that expects a replaced snapshot gets 412 from every thread, and
 
 test('simultaneous refreshes swap only once', async () => {
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
-  const snapshots = openSnapshots(
+  const snapshots = new Snapshots(
     dir,
     async () => {},
     pino({ enabled: false }),

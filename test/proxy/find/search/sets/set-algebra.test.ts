@@ -2,22 +2,18 @@
 import { describe, expect, test } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import {
-  filter,
-  intersect,
-  sizeOfBoth,
-  subtract,
-  union,
-  unite,
-} from '#proxy/find/search/sets/combine.ts';
-import {
   atMost,
   EMPTY,
   isDense,
   type NumberSet,
   sizeOf,
   slice,
-  toBits,
 } from '#proxy/find/search/sets/number-set.ts';
+import { QueryMemory } from '#proxy/find/search/sets/query-memory.ts';
+import { SetAlgebra } from '#proxy/find/search/sets/set-algebra.ts';
+
+const memory = new QueryMemory();
+const setsBelow = (games: number) => new SetAlgebra(games, memory);
 
 const ascending = (ranks: Iterable<number>) => [...new Set(ranks)].sort((a, b) => a - b);
 
@@ -58,7 +54,7 @@ describe('a union', () => {
         return Uint32Array.from(parts.flat());
       });
       const copies = lists.map((list) => [...list]);
-      const set = union(lists, games);
+      const set = setsBelow(games).union(lists);
       forms[set.list === undefined ? 'bits' : 'list']++;
       expect(lists.map((list) => [...list])).toEqual(copies);
       expectSet(set, ascending(copies.flat()), random);
@@ -68,14 +64,14 @@ describe('a union', () => {
 
   test.each([2047, 2048, 2049])('of %i ranks has the first, the last and all between', (count) => {
     const all = Uint32Array.from({ length: count }, (_, i) => i);
-    expectSet(union([all], count), [...all], makeRandom(count));
-    expectSet(union([all, all], count), [...all], makeRandom(count));
+    expectSet(setsBelow(count).union([all]), [...all], makeRandom(count));
+    expectSet(setsBelow(count).union([all, all]), [...all], makeRandom(count));
   });
 
   test('of nothing is empty', () => {
-    expectSet(union([], 10), [], makeRandom());
+    expectSet(setsBelow(10).union([]), [], makeRandom());
     const none = new Uint32Array(0);
-    expectSet(union([none, none], 0), [], makeRandom());
+    expectSet(setsBelow(0).union([none, none]), [], makeRandom());
     expectSet(EMPTY, [], makeRandom());
   });
 });
@@ -93,16 +89,17 @@ describe('an intersection', () => {
       );
       const shareOfBits = random.pick([0, 0.5, 1]);
       const sets = lists.map((list): NumberSet => {
-        return random.happens(shareOfBits) ? toBits({ list }, games) : { list };
+        return random.happens(shareOfBits) ? setsBelow(games).toBits({ list }) : { list };
       });
       const before = sets.map(ranksOf);
       const expected = before.reduce((kept, other) => {
         const members = new Set(other);
         return kept.filter((rank) => members.has(rank));
       });
-      const found = intersect(sets);
+      const algebra = setsBelow(games);
+      const found = algebra.intersect(sets);
       expectSet(found, expected, random);
-      if (sets.length === 2) expect(sizeOfBoth(sets[0], sets[1])).toBe(expected.length);
+      if (sets.length === 2) expect(algebra.sizeOfBoth(sets[0], sets[1])).toBe(expected.length);
       expect(sets.map(ranksOf)).toEqual(before);
       if (lists.length === 1 || expected.length === 0) continue;
       forms[found.list === undefined ? 'bits' : 'list']++;
@@ -117,7 +114,10 @@ describe('an intersection', () => {
 /** A set of random ranks in either form, and the same ranks as a list. */
 function randomSet(random: Random, games: number): { set: NumberSet; list: number[] } {
   const list = randomRanks(random, games, random.below(random.pick([2, 60, games])));
-  return { set: random.happens(0.5) ? { list } : toBits({ list }, games), list: [...list] };
+  return {
+    set: random.happens(0.5) ? { list } : setsBelow(games).toBits({ list }),
+    list: [...list],
+  };
 }
 
 test('union, difference and filter are those of arrays, whatever the forms; no set changes', () => {
@@ -126,13 +126,14 @@ test('union, difference and filter are those of arrays, whatever the forms; no s
     const games = random.pick([1, 33, 500, 4000]);
     const all = Array.from({ length: 2 + random.below(3) }, () => randomSet(random, games));
     const sets = all.map(({ set }) => set);
-    expectSet(unite(sets, games), ascending(all.flatMap(({ list }) => list)), random);
+    const algebra = setsBelow(games);
+    expectSet(algebra.unite(sets), ascending(all.flatMap(({ list }) => list)), random);
     const [one, other] = all;
     const removed = new Set(other.list);
     const rest = one.list.filter((rank) => !removed.has(rank));
-    expectSet(subtract(one.set, toBits(other.set, games).bits), rest, random);
+    expectSet(algebra.subtract(one.set, algebra.toBits(other.set).bits), rest, random);
     const seen: number[] = [];
-    const kept = filter(one.set, (rank) => {
+    const kept = algebra.filter(one.set, (rank) => {
       seen.push(rank);
       return rank % 3 === 0;
     });

@@ -1,15 +1,24 @@
 /** What a match needs to know of games, read from a generation and kept for one request. */
-import { gameSlug, platformOf } from '../../../lib/format/index/record-index.ts';
-import { titlesOf } from '../../../lib/format/index/titles.ts';
-import { titleOf } from '../../../lib/format/pack.ts';
-import type { Generation, Records } from '../../snapshot/generation.ts';
-import { remember } from '../remember.ts';
-import type { KnownGames } from './find-matches.ts';
+import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
+import { titlesOf } from '../../lib/format/index/titles.ts';
+import { titleOf } from '../../lib/format/pack.ts';
+import type { KnownGames } from '../find/match/find-matches.ts';
+import { remember } from '../find/remember.ts';
+import type { Generation, Records } from './generation.ts';
 
 const FRONT = 'front';
 
-/** @returns `forRegions` makes the view for a name that has these regions; `records` are read once */
-export function knownGames({ index, games, titles: alternatives, regionsOf, typeOf }: Generation) {
+/** The games of a generation. Each record is read once. */
+export interface GamesReadOnce {
+  readonly records: Records;
+  /** The number of the platform of a game. */
+  platform(game: number): number;
+  /** What is known of the games for a file of these regions. */
+  forRegions(regions: readonly string[]): KnownGames;
+}
+
+export function readGamesOnce(generation: Generation): GamesReadOnce {
+  const { index, games, titles: alternatives, regionsOf, typeOf } = generation;
   const { firstCover } = index.games;
   const { region, type } = index.covers;
   const front = typeOf(FRONT);
@@ -29,9 +38,9 @@ export function knownGames({ index, games, titles: alternatives, regionsOf, type
     records: {
       ...games,
       copy: (game, length, target, at) => record(game).copy(target, at, 0, length),
-    } satisfies Records,
-    platform: (game: number) => platformOf(index.platforms, 'firstGame', game),
-    forRegions(regions: readonly string[]): KnownGames {
+    },
+    platform: (game) => platformOf(index.platforms, 'firstGame', game),
+    forRegions(regions) {
       const wanted = regions.flatMap(regionsOf);
       return {
         titles,

@@ -1,0 +1,110 @@
+/** Finds the games that pass each filter of a query, as sets of ranks. */
+import { firstIndex } from '../../../lib/format/index/arrays.ts';
+import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
+import {
+  entriesAt,
+  findText,
+  type SearchIndex,
+  textAt,
+  textCount,
+} from '../../../lib/format/index/search-index.ts';
+import { foldCase } from '../../../lib/format/index/words.ts';
+import { findRegions } from '../regions.ts';
+import type { FacetName, Query, Years } from './query.ts';
+import { EMPTY, everyNumber, type NumberSet } from './sets/number-set.ts';
+import type { PostingSets } from './sets/posting-sets.ts';
+import type { RankOrder } from './sets/rank-order.ts';
+
+export class Filters {
+  /** Every game. */
+  readonly all: NumberSet;
+  private readonly index: SearchIndex;
+  private readonly records: RecordIndex;
+  private readonly ranks: PostingSets;
+  private readonly byYear: RankOrder;
+  /** For each case-folded slug, the numbers of the platforms that have it. */
+  private readonly platformsBySlug: ReadonlyMap<string, readonly number[]>;
+  /** Made by the first query with a genre. */
+  private genres: readonly string[] | undefined;
+
+  /** @param byYear the order of `year_asc` */
+  constructor(index: SearchIndex, records: RecordIndex, ranks: PostingSets, byYear: RankOrder) {
+    this.all = everyNumber(index.games);
+    this.index = index;
+    this.records = records;
+    this.ranks = ranks;
+    this.byYear = byYear;
+    const { platforms } = records;
+    this.platformsBySlug = Map.groupBy(platforms.keys(), (number) =>
+      foldCase(platforms[number].slug),
+    );
+  }
+
+  /** One set for each filter of a query. @param except a filter to ignore */
+  of(query: Query, except?: FacetName): NumberSet[] {
+    const { platform, region, type, genre, year, has_cover: hasCover } = query;
+    const found: NumberSet[] = [];
+    if (platform !== undefined && except !== 'platform') found.push(this.withSlugs(platform));
+    if (region !== undefined && except !== 'region') found.push(this.withRegion(region));
+    if (type !== undefined && except !== 'type') found.push(this.withType(type));
+    if (genre !== undefined && except !== 'genre') found.push(this.withGenre(genre));
+    if (year !== undefined && except !== 'year') found.push(this.withYear(year));
+    if (hasCover !== undefined) found.push(this.withFront(hasCover));
+    return found;
+  }
+
+  /** The games of the platforms that have one of these slugs. */
+  withSlugs(slugs: readonly string[]): NumberSet {
+    return this.onPlatforms(
+      slugs.flatMap((slug) => this.platformsBySlug.get(foldCase(slug)) ?? []),
+    );
+  }
+
+  /** The games of the platforms with these numbers. */
+  onPlatforms(numbers: readonly number[]): NumberSet {
+    // A platform's games are numbered in title order, so their ranks ascend.
+    const lists = numbers.map((number) => {
+      const { firstGame, games: count } = this.records.platforms[number];
+      return this.records.games.rank.subarray(firstGame, firstGame + count);
+    });
+    return lists.length === 1 ? { list: lists[0] } : this.ranks.union(lists);
+  }
+
+  private withType(value: string): NumberSet {
+    const found = findText(this.index.types, foldCase(value));
+    return found < 0 ? EMPTY : this.ranks.ofTexts('types', found);
+  }
+
+  private withRegion(value: string): NumberSet {
+    const found = findRegions(this.index.regions, value);
+    return this.ranks.unite(found.map((at) => this.ranks.ofTexts('regions', at)));
+  }
+
+  private withYear([from, to]: Years): NumberSet {
+    const { years, yearOfRank } = this.index;
+    const first = firstIndex(0, years.length, (at) => years[at] >= from);
+    const end = firstIndex(first, years.length, (at) => years[at] > to);
+    // Games without a year, which have the highest number, are last.
+    const { ranks } = this.byYear;
+    const startOf = (year: number) =>
+      firstIndex(0, ranks.length, (at) => yearOfRank[ranks[at]] >= year);
+    const list = ranks.subarray(startOf(first), startOf(end));
+    return end - first === 1 ? { list } : this.ranks.ofLists(`year ${from} ${to}`, () => [list]);
+  }
+
+  private withFront(isWanted: boolean): NumberSet {
+    const fronts = this.withType('front');
+    return isWanted ? fronts : this.ranks.subtract(this.all, this.ranks.toBits(fronts).bits);
+  }
+
+  private withGenre(part: string): NumberSet {
+    const { genres } = this.index;
+    const folded = foldCase(part);
+    return this.ranks.ofLists(`genre ${folded}`, () => {
+      this.genres ??= Array.from({ length: textCount(genres) }, (_, at) => textAt(genres, at));
+      return this.genres.flatMap((text, at) =>
+        text.includes(folded) ? [entriesAt(genres, at)] : [],
+      );
+    });
+  }
+}

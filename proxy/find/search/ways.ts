@@ -1,0 +1,171 @@
+/**
+ * Finds the ways to match words of a query, alone or together with the words after them. A way is either one
+ * word of a title, or two or three neighbouring words of a title that the query writes as one word.
+ */
+import { LRUCache } from 'lru-cache';
+import { equalWords } from '../../../lib/format/index/equal-words.ts';
+import {
+  entriesAt,
+  findPrefix,
+  findText,
+  LONGEST_ENDING,
+  type SearchIndex,
+} from '../../../lib/format/index/search-index.ts';
+import { isScriptWithoutSpaces } from '../../../lib/format/index/words.ts';
+import type { Phrase, Phrases, PhraseWay } from './phrases.ts';
+import { EMPTY, isEmpty, kept, type NumberSet } from './sets/number-set.ts';
+import type { PostingSets } from './sets/posting-sets.ts';
+
+/** One way to match neighbouring words of a query, which some reading matches. */
+export interface Way extends PhraseWay {
+  /**
+   * The range of the words that begin with the last word of the query: `from` inclusive, `to` exclusive.
+   * Only a way with one word of a title has it, besides the phrase.
+   */
+  readonly prefix: readonly [from: number, to: number] | undefined;
+  /** Whether a part of a word in a script without spaces is enough, whatever the phrase is. */
+  readonly allowsParts: boolean;
+  /** The readings that match. */
+  readonly readings: NumberSet;
+  /** Those of them that match without the prefix. */
+  readonly wholeReadings: NumberSet;
+}
+
+/** Whether a way matches one word of the query with one word of a title. A word has at most one such way. */
+export function isSingle({ queryWords, phrase }: Way): boolean {
+  return queryWords === 1 && phrase.length === 1;
+}
+
+const FEWEST_CHARACTERS_OF_PART = 2;
+/** How many numbers the kept splits of words may have: with them, different searches take 0.6 of the time. */
+const MOST_KEPT = 1_000_000;
+/** What a split of a word counts as, besides its readings. */
+const SPLIT_SIZE = 50;
+
+export class WayFinder {
+  private readonly index: SearchIndex;
+  private readonly phrases: Phrases;
+  private readonly readings: PostingSets;
+  private readonly splits = new LRUCache<string, readonly Way[]>({
+    maxSize: MOST_KEPT,
+    sizeCalculation: (ways) =>
+      ways.reduce((size, { readings }) => size + SPLIT_SIZE + lengthOf(readings), SPLIT_SIZE),
+  });
+
+  constructor(index: SearchIndex, phrases: Phrases, readings: PostingSets) {
+    this.index = index;
+    this.phrases = phrases;
+    this.readings = readings;
+  }
+
+  /** @param near the numbers of the near spellings of the word, which count as the word */
+  ofWord(word: string, isLast: boolean, near: readonly number[] = []): Way[] {
+    const numbers = ascending([...this.numbersOf(equalWords(word)), ...near]);
+    return this.ofOne(1, numbers, isLast ? word : undefined, this.withPart(word));
+  }
+
+  /** The ways to match words that titles join: with one word. */
+  ofJoined(words: readonly string[], hasLast: boolean): Way[] {
+    // Every way to write the words, or words that equal them, as one word.
+    const texts = words.reduce(
+      (before, word) => before.flatMap((text) => equalWords(word).map((equal) => text + equal)),
+      [''],
+    );
+    return this.ofOne(words.length, this.numbersOf(texts), hasLast ? words.join('') : undefined);
+  }
+
+  /** The ways to match a word that titles split: with two or three neighbouring words. */
+  ofSplit(word: string): readonly Way[] {
+    const known = this.splits.get(word);
+    if (known !== undefined) return known;
+    const ways = this.phrasesOf(word).flatMap((phrase): Way[] => {
+      const among = this.phrases.candidates(phrase);
+      const found = kept(this.phrases.find([[{ queryWords: 1, phrase }]], among));
+      if (isEmpty(found)) return [];
+      const sets = { readings: found, wholeReadings: found };
+      return [{ queryWords: 1, phrase, prefix: undefined, allowsParts: false, ...sets }];
+    });
+    this.splits.set(word, ways);
+    return ways;
+  }
+
+  /** The splits of a word into two or three words that are neighbours in some reading, or seem to be. */
+  private phrasesOf(word: string): Phrase[] {
+    const found: Phrase[] = [];
+    const numbersAt = (from: number, to?: number) =>
+      this.numbersOf(equalWords(word.slice(from, to)));
+    for (let i = 1; i < word.length; i++) {
+      const first = numbersAt(0, i);
+      if (first.length === 0) continue;
+      for (let j = i + 1; j <= word.length; j++) {
+        const second = numbersAt(i, j);
+        if (!this.phrases.mayBeNeighbours(first, second)) continue;
+        if (j === word.length) {
+          found.push([first, second]);
+          continue;
+        }
+        const third = numbersAt(j);
+        if (this.phrases.mayBeNeighbours(second, third)) found.push([first, second, third]);
+      }
+    }
+    return found;
+  }
+
+  /**
+   * The way to match words of a query with one word of a title, if there is one.
+   * @param beginning what a word of the title may begin with
+   * @param parts the readings with a word that contains the word of the query
+   */
+  private ofOne(
+    queryWords: number,
+    numbers: readonly number[],
+    beginning: string | undefined,
+    parts = EMPTY,
+  ): Way[] {
+    const { index, readings } = this;
+    const wholeReadings = readings.unite([this.withNumbers(numbers), parts]);
+    const way = { queryWords, phrase: [numbers], allowsParts: !isEmpty(parts), wholeReadings };
+    const [from, to] = beginning === undefined ? [0, 0] : findPrefix(index.words, beginning);
+    if (from < to) {
+      // Most words that match whole also begin with the last word: they need not be looked up again.
+      const others = this.withNumbers(numbers.filter((number) => number < from || number >= to));
+      const all = readings.unite([readings.ofTexts('words', from, to), others, parts]);
+      return [{ ...way, prefix: [from, to], readings: all }];
+    }
+    return isEmpty(wholeReadings) ? [] : [{ ...way, prefix: undefined, readings: wholeReadings }];
+  }
+
+  /** The numbers of the given words that titles have, each once, ascending. */
+  private numbersOf(words: readonly string[]): readonly number[] {
+    const numbers = words.map((word) => findText(this.index.words, word));
+    return ascending(numbers.filter((number) => number >= 0));
+  }
+
+  private withNumbers(numbers: readonly number[]): NumberSet {
+    if (numbers.length === 0) return EMPTY;
+    if (numbers.length === 1) return this.readings.ofTexts('words', numbers[0]);
+    return this.readings.ofLists(`numbers ${numbers}`, () =>
+      numbers.map((number) => entriesAt(this.index.words, number)),
+    );
+  }
+
+  /** The readings with a word that contains a word in a script without spaces. */
+  private withPart(word: string): NumberSet {
+    if (!isScriptWithoutSpaces(word)) return EMPTY;
+    const characters = [...word];
+    if (characters.length < FEWEST_CHARACTERS_OF_PART) return EMPTY;
+    // A part of a word is the beginning of an ending. Folding can make a word longer than any ending.
+    const part = characters.slice(0, LONGEST_ENDING).join('');
+    return this.readings.ofTexts('endings', ...findPrefix(this.index.endings, part));
+  }
+}
+
+/** How many numbers a set has in memory. */
+function lengthOf(set: NumberSet): number {
+  return (set.list ?? set.bits).length;
+}
+
+/** Distinct numbers in ascending order. */
+function ascending(numbers: readonly number[]): readonly number[] {
+  return numbers.length < 2 ? numbers : [...new Set(numbers)].sort((a, b) => a - b);
+}
