@@ -14,14 +14,12 @@ import { isUtf8 } from 'node:buffer';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../../lib/program/connections.ts';
-import { probeClient } from './half-closed.ts';
 import { LONGEST_DRAIN_MS } from './node-response.ts';
 import { BASE, DOWNLOADS, type RequestHead, readHead } from './request.ts';
 import type { ApiHandler, HeaderLines, PreparedResponse, Responder } from './response.ts';
 
 /** In bytes. While the client has at least this much left to read, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
-const PROCESSING = 'HTTP/1.1 102 Processing\r\n\r\n';
 
 export interface FastPathOptions {
   readonly api: ApiHandler;
@@ -34,8 +32,6 @@ export interface FastPathOptions {
   readonly firstByteMs: number;
   /** How long a connection is kept between requests. */
   readonly keepAliveMs: number;
-  /** How often a client that has ended its side is probed. */
-  readonly checkMs: number;
 }
 
 export function makeFastPath(options: FastPathOptions) {
@@ -132,7 +128,6 @@ export function makeFastPath(options: FastPathOptions) {
     /** Called when the client will send no further request; it may still read. */
     function end(): void {
       if (!isBusy) socket.end();
-      else probeClient(socket, options.checkMs, () => isBusy && socket.write(PROCESSING));
     }
 
     function timeout(): void {

@@ -8,7 +8,6 @@ import { createServer as createNetServer, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { makeConnections, newConnectionCells } from '../../lib/program/connections.ts';
 import { dateLine, makeFastPath, refusePieces } from './fast-path.ts';
-import { probeClient } from './half-closed.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { BASE, readHead, splitTarget } from './request.ts';
 import {
@@ -40,7 +39,7 @@ export interface ClientTimes {
   readonly head: number;
   /** For a whole request. */
   readonly request: number;
-  /** How often Node looks for requests that take too long, and clients that have left are looked for. */
+  /** How often Node looks for requests that take too long. */
   readonly check: number;
   /** How long a connection is kept between requests. */
   readonly keepAlive: number;
@@ -88,22 +87,11 @@ export function makeServer(
   const fastPath = makeFastPath({
     api,
     connections,
-    handOver(socket) {
-      // The documented way to inject a connection.
-      node.emit('connection', socket);
-      socket.once('end', () => {
-        probeClient(socket, times.check, () => {
-          const response = connections.responseOf(socket);
-          if (response?.headersSent === false && response.req.httpVersion === '1.1') {
-            response.writeProcessing();
-          }
-        });
-      });
-    },
+    // The documented way to inject a connection.
+    handOver: (socket) => node.emit('connection', socket),
     onSilence: (socket) => endWithError(socket, 408, 'Request timeout'),
     firstByteMs: times.head,
     keepAliveMs: times.keepAlive,
-    checkMs: times.check,
   });
   // As Node's HTTP server opens its own connections.
   const server = createNetServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

@@ -164,9 +164,7 @@ async function serveLarge(body = Buffer.alloc(240_000)) {
   return { port: await listenFor(api), asked: () => asked };
 }
 
-const PROCESSING = 'HTTP/1.1 102 Processing\r\n\r\n';
-
-/** Serves until the end of the test, and often looks for clients that have left. @returns the port */
+/** Serves until the end of the test. @returns the port */
 async function listenFor(api: ApiHandler): Promise<number> {
   const times = { head: 1e8, request: 1e8, keepAlive: 1e8, check: 20 };
   const http = makeServer(api, () => {}, pino({ level: 'silent' }), { times });
@@ -244,19 +242,18 @@ describe.each([
     return { client, socket, responder };
   }
 
-  test('a client that has left is noticed', async () => {
-    const { socket } = await begin((client) => client.destroy());
+  test('a client that breaks its connection is noticed', async () => {
+    const { socket } = await begin((client) => client.resetAndDestroy());
     await new Promise((resolve) => socket.once('close', resolve));
     expect(socket.destroyed).toBe(true);
   });
 
-  test('a client that has ended its side gets interim responses, then its own', async () => {
-    const { client, responder } = await begin((client) => client.end());
-    const [interim] = await once(client, 'data');
-    expect(`${interim}`.replaceAll(PROCESSING, '')).toBe('');
+  test('a client that has ended its side gets its response', async () => {
+    const { client, socket, responder } = await begin((client) => client.end());
+    await once(socket, 'end');
     const received = readToEnd(client);
     responder.send({ status: 200, headers: 'Content-Length: 0\r\n', body: Buffer.alloc(0) });
-    expect((await received).replaceAll(PROCESSING, '')).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 });
 
