@@ -35,13 +35,9 @@ import {
 import { type Checks, checkPack } from '../lib/generations/verify.ts';
 import type { ErrorWithExitCode } from '../lib/program/failure.ts';
 import type { Progress } from '../lib/program/progress.ts';
-import { getOrAdd } from './get-or-add.ts';
-import { PathTaken } from './read/read-catalogue.ts';
 import type { Conditions } from './read/read-table.ts';
-import { readAndWrite } from './read-and-write.ts';
 import {
-  makeReport,
-  type Report,
+  Report,
   type ReportContent,
   type RunEnd,
   saveReport,
@@ -59,7 +55,9 @@ import {
   saveRun,
   whyUntimed,
 } from './reuse/earlier-run.ts';
-import { type RunWorker, startWorker } from './worker.ts';
+import { PathTaken } from './reuse/reuse.ts';
+import { getOrAdd } from './rows/get-or-add.ts';
+import { readAndWrite } from './run.ts';
 
 /** The catalogue has too many faults to be published without `--force`. */
 export class RefusedError extends Error implements ErrorWithExitCode {
@@ -174,21 +172,18 @@ async function runOnce(
   const { earlier, keyOf } = mode;
   const unfinished = beginGeneration(snapshotsDir);
   const { dir } = unfinished;
-  let worker: RunWorker | undefined;
   try {
-    const report = makeReport();
+    const report = new Report();
     const checks = makeChecks(earlier);
     const { written, rows } = await readAndWrite(database, {
-      ...{ ...run, report, progress, dir, earlier },
+      ...run,
+      report,
+      progress,
+      dir,
+      earlier,
       isTimed: keyOf !== undefined && !run.isDryRun,
       readFile: checks.read,
-      startWorker() {
-        worker = startWorker();
-        return worker;
-      },
     });
-    // Publishing reads all files again: without the worker's memory, it needs 40 MB less.
-    await worker?.end();
     report.addWarnings(run.warnings);
     const content = written && {
       latest_cover_at: written.latest_cover_at,
@@ -201,7 +196,6 @@ async function runOnce(
     const steps = { checks, warn: progress.warn };
     return await publishOrRefuse({ run, progress, mode, report, dir, content, rows, steps });
   } finally {
-    await worker?.end();
     unfinished.clear();
   }
 }

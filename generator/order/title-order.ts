@@ -6,7 +6,8 @@
  * printable ASCII: they are sorted by keys that give the same order. The collator sorts the other
  * titles, and the two lists are merged.
  */
-import { firstIndexNear } from '../../lib/format/index/arrays.ts';
+import { makeCollator } from '../rows/collation.ts';
+import { merge, numbersOf } from '../rows/columns.ts';
 
 /** Titles with a longer run of digits get no key. */
 const LONGEST_DIGIT_RUN = 60;
@@ -14,11 +15,6 @@ const FIRST_PRINTABLE = 0x20;
 const LAST_PRINTABLE = 0x7e;
 const ZERO = 0x30;
 const NINE = 0x39;
-
-/** A collator for title order. The locale "en" has no rules of its own: this is the root collation with options. */
-export function makeCollator(): Intl.Collator {
-  return new Intl.Collator('en-u-kn', { sensitivity: 'base' });
-}
 
 /**
  * @param titles how many titles there are
@@ -48,25 +44,7 @@ export function orderTitles(
   sorted.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : tieOrder(a, b)));
   const compare = (a: number, b: number) =>
     collator.compare(others.get(a) ?? titleAt(a), others.get(b) ?? titleAt(b)) || tieOrder(a, b);
-  return merge(sorted, [...others.keys()].sort(compare), compare);
-}
-
-/** Merges two lists that `compare` has sorted; no two entries are equal. */
-export function merge(
-  left: ArrayLike<number>,
-  right: ArrayLike<number>,
-  compare: (a: number, b: number) => number,
-): Uint32Array {
-  const merged = new Uint32Array(left.length + right.length);
-  let l = 0;
-  for (let r = 0; r < right.length; r++) {
-    const isAfter = (at: number) => compare(left[at], right[r]) >= 0;
-    const end = l < left.length ? firstIndexNear(l, l, left.length, isAfter) : l;
-    for (; l < end; l++) merged[l + r] = left[l];
-    merged[l + r] = right[r];
-  }
-  for (; l < left.length; l++) merged[l + right.length] = left[l];
-  return merged;
+  return numbersOf(merge<number>(sorted, [...others.keys()].sort(compare), compare));
 }
 
 /**

@@ -6,8 +6,8 @@ import type { Row, Value } from '../../lib/database/database.ts';
 import { OPTIONAL_TABLES, type OptionalTable } from '../../lib/database/schema.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { externalIdKey, parseExternalId } from '../../lib/format/match/external-ids.ts';
-import { getOrAdd } from '../get-or-add.ts';
 import type { Report } from '../report/report.ts';
+import { getOrAdd } from '../rows/get-or-add.ts';
 import type { Platforms } from './read-catalogue.ts';
 import type { ReadTable } from './read-table.ts';
 import { checkId, checkText, noteDamage, RowFault } from './row-checks.ts';
@@ -94,8 +94,6 @@ export interface ExternalIds {
   readonly ofGames: ReadonlyMap<string, readonly string[]>;
   /** For each id, the numbers of its platforms, in ascending order. */
   readonly ofPlatforms: ReadonlyMap<string, readonly number[]>;
-  /** Whether they are those of the earlier generation. */
-  readonly areSame: boolean;
 }
 
 /** Leaves out, and reports, what cannot be asked for. @param isPublished tells whether a game is published */
@@ -104,7 +102,7 @@ export function checkIds(
   report: Report,
   { numberOf }: Platforms,
   isPublished: (id: Id) => boolean,
-): Omit<ExternalIds, 'areSame'> {
+): ExternalIds {
   const read = <T>(noun: 'game' | 'platform', ownerOf: (id: Id) => T | undefined) => {
     const found = new Map<string, T[]>();
     takeRows(rows, `${noun}_ids`, report, (id, [owner, source, value]) => {

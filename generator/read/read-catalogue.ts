@@ -2,96 +2,78 @@
  * Reads the tables of the catalogue, all rows or those of some blocks, and checks each row. Rows that break
  * the contract are left out and reported.
  */
-
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
-import { compareIds, textOfId } from '../../lib/format/index/ids.ts';
-import type { Settings } from '../../lib/format/manifest.ts';
-import { getOrAdd } from '../get-or-add.ts';
-import { makeCollator } from '../order/title-order.ts';
+import { sharedZeros } from '../../lib/format/index/arrays.ts';
+import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
-import type { EarlierGeneration } from '../reuse/earlier-generation.ts';
-import { blockOf, type Changes, rangesOf, rowsIn, type Shifts } from '../reuse/find-changes.ts';
 import {
-  COVER_COLUMNS,
-  FILE_COLUMNS,
-  fileValues,
-  GAME_COLUMNS,
-  gameValues,
-} from '../write/records.ts';
-import {
-  type Covers,
-  type Files,
-  findId,
-  type Games,
-  LEFT_OUT,
-  makeCovers,
-  makeFiles,
-  makeGames,
-  makeTexts,
+  type CoverRows,
+  type FileRows,
+  type GameRows,
   NO_YEAR,
   type Platform,
-  publishedRows,
-  readId,
-} from './catalogue.ts';
+} from '../rows/catalogue.ts';
+import { compareUnits, makeCollator } from '../rows/collation.ts';
+import {
+  at,
+  type CoverRow,
+  columnOf,
+  type FileRow,
+  type GameRow,
+  indexesOf,
+  makeColumn,
+  NONE,
+  type None,
+  type PlatformNumber,
+} from '../rows/columns.ts';
+import { getOrAdd } from '../rows/get-or-add.ts';
+import { findId, idOf, makeIds, readId, setId } from '../rows/ids.ts';
+import { makeTexts } from '../rows/texts.ts';
 import { makeIdCheck, type ReadTable, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
 import { RowFault } from './row-checks.ts';
+import { COVER_COLUMNS, FILE_COLUMNS, fileValues, GAME_COLUMNS, gameValues } from './row-values.ts';
 
-/** The blocks to read, if not all, and the games of the others. */
-type Part = Changes & Pick<EarlierGeneration, 'keptWithPath'>;
+/** Which rows are read, and in which blocks their findings are. */
+export interface Scope {
+  /** Undefined if all rows are read, and so are the files of all covers. */
+  readonly games: Selection | undefined;
+  readonly covers: Selection | undefined;
+  /** The files among which some may have no cover, and the ids of the covers that there are. */
+  readonly loose?: { readonly files: Selection; readonly covers: Iterable<string> };
+  /** The blocks of a game, with its covers and their files, and of a file without a cover. */
+  blockOfGame(id: Id): string;
+  blockOfFile(cover: Id): string;
+  /**
+   * Whether a game that is not read has the path of one that is, and a lower id.
+   * @throws Error if it has a higher one: then it must be read, too
+   */
+  isTaken(platform: PlatformNumber, slug: string, id: Id): boolean;
+}
 
 /** What the tables are read with. */
 export interface Source {
   readonly reader: Reader;
   readonly readTable: ReadTable;
   readonly report: Report;
-  readonly shifts: Shifts;
   readonly platforms: Platforms;
-  readonly settings: Settings;
-  /** Undefined if all rows are read. */
-  readonly part: Part | undefined;
+  readonly filesUrl: string;
+  readonly scope: Scope;
 }
 
-/** Thrown if a game that was read takes the path of one that is not: that one must be read, too. */
-export class PathTaken extends Error {
-  readonly block: string;
-  constructor(block: string) {
-    super(`block ${block} has a game whose path is taken`);
-    this.block = block;
-  }
+/** The platforms of the catalogue. */
+export interface Platforms {
+  /** Sorted by name, then slug. */
+  readonly platforms: readonly Platform[];
+  /** The number of each platform by its id. */
+  readonly numberOf: ReadonlyMap<string, PlatformNumber>;
+  /** All ids in the table, including those of platforms that were left out. */
+  readonly known: ReadonlySet<string>;
+  /** A text of all that, to compare. */
+  readonly asText: string;
 }
 
-/** The rows of the changed blocks of games. @param group whose column names the game */
-function selectionOf(group: 'games' | 'covers', { part, shifts }: Source): Selection | undefined {
-  if (part === undefined) return undefined;
-  let rows = 0;
-  for (const block of part.games) rows += rowsIn(part.fingerprints[group][block]);
-  return { conditions: rangesOf(group, part.games, shifts), rows };
-}
-
-/** The block of the games with an id, for findings; a key of its own kind. */
-const gameBlock = (block: string) => `games ${block}`;
-const fileBlock = (block: string) => `files ${block}`;
-
-/** Whether the findings of a block are those of an earlier run, of which some blocks are read again. */
-export function isKeptBlock(block: string, { games, files }: Changes): boolean {
-  const [kind, number = ''] = block.split(' ');
-  return kind === 'games' ? !games.has(number) : kind === 'files' && !files.has(number);
-}
-
-function gameBlockOf(shifts: Shifts, id: Value): string | undefined {
-  const halves = readId(id);
-  return halves && gameBlock(blockOf(halves, shifts.game));
-}
-
-export type Platforms = Awaited<ReturnType<typeof readPlatforms>>;
-
-/**
- * @returns `platforms`, sorted by name, then slug; `numberOf`, the number of each platform by its id;
- * `known`, all ids in the table, including those of platforms that were left out; `asText`, a text of all
- * that
- */
-export async function readPlatforms(readTable: ReadTable) {
+export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
   const found: (Platform & { id: string })[] = [];
   const known = new Set<string>();
   const taken = new Set<string>();
@@ -114,44 +96,51 @@ export async function readPlatforms(readTable: ReadTable) {
     },
   });
   const collator = makeCollator();
-  const byUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
   found.sort(
     (a, b) =>
-      collator.compare(a.name, b.name) || byUnits(a.name, b.name) || byUnits(a.slug, b.slug),
+      collator.compare(a.name, b.name) ||
+      compareUnits(a.name, b.name) ||
+      compareUnits(a.slug, b.slug),
   );
   return {
     platforms: found.map(({ slug, name }): Platform => ({ slug, name })),
-    numberOf: new Map(found.map(({ id }, number) => [id, number])),
+    numberOf: new Map(found.map(({ id }, number) => [id, at(number)])),
     known,
     asText: JSON.stringify([found, [...known]]),
   };
 }
 
-/** @throws PathTaken */
-export async function readGames(source: Source): Promise<Games> {
-  const { readTable, shifts, platforms, part } = source;
-  let games = makeGames(0);
-  const texts = makeTexts();
+function makeGameRows(count: number) {
+  return {
+    ids: makeIds<GameRow>(count),
+    platform: makeColumn<GameRow, PlatformNumber | None>(count, NONE),
+    year: columnOf<GameRow, number>(sharedZeros(Int32Array, count)),
+    genre: makeColumn<GameRow, number>(count),
+    ...makeTexts<GameRow>(count),
+  };
+}
+
+export async function readGames(source: Source): Promise<GameRows> {
+  const { readTable, platforms, scope } = source;
+  let games = makeGameRows(0);
   const genres = numberValues('genres');
   // A slug that appears twice would be found in the records, too, but then its row is reported too late.
   const slugs = new Map<number, Set<string>>();
   const nextId = makeIdCheck();
-  let rows = 0;
+  let count = 0;
   await readTable('games', {
     columns: GAME_COLUMNS,
-    selection: selectionOf('games', source),
-    begin(count) {
-      games = makeGames(count);
+    selection: scope.games,
+    begin(rows) {
+      games = makeGameRows(rows);
     },
-    blockOf: (row) => gameBlockOf(shifts, row[0]),
+    blockOf: (row) => blockOfGame(scope, row[0]),
     pathOf: ([, platform, slug]) =>
       `${platforms.platforms[platforms.numberOf.get(String(platform)) ?? -1]?.slug}/${slug}`,
     take(row, note) {
       const { high, low } = nextId(row[0]);
-      const index = rows++;
-      // Memory to which nothing was written takes none, and nearly all upper halves are 0.
-      if (high !== 0) games.ids.high[index] = high;
-      games.ids.low[index] = low;
+      const index = at<GameRow>(count++);
+      setId(games.ids, index, high, low);
       const platformId = String(row[1]);
       const platform = platforms.numberOf.get(platformId);
       if (platform === undefined) {
@@ -162,59 +151,75 @@ export async function readGames(source: Source): Promise<Games> {
       const slug = check.checkSlug(row[2]);
       check.checkText(row[3], 'title');
       const year = check.checkOptionalYear(row[4], note);
-      texts.add(games, index, gameValues(row, year, note));
+      games.add(index, gameValues(row, year, note));
       const genre = genres.numberOf(row[6]);
-      const isTwice = () =>
-        new RowFault('the slug appears twice on its platform', slug, { dependsOn: 'other blocks' });
       const taken = getOrAdd(slugs, platform, () => new Set<string>());
-      if (taken.has(slug)) throw isTwice();
-      const kept = part?.keptWithPath(platform, slug);
-      if (kept !== undefined) {
-        if (compareIds(kept, [high, low]) < 0) throw isTwice();
-        throw new PathTaken(blockOf(kept, shifts.game));
+      if (taken.has(slug) || scope.isTaken(platform, slug, [high, low])) {
+        const reason = 'the slug appears twice on its platform';
+        throw new RowFault(reason, slug, { dependsOn: 'other blocks' });
       }
       taken.add(slug);
       games.platform[index] = platform;
       games.year[index] = year ?? NO_YEAR;
-      games.genresOf[index] = genre;
+      games.genre[index] = genre;
     },
   });
-  return { ...games, rows, genres: genres.values, texts: texts.texts };
+  const { add: _, ...columns } = games;
+  return { ...columns, count, genres: genres.values };
 }
 
-export async function readCovers(source: Source, games: Games): Promise<Covers> {
-  const { readTable, report, shifts } = source;
-  let covers = makeCovers(0);
+/** The block of the game with an id, which may be a wrong value. */
+function blockOfGame(scope: Scope, value: Value): string | undefined {
+  const id = readId(value);
+  return id && scope.blockOfGame(id);
+}
+
+function makeCoverRows(count: number) {
+  return {
+    ids: makeIds<CoverRow>(count),
+    game: makeColumn<CoverRow, GameRow | None>(count, NONE),
+    region: makeColumn<CoverRow, number>(count),
+    type: makeColumn<CoverRow, number>(count),
+    approvedAt: columnOf<CoverRow, number>(sharedZeros(Float64Array, count)),
+    files: makeColumn<CoverRow, number>(count),
+    firstFile: makeColumn<CoverRow, FileRow | None>(count, NONE),
+    lastFile: makeColumn<CoverRow, FileRow | None>(count),
+  };
+}
+
+export async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
+  const { readTable, report, scope } = source;
+  let covers = makeCoverRows(0);
   const regions = numberValues('region');
   const types = numberValues('type');
   const nextId = makeIdCheck();
-  let rows = 0;
+  let count = 0;
   let lastGame = 0;
-  const blockOfRow = (row: Row) => gameBlockOf(shifts, row[1] ?? null);
+  const blockOf = (row: Row) => blockOfGame(scope, row[1] ?? null);
   await readTable('covers', {
     columns: COVER_COLUMNS,
-    selection: selectionOf('covers', source),
-    begin(count) {
-      covers = makeCovers(count);
+    selection: scope.covers,
+    begin(rows) {
+      covers = makeCoverRows(rows);
     },
-    blockOf: blockOfRow,
+    blockOf,
     take(row, note) {
       const { high, low } = nextId(row[0]);
-      const index = rows++;
-      if (high !== 0) covers.ids.high[index] = high;
-      covers.ids.low[index] = low;
+      const index = at<CoverRow>(count++);
+      setId(covers.ids, index, high, low);
       if (!check.isApproved(row[4] ?? null, note)) return;
       const gameId = check.checkId(row[1], 'game_id');
-      const game = findId(games.ids, games.rows, gameId, lastGame);
-      if (game < 0) throw new RowFault('the game does not exist', row[1], { isConsequence: true });
+      const game = findId(games.ids, games.count, gameId, lastGame);
+      if (game === undefined)
+        throw new RowFault('the game does not exist', row[1], { isConsequence: true });
       lastGame = game;
       const region = regions.numberOf(row[2]);
       check.noteDamage(regions.values[region], 'region', note);
       const type = types.numberOf(row[3]);
       check.noteDamage(types.values[type], 'type', note);
       const approvedAt = check.checkOptionalTime(row[5], 'approved_at');
-      if (games.platform[game] === LEFT_OUT) {
-        report.addConsequence(blockOfRow(row));
+      if (games.platform[game] === NONE) {
+        report.addConsequence(blockOf(row));
         return;
       }
       if (Number.isNaN(approvedAt) && row[5] !== null) {
@@ -226,59 +231,63 @@ export async function readCovers(source: Source, games: Games): Promise<Covers> 
       covers.approvedAt[index] = approvedAt;
     },
   });
-  return { ...covers, rows, regions: regions.values, types: types.values };
+  return { ...covers, count, regions: regions.values, types: types.values };
 }
 
 const COVERS_PER_QUERY = 1_000;
+
+function makeFileRows(count: number) {
+  return { next: makeColumn<FileRow, FileRow | None>(count), ...makeTexts<FileRow>(count) };
+}
 
 /**
  * Reads the files of published covers. They come in the order of their own ids: to order them by cover, the
  * server would sort the whole table first, which takes longer than reading it.
  */
-export async function readFiles(source: Source, games: Games, covers: Covers): Promise<Files> {
-  const { readTable, shifts, part } = source;
-  const { files_url: filesUrl } = source.settings;
-  let files = makeFiles(0);
-  const texts = makeTexts();
+export async function readFiles(
+  source: Source,
+  games: GameRows,
+  covers: CoverRows,
+): Promise<FileRows> {
+  const { readTable, scope, filesUrl } = source;
+  let files = makeFileRows(0);
   const nextId = makeIdCheck();
   let count = 0;
-  let cover = 0;
+  let lastCover = 0;
+  const coverOf = (id: Id) => findId(covers.ids, covers.count, id, lastCover);
   await readTable('cover_files', {
     columns: FILE_COLUMNS,
-    selection: part && { conditions: filesOf(covers), rows: undefined },
+    selection: scope.covers && { conditions: filesOf(covers), rows: undefined },
     begin(rows) {
-      files = makeFiles(rows);
+      files = makeFileRows(rows);
     },
     blockOf(row) {
       const id = readId(row[1] ?? null);
-      const found = id === undefined ? -1 : findId(covers.ids, covers.rows, id, cover);
+      const cover = id && coverOf(id);
       // A file without a cover is a fault of the block of its cover.
-      if (found < 0) return id && fileBlock(blockOf(id, shifts.cover));
-      const { high, low } = games.ids;
-      const game = covers.game[found];
-      return game === LEFT_OUT
-        ? undefined
-        : gameBlock(blockOf([high[game], low[game]], shifts.game));
+      if (cover === undefined) return id && scope.blockOfFile(id);
+      const game = covers.game[cover];
+      return game === NONE ? undefined : scope.blockOfGame(idOf(games.ids, game));
     },
     take(row, note) {
       nextId(row[0]);
-      const coverId = check.checkId(row[1], 'cover_id');
-      const found = findId(covers.ids, covers.rows, coverId, cover);
-      if (found < 0) throw noCover(row);
-      cover = found;
-      if (covers.game[cover] === LEFT_OUT) return;
+      const cover = coverOf(check.checkId(row[1], 'cover_id'));
+      if (cover === undefined) throw noCover(row);
+      lastCover = cover;
+      if (covers.game[cover] === NONE) return;
       const url = check.checkFileUrl(row[7], filesUrl);
       check.noteDamage(String(row[7]), 'path', note);
-      texts.add(files, count, fileValues(row, url, filesUrl, note));
-      const file = count++;
-      files.next[file] = LEFT_OUT;
-      if (covers.firstFile[cover] === LEFT_OUT) covers.firstFile[cover] = file;
-      else files.next[covers.lastFile[cover]] = file;
+      const file = at<FileRow>(count++);
+      files.add(file, fileValues(row, url, filesUrl, note));
+      files.next[file] = NONE;
+      const last = covers.lastFile[cover];
+      if (covers.files[cover]++ === 0) covers.firstFile[cover] = file;
+      else if (last !== NONE) files.next[last] = file;
       covers.lastFile[cover] = file;
     },
   });
-  if (part !== undefined) await findLostFiles(source, part);
-  return { ...files, texts: texts.texts };
+  if (scope.loose !== undefined) await findLooseFiles(source, scope.loose);
+  return { texts: files.texts, next: files.next };
 }
 
 function noCover(row: Row): RowFault {
@@ -286,38 +295,34 @@ function noCover(row: Row): RowFault {
 }
 
 /** Reports the files in changed blocks that have no cover. */
-async function findLostFiles(
-  { reader, readTable, shifts }: Source,
-  { files, fingerprints }: Part,
+async function findLooseFiles(
+  { reader, readTable, scope }: Source,
+  { files, covers }: NonNullable<Scope['loose']>,
 ): Promise<void> {
-  const covers = new Set<string>();
-  for (const condition of rangesOf('cover_ids', files, shifts)) {
+  const known = new Set<string>();
+  for (const condition of covers) {
     for (const [id] of await reader.rows(`SELECT id FROM covers WHERE ${condition}`))
-      covers.add(String(id));
+      known.add(String(id));
   }
-  let rows = 0;
-  for (const block of files) rows += rowsIn(fingerprints.cover_files[block]);
   await readTable('cover_files', {
     columns: 'id, cover_id',
-    selection: { conditions: rangesOf('cover_files', files, shifts), rows },
+    selection: files,
     blockOf(row) {
       const id = readId(row[1] ?? null);
-      return id && fileBlock(blockOf(id, shifts.cover));
+      return id && scope.blockOfFile(id);
     },
     take(row) {
       check.checkId(row[1] ?? null, 'cover_id');
-      if (!covers.has(String(row[1]))) throw noCover(row);
+      if (!known.has(String(row[1]))) throw noCover(row);
     },
   });
 }
 
 /** Conditions in SQL that choose the files of published covers. */
-function* filesOf({ rows, ids, game }: Covers): Generator<string> {
-  const published = publishedRows(game, rows);
-  for (let from = 0; from < published.length; from += COVERS_PER_QUERY) {
-    const some = Array.from(published.subarray(from, from + COVERS_PER_QUERY));
-    yield `cover_id IN (${some.map((row) => textOfId([ids.high[row], ids.low[row]])).join(',')})`;
-  }
+function* filesOf({ ids, game }: CoverRows): Generator<string> {
+  const published = Array.from(indexesOf(game), (cover) => textOfId(idOf(ids, cover)));
+  for (let from = 0; from < published.length; from += COVERS_PER_QUERY)
+    yield `cover_id IN (${published.slice(from, from + COVERS_PER_QUERY).join(',')})`;
 }
 
 /** Numbers the distinct values of a column; null is number 0, and so is the empty text. */

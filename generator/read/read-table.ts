@@ -6,7 +6,7 @@
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { compareIds } from '../../lib/format/index/ids.ts';
 import { compareValues, type Report, type Table } from '../report/report.ts';
-import { readId } from './catalogue.ts';
+import { readId } from '../rows/ids.ts';
 import { checkId, type Note, RowFault } from './row-checks.ts';
 
 /** For each table, a condition in SQL that chooses the rows to read. A table without one is read whole. */

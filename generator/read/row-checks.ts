@@ -6,30 +6,18 @@
 import type { Value } from '../../lib/database/database.ts';
 import type { Id } from '../../lib/format/index/ids.ts';
 import { isSlug } from '../../lib/format/layout.ts';
-import { readId } from './catalogue.ts';
-
-interface Cause {
-  /**
-   * The row itself is valid, and is left out only because another row is, or is not there: a platform,
-   * game or cover that was deleted is an intention.
-   */
-  readonly isConsequence?: boolean;
-  /**
-   * The fault depends on rows of other blocks, so that it must be looked for in every run; or on the order
-   * of all rows, so that the next run must read all of them.
-   */
-  readonly dependsOn?: 'its block' | 'other blocks' | 'all rows';
-}
+import type { Fault } from '../report/report.ts';
+import { readId } from '../rows/ids.ts';
+import { plainSeconds } from '../rows/times.ts';
 
 /** Thrown for a row that breaks the contract and is left out. The message is the reason. */
-export class RowFault extends Error {
+export class RowFault extends Error implements Fault {
   override readonly name = 'RowFault';
-  /** The wrong value. */
   readonly value: Value;
   readonly isConsequence: boolean;
-  readonly dependsOn: NonNullable<Cause['dependsOn']>;
+  readonly dependsOn: Fault['dependsOn'];
 
-  constructor(reason: string, value: Value, cause: Cause = {}) {
+  constructor(reason: string, value: Value, cause: Partial<Fault> = {}) {
     super(reason);
     this.value = value;
     this.isConsequence = cause.isConsequence ?? false;
@@ -175,33 +163,4 @@ export function isApproved(status: Value, note: Note): boolean {
   if (status !== 'pending' && status !== 'rejected')
     note('the status is not approved, pending or rejected: not public', status);
   return false;
-}
-
-/** The form in which databases return nearly all times. */
-const PLAIN_TIME = /^\d{4}-\d\d-\d\d (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
-/** For each date seen so far, the start of that day in seconds since 1970. */
-const days = new Map<string, number>();
-
-/**
- * Reads a time of the form "YYYY-MM-DD HH:MM:SS".
- * @returns seconds since 1970 in UTC; NaN for another form, and for a time that does not exist
- */
-export function plainSeconds(text: string): number {
-  if (!PLAIN_TIME.test(text)) return Number.NaN;
-  const date = text.slice(0, 'YYYY-MM-DD'.length);
-  let day = days.get(date);
-  if (day === undefined) {
-    day = startOfDay(date);
-    days.set(date, day);
-  }
-  const at = (index: number) => Number(text.slice(index, index + 2));
-  return day + at(11) * 3600 + at(14) * 60 + at(17);
-}
-
-/** @returns seconds since 1970; NaN for a day that does not exist. @param date in the form "YYYY-MM-DD" */
-function startOfDay(date: string): number {
-  const time = Date.parse(`${date}T00:00:00Z`);
-  // Date.parse accepts 31 February and returns a day in March.
-  const exists = !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
-  return exists && !date.startsWith('0000') ? time / 1000 : Number.NaN;
 }

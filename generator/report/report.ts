@@ -3,8 +3,8 @@
  * and listed with their ids and values, so that no row is dropped silently. Warnings concern published
  * data and never prevent publishing.
  *
- * Faults are kept by block (see `changes/find-changes.ts`). A run that reads only some blocks takes those of
- * the others from the run before, so its report is that of a full run.
+ * Faults are kept by block (see `reuse/blocks.ts`). A run that reads only some blocks takes those of the others
+ * from the run before, so its report is that of a full run.
  */
 
 import path from 'node:path';
@@ -16,8 +16,7 @@ import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { printableJson } from '../../lib/program/printable.ts';
 import type { Progress } from '../../lib/program/progress.ts';
 import { utcNow } from '../../lib/program/utc-now.ts';
-import { getOrAdd } from '../get-or-add.ts';
-import type { RowFault } from '../read/row-checks.ts';
+import { getOrAdd } from '../rows/get-or-add.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES | OptionalTable;
 
@@ -89,30 +88,137 @@ export interface BlockFindings {
 /** The block of rows that are read in every run. */
 export const NO_BLOCK = '';
 
-export type Report = ReturnType<typeof makeReport>;
+/** Why a row is left out. */
+export interface Fault {
+  /** The reason. */
+  readonly message: string;
+  /** The wrong value. */
+  readonly value: Value;
+  /**
+   * The row itself is valid, and is left out only because another row is, or is not there: a platform,
+   * game or cover that was deleted is an intention.
+   */
+  readonly isConsequence: boolean;
+  /**
+   * The fault depends on rows of other blocks, so that it must be looked for in every run; or on the order
+   * of all rows, so that the next run must read all of them.
+   */
+  readonly dependsOn: 'its block' | 'other blocks' | 'all rows';
+}
 
-/** In its functions, `block` is undefined if a row has no id that tells its block. */
-export function makeReport() {
-  const blocks = new Map<string, BlockFindings>();
-  const rowsOf = new Map<Table, number>(
+/** In its methods, `block` is undefined if a row has no id that tells its block. */
+export class Report {
+  private readonly byBlock = new Map<string, BlockFindings>();
+  private readonly rowsOf = new Map<Table, number>(
     (['platforms', 'games', 'covers', 'cover_files'] as const).map((table) => [table, 0]),
   );
-  const otherWarnings: Warning[] = [];
-  let needsAllRows = false;
+  private readonly otherWarnings: Warning[] = [];
+  private needsAllRows = false;
 
-  function inBlock(block: string | undefined): BlockFindings {
-    if (block === undefined) needsAllRows = true;
-    const none: BlockFindings = { findings: {}, coversGone: 0, dependsOnOthers: false };
-    return getOrAdd(blocks, block ?? NO_BLOCK, () => none);
+  /** Counts and lists a row that is left out. */
+  leaveOut(table: Table, block: string | undefined, id: Value, fault: Fault): void {
+    const { message: reason, value, isConsequence, dependsOn } = fault;
+    this.add(block, { table, kind: isConsequence ? 'consequence' : 'fault', reason }, id, value);
+    if (dependsOn === 'all rows') this.needsAllRows = true;
+    if (dependsOn === 'other blocks') this.inBlock(block).dependsOnOthers = true;
   }
 
-  function add(
+  /** Counts and lists a row that is published but probably wrong. */
+  warn(table: Table, block: string | undefined, id: Value, reason: string, value: Value): void {
+    this.add(block, { table, kind: 'warning', reason }, id, value);
+  }
+
+  /** Adds complete warnings. */
+  addWarnings(warnings: readonly Warning[]): void {
+    this.otherWarnings.push(...warnings);
+  }
+
+  /** Counts a cover that would be published if its game had not been left out. */
+  addConsequence(block: string | undefined): void {
+    this.inBlock(block).coversGone++;
+  }
+
+  /** Sets the number of rows. A table that a database may lack is in the report once this is called. */
+  setRows(table: Table, rows: number): void {
+    this.rowsOf.set(table, rows);
+  }
+
+  /** Takes the findings of a block that is not read. */
+  keep(block: string, findings: BlockFindings): void {
+    this.byBlock.set(block, findings);
+  }
+
+  /** The findings of each block, for the next run; undefined if that must read all rows. */
+  blocks(): ReadonlyMap<string, BlockFindings> | undefined {
+    if (this.needsAllRows) return undefined;
+    return new Map([...this.byBlock].filter(([block]) => block !== NO_BLOCK));
+  }
+
+  /** The number of rows left out, over all tables. */
+  total(): number {
+    return this.tables().reduce((total, table) => total + sum(this.leftOut(table)), 0);
+  }
+
+  /** One text for each table with too many rows left out. If there is any, nothing is published. */
+  faults(): string[] {
+    return [...this.rowsOf].flatMap(([table, rows]) => {
+      const found = this.leftOut(table);
+      const fault = faultOf(table, rows, sum(found), sum(this.merge(table, ['fault'])));
+      return fault === undefined ? [] : [`${fault} (${mainReasons(found)})`];
+    });
+  }
+
+  content(): ReportContent {
+    const tables = [...this.rowsOf].map(([table, rows]) => {
+      const found = this.leftOut(table);
+      const reasons = [...found].map(([reason, { count }]) => [reason, count]);
+      return [table, { rows, left_out: sum(found), reasons: Object.fromEntries(reasons) }];
+    });
+    return {
+      tables: Object.fromEntries(tables),
+      covers_gone_with_their_game: [...this.byBlock.values()].reduce(
+        (total, { coversGone }) => total + coversGone,
+        0,
+      ),
+      rows: this.tables().flatMap((table) =>
+        [...this.leftOut(table)].flatMap(([reason, { rows }]) =>
+          rows.map(({ id, value }) => ({ table, id, reason, value })),
+        ),
+      ),
+      warnings: [
+        ...this.tables().flatMap((table) =>
+          [...this.merge(table, ['warning'])].map(([reason, found]) => ({
+            table,
+            reason,
+            ...found,
+          })),
+        ),
+        ...this.otherWarnings,
+      ],
+    };
+  }
+
+  private tables(): Table[] {
+    return [...this.rowsOf.keys()];
+  }
+
+  private leftOut(table: Table): Merged {
+    return this.merge(table, ['fault', 'consequence']);
+  }
+
+  private inBlock(block: string | undefined): BlockFindings {
+    if (block === undefined) this.needsAllRows = true;
+    const none: BlockFindings = { findings: {}, coversGone: 0, dependsOnOthers: false };
+    return getOrAdd(this.byBlock, block ?? NO_BLOCK, () => none);
+  }
+
+  private add(
     block: string | undefined,
     { table, kind, reason }: Pick<Finding, 'table' | 'kind' | 'reason'>,
     id: Value,
     value: Value,
   ) {
-    const { findings } = inBlock(block);
+    const { findings } = this.inBlock(block);
     const key = `${table} ${kind} ${reason}`;
     findings[key] ??= { table, kind, reason, count: 0, rows: [] };
     const finding = findings[key];
@@ -120,13 +226,10 @@ export function makeReport() {
     list(finding.rows, { id: shownValue(id), value: shownValue(value) });
   }
 
-  /** The findings of one kind over all blocks, by table and reason. */
-  function merge(
-    table: Table,
-    kinds: readonly Finding['kind'][],
-  ): Map<string, { count: number; rows: ListedRow[] }> {
-    const merged = new Map<string, { count: number; rows: ListedRow[] }>();
-    for (const { findings } of blocks.values()) {
+  /** The findings of some kinds over all blocks, by reason. */
+  private merge(table: Table, kinds: readonly Finding['kind'][]): Merged {
+    const merged = new Map<string, Pick<Finding, 'count' | 'rows'>>();
+    for (const { findings } of this.byBlock.values()) {
       for (const finding of Object.values(findings)) {
         if (finding.table !== table || !kinds.includes(finding.kind)) continue;
         const all = getOrAdd(merged, finding.reason, () => ({ count: 0, rows: [] }));
@@ -136,75 +239,12 @@ export function makeReport() {
     }
     return new Map([...merged].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
-  const leftOut = (table: Table) => merge(table, ['fault', 'consequence']);
-  const sum = (found: ReturnType<typeof merge>) =>
-    [...found.values()].reduce((total, { count }) => total + count, 0);
+}
 
-  return {
-    /** Counts and lists a row that is left out. */
-    leaveOut(table: Table, block: string | undefined, id: Value, fault: RowFault): void {
-      const { message, value, isConsequence, dependsOn } = fault;
-      add(
-        block,
-        { table, kind: isConsequence ? 'consequence' : 'fault', reason: message },
-        id,
-        value,
-      );
-      if (dependsOn === 'all rows') needsAllRows = true;
-      if (dependsOn === 'other blocks') inBlock(block).dependsOnOthers = true;
-    },
-    /** Counts and lists a row that is published but probably wrong. */
-    warn: (table: Table, block: string | undefined, id: Value, reason: string, value: Value) =>
-      add(block, { table, kind: 'warning', reason }, id, value),
-    /** Adds complete warnings. */
-    addWarnings: (warnings: readonly Warning[]) => otherWarnings.push(...warnings),
-    /** Counts a cover that would be published if its game had not been left out. */
-    addConsequence(block: string | undefined): void {
-      inBlock(block).coversGone++;
-    },
-    /** Sets the number of rows. A table that a database may lack is in the report once this is called. */
-    setRows: (table: Table, rows: number) => rowsOf.set(table, rows),
-    /** Takes the findings of a block that is not read. */
-    keep: (block: string, findings: BlockFindings) => blocks.set(block, findings),
-    /** The findings of each block, for the next run; undefined if that must read all rows. */
-    blocks(): ReadonlyMap<string, BlockFindings> | undefined {
-      if (needsAllRows) return undefined;
-      return new Map([...blocks].filter(([block]) => block !== NO_BLOCK));
-    },
-    /** The number of rows left out, over all tables. */
-    total: () => [...rowsOf.keys()].reduce((total, table) => total + sum(leftOut(table)), 0),
-    /** One text for each table with too many rows left out. If there is any, nothing is published. */
-    faults: () =>
-      [...rowsOf].flatMap(([table, rows]) => {
-        const found = leftOut(table);
-        const fault = faultOf(table, rows, sum(found), sum(merge(table, ['fault'])));
-        return fault === undefined ? [] : [`${fault} (${mainReasons(found)})`];
-      }),
-    content: (): ReportContent => ({
-      tables: Object.fromEntries(
-        [...rowsOf].map(([table, rows]) => {
-          const found = leftOut(table);
-          const reasons = [...found].map(([reason, { count }]) => [reason, count]);
-          return [table, { rows, left_out: sum(found), reasons: Object.fromEntries(reasons) }];
-        }),
-      ),
-      covers_gone_with_their_game: [...blocks.values()].reduce(
-        (total, { coversGone }) => total + coversGone,
-        0,
-      ),
-      rows: [...rowsOf.keys()].flatMap((table) =>
-        [...leftOut(table)].flatMap(([reason, { rows }]) =>
-          rows.map(({ id, value }) => ({ table, id, reason, value })),
-        ),
-      ),
-      warnings: [
-        ...[...rowsOf.keys()].flatMap((table) =>
-          [...merge(table, ['warning'])].map(([reason, found]) => ({ table, reason, ...found })),
-        ),
-        ...otherWarnings,
-      ],
-    }),
-  };
+type Merged = ReadonlyMap<string, Pick<Finding, 'count' | 'rows'>>;
+
+function sum(found: Merged): number {
+  return [...found.values()].reduce((total, { count }) => total + count, 0);
 }
 
 /** In UTF-16 code units. */

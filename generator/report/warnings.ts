@@ -4,21 +4,18 @@
  */
 import type { HiddenViews } from '../../lib/database/hidden-views.ts';
 import { compareIds, splitId } from '../../lib/format/index/ids.ts';
-import { valueOfId } from '../read/catalogue.ts';
-import { encodeTime } from '../write/records.ts';
+import { valueOfId } from '../rows/ids.ts';
+import { encodeTime } from '../rows/times.ts';
 import { MOST_LISTED, type Warning } from './report.ts';
 
 /** Clocks differ a little; a time zone makes a difference of at least a quarter of an hour. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 
-/**
- * Finds covers that were approved in the future.
- * @param covers the time of each in seconds since 1970, and its id @param now in seconds since 1970
- */
-export function findFutureApprovals(
-  covers: Iterable<readonly [seconds: number, id: string]>,
-  now: number,
-): Warning[] {
+/** When a cover was approved, in seconds since 1970, and its id. */
+export type DatedCover = readonly [seconds: number, id: string];
+
+/** Finds covers that were approved in the future. @param now in seconds since 1970 */
+export function findFutureApprovals(covers: Iterable<DatedCover>, now: number): Warning[] {
   const found = [...covers].filter(([time]) => isInFuture(time, now));
   if (found.length === 0) return [];
   const rows = found

@@ -1,14 +1,15 @@
 /**
- * What a run leaves for the next one, beside the generation: fingerprints of blocks of rows, and what the
- * report says about them. It is one private file, which may be removed at any time: then the next run reads
- * all rows.
+ * What a run leaves for the next one, beside the generation: fingerprints of blocks of rows, what the report says
+ * about them, and what only the rows say of games and covers. It is one private file, which may be removed at any
+ * time: then the next run reads all rows.
  */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../lib/database/database.ts';
 import type { HiddenViews } from '../../lib/database/hidden-views.ts';
 import type { TimedTable } from '../../lib/database/schema.ts';
+import { encodeColumns, openColumns } from '../../lib/format/index/columns.ts';
 import { EARLIER_RUN } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile, Settings } from '../../lib/format/manifest.ts';
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';
@@ -16,12 +17,13 @@ import { generationDir } from '../../lib/generations/generations.ts';
 import type { Previous } from '../../lib/generations/publish.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import type { BlockFindings } from '../report/report.ts';
-import type { RecentCovers } from '../write/lists.ts';
-import type { AllFingerprints, LastCommits, Shifts } from './find-changes.ts';
+import type { DatedCover } from '../report/warnings.ts';
+import type { Shifts } from './blocks.ts';
+import type { AllFingerprints, LastCommits } from './find-changes.ts';
 
 /** A full run finds changes that `updated_at` does not show. */
 const FULL_RUN_HOURS = 24;
-/** Ten times the size of the file for a million games. */
+/** Four times the size of the file for a million games. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 /** What must be the same for the next run to rely on this one. */
@@ -54,8 +56,19 @@ export interface RowsOfRun {
   readonly titles: string;
   /** The hash of all rows of `game_ids` and `platform_ids`. */
   readonly externalIds: string;
-  readonly recent: RecentCovers;
+  /** The covers that were approved in the future then. */
+  readonly future: readonly DatedCover[];
   readonly findings: ReadonlyMap<string, BlockFindings>;
+  readonly details: Details;
+}
+
+const DETAILS = ['genre', 'region', 'type', 'files', 'approvedAt'] as const;
+/** What a generation does not have in columns: values of games and covers by their numbers. */
+export interface Details {
+  /** The distinct values. */
+  readonly values: Readonly<Record<'genres' | 'regions' | 'types', readonly (string | null)[]>>;
+  /** Indexes of `values`, and other numbers; `approvedAt` in the memory of 64-bit floats. */
+  readonly columns: Readonly<Record<(typeof DETAILS)[number], Uint32Array> & { year: Int32Array }>;
 }
 
 export interface EarlierRun extends RowsOfRun {
@@ -97,9 +110,10 @@ export function findEarlierRun(
   if (manifest === undefined) return { reason: 'the current generation cannot be read' };
   const file = path.join(snapshotsDir, EARLIER_RUN);
   if (!existsSync(file)) return { reason: 'nothing is known of the last run' };
-  const stored = readStored(file);
-  if (stored === undefined) return { reason: `${EARLIER_RUN} is damaged` };
-  const { key, fullRunAt, files, findings, ...rows } = stored;
+  const found = readStored(file);
+  if (found === undefined) return { reason: `${EARLIER_RUN} is damaged` };
+  const { key, fullRunAt, files, findings, values: _, ...rows } = found.stored;
+  const { details } = found;
   const wanted = keyOf(id);
   for (const part of ['program', 'database', 'settings', 'generation'] as const) {
     if (JSON.stringify(key[part]) !== JSON.stringify(wanted[part]))
@@ -117,18 +131,27 @@ export function findEarlierRun(
   const dependentBlocks = findings
     .filter(([, { dependsOnOthers }]) => dependsOnOthers)
     .map(([block]) => block.replace('games ', ''));
-  return { ...rows, fullRunAt, dir, manifest, findings: new Map(findings), dependentBlocks };
+  return {
+    ...rows,
+    details,
+    fullRunAt,
+    dir,
+    manifest,
+    findings: new Map(findings),
+    dependentBlocks,
+  };
 }
 
-type Stored = Omit<RowsOfRun, 'findings'> & {
+type Stored = Omit<RowsOfRun, 'findings' | 'details'> & {
   readonly key: RunKey;
+  readonly values: Details['values'];
   readonly fullRunAt: number;
   /** The state of each file of the generation. */
   readonly files: Readonly<Record<string, string | undefined>>;
   readonly findings: readonly [block: string, BlockFindings][];
 };
 
-/** The first line is the hash of the second. */
+/** The first line is the hash of what follows: a line of JSON, and columns. */
 export function saveRun(
   snapshotsDir: string,
   key: RunKey,
@@ -137,28 +160,43 @@ export function saveRun(
   rows: RowsOfRun,
 ): void {
   const dir = generationDir(snapshotsDir, key.generation);
+  const { details, ...others } = rows;
   const stored: Stored = {
-    ...rows,
+    ...others,
     key,
+    values: details.values,
     fullRunAt,
     files: Object.fromEntries(files.map((file) => [file.path, fileState(dir, file)])),
     findings: [...rows.findings],
   };
-  const text = JSON.stringify(stored);
-  replaceFile(path.join(snapshotsDir, EARLIER_RUN), `${hashOf(text)}\n${text}\n`, { mode: 0o600 });
+  const content = Buffer.concat([
+    Buffer.from(`${JSON.stringify(stored)}\n`),
+    ...encodeColumns(details.columns),
+  ]);
+  const file = Buffer.concat([Buffer.from(`${hashOf(content)}\n`), content]);
+  replaceFile(path.join(snapshotsDir, EARLIER_RUN), file, { mode: 0o600 });
 }
 
-function readStored(file: string): Stored | undefined {
+function readStored(file: string): { stored: Stored; details: Details } | undefined {
   try {
-    const [hash, text = ''] = readBoundedFileSync(file, MOST_BYTES).toString('utf8').split('\n', 2);
-    return hash === hashOf(text) ? JSON.parse(text) : undefined;
+    const bytes = readBoundedFileSync(file, MOST_BYTES);
+    const content = bytes.subarray(bytes.indexOf('\n') + 1);
+    if (bytes.toString('latin1', 0, bytes.length - content.length) !== `${hashOf(content)}\n`)
+      return undefined;
+    const end = content.indexOf('\n') + 1;
+    const stored: Stored = JSON.parse(content.toString('utf8', 0, end));
+    // Copied, because columns must be aligned.
+    const column = openColumns(new Uint8Array(content.subarray(end)), EARLIER_RUN);
+    const [genre, region, type, files, approvedAt] = DETAILS.map((name) => column(name, 'u32'));
+    const columns = { genre, region, type, files, approvedAt, year: column('year', 'i32') };
+    return { stored, details: { values: stored.values, columns } };
   } catch {
     return undefined;
   }
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function hashOf(content: Buffer): string {
+  return hash('sha256', content);
 }
 
 /**

@@ -4,29 +4,102 @@
  * synced to disk in the background, while the next files are written.
  */
 import { createHash } from 'node:crypto';
-import { close, closeSync, fsync, writeSync } from 'node:fs';
+import { close, closeSync, fsync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
+import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { openForWriting } from '../../lib/generations/files/file-modes.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
-/** Buffers of files that are complete. */
-const unused: Buffer[] = [];
+const MOST_UNSYNCED = 16;
+
+/** The folder of a generation, as one thread writes to it. */
+export class Output {
+  private readonly dir: string;
+  /** Buffers of files that are complete. */
+  private readonly unused: Buffer[] = [];
+  /** One that failed stays, so that {@link allSynced} reports it. */
+  private readonly unsynced = new Set<Promise<void>>();
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** Begins a file. Its folder must exist. @param name relative to the folder of the generation */
+  begin(name: string): FileWriter {
+    const descriptor = openForWriting(path.join(this.dir, name), 'wx');
+    const buffer = this.unused.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    return new FileWriter(name, descriptor, buffer, (last) => {
+      this.unused.push(last);
+      return this.syncInBackground(descriptor, name);
+    });
+  }
+
+  /** Writes a whole file from its pieces. */
+  write(name: string, pieces: Iterable<string | Uint8Array>): Promise<ManifestFile> {
+    const writer = this.begin(name);
+    for (const piece of pieces) writer.add(piece);
+    return writer.finish();
+  }
+
+  /** A part of a file that is complete. */
+  readPart(name: string, position: number, length: number): Buffer {
+    const part = Buffer.alloc(length);
+    const descriptor = openSync(path.join(this.dir, name), 'r');
+    try {
+      readExactly(descriptor, part, 0, length, position, name);
+    } finally {
+      closeSync(descriptor);
+    }
+    return part;
+  }
+
+  /**
+   * Waits until every file that this thread has completed is on disk.
+   * @throws Error that names a file that could not be synced
+   */
+  async allSynced(): Promise<void> {
+    await Promise.all(this.unsynced);
+  }
+
+  /** Starts to sync and close a file. Waits only while too many files are not synced yet. */
+  private async syncInBackground(descriptor: number, name: string): Promise<void> {
+    const sync = promisify(fsync)(descriptor)
+      .finally(() => promisify(close)(descriptor))
+      .catch((cause: Error) => {
+        throw new Error(`sync ${name}: ${cause.message}`, { cause });
+      });
+    this.unsynced.add(sync);
+    sync.then(
+      () => this.unsynced.delete(sync),
+      () => {},
+    );
+    if (this.unsynced.size > MOST_UNSYNCED) await Promise.race(this.unsynced);
+  }
+}
 
 /** A file that is being written. After `reserve`, write into `buffer` from `at` on, and then advance `at`. */
 export class FileWriter {
-  buffer = unused.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  buffer: Buffer;
   at = 0;
   private flushed = 0;
   private readonly sha256 = createHash('sha256');
-  private readonly descriptor: number;
   private readonly name: string;
+  private readonly descriptor: number;
+  private readonly onEnd: (buffer: Buffer) => Promise<void>;
 
-  /** @param dir the generation's folder @param name relative to `dir`; its folder must exist */
-  constructor(dir: string, name: string) {
+  /** @param onEnd called once all is written */
+  constructor(
+    name: string,
+    descriptor: number,
+    buffer: Buffer,
+    onEnd: (buffer: Buffer) => Promise<void>,
+  ) {
     this.name = name;
-    this.descriptor = openForWriting(path.join(dir, name), 'wx');
+    this.descriptor = descriptor;
+    this.buffer = buffer;
+    this.onEnd = onEnd;
   }
 
   /** Makes room for contiguous bytes. It may replace `buffer` and change `at`. */
@@ -52,11 +125,10 @@ export class FileWriter {
     }
   }
 
-  /** Completes the file. It is on disk after {@link allSynced}. @returns its entry in the manifest */
+  /** Completes the file. It is on disk after {@link Output.allSynced}. @returns its entry in the manifest */
   async finish(): Promise<ManifestFile> {
     this.flush();
-    unused.push(this.buffer);
-    await syncInBackground(this.descriptor, this.name);
+    await this.onEnd(this.buffer);
     return { path: this.name, size: this.flushed, sha256: this.sha256.digest('hex') };
   }
 
@@ -77,42 +149,4 @@ export class FileWriter {
     }
     this.flushed += bytes.length;
   }
-}
-
-const MOST_UNSYNCED = 16;
-const unsynced = new Set<Promise<void>>();
-
-/** Starts to sync and close a file. Waits only while too many files are not synced yet. */
-async function syncInBackground(descriptor: number, name: string): Promise<void> {
-  const sync = promisify(fsync)(descriptor)
-    .finally(() => promisify(close)(descriptor))
-    .catch((cause: Error) => {
-      throw new Error(`sync ${name}: ${cause.message}`, { cause });
-    });
-  unsynced.add(sync);
-  // A sync that failed stays in the set, so that allSynced reports it.
-  sync.then(
-    () => unsynced.delete(sync),
-    () => {},
-  );
-  if (unsynced.size > MOST_UNSYNCED) await Promise.race(unsynced);
-}
-
-/**
- * Waits until every file that this thread has completed is on disk.
- * @throws Error that names a file that could not be synced
- */
-export async function allSynced(): Promise<void> {
-  await Promise.all(unsynced);
-}
-
-/** Writes a whole file from its pieces. */
-export function writeWhole(
-  dir: string,
-  name: string,
-  pieces: Iterable<string | Uint8Array>,
-): Promise<ManifestFile> {
-  const writer = new FileWriter(dir, name);
-  for (const piece of pieces) writer.add(piece);
-  return writer.finish();
 }

@@ -1,10 +1,5 @@
-/**
- * Writes `index/match.bin`, in which the proxy finds the games of file names. The entries of games whose title
- * and path have not changed are copied from the earlier generation.
- */
-
+/** Writes `index/match.bin`, in which the proxy finds the games of file names. */
 import { encodeColumns } from '../../lib/format/index/columns.ts';
-import { textOfId } from '../../lib/format/index/ids.ts';
 import { MATCH_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { looseFormsOf, MATCH_RULES, partsOf } from '../../lib/format/match/forms.ts';
@@ -16,31 +11,41 @@ import {
   lettersOf,
   looseKey,
   type MatchIndex,
-  openMatchIndex,
 } from '../../lib/format/match/match-index.ts';
-import { groupsOf, makeColumn, startsOf } from '../columns.ts';
-import type { GameItems } from '../order/items.ts';
-import { writeWhole } from './file-writer.ts';
+import {
+  type Column,
+  type GameItem,
+  type GameNumber,
+  group,
+  groupsOf,
+  makeColumn,
+  makeList,
+  numbersOf,
+  type PlatformNumber,
+} from '../rows/columns.ts';
+import { openNames } from '../rows/names.ts';
+import type { Output } from './file-writer.ts';
 import { makePostings } from './indexes.ts';
 import type { WriteSource } from './packs.ts';
 
 /** Collects the forms of the titles of games, which are added in title order. */
-export function makeForms(source: WriteSource, items: GameItems) {
-  const { dir, numbering, titles, externalIds, earlier } = source;
-  const before =
-    titles.areSame && earlier ? openMatchIndex(earlier.read, source.platforms.length) : undefined;
-  const copied = before && FORM_LISTS.map((name) => byGame(before[name], numbering.earlierGames));
-  const lists = FORM_LISTS.map(() => makeList());
+export function makeForms(output: Output, source: WriteSource) {
+  const { numbering, externalIds, stored } = source;
+  const addStored = stored?.forms();
+  const lists = FORM_LISTS.map(() => makeFormList());
   const [loose, words, parts] = lists;
   return {
-    /** Adds the forms of a game of the earlier generation. @param game its number now */
-    copy(game: number, before: number): void {
-      copied?.forEach((entriesOf, at) => {
-        entriesOf(before, (key, letters) => lists[at].add(key, game, letters));
-      });
+    /** Adds the stored forms of a game. */
+    copy(game: GameNumber, item: GameItem): void {
+      addStored?.(item, (list, key, letters) => lists[list].add(key, game, letters));
     },
     /** Adds the forms of one title of a game. */
-    add(game: number, title: string, wordsOfTitle: readonly string[], slugOf?: () => string): void {
+    add(
+      game: GameNumber,
+      title: string,
+      wordsOfTitle: readonly string[],
+      slugOf?: () => string,
+    ): void {
       const forms = looseFormsOf(title, slugOf, wordsOfTitle);
       for (const form of forms.loose) loose.add(looseKey(form), game, lettersOf(form));
       for (const list of forms.lists) if (list.length > 1) words.add(hashWords(list), game, 0);
@@ -52,11 +57,11 @@ export function makeForms(source: WriteSource, items: GameItems) {
         loose: loose.inOrder(numbering.firstGame),
         words: withoutLetters(words.inOrder(numbering.firstGame)),
         parts: withoutLetters(parts.inOrder(numbering.firstGame)),
-        gameIds: makePostings(numbersById(source, items)),
+        gameIds: makePostings(numbersById(source)),
         platformIds: makePostings(externalIds.ofPlatforms),
       };
       const rules = Uint32Array.of(MATCH_RULES);
-      return writeWhole(dir, MATCH_INDEX, encodeColumns({ rules, ...index }));
+      return output.write(MATCH_INDEX, encodeColumns({ rules, ...index }));
     },
   };
 }
@@ -66,17 +71,18 @@ function withoutLetters({ start, key, game }: FormList): FormList {
 }
 
 /** For each id of another source, the numbers of the games that have it, in ascending order. */
-function numbersById({ numbering, externalIds: { ofGames } }: WriteSource, items: GameItems) {
+function numbersById({ games, numbering, externalIds: { ofGames }, stored }: WriteSource) {
+  const { idText } = openNames(games, stored);
   const numbers = new Map<string, number>();
   if (ofGames.size > 0)
     numbering.itemOfGame.forEach((item, number) => {
-      numbers.set(textOfId(items.id(item)), number);
+      numbers.set(idText(item), number);
     });
   const found = new Map<string, number[]>();
-  for (const [key, games] of ofGames)
+  for (const [key, ids] of ofGames)
     found.set(
       key,
-      games.flatMap((id) => numbers.get(id) ?? []).sort((a, b) => a - b),
+      ids.flatMap((id) => numbers.get(id) ?? []).sort((a, b) => a - b),
     );
   return found;
 }
@@ -85,8 +91,8 @@ function numbersById({ numbering, externalIds: { ofGames } }: WriteSource, items
 const MOST_ENTRIES = 2 ** 21;
 
 /** Collects entries; each key of a game counts once. Within a platform, games come in the order of their numbers. */
-function makeList() {
-  const [keys, games, letters] = [makeColumn(), makeColumn(), makeColumn()];
+function makeFormList() {
+  const [keys, games, letters] = [makeList(), makeList(), makeList()];
   let game = -1;
   const keysOfGame: number[] = [];
   return {
@@ -100,23 +106,22 @@ function makeList() {
       letters.add(lettersOfForm);
     },
     /** @param firstGame for each platform, the number of its first game, and at the end that of all games */
-    inOrder(firstGame: Uint32Array): FormList & { readonly letters: Uint32Array } {
+    inOrder(
+      firstGame: Column<PlatformNumber, GameNumber>,
+    ): FormList & { readonly letters: Uint32Array } {
       const all = { key: keys.all(), game: games.all(), letters: letters.all() };
-      const platformOf = groupsOf(firstGame);
-      const platforms = all.game.map((number) => platformOf[number]);
-      const start = startsOf(platforms, firstGame.length - 1);
-      const next = start.slice();
-      const entries = new Uint32Array(all.key.length);
+      const platformOfGame = numbersOf(groupsOf(firstGame));
+      const platformOf = makeColumn<number, PlatformNumber>(all.game.length);
+      numbersOf(platformOf).set(all.game.map((number) => platformOfGame[number]));
+      const ofPlatforms = group(platformOf, firstGame.length - 1);
+      const [start, entries] = [numbersOf(ofPlatforms.start), numbersOf(ofPlatforms.members)];
       // A key and the index of its entry in one number: sorting numbers needs no comparator.
-      const sorted = new Float64Array(all.key.length);
-      platforms.forEach((platform, at) => {
-        const to = next[platform]++;
-        entries[to] = at;
-        sorted[to] = all.key[at] * MOST_ENTRIES + to - start[platform];
-      });
-      const order = new Uint32Array(all.key.length);
+      const sorted = new Float64Array(entries.length);
+      const order = new Uint32Array(entries.length);
       for (let platform = 0; platform + 1 < start.length; platform++) {
         const [from, to] = [start[platform], start[platform + 1]];
+        for (let at = from; at < to; at++)
+          sorted[at] = all.key[entries[at]] * MOST_ENTRIES + at - from;
         sorted
           .subarray(from, to)
           .sort()
@@ -131,22 +136,5 @@ function makeList() {
         letters: order.map((at) => all.letters[at]),
       };
     },
-  };
-}
-
-/** @returns a function that calls `add` for each entry of an earlier game */
-function byGame(
-  { game, key, letters }: FormList & { readonly letters?: Uint32Array },
-  games: number,
-) {
-  const start = startsOf(game, games);
-  const next = start.slice();
-  const entries = new Uint32Array(game.length);
-  game.forEach((number, at) => {
-    entries[next[number]++] = at;
-  });
-  return (number: number, add: (key: number, letters: number) => void) => {
-    for (let at = start[number]; at < start[number + 1]; at++)
-      add(key[entries[at]], letters?.[entries[at]] ?? 0);
   };
 }

@@ -1,13 +1,10 @@
 /**
- * Writes packs. Records of unchanged games are copied from the earlier generation as runs of bytes, and packs
- * without a change are linked. All other records are hashed when they are written, so that they need not be
- * read again.
+ * Writes packs. Records that are stored are copied as runs of bytes, and a pack in which nothing has changed is
+ * linked. All other records are hashed when they are written, so that they need not be read again.
  */
-
 import { hashBytes } from '../../lib/format/content-hash.ts';
 import { sharedZeros } from '../../lib/format/index/arrays.ts';
 import type { RecordColumns } from '../../lib/format/index/record-index.ts';
-import { coversPack, gamesPack } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import {
   EMPTY_PACK,
@@ -17,36 +14,25 @@ import {
   RECORD_SEPARATOR,
 } from '../../lib/format/pack.ts';
 import type { Numbering } from '../order/numbering.ts';
-import type { Files } from '../read/catalogue.ts';
 import type { ExternalIds } from '../read/optional-tables.ts';
-import type { EarlierGeneration } from '../reuse/earlier-generation.ts';
-import { FileWriter, writeWhole } from './file-writer.ts';
-import type { RecordSource, RecordTarget } from './records.ts';
+import type { Catalogue, FileRows, Stored, StoredRecords } from '../rows/catalogue.ts';
+import { at, type Column, NONE, numbersOf } from '../rows/columns.ts';
+import type { RecordTarget } from '../rows/records.ts';
+import type { Output } from './file-writer.ts';
 
 /** What the files of a generation are written from. Its columns are in memory that threads share. */
-export interface WriteSource extends RecordSource {
-  /** The folder of the generation. */
-  readonly dir: string;
+export interface WriteSource extends Catalogue {
   readonly numbering: Numbering;
-  readonly titles: Titles;
+  /** The alternative titles of each game, by its id in decimal digits. */
+  readonly titles: ReadonlyMap<string, readonly string[]>;
   readonly externalIds: ExternalIds;
   /** Where the records are in their packs, once these are written. */
   readonly positions: { readonly games: RecordColumns; readonly covers: RecordColumns };
-  /** Undefined if all rows were read; therefore, always undefined in a worker. */
-  readonly earlier: EarlierGeneration | undefined;
 }
 
 /** The source of the packs of covers, which are written last. */
 export interface CoverSource extends WriteSource {
-  readonly files: Files;
-}
-
-/** Alternative titles. */
-export interface Titles {
-  /** By the id of the game, in decimal digits. */
-  readonly of: ReadonlyMap<string, readonly string[]>;
-  /** Whether they are those of the earlier generation. */
-  readonly areSame: boolean;
+  readonly files: FileRows;
 }
 
 /** Makes the columns that the threads which write the packs fill. */
@@ -59,66 +45,59 @@ export function makePositions({ itemOfGame, itemOfCover }: Numbering): WriteSour
   return { games: columns(itemOfGame.length), covers: columns(itemOfCover.length) };
 }
 
-/**
- * Writes the pack of a platform, or links it.
- * @param addRecord writes the record of a row, after a single `reserve`
- */
-export async function writePack(
-  { dir, platforms, numbering, positions, earlier }: WriteSource,
-  kind: 'games' | 'covers',
-  platform: number,
-  addRecord: (target: RecordTarget, row: number, number: number) => void,
+/** Records that are written one after another: those with the numbers from `from` to `to` (exclusive). */
+interface Pack<Number extends number, Item extends number> {
+  readonly name: string;
+  readonly from: Number;
+  readonly to: Number;
+  readonly itemOf: Column<Number, Item>;
+  readonly records: StoredRecords<Item> | undefined;
+  /** Gets the positions of the records. */
+  readonly positions: RecordColumns;
+  /** Writes the record of an item that is not stored, after a single `reserve`. */
+  add(target: RecordTarget, item: Item, number: Number): void;
+}
+
+/** Writes a pack, or links it. */
+export async function writePack<Number extends number, Item extends number>(
+  output: Output,
+  stored: Stored | undefined,
+  { name, from, to, itemOf, records, positions, add }: Pack<Number, Item>,
 ): Promise<ManifestFile> {
-  const isOfGames = kind === 'games';
-  const { slug } = platforms[platform];
-  const name = isOfGames ? gamesPack(slug) : coversPack(slug);
-  const items = isOfGames ? numbering.itemOfGame : numbering.itemOfCover;
-  const starts = isOfGames ? numbering.firstGame : numbering.firstCoverOf;
-  const [from, to] = [starts[platform], starts[platform + 1]];
-  if (from === to) return writeWhole(dir, name, [EMPTY_PACK]);
-  const columns = positions[kind];
-  const before = earlier?.index[kind];
-  const kept = before?.byteLength.length ?? 0;
-  /** How many records from a number on follow one another in the earlier pack. */
-  const runAt = (number: number) => {
-    const item = items[number];
-    let count = 0;
-    while (number + count < to && item + count < kept && items[number + count] === item + count)
-      count++;
-    return count;
-  };
-  if (before !== undefined && runAt(from) === to - from) {
-    const known = earlier?.index.platforms[platform];
-    const linked = known?.[kind] === to - from ? earlier?.link(dir, name) : undefined;
-    if (linked !== undefined) {
-      copyPositions(before, items[from], to - from, columns, from, 0);
-      return linked;
-    }
+  if (from === to) return output.write(name, [EMPTY_PACK]);
+  const items = numbersOf(itemOf);
+  const recordOf = records && numbersOf(records.numberOf);
+  const linked = stored?.link(name);
+  if (linked !== undefined && records !== undefined && recordOf !== undefined) {
+    copyPositions(records.columns, recordOf[items[from]], to - from, positions, from, 0);
+    return linked;
   }
-  // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
-  let source: Buffer | undefined;
-  const writer = new FileWriter(dir, name);
+  let content: Buffer | undefined;
+  const writer = output.begin(name);
   writer.add(PACK_HEAD);
-  for (let number = from; number < to; ) {
+  for (let number: number = from; number < to; ) {
     if (number > from) writer.add(RECORD_SEPARATOR);
-    const item = items[number];
     const offset = writer.end();
-    if (before !== undefined && earlier !== undefined && item < kept) {
-      const count = runAt(number);
-      source ??= earlier.read(name);
-      const [start, last] = [before.byteOffset[item], item + count - 1];
-      writer.add(source.subarray(start, before.byteOffset[last] + before.byteLength[last]));
-      copyPositions(before, item, count, columns, number, offset - start);
+    const first = recordOf?.[items[number]] ?? NONE;
+    if (stored !== undefined && records !== undefined && recordOf !== undefined && first !== NONE) {
+      let count = 1;
+      while (number + count < to && recordOf[items[number + count]] === first + count) count++;
+      const { byteOffset, byteLength } = records.columns;
+      const last = first + count - 1;
+      // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
+      content ??= stored.read(name);
+      writer.add(content.subarray(byteOffset[first], byteOffset[last] + byteLength[last]));
+      copyPositions(records.columns, first, count, positions, number, offset - byteOffset[first]);
       number += count;
       continue;
     }
-    addRecord(writer, item - kept, number);
+    add(writer, at(items[number]), at(number));
     const length = writer.end() - offset;
     const [high, low] = hashBytes(writer.buffer.subarray(writer.at - length, writer.at));
-    columns.byteOffset[number] = offset;
-    columns.byteLength[number] = length;
-    columns.hash[number * 2] = high;
-    columns.hash[number * 2 + 1] = low;
+    positions.byteOffset[number] = offset;
+    positions.byteLength[number] = length;
+    positions.hash[number * 2] = high;
+    positions.hash[number * 2 + 1] = low;
     number++;
   }
   writer.add(PACK_TAIL);
@@ -131,11 +110,12 @@ function copyPositions(
   before: RecordColumns,
   first: number,
   count: number,
-  columns: RecordColumns,
+  positions: RecordColumns,
   to: number,
   shift: number,
 ): void {
-  for (let i = 0; i < count; i++) columns.byteOffset[to + i] = before.byteOffset[first + i] + shift;
-  columns.byteLength.set(before.byteLength.subarray(first, first + count), to);
-  columns.hash.set(before.hash.subarray(first * 2, (first + count) * 2), to * 2);
+  const { byteOffset, byteLength, hash } = positions;
+  for (let i = 0; i < count; i++) byteOffset[to + i] = before.byteOffset[first + i] + shift;
+  byteLength.set(before.byteLength.subarray(first, first + count), to);
+  hash.set(before.hash.subarray(first * 2, (first + count) * 2), to * 2);
 }

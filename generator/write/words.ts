@@ -18,27 +18,26 @@ import {
 import { isScriptWithoutSpaces } from '../../lib/format/index/words.ts';
 import { MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import { makeColumn } from '../columns.ts';
-import { getOrAdd } from '../get-or-add.ts';
-import type { GameItems } from '../order/items.ts';
-import { LEFT_OUT } from '../read/catalogue.ts';
-import { writeWhole } from './file-writer.ts';
+import { at, type GameItem, makeList, NONE, type Rank } from '../rows/columns.ts';
+import { getOrAdd } from '../rows/get-or-add.ts';
+import { openNames } from '../rows/names.ts';
+import type { Output } from './file-writer.ts';
 import { encodeTexts, makePostings } from './indexes.ts';
 import { encodeMiniSearch } from './minisearch.ts';
 import type { WriteSource } from './packs.ts';
 
 /** Collects the words of games, which are added in title order. */
-export function makeWords(source: WriteSource, items: GameItems) {
-  const { dir, platforms, numbering, titles, earlier } = source;
-  const { itemOfRank } = numbering;
+export function makeWords(output: Output, source: WriteSource) {
+  const { platforms, games, stored } = source;
+  const { itemOfRank } = source.numbering;
   const table = makeTextTable();
-  const readingsBefore = titles.areSame ? earlier?.readings(table.numberOf) : undefined;
-  const words = makeColumn();
-  const start = makeColumn();
+  const storedReadings = stored?.readings(table.numberOf);
+  const words = makeList();
+  const start = makeList();
   let end = 0;
   start.add(end);
   const further: (readonly number[])[] = [];
-  const rankOfFurther: number[] = [];
+  const rankOfFurther: Rank[] = [];
   const slugReadings: number[] = [];
   const addReading = (reading: readonly number[]) => {
     for (const word of reading) words.add(word);
@@ -46,7 +45,7 @@ export function makeWords(source: WriteSource, items: GameItems) {
     start.add(end);
   };
   const addGame = (
-    rank: number,
+    rank: Rank,
     [first = [], ...others]: readonly (readonly number[])[],
     endsWithSlug: boolean,
   ) => {
@@ -58,16 +57,16 @@ export function makeWords(source: WriteSource, items: GameItems) {
     if (endsWithSlug) slugReadings.push(itemOfRank.length + further.length - 1);
   };
   return {
-    /** Adds the words of a game of the earlier generation. */
-    copy(rank: number, before: number): void {
-      const found = readingsBefore?.(before);
+    /** Adds the stored words of a game. */
+    copy(rank: Rank, game: GameItem): void {
+      const found = storedReadings?.(game);
       if (found !== undefined) addGame(rank, found.readings, found.endsWithSlug);
     },
     /**
      * @param readings of the title and the alternative titles
      * @param ofSlug the words of the slug, if the game is found by them, too
      */
-    add(rank: number, readings: readonly string[][], ofSlug: string[] | undefined): void {
+    add(rank: Rank, readings: readonly string[][], ofSlug: string[] | undefined): void {
       // No reading but the first is empty, and no two are equal.
       const [first = [], ...others] = readings;
       const distinct = [first];
@@ -98,18 +97,15 @@ export function makeWords(source: WriteSource, items: GameItems) {
         slugReadings: Uint32Array.from(slugReadings),
         readingsByWords: sortReadings(all),
       };
+      const names = openNames(games, stored);
       const pathOf = (rank: number) => {
-        const item = itemOfRank[rank];
-        return `${platforms[items.platform(item)]?.slug}/${items.slug(item)}`;
+        const game = itemOfRank[at<Rank>(rank)];
+        return `${platforms[games.platform[game]].slug}/${names.slug(game)}`;
       };
       const ofTitles = distinct.subarray(0, itemOfRank.length);
       return [
-        await writeWhole(dir, WORD_INDEX, encodeColumns(index)),
-        await writeWhole(
-          dir,
-          MINISEARCH,
-          encodeMiniSearch(postings, frequencies, ofTitles, pathOf),
-        ),
+        await output.write(WORD_INDEX, encodeColumns(index)),
+        await output.write(MINISEARCH, encodeMiniSearch(postings, frequencies, ofTitles, pathOf)),
       ];
     },
   };
@@ -148,7 +144,7 @@ function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: 
   const readings = start.length - 1;
   // Counts each word of a reading once; the last reading that had a word tells whether it has it again.
   const entriesStart = new Uint32Array(textCount(sorted) + 1);
-  const lastReading = new Uint32Array(textCount(sorted)).fill(LEFT_OUT);
+  const lastReading = new Uint32Array(textCount(sorted)).fill(NONE);
   for (let reading = 0; reading < readings; reading++) {
     for (let at = start[reading]; at < start[reading + 1]; at++) {
       if (lastReading[words[at]] === reading) continue;

@@ -1,8 +1,9 @@
 /** The JSON of records, from the values of rows. */
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { makeGames, makeTexts } from '#generator/read/catalogue.ts';
-import { gameValues, makeRecordWriter } from '#generator/write/records.ts';
+import { gameValues } from '#generator/read/row-values.ts';
+import { openValues } from '#generator/rows/records.ts';
+import { makeTexts } from '#generator/rows/texts.ts';
 import type { Value } from '#lib/database/database.ts';
 import { titleOf } from '#lib/format/pack.ts';
 
@@ -14,16 +15,16 @@ const note = (reason: string) => {
 };
 
 const GAMES = 3000;
-const [texts, games] = [makeTexts(), makeGames(GAMES)];
+const { texts, add } = makeTexts<number>(GAMES);
 
 test('texts of any characters become JSON strings, and an empty one null', () => {
   /** @returns what the records have of the game: its record up to `publisher`, its title, its slug */
   const putGame = (at: number, title: Value, description: Value) => {
     const row = [1, 1, 'a-slug', title, 1999, description, null, '', null];
-    texts.add(games, at, gameValues(row, 1999, note));
-    const records = makeRecordWriter({ ...games, texts: texts.texts });
+    add(at, gameValues(row, 1999, note));
+    const records = openValues(texts);
     const record = `${target.toString('utf8', 0, records.putGame(target, 0, at))}}`;
-    const ofCover = records.slugAndTitle(at).map((json) => JSON.parse(json));
+    const ofCover = [records.slugJson(at), records.titleJson(at)].map((json) => JSON.parse(json));
     return { record, names: [records.slug(at), records.title(at)], ofCover };
   };
   const characters = ['a', 'Z', '0', ' ', ...'"\\/\n\0\u007fé任😀'];

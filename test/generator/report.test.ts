@@ -4,7 +4,7 @@ import { makeRandom } from '#demo/catalogue/random.ts';
 import { RowFault } from '#generator/read/row-checks.ts';
 import {
   MOST_LISTED,
-  makeReport,
+  Report,
   shownValue,
   summaryOf,
   type Table,
@@ -15,7 +15,7 @@ import { printableJson } from '#lib/program/printable.ts';
 
 /** A report of a table with so many bad rows, and so many that are left out with another row. */
 function reportOf(table: Table, rows: number, bad: number, gone: number) {
-  const report = makeReport();
+  const report = new Report();
   report.setRows(table, rows);
   for (let i = 0; i < bad; i++) report.leaveOut(table, '0', i, new RowFault('bad', i));
   const consequence = new RowFault('gone', null, { isConsequence: true });
@@ -74,7 +74,7 @@ test('rows are listed by reason, id and value in any order, the first hundred of
   const random = makeRandom(3);
   const contents = Array.from({ length: 3 }, () => {
     const shuffled = rows.map((row) => [random.next(), row] as const).sort(([a], [b]) => a - b);
-    const report = makeReport();
+    const report = new Report();
     report.setRows('games', 200);
     // Blocks are merged.
     for (const [at, [reason, id]] of shuffled)
@@ -91,12 +91,12 @@ test('rows are listed by reason, id and value in any order, the first hundred of
 });
 
 test('the block of a row that has no id, and a fault that depends on all rows, need a full run', () => {
-  const report = makeReport();
+  const report = new Report();
   report.leaveOut('covers', '4', 1, new RowFault('a', 1));
   expect([...(report.blocks()?.keys() ?? [])]).toEqual(['4']);
   report.leaveOut('covers', undefined, null, new RowFault('b', null));
   expect(report.blocks()).toBe(undefined);
-  const other = makeReport();
+  const other = new Report();
   other.leaveOut('covers', '4', 1, new RowFault('a', 1, { dependsOn: 'all rows' }));
   expect(other.blocks()).toBe(undefined);
 });

@@ -4,7 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { makeCollator, orderTitles } from '#generator/order/title-order.ts';
+import { orderTitles } from '#generator/order/title-order.ts';
+import { makeCollator } from '#generator/rows/collation.ts';
 
 const collator = makeCollator();
 const byPosition = (a: number, b: number) => a - b;

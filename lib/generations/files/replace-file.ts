@@ -11,7 +11,7 @@ import { writeNewFile } from './file-modes.ts';
  */
 export function replaceFile(
   file: string,
-  content: string,
+  content: string | Buffer,
   { mode, isSynced = true }: { readonly mode?: number; readonly isSynced?: boolean } = {},
 ): void {
   const [dir, base] = [path.dirname(file), path.basename(file)];

@@ -1,22 +1,23 @@
 /** Ids of other sources: which rows are left out, and under which spelling a generation has them. */
 import { expect, test } from 'vitest';
 import { checkIds, type OptionalRows } from '#generator/read/optional-tables.ts';
-import { makeReport } from '#generator/report/report.ts';
+import { Report } from '#generator/report/report.ts';
+import { at, type PlatformNumber } from '#generator/rows/columns.ts';
 import { textOfId } from '#lib/format/index/ids.ts';
 
 const PUBLISHED = new Set(['1', '2', '9223372036854775807']);
 const PLATFORMS = {
   platforms: [],
   numberOf: new Map([
-    ['7', 1],
-    ['8', 0],
+    ['7', at<PlatformNumber>(1)],
+    ['8', at<PlatformNumber>(0)],
   ]),
   known: new Set(['7', '8']),
   asText: '',
 };
 
 function check(rows: OptionalRows) {
-  const report = makeReport();
+  const report = new Report();
   for (const table of ['game_ids', 'platform_ids'] as const) report.setRows(table, 10);
   const { ofGames, ofPlatforms } = checkIds(rows, report, PLATFORMS, (id) =>
     PUBLISHED.has(textOfId(id)),

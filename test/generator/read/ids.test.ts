@@ -1,7 +1,8 @@
 /** Columns of ascending ids, and the search for the row of an id. */
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { findId } from '#generator/read/catalogue.ts';
+import { columnOf } from '#generator/rows/columns.ts';
+import { findId } from '#generator/rows/ids.ts';
 import type { Id } from '#lib/format/index/ids.ts';
 
 const random = makeRandom(7);
@@ -23,13 +24,13 @@ test.each([
 ])('every id of a column %s is found, and no other id', (_, gap) => {
   for (const rows of [0, 1, 2, 3, 50, 5000]) {
     const ids = makeIds(rows, gap);
-    const high = Uint32Array.from(ids, (id) => halvesOf(id)[0]);
-    const low = Uint32Array.from(ids, (id) => halvesOf(id)[1]);
+    const high = columnOf<number, number>(Uint32Array.from(ids, (id) => halvesOf(id)[0]));
+    const low = columnOf<number, number>(Uint32Array.from(ids, (id) => halvesOf(id)[1]));
     const rowOf = new Map(ids.map((id, row) => [id, row]));
     for (let i = 0; i < 3000; i++) {
       const id = i % 3 && rows ? (random.pick(ids) as number) + (i % 2) : random.below(2 ** 31) * 8;
       const guess = random.below(rows + 1);
-      expect(findId({ high, low }, rows, halvesOf(id), guess)).toBe(rowOf.get(id) ?? -1);
+      expect(findId({ high, low }, rows, halvesOf(id), guess)).toBe(rowOf.get(id));
     }
   }
 });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkTitles, readOptionalTables } from '#generator/read/optional-tables.ts';
 import { makeReadTable } from '#generator/read/read-table.ts';
-import { makeReport } from '#generator/report/report.ts';
+import { Report } from '#generator/report/report.ts';
 import type { Row, Value } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { OPTIONAL_TABLES } from '#lib/database/schema.ts';
@@ -21,7 +21,7 @@ const PUBLISHED = new Set(['1', '2', '3', '5', HUGE]);
 
 /** The titles after the ids of their games, and what is reported. */
 function check(rows: readonly Row[]) {
-  const report = makeReport();
+  const report = new Report();
   report.setRows('game_titles', rows.length);
   const titles = checkTitles({ game_titles: rows }, report, (id) => PUBLISHED.has(textOfId(id)));
   const { tables, rows: leftOut, warnings } = report.content();
@@ -93,7 +93,7 @@ test.each([
     };
     const found: Value[] = [];
     const take = ([id = null]: Row) => found.push(id);
-    const readTable = makeReadTable(reader, makeReport(), () => {});
+    const readTable = makeReadTable(reader, new Report(), () => {});
     await readTable('games', { columns: 'id', selection, blockOf: () => '', take });
     return found;
   };
@@ -134,7 +134,7 @@ describe.each(KINDS)('from %s', (kind) => {
       await createTables(database, { game_titles: OPTIONAL_TABLES.game_titles });
     for (const sql of statements) await database.run(sql);
     for (const row of rows) await database.run('INSERT INTO game_titles VALUES (?, ?)', row);
-    const report = makeReport();
+    const report = new Report();
     const read = await database.snapshot((reader) =>
       readOptionalTables(
         makeReadTable(reader, report, () => {}),

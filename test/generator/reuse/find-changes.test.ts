@@ -1,13 +1,7 @@
 /** What fingerprints of blocks show, on each kind of database. */
 import { expect, test } from 'vitest';
-import {
-  blockOf,
-  chooseShift,
-  differingBlocks,
-  hadNoCommit,
-  rangesOf,
-  readFingerprints,
-} from '#generator/reuse/find-changes.ts';
+import { blockOf, chooseShift, rangesOf } from '#generator/reuse/blocks.ts';
+import { differingBlocks, hadNoCommit, readFingerprints } from '#generator/reuse/find-changes.ts';
 import type { Value } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { KINDS, type Kind, makeDatabase } from '#test/support/databases.ts';

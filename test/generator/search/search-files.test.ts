@@ -7,7 +7,7 @@ import path from 'node:path';
 import MiniSearch from 'minisearch';
 import { expect, test } from 'vitest';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
-import { makeCollator } from '#generator/order/title-order.ts';
+import { makeCollator } from '#generator/rows/collation.ts';
 import type { Row } from '#lib/database/database.ts';
 import { MINISEARCH_OPTIONS_HASH } from '#lib/format/index/minisearch-hash.ts';
 import { MINISEARCH_OPTIONS } from '#lib/format/index/minisearch-options.ts';

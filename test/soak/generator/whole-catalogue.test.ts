@@ -6,7 +6,7 @@
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Catalogue } from '#demo/catalogue/load.ts';
-import { getOrAdd } from '#generator/get-or-add.ts';
+import { getOrAdd } from '#generator/rows/get-or-add.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { sharedCatalogue } from '#test/catalogue/shared.ts';
 import { makeLoaded } from '#test/catalogue/snapshots.ts';

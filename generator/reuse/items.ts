@@ -1,0 +1,214 @@
+/**
+ * Joins what is kept of the earlier generation with the rows that were read: one catalogue of items, in which
+ * kept games and covers have their earlier numbers. Without an earlier generation, items are rows.
+ */
+import { sharedZeros } from '../../lib/format/index/arrays.ts';
+import { type IdColumns, idAt } from '../../lib/format/index/ids.ts';
+import type { Catalogue, CoverRows, Covers, GameRows, Games } from '../rows/catalogue.ts';
+import {
+  type Column,
+  type CoverItem,
+  type CoverNumber,
+  type CoverRow,
+  columnOf,
+  type GameItem,
+  type GameNumber,
+  type GameRow,
+  groupsOf,
+  indexesOf,
+  merge,
+  NONE,
+  type None,
+  numbersOf,
+  through,
+} from '../rows/columns.ts';
+import { getOrAdd } from '../rows/get-or-add.ts';
+import type { Ids } from '../rows/ids.ts';
+import type { EarlierGeneration } from './earlier-generation.ts';
+import type { Details } from './earlier-run.ts';
+
+export function joinGames(earlier: EarlierGeneration | undefined, rows: GameRows): Games {
+  const games = earlier?.index.games;
+  const { values, columns } = earlier?.run.details ?? NO_DETAILS;
+  const firstRow = games?.rank.length ?? 0;
+  const platformOf = new Uint32Array(firstRow);
+  for (const [platform, { firstGame, games: count }] of (earlier?.index.platforms ?? []).entries())
+    platformOf.fill(platform, firstGame, firstGame + count);
+  earlier?.isKept.forEach((kept, game) => {
+    if (kept === 0) platformOf[game] = NONE;
+  });
+  const platform: Games['platform'] = join(platformOf, rows.platform);
+  const ids: Games['ids'] = joinIds(games, rows.ids);
+  const genres = joinValues<GameItem, GameRow>(
+    values.genres,
+    columns.genre,
+    rows.genres,
+    rows.genre,
+  );
+  return {
+    rows,
+    firstRow,
+    count: firstRow + rows.count,
+    ids,
+    platform,
+    year: join(columns.year, rows.year, Int32Array),
+    genres: genres.values,
+    genre: genres.valueOf,
+    byId: orderById(games, firstRow, platform, ids),
+  };
+}
+
+export function joinCovers(
+  earlier: EarlierGeneration | undefined,
+  rows: CoverRows,
+  firstGameRow: number,
+): Covers {
+  const { games, covers } = earlier?.index ?? {};
+  const { values, columns } = earlier?.run.details ?? NO_DETAILS;
+  const firstRow = covers?.byteLength.length ?? 0;
+  const gameOf =
+    games === undefined ? new Uint32Array(0) : numbersOf(groupsOf(columnOf(games.firstCover)));
+  gameOf.forEach((game, cover) => {
+    if (earlier?.isKept[game] === 0) gameOf[cover] = NONE;
+  });
+  const game: Covers['game'] = join(gameOf, itemsOf(rows.game, firstGameRow));
+  const ids: Covers['ids'] = joinIds(covers, rows.ids);
+  const regions = joinValues<CoverItem, CoverRow>(
+    values.regions,
+    columns.region,
+    rows.regions,
+    rows.region,
+  );
+  const types = joinValues<CoverItem, CoverRow>(values.types, columns.type, rows.types, rows.type);
+  const { buffer, byteOffset } = columns.approvedAt;
+  const approvedAt = new Float64Array(buffer, byteOffset, firstRow);
+  return {
+    rows,
+    firstRow,
+    count: firstRow + rows.count,
+    ids,
+    game,
+    regions: regions.values,
+    region: regions.valueOf,
+    types: types.values,
+    type: types.valueOf,
+    approvedAt: join(approvedAt, rows.approvedAt, Float64Array),
+    files: join(columns.files, rows.files),
+    byId: orderById(covers, firstRow, game, ids),
+  };
+}
+
+/** The items of the games of covers. */
+function itemsOf(
+  gameOf: Column<CoverRow, GameRow | None>,
+  firstRow: number,
+): Column<CoverRow, GameItem | None> {
+  const games = numbersOf(gameOf);
+  return columnOf(
+    firstRow === 0 ? games : games.map((row) => (row === NONE ? NONE : firstRow + row)),
+  );
+}
+
+const NO_NUMBERS = new Uint32Array(0);
+const NO_DETAILS: Details = {
+  values: { genres: [], regions: [], types: [] },
+  columns: {
+    genre: NO_NUMBERS,
+    year: new Int32Array(0),
+    region: NO_NUMBERS,
+    type: NO_NUMBERS,
+    files: NO_NUMBERS,
+    approvedAt: NO_NUMBERS,
+  },
+};
+
+/** The items of a catalogue in the order of publication. */
+export interface Numbered {
+  readonly itemOfGame: Column<GameNumber, GameItem>;
+  readonly itemOfCover: Column<CoverNumber, CoverItem>;
+}
+
+/** What only the catalogue says of its games and covers, by their numbers, for the next run. */
+export function detailsOf({
+  games,
+  covers,
+  numbering: { itemOfGame, itemOfCover },
+}: Pick<Catalogue, 'games' | 'covers'> & { readonly numbering: Numbered }): Details {
+  const ofCovers = (column: Column<CoverItem, number>) => numbersOf(through(itemOfCover, column));
+  const approvedAt = Float64Array.from(itemOfCover, (cover) => covers.approvedAt[cover]);
+  return {
+    values: { genres: games.genres, regions: covers.regions, types: covers.types },
+    columns: {
+      genre: numbersOf(through(itemOfGame, games.genre)),
+      year: Int32Array.from(itemOfGame, (game) => games.year[game]),
+      region: ofCovers(covers.region),
+      type: ofCovers(covers.type),
+      files: ofCovers(covers.files),
+      approvedAt: new Uint32Array(approvedAt.buffer),
+    },
+  };
+}
+
+/** The numbers of kept items, and after them those of the rows. */
+function join<Item extends number, Row extends number, To extends number>(
+  kept: Numbers,
+  rows: Column<Row, To>,
+  Type: {
+    new (buffer: SharedArrayBuffer): Numbers;
+    readonly BYTES_PER_ELEMENT: number;
+  } = Uint32Array,
+): Column<Item, To> {
+  const ofRows = numbersOf(rows);
+  if (kept.length === 0) return columnOf(ofRows);
+  const joined = sharedZeros(Type, kept.length + ofRows.length);
+  joined.set(kept);
+  joined.set(ofRows, kept.length);
+  return columnOf(joined);
+}
+
+type Numbers = Uint32Array | Int32Array | Float64Array;
+
+/** Joins columns of indexes, and the distinct values that they are indexes of. */
+function joinValues<Item extends number, Row extends number>(
+  kept: readonly (string | null)[],
+  keptOf: Uint32Array,
+  ofRows: readonly (string | null)[],
+  rowsOf: Column<Row, number>,
+): { readonly values: readonly (string | null)[]; readonly valueOf: Column<Item, number> } {
+  if (kept.length === 0) return { values: ofRows, valueOf: join(keptOf, rowsOf) };
+  const values = [...kept];
+  const indexes = new Map(values.map((value, index) => [value, index]));
+  const indexOf = ofRows.map((value) => getOrAdd(indexes, value, () => values.push(value) - 1));
+  const now = numbersOf(rowsOf).map((index) => indexOf[index]);
+  return { values, valueOf: join(keptOf, columnOf<Row, number>(now)) };
+}
+
+function joinIds<Item extends number, Row extends number>(
+  kept: IdColumns | undefined,
+  rows: Ids<Row>,
+): Ids<Item> {
+  const count = kept?.numberOfId.length ?? 0;
+  const [high, low] = [new Uint32Array(count), new Uint32Array(count)];
+  kept?.numberOfId.forEach((number, position) => {
+    [high[number], low[number]] = idAt(kept, position);
+  });
+  return { high: join(high, rows.high), low: join(low, rows.low) };
+}
+
+/** The published items in the order of their ids. @param parentOf none if an item is not published */
+function orderById<Item extends number>(
+  kept: IdColumns | undefined,
+  firstRow: number,
+  parentOf: Column<Item, number>,
+  ids: Ids<Item>,
+): Column<number, Item> {
+  const published = indexesOf(parentOf);
+  if (kept === undefined) return published;
+  const parents = numbersOf(parentOf);
+  const [high, low] = [numbersOf(ids.high), numbersOf(ids.low)];
+  return merge<Item>(
+    columnOf<number, Item>(kept.numberOfId.filter((number) => parents[number] !== NONE)),
+    columnOf<number, Item>(numbersOf(published).filter((item) => item >= firstRow)),
+    (a, b) => high[a] - high[b] || low[a] - low[b],
+  );
+}
