@@ -7,6 +7,9 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { makeLog } from './log.ts';
 
+/** Texts by their names, such as environment variables or header fields. */
+export type Texts = Readonly<Record<string, string>>;
+
 const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
 /**
  * Where Node keeps what it has compiled, as in that executable. A program then starts in half the time.
@@ -90,7 +93,7 @@ export interface TiedServer {
 interface TiedOptions {
   /** To end it with. */
   readonly signal?: 'TERM' | 'KILL';
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Texts;
 }
 
 /**

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
@@ -34,7 +34,7 @@ import {
   type TestKey,
   testKey,
 } from '#test/support/product.ts';
-import { openSocket } from '#test/support/servers/sockets.ts';
+import { listenOn, openSocket } from '#test/support/servers/sockets.ts';
 import { fitManifest } from '#test/support/wholeness.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -210,8 +210,7 @@ test('a client that stops reading is cut after a while, and few pieces are made 
     const whole = toResponder(response, 100).sendPieces({ ...head, pieces: pieces() });
     whole.then(sent.resolve, sent.reject);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const client = await openSocket((server.address() as AddressInfo).port);
+  const client = await openSocket(await listenOn(server));
   client.pause();
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   await sent.promise;
@@ -219,5 +218,4 @@ test('a client that stops reading is cut after a while, and few pieces are made 
   // Only what the kernel has taken, and one piece.
   expect(made).toBeLessThan(20);
   client.destroy();
-  server.close();
 });
