@@ -47,10 +47,6 @@ const CHANGES: Readonly<Record<string, (database: Database, round: number) => Pr
         SELECT MAX(id) + 1, MIN(platform_id), ?, ?, UTC_TIMESTAMP() - INTERVAL 1 HOUR FROM games`,
       [`added-${round}`, `Added ${round}`],
     ),
-  'the game deleted': ({ run }, round) =>
-    run('DELETE FROM games WHERE slug = ?', [`added-${round}`]),
-  '50 covers changed': ({ run }) =>
-    run(`UPDATE covers SET region = 'World', ${CHANGED} ORDER BY RAND() LIMIT 50`),
   '1 % of the games changed': ({ run }, round) =>
     run(`UPDATE games SET description = ?, ${CHANGED} WHERE id % 100 = ${round}`, [
       `Round ${round}`,

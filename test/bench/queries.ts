@@ -40,7 +40,6 @@ const MAKES: Readonly<Record<Needs, Readonly<Record<string, Make>>>> = {
     'rare word': ({ random, rare }) => ({ q: random.pick(rare) }),
     '"the"': (sample) => ({ q: 'the', ...pageOf(sample, 10) }),
     'one letter': (sample) => ({ q: latinWord(sample).slice(0, 1), ...pageOf(sample, 10) }),
-    'two letters': (sample) => ({ q: latinWord(sample, 2).slice(0, 2) }),
     'two words': (sample) => ({ q: words(sample, 2).slice(0, 2).join(' ') }),
     'word and platform': (sample) => ({ q: latinWord(sample), ...platformOf(sample) }),
     'by year': (sample) => ({ q: latinWord(sample, 3), sort: 'year_desc' }),
@@ -67,7 +66,6 @@ const MAKES: Readonly<Record<Needs, Readonly<Record<string, Make>>>> = {
       ...{ q: latinWord(sample).slice(0, 1), genre: sample.random.pick(LETTERS) },
       ...{ region: 'Japan', type: 'front', ...pageOf(sample, 10) },
     }),
-    'platform only': (sample) => ({ ...platformOf(sample), ...pageOf(sample, 10) }),
     'no word, by year': (sample) => ({
       ...{ sort: 'year_desc', ...pageOf(sample, Math.ceil(sample.games.length / 50)) },
     }),

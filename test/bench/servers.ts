@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import { startTiedUntil } from '../support/processes.ts';
+import { startTiedUntil, type Texts } from '../support/processes.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { lazily } from './figures.ts';
 import type { Prepared } from './prepare.ts';
@@ -23,7 +23,7 @@ export interface Server {
 async function startServer(
   { folder, atEnd }: Pick<Prepared, 'folder' | 'atEnd'>,
   command: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  environment: Texts,
   ready: string,
   toUrl: (line: string) => string,
 ): Promise<Server> {
@@ -61,7 +61,7 @@ export function productStarts(prepared: Prepared): Starts {
 export function startAlternative(
   prepared: Prepared,
   [file, ...words]: readonly [string, ...string[]],
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
 ): Promise<Server> {
   const program = path.join(import.meta.dirname, 'alternatives', file);
   return startServer(

@@ -50,6 +50,10 @@ const DAY = 86_400;
 /** Added to huge ids. It is beyond 2^53, and four times as much still fits a signed 64-bit integer. */
 const HUGE = 2n ** 60n;
 const LONGEST_SLUG = 160;
+export const ACCOUNTS: readonly Row[] = [
+  [1, 'user@example.org', 'User', 'user'],
+  [2, 'moderator@example.org', 'Moderator', 'moderator'],
+];
 
 // In each list, the first ones are the most frequent.
 const REGIONS = [
@@ -150,10 +154,7 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
     games: { [Symbol.iterator]: makeGames },
     covers: { [Symbol.iterator]: makeCovers },
     coverFiles: { [Symbol.iterator]: makeCoverFiles },
-    accounts: [
-      [1, 'user@example.org', 'User', 'user'],
-      [2, 'moderator@example.org', 'Moderator', 'moderator'],
-    ],
+    accounts: ACCOUNTS,
   };
 }
 

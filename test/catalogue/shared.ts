@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { crc32, gunzipSync } from 'node:zlib';
 import type { Catalogue } from '#demo/catalogue/load.ts';
 import type { Row } from '#lib/database/database.ts';
+import { ACCOUNTS } from './seeded.ts';
 
 const DIRECTORY = join(import.meta.dirname, '../../../shared/catalogue');
 const MIME_TYPES: Readonly<Record<string, string>> = {
@@ -109,10 +110,7 @@ export function sharedCatalogue(): Catalogue | undefined {
         `covers/${file.sha1.slice(0, 2)}/${file.sha1}.${file.format}`,
       ]),
     ),
-    accounts: [
-      [1, 'user@example.org', 'User', 'user'],
-      [2, 'moderator@example.org', 'Moderator', 'moderator'],
-    ],
+    accounts: ACCOUNTS,
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { COVER_INDEX, MINISEARCH } from '#lib/format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
@@ -13,28 +13,21 @@ import { fitManifest, newSnapshots } from '#test/support/wholeness.ts';
 const CHRONO =
   "games WHERE slug = 'chrono-trigger' AND platform_id = (SELECT id FROM platforms WHERE slug = 'snes')";
 
-/** A folder with two generations, to be copied. */
-let template: string;
-let dir: string;
-let first: string;
-let second: string;
-
 const snapshot = (...args: string[]) => runSnapshots(dir, ...args);
 
-beforeAll(async () => {
-  template = await makeSampleSnapshots();
-  const url = await makeSampleSqlite();
-  await change(
-    url,
-    `INSERT INTO games (id, platform_id, slug, title) SELECT 900001, platform_id, 'a-new-game', 'A New Game' FROM ${CHRONO}`,
-    "INSERT INTO covers (id, game_id, region, type, status) VALUES (900002, 900001, 'Europe', 'front', 'approved')",
-    `UPDATE covers SET status = 'rejected' WHERE game_id = (SELECT id FROM ${CHRONO})`,
-    `UPDATE games SET developer = 'Someone else' WHERE id = (SELECT id FROM ${CHRONO})`,
-  );
-  await generate(url, template);
-  dir = template;
-  [first, second] = idsOnDisk(dir) as [string, string];
-});
+/** A folder with two generations, to be copied. */
+const template = await makeSampleSnapshots();
+const url = await makeSampleSqlite();
+await change(
+  url,
+  `INSERT INTO games (id, platform_id, slug, title) SELECT 900001, platform_id, 'a-new-game', 'A New Game' FROM ${CHRONO}`,
+  "INSERT INTO covers (id, game_id, region, type, status) VALUES (900002, 900001, 'Europe', 'front', 'approved')",
+  `UPDATE covers SET status = 'rejected' WHERE game_id = (SELECT id FROM ${CHRONO})`,
+  `UPDATE games SET developer = 'Someone else' WHERE id = (SELECT id FROM ${CHRONO})`,
+);
+await generate(url, template);
+let dir = template;
+const [first, second] = idsOnDisk(dir) as [string, string];
 
 describe('verbs that read', () => {
   test('list shows every generation with its counts, and marks the current one', async () => {
@@ -131,18 +124,9 @@ describe('verbs that change something', () => {
 });
 
 test('wrong usage ends with 2, and an unknown generation with 1', async () => {
-  const wrong = [
-    [],
-    ['explode'],
-    ['show'],
-    ['diff'],
-    ['list', '--colour'],
-    ['prune', '--keep', '0'],
-  ];
-  for (const args of wrong) {
-    const { code, stdout, stderr } = await snapshot(...args);
-    expect(code, args.join(' ')).toBe(2);
-    expect(stdout).toBe('');
+  for (const line of ['', 'explode', 'show', 'diff', 'list --colour', 'prune --keep 0']) {
+    const { code, stdout, stderr } = await snapshot(...line.split(' ').filter(Boolean));
+    expect([code, stdout], line).toEqual([2, '']);
     expect(stderr).not.toBe('');
   }
   for (const id of ['nonsense', '../../etc', '000009-0123456789ab']) {

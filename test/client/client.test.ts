@@ -1,28 +1,23 @@
 /** The client (`client/`) with the real proxy: requests, pages, snapshots, the cache and errors. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ApiError, type Client, createClient } from '#client/index.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { NEVER, type RunningProxy, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 
 const key = testKey(1);
 const limited = testKey(2, { limit: 1 });
 const SNES = { path: { slug: 'snes' } };
 const OTHER_SNAPSHOT = '000009-0123456789ab';
 
-let proxy: RunningProxy;
-let url: string;
-let client: Client;
 /** The responses to the requests of {@link client}, in order. */
 const responses: Response[] = [];
 const requests: Request[] = [];
 
-beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key, limited]);
-  proxy = await startProxy(snapshotsDir, {}, NEVER);
-  url = `${proxy.url}/api/v1`;
-  client = recordingClient();
-});
+const snapshotsDir = await makeSampleSnapshots();
+writeKeys(snapshotsDir, [key, limited]);
+const proxy = await startProxy(snapshotsDir, {}, NEVER);
+const url = `${proxy.url}/api/v1`;
+const client = recordingClient();
 
 function recordingClient(options: { cacheCharacters?: number } = {}): Client {
   return createClient({

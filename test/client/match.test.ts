@@ -73,5 +73,4 @@ test('the real API finds the games', async () => {
     [null, undefined, undefined],
     ['exact', 'chrono-trigger', 'Japan'],
   ]);
-  await proxy.stop();
 });

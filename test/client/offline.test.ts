@@ -1,21 +1,15 @@
 /** Search without a server (`client/offline.ts`), in the index of the sample catalogue. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type OfflineSearch, openSearch } from '#client/offline.ts';
+import { describe, expect, test } from 'vitest';
+import { openSearch } from '#client/offline.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 
-let searchJson: string;
-let manifest: { minisearch_options: string; unicode_version: string };
-let search: OfflineSearch['search'];
-
-beforeAll(async () => {
-  const generation = path.join(await makeSampleSnapshots(), 'current');
-  const read = (name: string) => readFileSync(path.join(generation, name), 'utf8');
-  searchJson = read('search.json');
-  manifest = JSON.parse(read('manifest.json'));
-  search = (await openSearch(searchJson, manifest)).search;
-});
+const generation = path.join(await makeSampleSnapshots(), 'current');
+const read = (name: string) => readFileSync(path.join(generation, name), 'utf8');
+const searchJson = read('search.json');
+const manifest = JSON.parse(read('manifest.json'));
+const search = (await openSearch(searchJson, manifest)).search;
 
 describe('a search', () => {
   test.each([

@@ -75,11 +75,7 @@ describe('after 429 and 503', () => {
       [429, '4'],
     ];
     const error = await errorOf(makeClient({ longestWait: 6 }).get('/stats'));
-    expect(error).toMatchObject({
-      status: 429,
-      retryAfter: 4,
-      message: 'Rate limit exceeded',
-    });
+    expect(error).toMatchObject({ status: 429, retryAfter: 4, message: 'Rate limit exceeded' });
     expect([requests, waits]).toEqual([2, [4_000]]);
   });
 

@@ -1,9 +1,8 @@
 /** The API of another installation as a depot: `cover-catalogue replica --from …/api/v1/snapshot`. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
 import {
-  type ApiOrigin,
   filesOf,
   inodesOf,
   makePatientClock,
@@ -12,15 +11,11 @@ import {
 } from '#test/support/replicas.ts';
 import { expectNoDebris, newSnapshots } from '#test/support/wholeness.ts';
 
-let api: ApiOrigin;
-beforeAll(async () => {
-  api = await startApi();
-});
+const api = await startApi();
 beforeEach(() => {
   api.faulty.change = (reply) => reply;
   api.faulty.requests.length = 0;
 });
-afterAll(() => api.close());
 
 const pathsOf = () => api.faulty.requests.map(({ path }) => path);
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import { createGzip, zstdCompressSync } from 'node:zlib';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openDepot, openWritableDepot } from '#depot/open.ts';
 import { LARGEST_MANIFEST, type Manifest, makeManifest } from '#lib/format/manifest.ts';
 import {
@@ -17,21 +17,11 @@ import {
 import { currentId } from '#lib/generations/generations.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
 import { makeFolder, testKey } from '#test/support/product.ts';
-import {
-  makeOrigin,
-  newDepotFolder,
-  type Origin,
-  readDepot,
-  startReplica,
-} from '#test/support/replicas.ts';
+import { makeOrigin, newDepotFolder, readDepot, startReplica } from '#test/support/replicas.ts';
 import { serve } from '#test/support/servers/static-files.ts';
 
-let origin: Origin;
-let manifest: Manifest;
-beforeAll(async () => {
-  origin = await makeOrigin();
-  ({ manifest } = await readDepot(origin.depot));
-});
+const origin = await makeOrigin();
+const { manifest } = await readDepot(origin.depot);
 
 const LONGEST_ERROR = 600;
 const sha256Of = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { RefusedReleaseError, type WritableDepot } from '#depot/depot.ts';
 import { openWritableDepot } from '#depot/open.ts';
 import { pushChanges } from '#depot/push.ts';
@@ -15,7 +15,6 @@ import {
   makeOrigin,
   newDepotFolder,
   newSigningKey,
-  type Origin,
   pushTo,
   readDepot,
   readStoredRelease,
@@ -25,12 +24,9 @@ import { newSnapshots } from '#test/support/wholeness.ts';
 
 const key = newSigningKey();
 const HOUR = 3_600_000;
-let origin: Origin;
 let folder: string;
 let depot: WritableDepot;
-beforeAll(async () => {
-  origin = await makeOrigin();
-});
+const origin = await makeOrigin();
 beforeEach(() => {
   folder = newDepotFolder();
   depot = openWritableDepot(folder);

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RefusedReleaseError, TransferError } from '#depot/depot.ts';
 import { openDepot } from '#depot/open.ts';
 import { encodeRelease, makeRelease, RELEASES, type Release } from '#lib/format/release.ts';
@@ -22,7 +22,6 @@ import {
   inodesOf,
   makeOrigin,
   newSigningKey,
-  type Origin,
   readBytes,
   replyWith,
   startReplica,
@@ -33,11 +32,8 @@ const { signingKey, publicKeys } = newSigningKey();
 /** A region that no other cover has. */
 const MARK = 'atlantis-mark';
 
-let origin: Origin;
-beforeAll(async () => {
-  const catalogue = seededCatalogue({ games: 40, seed: 8, platforms: 3 });
-  origin = await makeOrigin(signingKey, catalogue);
-});
+const catalogue = seededCatalogue({ games: 40, seed: 8, platforms: 3 });
+const origin = await makeOrigin(signingKey, catalogue);
 
 const start = (changes: Parameters<typeof startReplica>[1] = {}) =>
   startReplica(origin.depot, { publicKeys, ...changes });
@@ -86,9 +82,8 @@ describe('a replica', () => {
         .map((name) => path.join(replica.snapshotsDir, name))
         .filter((file) => lstatSync(file).isFile() && readFileSync(file).includes(MARK));
     expect(showing()).not.toEqual([]);
-    const { id } = await origin.publish(
-      `UPDATE covers SET status = 'rejected' WHERE region = '${MARK}'`,
-    );
+    const takeDown = `UPDATE covers SET status = 'rejected' WHERE region = '${MARK}'`;
+    const { id } = await origin.publish(takeDown);
     await replica.checkSnapshot();
     expect(showing()).toEqual([]);
     expect(idsOnDisk(replica.snapshotsDir)).toEqual([id]);
@@ -175,17 +170,14 @@ describe('a replica', () => {
       expect(currentId(replica.snapshotsDir)).toBe(origin.current());
     }
     const { current_as_of, error } = stateOf(replica.snapshotsDir) ?? {};
-    expect([current_as_of, error]).toEqual([
-      before?.current_as_of,
-      expect.stringMatching(/ECONNREFUSED/),
-    ]);
+    expect(current_as_of).toBe(before?.current_as_of);
+    expect(error).toMatch(/ECONNREFUSED/);
     // Another process keeps what it knew.
     start({ snapshotsDir: replica.snapshotsDir });
     replica.faulty.fault = (_name, reply) => reply();
     await replica.checkSnapshot();
-    expect(Date.parse(stateOf(replica.snapshotsDir)?.current_as_of ?? '')).toBe(
-      replica.clock.now(),
-    );
+    const asOf = stateOf(replica.snapshotsDir)?.current_as_of;
+    expect(Date.parse(asOf ?? '')).toBe(replica.clock.now());
   });
 });
 

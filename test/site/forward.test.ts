@@ -3,18 +3,18 @@
  * request affects another one. A server that records its requests takes the place of the pages.
  */
 import { EventEmitter, once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, BlockList, connect, type Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { BlockList, type Socket } from 'node:net';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type ForwardParts, withForwarding } from '#site/forward.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { type RunningProxy, send, startProxy, testKey } from '#test/support/product.ts';
+import { send, startProxy, testKey } from '#test/support/product.ts';
+import { listenOn, openSocket, sendRaw } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
 const LARGEST = 64 * 1024;
-
-const portOf = (server: Server) => (server.address() as AddressInfo).port;
+const GET_ACCOUNT = 'GET /account HTTP/1.1\r\nHost: a\r\n\r\n';
 
 interface Received {
   readonly method: string;
@@ -24,61 +24,41 @@ interface Received {
 }
 
 let forwarded: Received[] = [];
-let upstream: Server;
 /** The open connections to the upstream; each change is an event. */
 let openConnections = 0;
 const counted = new EventEmitter();
 /** Replaces the behaviour of the upstream for one test. */
 let act: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
-let proxy: RunningProxy;
 
-beforeAll(async () => {
-  upstream = createServer(async (request, response) => {
-    if (act !== undefined) {
-      act(request, response);
-      return;
-    }
-    const body = Buffer.concat(await request.toArray()).toString();
-    const { method = '', url = '', headers } = request;
-    forwarded.push({ method, url, headers, body });
-    response.setHeader('Set-Cookie', ['a=1; HttpOnly', 'b=2']);
-    if (url === '/account/elsewhere') response.writeHead(303, { Location: '/account/api-keys' });
-    response.end(`request ${forwarded.length}`);
-  });
-  upstream.on('connection', (socket: Socket) => {
-    openConnections++;
-    counted.emit('change');
-    socket.once('close', () => {
-      openConnections--;
-      counted.emit('change');
-    });
-  });
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  const accountUrl = `http://127.0.0.1:${portOf(upstream)}`;
-  proxy = await startProxy(await makeSampleSnapshots([key]), { ACCOUNT_URL: accountUrl });
+const upstream = createServer(async (request, response) => {
+  if (act !== undefined) {
+    act(request, response);
+    return;
+  }
+  const body = Buffer.concat(await request.toArray()).toString();
+  const { method = '', url = '', headers } = request;
+  forwarded.push({ method, url, headers, body });
+  response.setHeader('Set-Cookie', ['a=1; HttpOnly', 'b=2']);
+  if (url === '/account/elsewhere') response.writeHead(303, { Location: '/account/api-keys' });
+  response.end(`request ${forwarded.length}`);
 });
+upstream.on('connection', (socket: Socket) => {
+  openConnections++;
+  counted.emit('change');
+  socket.once('close', () => {
+    openConnections--;
+    counted.emit('change');
+  });
+});
+const accountUrl = `http://127.0.0.1:${await listenOn(upstream)}`;
+const proxy = await startProxy(await makeSampleSnapshots([key]), { ACCOUNT_URL: accountUrl });
 
 beforeEach(() => {
   forwarded = [];
   act = undefined;
 });
 
-afterAll(async () => {
-  upstream?.close();
-});
-
-/** Sends bytes and reads until the server closes. */
-function raw(text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(proxy.port, '127.0.0.1', () => socket.write(text));
-    let got = '';
-    socket.on('data', (part) => {
-      got += part;
-    });
-    socket.once('error', reject);
-    socket.once('close', () => resolve(got));
-  });
-}
+const raw = (text: string) => sendRaw(proxy.port, text);
 
 const post = (path: string, body: string, fields = 'Connection: close\r\n') =>
   raw(
@@ -116,15 +96,8 @@ describe('the proxy forwards', () => {
   });
 
   test('no other paths', async () => {
-    for (const path of [
-      '/accounts',
-      '/accountx',
-      '/Account',
-      '//account',
-      '/x/account',
-      '/%61ccount',
-    ])
-      expect((await send(`${proxy.url}${path}`)).status).toBe(404);
+    const others = ['/accounts', '/accountx', '/Account', '//account', '/x/account', '/%61ccount'];
+    for (const path of others) expect((await send(proxy.url + path)).status).toBe(404);
     expect((await proxy.get('/stats', key.key)).status).toBe(200);
     expect(forwarded).toEqual([]);
   });
@@ -205,11 +178,8 @@ async function openConnectionsAre(count: number): Promise<void> {
 test('the upstream connection is closed when its client disconnects', async () => {
   act = () => {};
   await openConnectionsAre(0);
-  const sockets = Array.from({ length: 20 }, () => {
-    const socket = connect(proxy.port, '127.0.0.1');
-    socket.write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n');
-    return socket;
-  });
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(proxy.port)));
+  for (const socket of sockets) socket.write(GET_ACCOUNT);
   await openConnectionsAre(sockets.length);
   for (const socket of sockets) socket.destroy();
   await openConnectionsAre(0);
@@ -236,18 +206,12 @@ test('each request on a connection of a client is forwarded whole, on a connecti
 /** Forwards to the upstream without a proxy around it. @returns the port */
 async function serveForwarding(changes: Partial<ForwardParts>): Promise<number> {
   const site = withForwarding(() => {}, {
-    accountUrl: `http://127.0.0.1:${portOf(upstream)}`,
+    accountUrl,
     trustedProxies: new BlockList(),
     log: pino({ level: 'silent' }),
     ...changes,
   });
-  const server = createServer((request, response) => site(request, response, '/account'));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return portOf(server);
+  return listenOn(createServer((request, response) => site(request, response, '/account')));
 }
 
 test('only so many requests of a client are forwarded at the same time, and others of it get 503', async () => {
@@ -281,7 +245,8 @@ test('clients that have not sent their whole form keep nobody waiting', async ()
     'POST /account HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n';
   const slow = await Promise.all(
     Array.from({ length: 5 }, async () => {
-      const socket = connect(port, '127.0.0.1', () => socket.write(head));
+      const socket = await openSocket(port);
+      socket.write(head);
       // "100 Continue": the request is here.
       await once(socket, 'data');
       return socket;
@@ -302,10 +267,8 @@ test('a client that does not read its page is cut off', async () => {
       response.end(Buffer.alloc(50 * 2 ** 20));
     };
   });
-  const socket = connect(port, '127.0.0.1', () => {
-    socket.write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n');
-  });
-  socket.on('error', () => {}).pause();
+  const socket = (await openSocket(port)).on('error', () => {}).pause();
+  socket.write(GET_ACCOUNT);
   await isClosed;
   socket.destroy();
 });

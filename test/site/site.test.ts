@@ -7,20 +7,12 @@ import { readdirSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hashKey } from '#lib/format/api-key.ts';
 import { makePages } from '#site/static/pages.ts';
 import { faultOfMarkup } from '#test/support/markup.ts';
 import { readContract } from '#test/support/openapi.ts';
-import {
-  makeFolder,
-  NEVER,
-  type OwnProxy,
-  ROOT,
-  startProxy,
-  testKey,
-  writeKeys,
-} from '#test/support/product.ts';
+import { makeFolder, NEVER, ROOT, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 
 const FILES = ['site/static/files', 'site/explore/files', 'lib/pages/files'];
 const PUBLIC_URL = 'https://api.covers.example';
@@ -32,15 +24,10 @@ const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9
 const key = testKey(1);
 const pages = paths.filter((path) => !/[.]\w+$/.test(path));
 
-let proxy: OwnProxy;
-let snapshotsDir: string;
-
-beforeAll(async () => {
-  // The folder has no generation, because the pages do not need one.
-  snapshotsDir = makeFolder();
-  writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir, { PUBLIC_URL }, NEVER);
-});
+// The folder has no generation, because the pages do not need one.
+const snapshotsDir = makeFolder();
+writeKeys(snapshotsDir, [key]);
+const proxy = await startProxy(snapshotsDir, { PUBLIC_URL }, NEVER);
 
 interface Answer {
   readonly status: number | undefined;

@@ -23,6 +23,7 @@ import { readEnvironment } from '#lib/program/environment/environment.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { makeLog } from './log.ts';
 import { faultOfMarkup } from './markup.ts';
+import type { Texts } from './processes.ts';
 import { startServing } from './product.ts';
 import { readMail } from './servers/mail-server.ts';
 
@@ -48,7 +49,7 @@ export async function makeAccounts(databaseUrl: string): Promise<void> {
 /** Starts `cli/account.ts` on a free port. */
 export async function startPages(
   databaseUrl: string,
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
   wrapper: readonly string[] = [],
 ) {
   const own = { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment };
@@ -65,7 +66,7 @@ export type OwnPages = Awaited<ReturnType<typeof openPages>>;
  */
 export async function openPages(
   databaseUrl: string,
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
   surroundings: Surroundings = {},
 ) {
   const settings = readEnvironment(
@@ -165,7 +166,6 @@ export function makeVisitor(url: string, origin = url) {
     if (fault !== undefined) throw new Error(`The page ${path} is broken: ${fault}.\n${text}`);
     return { status: response.status, headers: response.headers, text };
   }
-  type Texts = Readonly<Record<string, string>>;
   return {
     cookies,
     /** The text of every response so far. */

@@ -47,3 +47,14 @@ export function makeLog(): Log {
     },
   };
 }
+
+/** A line that is long enough to fill disks, and can be told from others. */
+export const numberedLine = (number: number) =>
+  `{"number":${number},"text":"${'x'.repeat(100)}"}\n`;
+
+/** @throws Error if a line is not whole */
+export const numbersIn = (lines: string): number[] =>
+  lines
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).number);

@@ -7,6 +7,9 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { makeLog } from './log.ts';
 
+/** Texts by their names, such as environment variables or header fields. */
+export type Texts = Readonly<Record<string, string>>;
+
 const ROOT = path.join(import.meta.dirname, '../..');
 const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
 /**
@@ -96,7 +99,7 @@ export interface TiedServer {
 interface TiedOptions {
   /** To end it with. */
   readonly signal?: 'TERM' | 'KILL';
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Texts;
 }
 
 /**

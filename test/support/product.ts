@@ -22,7 +22,7 @@ import { prepareSite, SITE_VARIABLES } from '#site/site.ts';
 import { SITE } from '#test/catalogue/make-sample.ts';
 import { atEndOfFile } from './end-of-file.ts';
 import { type Log, makeLog } from './log.ts';
-import { COMPILE_CACHE, commandLine } from './processes.ts';
+import { COMPILE_CACHE, commandLine, type Texts } from './processes.ts';
 
 export const ROOT = path.join(import.meta.dirname, '../..');
 
@@ -50,7 +50,7 @@ export function makeFolder(): string {
 export function startProgram(
   program: string,
   args: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  environment: Texts,
   wrapper: readonly string[] = [],
 ): ChildProcess {
   const node = [...commandLine(program), ...args];
@@ -75,7 +75,7 @@ export function startProgram(
 export async function runProgram(
   program: string,
   args: readonly string[],
-  environment: Readonly<Record<string, string>>,
+  environment: Texts,
   launcher: readonly string[] = [],
 ): Promise<Finished> {
   return finish(startProgram(program, args, environment, launcher));
@@ -108,7 +108,7 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<
 export async function runCommand(
   command: (invocation: Invocation) => Promise<number>,
   words: readonly string[],
-  variables: Readonly<Record<string, string>>,
+  variables: Texts,
 ): Promise<Finished> {
   const printed = { stdout: '', stderr: '' };
   const print = (name: keyof typeof printed) => ({
@@ -134,16 +134,13 @@ export function runSnapshots(snapshotsDir: string, ...words: string[]): Promise<
 export function runKeys(
   databaseUrl: string,
   words: readonly string[],
-  variables: Readonly<Record<string, string>> = {},
+  variables: Texts = {},
 ): Promise<Finished> {
   return runCommand(runKeysCommand, words, { DATABASE_URL: databaseUrl, ...variables });
 }
 
 /** The variables of a run of the generator. */
-export function generatorVariables(
-  databaseUrl: string,
-  snapshotsDir: string,
-): Readonly<Record<string, string>> {
+export function generatorVariables(databaseUrl: string, snapshotsDir: string): Texts {
   return { ...SITE, DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
 }
 
@@ -219,13 +216,13 @@ export function startLogged(...started: Parameters<typeof startProgram>): Runnin
 
 export interface RunningServer extends RunningProgram {
   /** The addresses on which it listens, from its log. */
-  readonly listening: Readonly<Record<string, string>>;
+  readonly listening: Texts;
 }
 
 /** Starts a server of the product as a program, and waits until it listens. */
 export async function startServing(
   program: string,
-  environment: Readonly<Record<string, string>>,
+  environment: Texts,
   wrapper: readonly string[] = [],
 ): Promise<RunningServer> {
   const server = startLogged(program, [], environment, wrapper);
@@ -238,7 +235,7 @@ export interface RunningProxy {
   readonly port: number;
   readonly adminUrl: string;
   /** Sends a GET to the API with a key. @param target such as "/stats", below the base path */
-  get(target: string, key: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  get(target: string, key: string, headers?: Texts): Promise<Reply>;
   readyz(): Promise<Reply>;
   /** The text of the metrics. */
   metrics(): Promise<string>;
@@ -264,7 +261,7 @@ const OFTEN: Intervals = { snapshot: 20, keys: 20, maintenance: 20, usage: 60_00
 /** Starts a proxy in this process, on free ports. */
 export async function startProxy(
   snapshotsDir: string,
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
   intervals: Intervals = OFTEN,
   surroundings: Surroundings = {},
 ): Promise<OwnProxy> {
@@ -296,7 +293,7 @@ export async function startProxy(
 /** Starts `cover-catalogue proxy` on free ports. */
 export async function startProxyProgram(
   snapshotsDir: string,
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
   wrapper: readonly string[] = [],
 ): Promise<ProxyProgram> {
   const variables = proxyVariables(snapshotsDir, environment);
@@ -304,10 +301,7 @@ export async function startProxyProgram(
   return { ...server, ...clientOf(server.listening) };
 }
 
-function proxyVariables(
-  snapshotsDir: string,
-  environment: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
+function proxyVariables(snapshotsDir: string, environment: Texts): Texts {
   return {
     SNAPSHOTS_DIR: snapshotsDir,
     PORT: '0',
@@ -319,13 +313,13 @@ function proxyVariables(
 }
 
 /** @param listening the addresses of a proxy */
-function clientOf({ api = '', admin }: Readonly<Record<string, string>>) {
+function clientOf({ api = '', admin }: Texts) {
   const [url, adminUrl] = [`http://${api}`, `http://${admin}`];
   return {
     url,
     adminUrl,
     port: Number(api.split(':').at(-1)),
-    get: (target: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
+    get: (target: string, key: string, headers: Texts = {}) =>
       send(`${url}/api/v1${target}`, { headers: { 'x-api-key': key, ...headers } }),
     readyz: () => send(`${adminUrl}/readyz`),
     metrics: async () => (await send(`${adminUrl}/metrics`)).text,
@@ -334,7 +328,7 @@ function clientOf({ api = '', admin }: Readonly<Record<string, string>>) {
 
 export interface Reply {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Texts;
   readonly bytes: Buffer;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies of any shape
@@ -342,7 +336,7 @@ export interface Reply {
 }
 
 /** Header fields with which a request is read by one of the two parsers. */
-export const PARSERS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+export const PARSERS: readonly (readonly [string, Texts])[] = [
   ['the fast path', {}],
   ["Node's HTTP parser", { 'content-length': '0' }],
 ];

@@ -21,6 +21,7 @@ import {
 import { verifyAndOpen } from '#lib/generations/verify.ts';
 import { makeSampleSnapshots, makeSampleSqlite, makeSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from './databases.ts';
+import type { Texts } from './processes.ts';
 import {
   type Finished,
   generate,
@@ -37,7 +38,7 @@ export function startGenerator(
   databaseUrl: string,
   snapshotsDir: string,
   args: readonly string[] = [],
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
   wrapper: readonly string[] = [],
 ) {
   const variables = { ...generatorVariables(databaseUrl, snapshotsDir), ...environment };
@@ -49,7 +50,7 @@ export function runGenerator(
   databaseUrl: string,
   snapshotsDir: string,
   args: readonly string[] = [],
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
 ): Promise<Finished> {
   const variables = { ...generatorVariables(databaseUrl, snapshotsDir), ...environment };
   return runCommand(runGeneratorCommand, args, variables);

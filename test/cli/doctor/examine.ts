@@ -6,6 +6,7 @@ import { keys, sample } from '#cli/doctor/checks/database.ts';
 import { grants } from '#cli/doctor/checks/grants.ts';
 import { runCheck } from '#cli/doctor.ts';
 import { openDatabase } from '#lib/database/open.ts';
+import type { Texts } from '#test/support/processes.ts';
 
 const NEEDS_DATABASE: readonly Check[] = [grants, keys, sample];
 const LIMIT_MS = 10_000;
@@ -13,7 +14,7 @@ const LIMIT_MS = 10_000;
 /** @returns all findings of the check, those that are "ok" included */
 export async function examine(
   check: Check,
-  variables: Readonly<Record<string, string>>,
+  variables: Texts,
   programs: readonly Program[] = ['schedule', 'proxy', 'account'],
   proxyUser?: string,
 ): Promise<readonly Finding[]> {

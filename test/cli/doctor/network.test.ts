@@ -1,37 +1,23 @@
 /** The checks of the certificate, the mail server and depots, with real servers. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { createServer, getCACertificates, type Server, setDefaultCACertificates } from 'node:tls';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { afterEach, expect, test, vi } from 'vitest';
 import { certificate, mail } from '#cli/doctor/checks/network.ts';
 import { makeFolder } from '#test/support/product.ts';
 import { startMailServer } from '#test/support/servers/mail-server.ts';
+import { makeCertificate } from '#test/support/servers/nginx.ts';
+import { listenOn } from '#test/support/servers/sockets.ts';
 import { examine } from './examine.ts';
 
 const DAY_MS = 86_400_000;
 const trusted = getCACertificates();
 const folder = makeFolder();
 const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') };
-let server: Server;
-let url: string;
 
-beforeAll(async () => {
-  execFileSync(
-    'openssl',
-    [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-      ...['-days', '7', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
-      ...['-keyout', files.key, '-out', files.cert],
-    ],
-    { stdio: 'ignore' },
-  );
-  server = createServer({ cert: readFileSync(files.cert), key: readFileSync(files.key) });
-  await new Promise<void>((resolve) => server.listen(0, resolve));
-  url = `https://localhost:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => server.close());
+await makeCertificate('localhost', files.cert, files.key, 7);
+const server = createServer({ cert: readFileSync(files.cert), key: readFileSync(files.key) });
+const url = `https://localhost:${await listenOn(server)}`;
 afterEach(() => {
   vi.restoreAllMocks();
   setDefaultCACertificates(trusted);

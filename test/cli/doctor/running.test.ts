@@ -48,7 +48,6 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
       },
     ]),
   );
-  await running.stop();
 });
 
 test('a program says which of its tasks fails, how the last run ended, and that publishing is held', async () => {

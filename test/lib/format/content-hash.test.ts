@@ -56,33 +56,13 @@ test('only slugs and ids that are safe in paths are valid', () => {
     expect(path.normalize(gamesPack(slug))).toBe(`games/${slug}.json`);
     expect(path.normalize(coversPack(slug))).toBe(`covers/${slug}.json`);
   }
-  for (const slug of [
-    '',
-    '.',
-    '..',
-    '.a',
-    'a/b',
-    'a\\b',
-    'a b',
-    'a\n',
-    'é',
-    '%41',
-    'a'.repeat(192),
-  ]) {
-    expect(isSlug(slug), slug).toBe(false);
-  }
+  const unsafe = ['', '.', '..', '.a', 'a/b', 'a\\b', 'a b', 'a\n', 'é', '%41', 'a'.repeat(192)];
+  for (const slug of unsafe) expect(isSlug(slug), slug).toBe(false);
   const hash = 'abcdef0123456789';
   for (const sequence of [0, 1, 999_999, 1_000_000, 1e14]) {
     expect(isGenerationId(generationId(sequence, hash))).toBe(true);
   }
-  for (const name of [
-    '',
-    '1-abcdef012345',
-    '../000001-abcdef012345',
-    '000001-ABCDEF012345',
-    'current',
-  ]) {
-    expect(isGenerationId(name), name).toBe(false);
-  }
+  const others = ['', '1-abcdef012345', '../000001-abcdef012345', '000001-ABCDEF012345', 'current'];
+  for (const name of others) expect(isGenerationId(name), name).toBe(false);
   expect(isGenerationId(`${generationId(1, hash)}\n`)).toBe(false);
 });

@@ -7,15 +7,12 @@ const IDS = { from: '000002-0123456789ab', to: '000003-ba9876543210' };
 
 test('a change is read as it was written, with the longest slugs, too', () => {
   const hash = '0123456789abcdef';
+  const longest = `/games/${'a'.repeat(191)}/${'b'.repeat(191)}`;
   for (const [name, before, after] of [
     [{ kind: 'platform', id: 'snes', path: '/platforms/snes' }, null, hash],
     [{ kind: 'game', id: '18446744073709551615', path: '/games/~x_/a.b' }, hash, null],
     [{ kind: 'cover', id: '0', path: '/covers/0' }, hash, `${hash.slice(1)}0`],
-    [
-      { kind: 'game', id: '9'.repeat(20), path: `/games/${'a'.repeat(191)}/${'b'.repeat(191)}` },
-      hash,
-      null,
-    ],
+    [{ kind: 'game', id: '9'.repeat(20), path: longest }, hash, null],
   ] as const) {
     const change: Change = { ...name, before, after };
     const text = encodeDifference(IDS, [change]);

@@ -122,7 +122,6 @@ describe('a named pipe', () => {
     await proxy.refresh();
     expect((await state()).ready).toBe(true);
     expect((await proxy.get('/stats', key.key)).status).toBe(200);
-    await proxy.stop();
   });
 
   test('instead of files that the generator reads is replaced or reported', async () => {
@@ -148,9 +147,7 @@ describe('a named pipe', () => {
     const ended = await generate();
     expect(ended.code).toBe(0);
     expect(currentId(dir)).not.toBe(before);
-    const verified = await runCommand(runSnapshot, ['verify', before], {
-      SNAPSHOTS_DIR: dir,
-    });
+    const verified = await runCommand(runSnapshot, ['verify', before], { SNAPSHOTS_DIR: dir });
     expect(verified.code).toBe(1);
     expect(verified.stderr).toContain(`${MANIFEST} is not a regular file.`);
   });

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -10,6 +10,7 @@ import { reportReady } from '#lib/program/service.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { makeLog } from '#test/support/log.ts';
 import { end, makeFolder, ROOT, startProgram } from '#test/support/product.ts';
+import { listenOn } from '#test/support/servers/sockets.ts';
 
 test('SIGTERM ends a proxy with 0 whose serving threads are still starting', async () => {
   const child = startProgram('proxy', [], {
@@ -27,9 +28,8 @@ test('SIGTERM ends a proxy with 0 whose serving threads are still starting', asy
 
 test('SIGINT ends the account pages with 0 while they wait for their database', async () => {
   // Accepts connections and never answers.
-  const database = createServer().listen(0, '127.0.0.1');
-  await once(database, 'listening');
-  const { port } = database.address() as AddressInfo;
+  const database = createServer();
+  const port = await listenOn(database);
   const child = startProgram('account', [], {
     DATABASE_URL: `mysql://me:secret@127.0.0.1:${port}/catalogue`,
     MAIL_FOLDER: makeFolder(),
@@ -38,7 +38,6 @@ test('SIGINT ends the account pages with 0 while they wait for their database', 
   child.stderr?.resume();
   await once(database, 'connection');
   expect(await end(child, 'SIGINT')).toBe(0);
-  database.close();
 });
 
 test('a command whose reader is gone ends without a message, as after SIGPIPE', async () => {

@@ -48,7 +48,6 @@ test('during maintenance the API answers 503 without counting, and says when to 
   expect([after.status, after.json.maintenance]).toEqual([200, null]);
   expect((await get()).headers['x-ratelimit-remaining']).toBe('98');
   expect(proxy.log()).toContain('maintenance has ended');
-  await proxy.stop();
 });
 
 test('maintenance is on from the start, and off if its file is a link to nothing', async () => {
@@ -61,5 +60,4 @@ test('maintenance is on from the start, and off if its file is a link to nothing
   symlinkSync('nowhere', file);
   await proxy.refresh();
   expect((await proxy.get('/stats', key.key)).status).toBe(200);
-  await proxy.stop();
 });

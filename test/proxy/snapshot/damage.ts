@@ -16,8 +16,6 @@ import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
 import { generate, makeFolder } from '#test/support/product.ts';
 
-export type DamagedGenerations = Awaited<ReturnType<typeof makeDamagedGenerations>>;
-
 /** @param games how many games the older generation has; the newer one has one more */
 export async function makeDamagedGenerations(games: number, platforms: number) {
   const dir = path.join(makeFolder(), 'snapshots');

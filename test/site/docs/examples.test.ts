@@ -7,13 +7,13 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { callSamples } from '#lib/pages/call-samples.ts';
 import { parseContract, resolveContract } from '#site/docs/contract.ts';
 import { GUIDES, type GuideName, guideText } from '#site/docs/docs.ts';
 import { exampleCall } from '#site/docs/reference.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { makeFolder, ROOT, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
+import { makeFolder, ROOT, startProxy, testKey } from '#test/support/product.ts';
 import { freePort } from '#test/support/servers/ports.ts';
 
 interface Example {
@@ -24,19 +24,15 @@ interface Example {
 const execute = promisify(execFile);
 const key = testKey(1);
 const folder = makeFolder();
-let proxy: RunningProxy;
-let snapshot: string;
 
-beforeAll(async () => {
-  // Link headers begin with PUBLIC_URL, so the port must be known before.
-  const port = String(await freePort());
-  proxy = await startProxy(await makeSampleSnapshots([key]), {
-    PORT: port,
-    PUBLIC_URL: `http://127.0.0.1:${port}`,
-  });
-  const { headers } = await proxy.get('/stats', key.key);
-  snapshot = String(headers['x-snapshot']);
+// Link headers begin with PUBLIC_URL, so the port must be known before.
+const port = String(await freePort());
+const proxy = await startProxy(await makeSampleSnapshots([key]), {
+  PORT: port,
+  PUBLIC_URL: `http://127.0.0.1:${port}`,
 });
+const { headers } = await proxy.get('/stats', key.key);
+const snapshot = String(headers['x-snapshot']);
 
 /** The blocks of code of all guides in a language. Links in them lead to the proxy of this test. */
 function guideExamples(language: string): Example[] {

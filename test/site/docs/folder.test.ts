@@ -6,10 +6,10 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { guideText } from '#site/docs/docs.ts';
 import { startExplorer } from '#test/site/explore/explored.ts';
-import { makeFolder, type RunningProxy, testKey } from '#test/support/product.ts';
+import { makeFolder, testKey } from '#test/support/product.ts';
 
 const key = testKey(1);
 /** As collections write them: the games of the sample, each as a few kinds of names, and some others. */
@@ -21,13 +21,8 @@ const FILES = [
   ...['Final Fantasy VI (Japan) (Beta).sfc', 'final fantasy 6.smc', 'クロノ・トリガー (Japan).sfc'],
   ...Array.from({ length: 17 }, (_, i) => `Nobody Knows This Game ${i} (Disc 1).bin`),
 ];
-let proxy: RunningProxy;
 
-beforeAll(async () => {
-  ({ proxy } = await startExplorer([key], ''));
-}, 60_000);
-
-afterAll(() => proxy?.stop());
+const { proxy } = await startExplorer([key], '');
 
 test.each([
   ['sh', 'bash', 'sh'],

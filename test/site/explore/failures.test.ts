@@ -1,9 +1,7 @@
 /** What the explorer does when a call of the API fails or returns large ids, and one visitor opens many pages. */
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo, BlockList } from 'node:net';
+import { BlockList } from 'node:net';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ApiHandler, prepareError } from '#proxy/http/response.ts';
 import { parseRecords } from '#site/explore/call-api.ts';
 import {
@@ -13,6 +11,7 @@ import {
   withExplorer,
 } from '#site/explore/explorer.ts';
 import { send, testKey } from '#test/support/product.ts';
+import { serve } from '#test/support/servers/static-files.ts';
 
 const trustedProxies = new BlockList();
 trustedProxies.addAddress('127.0.0.1');
@@ -32,12 +31,7 @@ async function serveExplorer(api: ApiHandler, changes: Partial<ExplorerParts> = 
     log: pino({}, { write: (line: string) => lines.push(line) }),
     ...changes,
   });
-  const server: Server = createServer((request, response) => site(request, response, '/explore'));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => {
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/explore`, lines };
+  return { url: `${await serve((...of) => site(...of, '/explore'))}/explore`, lines };
 }
 
 test.each<[string, ApiHandler]>([
@@ -107,9 +101,5 @@ test.each([
 test('an id above 2^53 keeps its digits, and a text that looks like an id stays as it is', () => {
   const title = '"id":12345678901234567890, or \\"id":9';
   const body = `{"id":18446744073709551615,"title":${JSON.stringify(title)},"files":[{"id":7}]}`;
-  expect(parseRecords(body)).toEqual({
-    id: '18446744073709551615',
-    title,
-    files: [{ id: 7 }],
-  });
+  expect(parseRecords(body)).toEqual({ id: '18446744073709551615', title, files: [{ id: 7 }] });
 });

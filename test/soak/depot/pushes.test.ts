@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import type { WritableDepot } from '#depot/depot.ts';
 import { openWritableDepot } from '#depot/open.ts';
@@ -13,6 +13,7 @@ import { currentId } from '#lib/generations/generations.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
 import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
+import type { Texts } from '#test/support/processes.ts';
 import { finish, generate, startProgram } from '#test/support/product.ts';
 import { newDepotFolder, pushTo, readDepot, readStoredRelease } from '#test/support/replicas.ts';
 import { BUCKET, startS3 } from '#test/support/servers/s3.ts';
@@ -27,9 +28,7 @@ const KINDS = ['folder', 's3'] as const;
 const GAMES = { games: IS_FULL ? 1_500 : 300, platforms: 12 };
 const HOUR_MS = 3_600_000;
 
-type Variables = Readonly<Record<string, string>>;
-
-const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Variables = {}) =>
+const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Texts = {}) =>
   startProgram('push', ['--to', to], { SNAPSHOTS_DIR, ...environment });
 
 async function makeOrigin(seed = 9) {
@@ -44,10 +43,7 @@ async function makeOrigin(seed = 9) {
   return { snapshotsDir, publish };
 }
 
-let origin: Awaited<ReturnType<typeof makeOrigin>>;
-beforeAll(async () => {
-  origin = await makeOrigin();
-});
+const origin = await makeOrigin();
 
 /** Reads the release all the time, as replicas do, and counts those that are older than the one before. */
 function watchRelease(depot: WritableDepot) {

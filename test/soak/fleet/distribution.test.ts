@@ -5,12 +5,12 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { sharedCatalogue } from '#test/catalogue/shared.ts';
 import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
 import { median } from '#test/soak/support/median.ts';
-import { filesOf, makeOrigin, newSigningKey, type Origin } from '#test/support/replicas.ts';
+import { filesOf, makeOrigin, newSigningKey } from '#test/support/replicas.ts';
 import { type Edge, startEdge } from './fleet.ts';
 
 const REPLICAS = IS_FULL ? 8 : 3;
@@ -25,18 +25,13 @@ const CHANGES = {
 /** Asking eight proxies every 20 ms would take a fifth of a core from the replicas. */
 const ASK_MS = 100;
 
-let origin: Origin;
-let edges: readonly Edge[];
-
-beforeAll(async () => {
-  const seeded = () => seededCatalogue({ games: 4_000, seed: 4, platforms: 190 });
-  const { signingKey, publicPem } = newSigningKey();
-  origin = await makeOrigin(signingKey, (IS_FULL ? sharedCatalogue() : undefined) ?? seeded());
-  const variables = { SNAPSHOT_PUBLIC_KEYS: publicPem };
-  const all = Array.from({ length: REPLICAS }, () => startEdge(origin.folder, variables));
-  edges = await Promise.all(all);
-  await served();
-});
+const seeded = () => seededCatalogue({ games: 4_000, seed: 4, platforms: 190 });
+const { signingKey, publicPem } = newSigningKey();
+const origin = await makeOrigin(signingKey, (IS_FULL ? sharedCatalogue() : undefined) ?? seeded());
+const variables = { SNAPSHOT_PUBLIC_KEYS: publicPem };
+const all = Array.from({ length: REPLICAS }, () => startEdge(origin.folder, variables));
+const edges = await Promise.all(all);
+await served();
 
 /** Waits until every proxy serves the current generation of the origin. */
 async function served(): Promise<void> {

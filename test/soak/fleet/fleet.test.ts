@@ -1,34 +1,25 @@
 /**
- * A fleet behind the real nginx: its edges are restarted one after the other, keys are revoked and used, and
- * everything behind the edges goes away. Clients notice nothing, and limits stay exact.
+ * A fleet behind the real nginx: everything behind its edges goes away, and clients notice nothing; keys are
+ * revoked and used.
  */
 import { renameSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openDatabase } from '#lib/database/open.ts';
 import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
-import { mostInAMinute, type Sent } from '#test/soak/support/admitted.ts';
 import { median } from '#test/soak/support/median.ts';
 import { until } from '#test/soak/support/until.ts';
 import { change } from '#test/support/databases.ts';
 import { underLoad as frontUnderLoad } from '#test/support/servers/front-clients.ts';
-import { sendHttp1 } from '#test/support/servers/nginx.ts';
-import { type Edge, type Fleet, startFleet } from './fleet.ts';
+import { type Edge, startFleet } from './fleet.ts';
 
-const RESTARTS = rounds(1, 5);
 const REVOCATIONS = rounds(2, 15);
 /** The rest of the machine is busy with the quick form. */
 const REVOKED_WITHIN_MS = IS_FULL ? 5_000 : 15_000;
 const GONE_MS = IS_FULL ? 60_000 : 6_000;
-const LIMIT = 30;
 
-let fleet: Fleet;
-let schedule: ReturnType<Fleet['startSchedule']>;
-
-beforeAll(async () => {
-  fleet = await startFleet();
-  schedule = fleet.startSchedule();
-});
+const fleet = await startFleet();
+let schedule = fleet.startSchedule();
 
 const stateOf = async ({ proxy }: Edge) => (await proxy.readyz()).json;
 
@@ -80,30 +71,6 @@ test('without origin, depots and Redis no read fails, ages grow, and everything 
     'A fleet without its origin, depots and Redis',
     `${GONE_MS / 1000} s, ${requests} reads: 0 failed`,
   );
-});
-
-test('a rolling restart of the fleet loses no request and resets no limit', async () => {
-  const headers = { 'x-api-key': await fleet.issue(LIMIT) };
-  const sent: Sent[] = [];
-  const spend = async (times: number) => {
-    for (; times > 0; times--) {
-      const from = performance.now();
-      const { status } = await sendHttp1(fleet.nginx, '/api/v1/stats', { headers });
-      sent.push({ status, from, to: performance.now() });
-    }
-  };
-  const requests = await underLoad(async () => {
-    await spend(LIMIT - 5);
-    for (let i = 0; i < RESTARTS; i++) {
-      for (const edge of fleet.edges) {
-        await edge.restart();
-        await spend(10);
-      }
-    }
-  });
-  expect(mostInAMinute(sent)).toBeLessThanOrEqual(LIMIT);
-  expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200, 429]));
-  printFigure('Rolling restarts of a fleet', `${RESTARTS} with ${requests} requests: 0 lost`);
 });
 
 test('a key that is revoked in the database is refused at all edges within seconds', async () => {

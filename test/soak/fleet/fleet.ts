@@ -11,6 +11,7 @@ import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
 import { until } from '#test/soak/support/until.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
+import type { Texts } from '#test/support/processes.ts';
 import {
   generatorVariables,
   type ProxyProgram,
@@ -34,8 +35,6 @@ export interface Edge {
   restart(): Promise<void>;
 }
 
-export type Fleet = Awaited<ReturnType<typeof startFleet>>;
-
 /** Starts a fleet with two edges, the number of proxies in the shipped nginx configuration. */
 export async function startFleet() {
   const redis = await startRedis();
@@ -57,11 +56,7 @@ export async function startFleet() {
     return JSON.parse(stdout).id;
   };
   await publish();
-  const environment = {
-    KEYS_DEPOT: keys,
-    LIMITS_URL: redis.url,
-    TRUSTED_PROXIES: '127.0.0.1',
-  };
+  const environment = { KEYS_DEPOT: keys, LIMITS_URL: redis.url, TRUSTED_PROXIES: '127.0.0.1' };
   const edges = [
     await startEdge(snapshots, environment),
     await startEdge(snapshots, environment),
@@ -99,10 +94,7 @@ export async function startFleet() {
 }
 
 /** @param from the depot of the snapshots */
-export async function startEdge(
-  from: string,
-  environment: Readonly<Record<string, string>>,
-): Promise<Edge> {
+export async function startEdge(from: string, environment: Texts): Promise<Edge> {
   const variables = {
     ...environment,
     SNAPSHOTS_DIR: newSnapshots(),

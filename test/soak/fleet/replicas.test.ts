@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { sequenceOf } from '#lib/format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
@@ -15,7 +15,7 @@ import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { printFigure, rounds } from '#test/soak/rounds.ts';
 import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
 import { finish, startProgram } from '#test/support/product.ts';
-import { filesOf, makeOrigin, newSigningKey, type Origin } from '#test/support/replicas.ts';
+import { filesOf, makeOrigin, newSigningKey } from '#test/support/replicas.ts';
 import { type FaultyOrigin, startFaultyOrigin } from '#test/support/servers/faulty-origin.ts';
 import { serveFolder } from '#test/support/servers/static-files.ts';
 import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '#test/support/wholeness.ts';
@@ -26,20 +26,14 @@ const FULL_DISKS = rounds(2, 20);
 
 const UNCHANGED: FaultyOrigin['change'] = (reply) => reply;
 const key = newSigningKey();
-let origin: Origin;
-let server: FaultyOrigin;
-let depot: string;
 
-beforeAll(async () => {
-  origin = await makeOrigin(
-    key.signingKey,
-    seededCatalogue({ games: 2_000, seed: 9, platforms: 12 }),
-  );
-  const { origin: files, pathname } = new URL(await serveFolder(origin.folder));
-  server = await startFaultyOrigin(files);
-  depot = new URL(pathname, server.url).href;
-});
-afterAll(() => server.close());
+const origin = await makeOrigin(
+  key.signingKey,
+  seededCatalogue({ games: 2_000, seed: 9, platforms: 12 }),
+);
+const { origin: files, pathname } = new URL(await serveFolder(origin.folder));
+const server = await startFaultyOrigin(files);
+const depot = new URL(pathname, server.url).href;
 
 function startReplica(SNAPSHOTS_DIR: string, args: readonly string[] = ['--once']) {
   return startProgram('replica', ['--from', depot, ...args], {

@@ -4,9 +4,8 @@
  * real catalogue if this machine has it.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { TIMED_TABLES } from '#lib/database/schema.ts';
 import { SITE } from '#test/catalogue/make-sample.ts';
@@ -18,7 +17,7 @@ import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
 import { median } from '#test/soak/support/median.ts';
 import { until } from '#test/soak/support/until.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
-import { generate, type ProxyProgram, runKeys, startProxyProgram } from '#test/support/product.ts';
+import { generate, runKeys, startProxyProgram } from '#test/support/product.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
 
 const TAKEDOWNS = rounds(6, 20);
@@ -30,29 +29,24 @@ const LONGEST_PAUSE_MS = IS_FULL ? 6_000 : 500;
 
 const random = makeRandom(18);
 const snapshotsDir = newSnapshots();
-let database: Database;
-let proxy: ProxyProgram;
-let key: string;
 
-beforeAll(async () => {
-  const seeded = () => seededCatalogue({ games: IS_FULL ? 150_000 : 400, seed: 18 });
-  const url = await makeLoaded('mysql', (IS_FULL ? sharedCatalogue() : undefined) ?? seeded());
-  database = await openDatabase(url);
-  atEndOfFile(database.close);
-  for (const table of TIMED_TABLES) {
-    await database.run(
-      `ALTER TABLE ${table} ADD COLUMN updated_at DATETIME NULL
-        DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, ADD INDEX (updated_at)`,
-    );
-    await database.run(`UPDATE ${table} SET updated_at = '2020-01-01 00:00:00'`);
-  }
-  await generate(url, snapshotsDir);
-  const CHANGE_POLL_SECONDS = IS_FULL ? '2' : '1';
-  startSchedule(url, snapshotsDir, { ...SITE, CHANGE_POLL_SECONDS });
-  key = (await runKeys(url, ['issue', '--limit', '1000000'])).stdout.trim();
-  proxy = await startProxyProgram(snapshotsDir);
-  await until(async () => (await statusOf('/stats')) === 200);
-});
+const seeded = () => seededCatalogue({ games: IS_FULL ? 150_000 : 400, seed: 18 });
+const url = await makeLoaded('mysql', (IS_FULL ? sharedCatalogue() : undefined) ?? seeded());
+const database = await openDatabase(url);
+atEndOfFile(database.close);
+for (const table of TIMED_TABLES) {
+  await database.run(
+    `ALTER TABLE ${table} ADD COLUMN updated_at DATETIME NULL
+      DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, ADD INDEX (updated_at)`,
+  );
+  await database.run(`UPDATE ${table} SET updated_at = '2020-01-01 00:00:00'`);
+}
+await generate(url, snapshotsDir);
+const CHANGE_POLL_SECONDS = IS_FULL ? '2' : '1';
+startSchedule(url, snapshotsDir, { ...SITE, CHANGE_POLL_SECONDS });
+const key = (await runKeys(url, ['issue', '--limit', '1000000'])).stdout.trim();
+const proxy = await startProxyProgram(snapshotsDir);
+await until(async () => (await proxy.get('/stats', key)).status === 200);
 
 /** What is taken down, and the statements of the transaction. */
 const KINDS: readonly (readonly ['cover' | 'game', ...string[]])[] = [

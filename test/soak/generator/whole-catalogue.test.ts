@@ -4,8 +4,7 @@
  * this machine has it, and the seeded one otherwise. The quick form has fewer games, and reads the covers of some.
  */
 import { Pool } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Catalogue } from '#demo/catalogue/load.ts';
+import { afterAll, expect, test } from 'vitest';
 import { getOrAdd } from '#generator/rows/get-or-add.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { sharedCatalogue } from '#test/catalogue/shared.ts';
@@ -30,24 +29,19 @@ const STEP = IS_FULL ? 1 : 20;
 const CONNECTIONS = 8;
 
 const key = testKey(1);
-let catalogue: Catalogue;
-/** In title order. */
-let games: ReferenceGame[];
-let pool: Pool;
 
-beforeAll(async () => {
-  const seeded = () => seededCatalogue({ games: IS_FULL ? 150_000 : 10_000, seed: 1 });
-  catalogue = (IS_FULL ? sharedCatalogue() : undefined) ?? seeded();
-  games = referenceGames(catalogue);
-  const snapshotsDir = newSnapshots();
-  // As a program: the memory of this process includes the tests.
-  const variables = generatorVariables(await makeLoaded('mysql', catalogue), snapshotsDir);
-  const { stdout, stderr, code } = await runProgram('generate', ['--json'], variables);
-  expect(code, stderr).toBe(0);
-  printFigure('A whole catalogue', `generated with ${JSON.parse(stdout).peak_memory_mb} MB`);
-  writeKeys(snapshotsDir, [key]);
-  pool = new Pool((await startProxyProgram(snapshotsDir)).url, { connections: CONNECTIONS });
-});
+const seeded = () => seededCatalogue({ games: IS_FULL ? 150_000 : 10_000, seed: 1 });
+const catalogue = (IS_FULL ? sharedCatalogue() : undefined) ?? seeded();
+/** In title order. */
+const games = referenceGames(catalogue);
+const snapshotsDir = newSnapshots();
+// As a program: the memory of this process includes the tests.
+const variables = generatorVariables(await makeLoaded('mysql', catalogue), snapshotsDir);
+const { stdout, stderr, code } = await runProgram('generate', ['--json'], variables);
+expect(code, stderr).toBe(0);
+printFigure('A whole catalogue', `generated with ${JSON.parse(stdout).peak_memory_mb} MB`);
+writeKeys(snapshotsDir, [key]);
+const pool = new Pool((await startProxyProgram(snapshotsDir)).url, { connections: CONNECTIONS });
 afterAll(() => pool?.close());
 
 test('every game of every platform is listed exactly once, in title order', async () => {

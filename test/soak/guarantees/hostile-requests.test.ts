@@ -21,7 +21,7 @@ import {
   SERVER_NAME,
   startNginx,
 } from '#test/support/servers/nginx.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { openSocket, sendRaw } from '#test/support/servers/sockets.ts';
 
 const PROMISE = 'Hostile requests';
 const REQUESTS = { directly: rounds(2_000, 100_000), 'through nginx': rounds(3_000, 20_000) };
@@ -77,9 +77,8 @@ describe.each(PARSERS)('over %s', (path, fields) => {
 
   /** The page that browsers get for a malformed request: this one has no Host. */
   async function readMalformedPage(): Promise<string> {
-    const socket = await openSocket(proxy.port);
-    socket.write('GET / HTTP/1.1\r\nAccept: text/html\r\n\r\n');
-    const received = Buffer.from(await readToEnd(socket), 'latin1').toString();
+    const bytes = await sendRaw(proxy.port, 'GET / HTTP/1.1\r\nAccept: text/html\r\n\r\n');
+    const received = Buffer.from(bytes, 'latin1').toString();
     expect(received).toMatch(/^HTTP\/1\.1 400 /);
     return received.slice(received.indexOf('\r\n\r\n') + 4);
   }

@@ -60,21 +60,16 @@ interface Instance {
   start(): Promise<void>;
 }
 
-let snapshotsDir: string;
-let large: string;
-
-beforeAll(async () => {
-  const seeded = seededCatalogue({ games: 3_000, seed: 6 });
-  const description = Object.keys(CATALOGUE_TABLES.games.columns).indexOf('description');
-  const games = [...seeded.games].map((game, index) =>
-    index < LONG ? game.with(description, 'x'.repeat(12_000)) : game,
-  );
-  large = `/api/v1/games?ids=${games
-    .slice(0, LONG)
-    .map(([id]) => id)
-    .join()}`;
-  snapshotsDir = await makeSnapshots({ ...seeded, games }, [key]);
-});
+const seeded = seededCatalogue({ games: 3_000, seed: 6 });
+const description = Object.keys(CATALOGUE_TABLES.games.columns).indexOf('description');
+const games = [...seeded.games].map((game, index) =>
+  index < LONG ? game.with(description, 'x'.repeat(12_000)) : game,
+);
+const large = `/api/v1/games?ids=${games
+  .slice(0, LONG)
+  .map(([id]) => id)
+  .join()}`;
+const snapshotsDir = await makeSnapshots({ ...seeded, games }, [key]);
 
 async function makeInstance(dir: string, threads = 1): Promise<Instance> {
   const environment = {

@@ -5,12 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { LONGEST_DRAIN_MS } from '#proxy/http/node-response.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 import { until } from '#test/soak/support/until.ts';
-import { type ProxyProgram, startProxyProgram, testKey } from '#test/support/product.ts';
+import { startProxyProgram, testKey } from '#test/support/product.ts';
 
 /** A head may take 10 s and is checked every 2 s. The rest allows for other work on the machine. */
 const HEAD_GONE_MS = 20_000;
@@ -20,12 +20,9 @@ const LONGEST_MS = 120_000;
 
 const key = testKey(1);
 const LARGE = '/api/v1/search?per_page=100';
-let proxy: ProxyProgram;
 
-beforeAll(async () => {
-  const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 5 }), [key]);
-  proxy = await startProxyProgram(snapshotsDir);
-});
+const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 5 }), [key]);
+const proxy = await startProxyProgram(snapshotsDir);
 
 /** The remote ports of the proxy's open connections, according to the kernel. */
 function heldPorts(): Set<number> {

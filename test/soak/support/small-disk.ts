@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { COMPILE_CACHE, commandLine } from '#test/support/processes.ts';
+import { COMPILE_CACHE, commandLine, type Texts } from '#test/support/processes.ts';
 import { end, type Finished, finish, makeFolder } from '#test/support/product.ts';
 
 /**
@@ -29,11 +29,7 @@ export async function mountSmallDisk(kilobytes: number) {
     /** The path of the disk for programs that `run` starts. */
     folder,
     /** Runs a program of the product that sees the disk at `folder`, with its snapshots on it. */
-    run(
-      program: string,
-      args: readonly string[],
-      environment: Readonly<Record<string, string>> = {},
-    ): Promise<Finished> {
+    run(program: string, args: readonly string[], environment: Texts = {}): Promise<Finished> {
       const target = ['-U', '-m', '--preserve-credentials', '-t', String(holder.pid)];
       const command = [...commandLine(program), ...args];
       return finish(

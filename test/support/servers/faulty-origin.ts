@@ -1,10 +1,10 @@
 /**
  * An HTTP server in front of another one that passes requests on and changes its responses: it can
- * replace them, delay them, or cut them off.
+ * replace them, delay them, or cut them off. It ends with the test file.
  */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
+import { listenOn } from './sockets.ts';
 
 export interface OriginReply {
   readonly status: number;
@@ -54,17 +54,12 @@ export async function startFaultyOrigin(origin: string) {
       outgoing.destroy(error as Error);
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const faulty = {
     /** The address of the API, with its base. */
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
+    url: `http://127.0.0.1:${await listenOn(server)}/api/v1`,
     /** Every request so far. */
     requests,
     change: ((reply) => reply) as Change,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
   };
   return faulty;
 }

@@ -12,8 +12,6 @@ import { freePort } from './ports.ts';
 /** Contains characters that an address must encode. */
 export const REDIS_PASSWORD = 'p@ss:w/rd?#%';
 
-export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
-
 /** @param options further arguments of redis-server */
 export async function startRedis(options: readonly string[] = []) {
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-redis-'));

@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import type { Texts } from '#test/support/processes.ts';
 import { makeFolder, ROOT } from '#test/support/product.ts';
 
 const execute = promisify(execFile);
@@ -47,7 +48,7 @@ export async function installClient(file: string): Promise<string> {
 /** Runs a script with a Node. @returns what it prints; an error contains what it prints to stderr */
 export async function runScript(
   file: string,
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
   node = process.execPath,
 ): Promise<string> {
   const options = { cwd: path.dirname(file), env: { PATH: process.env.PATH, ...environment } };

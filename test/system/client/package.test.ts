@@ -12,16 +12,7 @@ import { createClient, type Game } from '#client/index.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { type Chromium, makeVisits, startChromium, type Visits } from '#test/support/browser.ts';
 import { change } from '#test/support/databases.ts';
-import { atEndOfFile } from '#test/support/end-of-file.ts';
-import {
-  generate,
-  NEVER,
-  type OwnProxy,
-  ROOT,
-  startProxy,
-  testKey,
-  writeKeys,
-} from '#test/support/product.ts';
+import { generate, NEVER, ROOT, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 import {
   CLIENT_FOLDER,
   compile,
@@ -36,21 +27,14 @@ const LARGEST_BUNDLE = 6 * 1024;
 /** The address of the API in the README. */
 const EXAMPLE_URL = 'https://covers.example/api/v1';
 const key = testKey(1);
-let proxy: OwnProxy;
-let databaseUrl: string;
-let snapshotsDir: string;
-/** Where the package is installed. */
-let folder: string;
-let files: string[];
 
-beforeAll(async () => {
-  databaseUrl = await makeSampleSqlite();
-  snapshotsDir = await makeSampleSnapshots([key]);
-  proxy = await startProxy(snapshotsDir, {}, NEVER);
-  const packed = await packClient();
-  files = packed.files;
-  folder = await installClient(packed.file);
-});
+const databaseUrl = await makeSampleSqlite();
+const snapshotsDir = await makeSampleSnapshots([key]);
+const proxy = await startProxy(snapshotsDir, {}, NEVER);
+const packed = await packClient();
+const files = packed.files;
+/** Where the package is installed. */
+const folder = await installClient(packed.file);
 
 /** Writes a file next to the package. @returns its path */
 function write(name: string, text: string): string {
@@ -126,7 +110,6 @@ describe('the recipes of the README', () => {
       folder,
       statusOf: () => (++requests === 5 ? 412 : undefined),
     });
-    atEndOfFile(site.stop);
     const again = code.replaceAll(EXAMPLE_URL, `${site.url}/api/v1`);
     expect(await run('crawl.js', again)).toMatch(expected);
     const { json } = await proxy.get('/snapshot', key.key);
@@ -187,7 +170,6 @@ describe('in a web page', { timeout: 60_000 }, () => {
 
   afterAll(async () => {
     await browser?.close();
-    await site?.stop();
   });
 
   /** Shows a page. Its script may print with `print`. */
@@ -219,28 +201,6 @@ describe('in a web page', { timeout: 60_000 }, () => {
     expect(await items.count()).toBe(2);
     expect(await items.first().textContent()).toMatch(/^Chrono Trigger \(/);
     expect([visits.complaints, visits.foreign]).toEqual([[], []]);
-  });
-
-  test('the API of another origin, with pages, the cache and errors', async () => {
-    const text = await printOf(`
-      import { ApiError, createClient } from 'cover-catalogue-client';
-      const client = createClient({ url: '${proxy.url}/api/v1', key: '${key.key}' });
-      const slugs = new Set();
-      for await (const { slug } of client.items('/platforms/{slug}/games', {
-        path: { slug: 'snes' },
-        query: { per_page: 7 },
-      })) slugs.add(slug);
-      const { response } = await client.request('/stats');
-      const limit = response.headers.get('x-ratelimit-limit');
-      const error = await client.get('/search', { query: { per_page: 0 } }).catch((e) => e);
-      const result = [slugs.size, limit, error instanceof ApiError, error.status, error.message];`);
-    expect(JSON.parse(text ?? '')).toEqual([
-      20,
-      '1000000',
-      true,
-      400,
-      'per_page must be an integer from 1 to 100',
-    ]);
   });
 
   test('search without a server', async () => {

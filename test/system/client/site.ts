@@ -2,12 +2,11 @@
  * A website that uses the client: it serves one page and the installed packages, and forwards
  * `/api/v1` to the proxy, with the key, as the README recommends.
  */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { request } from 'undici';
+import { serve } from '#test/support/servers/static-files.ts';
 
 export interface SiteParts {
   readonly apiUrl: string;
@@ -22,7 +21,6 @@ export interface Site {
   readonly url: string;
   /** Sets the page that `/` shows. */
   show(html: string): void;
-  stop(): Promise<void>;
 }
 
 const IMPORT_MAP = JSON.stringify({
@@ -59,19 +57,13 @@ export async function startSite({ apiUrl, key, folder, statusOf }: SiteParts): P
     } else response.writeHead(204).end();
   }
 
-  const server = createServer((incoming, response) => {
+  const url = await serve((incoming, response) => {
     answer(incoming, response).catch((error) => response.destroy(error));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     show: (page) => {
       html = page;
-    },
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
     },
   };
 }

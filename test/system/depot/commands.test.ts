@@ -9,6 +9,7 @@ import { openWritableDepot } from '#depot/open.ts';
 import { currentId } from '#lib/generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
+import type { Texts } from '#test/support/processes.ts';
 import { makeFolder, runCommand, runKeys, startLogged } from '#test/support/product.ts';
 import {
   makeOrigin,
@@ -25,9 +26,7 @@ import {
   runGenerator,
 } from '#test/support/wholeness.ts';
 
-type Variables = Readonly<Record<string, string>>;
-
-const replica = (args: readonly string[], variables: Variables) =>
+const replica = (args: readonly string[], variables: Texts) =>
   runCommand(
     async (invocation) => (await runReplica(invocation, () => {})) ?? expect.unreachable(),
     args,
@@ -37,7 +36,7 @@ const replica = (args: readonly string[], variables: Variables) =>
 describe('the arguments', () => {
   const SNAPSHOTS_DIR = newSnapshots();
   const from = ['--from', newDepotFolder()];
-  test.each<[string[], Variables, RegExp]>([
+  test.each<[string[], Texts, RegExp]>([
     [[], {}, /Neither --from nor REPLICA_FROM is set/],
     [[...from, '--interval', '0'], {}, /--interval must be a whole number/],
     [from, { KEYS_DEPOT: 'https://x' }, /KEYS_DEPOT must be a folder or s3/],
@@ -49,7 +48,7 @@ describe('the arguments', () => {
     expect(stderr).toMatch(text);
   });
 
-  test.each<[string[], Variables, RegExp]>([
+  test.each<[string[], Texts, RegExp]>([
     [[], {}, /Neither --to nor SNAPSHOT_PUSH is set/],
     [['--to', 'https://x'], {}, /can only be read/],
     [from, { SNAPSHOT_SIGNING_KEY: '/none' }, /SNAPSHOT_SIGNING_KEY must name a file.*ENOENT/],

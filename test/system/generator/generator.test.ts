@@ -2,7 +2,7 @@
  * What the generator writes: the exact bytes of every body, the same from both databases. And how a run ends
  * that publishes, finds nothing new, or fails.
  */
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
@@ -15,7 +15,6 @@ import { KINDS } from '#test/support/databases.ts';
 import { generate } from '#test/support/product.ts';
 import {
   expectCurrentVerifies,
-  expectOneClearLine,
   newSnapshots,
   published,
   reportOf,
@@ -204,20 +203,6 @@ describe('a run', () => {
     const more = await generate(await makeSqlite(plainCatalogue(5)), dir, ['--dry-run']);
     expect(more.stdout).toMatch(/5 games \(\+2\)/);
     expect(otherFiles()).toEqual(before);
-  });
-
-  test('exits with 1 and one clear line if a database is absent or cannot be reached', async () => {
-    const dir = newSnapshots();
-    const absent = path.join(dir, 'absent.db');
-    for (const [url, fault] of [
-      [`sqlite:${absent}`, /absent\.db/],
-      ['mysql://someone:s3cret@127.0.0.1:1/nothing', /^(?!.*s3cret).*127\.0\.0\.1:1/],
-    ] as const) {
-      const ended = await runGenerator(url, dir);
-      expect(expectOneClearLine(ended)).toMatch(fault);
-      expect(ended.stderr.trimEnd()).not.toContain('\n');
-    }
-    expect([existsSync(absent), currentId(dir)]).toEqual([false, undefined]);
   });
 });
 

@@ -1,15 +1,15 @@
 /** The schedule as a program: when it generates, what it logs, and how it ends. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { openDatabase } from '#lib/database/open.ts';
 import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { addTimes } from '#test/generator/reuse/random-changes.ts';
 import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
-import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { runKeys, runProgram } from '#test/support/product.ts';
+import { listenOn } from '#test/support/servers/sockets.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
 
 /** What it logs of a run. */
@@ -91,10 +91,7 @@ test('SIGTERM ends the schedule and the run under way, even if the database does
     socket.on('error', () => {});
     if (sockets.push(socket) === 3) three.resolve();
   });
-  atEndOfFile(() => server.close());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server);
   const dir = newSnapshots();
   const schedule = startSchedule(`mysql://a:b@127.0.0.1:${port}/c?timeout=600`, dir);
   await three.promise;

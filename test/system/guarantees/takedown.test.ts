@@ -6,28 +6,21 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { idsOnDisk } from '#lib/generations/generations.ts';
 import { prune } from '#lib/generations/prune.ts';
 import { type Reply, ROOT } from '#test/support/product.ts';
-import { type ApiOrigin, filesOf, pullFromApi, startApi } from '#test/support/replicas.ts';
+import { filesOf, pullFromApi, startApi } from '#test/support/replicas.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
 
 const MARK = 'atlantis-mark';
 
-let origin: ApiOrigin;
-let cover: { id: number; game: { slug: string; platform: { slug: string } } };
-
-beforeAll(async () => {
-  origin = await startApi(sampleCatalogue());
-  const { json } = await get('/covers/recent');
-  [cover] = json.data;
-  await origin.publish(`UPDATE covers SET region = '${MARK}' WHERE id = ${cover.id}`);
-  await origin.publish(`UPDATE cover_files SET path = '${MARK}.png' WHERE cover_id = ${cover.id}`);
-});
-
-afterAll(() => origin.close());
+const origin = await startApi(sampleCatalogue());
+const { json } = await get('/covers/recent');
+const [cover] = json.data;
+await origin.publish(`UPDATE covers SET region = '${MARK}' WHERE id = ${cover.id}`);
+await origin.publish(`UPDATE cover_files SET path = '${MARK}.png' WHERE cover_id = ${cover.id}`);
 
 function get(target: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
   return origin.proxy.get(target, origin.key, headers);

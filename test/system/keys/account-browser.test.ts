@@ -5,15 +5,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { exportKeys } from '#keys/export/export-keys.ts';
 import { KEYS_TABLES } from '#keys/tables/schema.ts';
-import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { linkOf, makeAccounts, type OwnPages, openPages, PEOPLE } from '#test/support/account.ts';
+import { linkOf, makeAccounts, openPages, PEOPLE } from '#test/support/account.ts';
 import {
-  type Chromium,
   isTooWide,
   look as lookAt,
   makeVisits,
@@ -21,12 +19,11 @@ import {
   type Screen,
   startChromium,
   tabThrough,
-  type Visits,
 } from '#test/support/browser.ts';
 import { makeDatabase } from '#test/support/databases.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
-import { NEVER, type OwnProxy, startProxy } from '#test/support/product.ts';
-import { type MailServer, readMail, startMailServer } from '#test/support/servers/mail-server.ts';
+import { NEVER, startProxy } from '#test/support/product.ts';
+import { readMail, startMailServer } from '#test/support/servers/mail-server.ts';
 import { startTcpProxy } from '#test/support/servers/tcp-proxy.ts';
 
 const RAW_KEY = /^cck_[0-9A-Za-z]{38}$/;
@@ -39,53 +36,38 @@ const evil = {
   name: `${MARKUP}${'W'.repeat(255 - MARKUP.length)}`,
 };
 
-let browser: Chromium;
-let databaseUrl: string;
-let database: Database;
-let snapshotsDir: string;
-let mailbox: MailServer;
-let proxy: OwnProxy;
-let pages: OwnPages;
-let visits: Visits;
-let asOwner: Page;
-let asModerator: Page;
-
 /** As the schedule and the proxy do every second or two. */
 async function publishKeys(): Promise<void> {
   await exportKeys(database, snapshotsDir);
   await proxy.refresh();
 }
 
-beforeAll(async () => {
-  browser = await startChromium();
-  databaseUrl = await makeDatabase('sqlite');
-  await makeAccounts(databaseUrl);
-  database = await openDatabase(databaseUrl);
-  await database.run("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, 'user')", [
-    ...[evil.id, evil.email, evil.name],
-  ]);
-  snapshotsDir = await makeSampleSnapshots();
-  mailbox = await startMailServer();
-  const toPages = await startTcpProxy(() => pages.port);
-  atEndOfFile(() => toPages.stop());
-  const ACCOUNT_URL = `http://127.0.0.1:${toPages.port}`;
-  proxy = await startProxy(snapshotsDir, { ACCOUNT_URL }, NEVER);
-  pages = await openPages(
-    databaseUrl,
-    { SMTP_URL: mailbox.url, PUBLIC_URL: proxy.url },
-    { pauseForApi: publishKeys },
-  );
-  visits = makeVisits(browser, proxy.url);
-  asOwner = await visits.open();
-  asModerator = await visits.open();
-});
+const browser = await startChromium();
+const databaseUrl = await makeDatabase('sqlite');
+await makeAccounts(databaseUrl);
+const database = await openDatabase(databaseUrl);
+await database.run("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, 'user')", [
+  ...[evil.id, evil.email, evil.name],
+]);
+const snapshotsDir = await makeSampleSnapshots();
+const mailbox = await startMailServer();
+const toPages = await startTcpProxy(() => pages.port);
+atEndOfFile(() => toPages.stop());
+const ACCOUNT_URL = `http://127.0.0.1:${toPages.port}`;
+const proxy = await startProxy(snapshotsDir, { ACCOUNT_URL }, NEVER);
+const pages = await openPages(
+  databaseUrl,
+  { SMTP_URL: mailbox.url, PUBLIC_URL: proxy.url },
+  { pauseForApi: publishKeys },
+);
+const visits = makeVisits(browser, proxy.url);
+const asOwner = await visits.open();
+const asModerator = await visits.open();
 
 afterAll(async () => {
-  await browser?.close();
-  await proxy?.stop();
-  await pages?.stop();
-  await mailbox?.stop();
-  await database?.close();
+  await browser.close();
+  await mailbox.stop();
+  await database.close();
 });
 
 const [LIGHT, , , DARK_PHONE] = SCREENS;

@@ -20,18 +20,13 @@ import { readArguments } from '#lib/program/arguments.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeLog } from '#test/support/log.ts';
+import type { Texts } from '#test/support/processes.ts';
 import { end, makeFolder, ROOT, runCommand } from '#test/support/product.ts';
 
 const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
-const COMMANDS = [
-  ...['generate', 'schedule', 'proxy', 'account', 'keys', 'push', 'replica', 'snapshot', 'doctor'],
-];
+const COMMANDS = 'generate schedule proxy account keys push replica snapshot doctor'.split(' ');
 
-function run(
-  executable: string,
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-) {
+function run(executable: string, args: readonly string[], environment: Texts = {}) {
   const { status, stdout, stderr } = spawnSync(executable, args, {
     cwd: makeFolder(),
     encoding: 'utf8',
@@ -40,15 +35,12 @@ function run(
   return { code: status, stdout, stderr };
 }
 
-test.each(COMMANDS)(
-  'cover-catalogue %s refuses an unknown argument with exit code 2 and shows its usage',
-  (command) => {
-    const { code, stdout, stderr } = run(EXECUTABLE, [command, 'no-such-argument']);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('no-such-argument');
-    expect(stderr).toContain(`cover-catalogue ${command}`);
-  },
-);
+test.each(COMMANDS)('%s refuses an unknown argument with 2 and shows its usage', (command) => {
+  const { code, stdout, stderr } = run(EXECUTABLE, [command, 'no-such-argument']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('no-such-argument');
+  expect(stderr).toContain(`cover-catalogue ${command}`);
+});
 
 describe('the arguments of a program', () => {
   test.each([

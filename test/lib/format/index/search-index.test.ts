@@ -38,12 +38,7 @@ function makePostings(count: number): { texts: string[]; entries: number[][]; po
 }
 
 const words = makePostings(800);
-const [endings, regions, types, genres] = [
-  makePostings(9),
-  makePostings(1),
-  makePostings(5),
-  makePostings(3),
-];
+const [endings, regions, types, genres] = [9, 1, 5, 3].map((count) => makePostings(count));
 const wordIndex: WordIndex = {
   words: words.postings,
   endings: endings.postings,

@@ -63,51 +63,23 @@ test('an index of other rules is refused', () => {
   expect(() => open(makeIndex(), 99)).toThrow('has version 99 of the rules for titles');
 });
 
+const UNORDERED = 'out of order';
+const tooFew = (column: string) => `its column "loose.${column}" has 2 entries, not 3`;
+const ONE_TEXT = { text: Uint16Array.of(0x61), textStart: Uint32Array.of(0, 1) };
+const ID_OF_NO_GAME = {
+  ...ONE_TEXT,
+  ...{ entries: Uint32Array.of(3), entriesStart: Uint32Array.of(0, 1) },
+};
+
 describe('a damaged index is refused', () => {
   test.each<[string, (index: MatchIndex) => MatchIndex, string]>([
-    [
-      'a key out of order',
-      (i) => withLoose(i, { key: i.loose.key.toSorted().reverse() }),
-      'out of order',
-    ],
-    [
-      'a game of another platform',
-      (i) => withLoose(i, { game: Uint32Array.of(1, 2, 2) }),
-      'out of order',
-    ],
-    [
-      'a game that does not exist',
-      (i) => withLoose(i, { game: Uint32Array.of(1, 0, 3) }),
-      'out of order',
-    ],
-    [
-      'a platform too few',
-      (i) => withLoose(i, { start: Uint32Array.of(0, 3) }),
-      'its column "loose.start" has 2 entries, not 3',
-    ],
-    [
-      'starts that do not ascend',
-      (i) => withLoose(i, { start: Uint32Array.of(0, 3, 2) }),
-      'does not ascend',
-    ],
-    [
-      'letters that are missing',
-      (i) => withLoose(i, { letters: new Uint32Array(2) }),
-      'its column "loose.letters" has 2 entries, not 3',
-    ],
-    [
-      'an id of a game that does not exist',
-      (i) => ({
-        ...i,
-        gameIds: {
-          text: Uint16Array.of(0x61),
-          textStart: Uint32Array.of(0, 1),
-          entries: Uint32Array.of(3),
-          entriesStart: Uint32Array.of(0, 1),
-        },
-      }),
-      'do not ascend below 3',
-    ],
+    ['a key out of order', (i) => loosely(i, { key: i.loose.key.toSorted().reverse() }), UNORDERED],
+    ['a game of another platform', (i) => loosely(i, { game: Uint32Array.of(1, 2, 2) }), UNORDERED],
+    ['a game that does not exist', (i) => loosely(i, { game: Uint32Array.of(1, 0, 3) }), UNORDERED],
+    ['a platform too few', (i) => loosely(i, { start: Uint32Array.of(0, 3) }), tooFew('start')],
+    ['starts that fall', (i) => loosely(i, { start: Uint32Array.of(0, 3, 2) }), 'does not ascend'],
+    ['missing letters', (i) => loosely(i, { letters: new Uint32Array(2) }), tooFew('letters')],
+    ['an id of no game', (i) => ({ ...i, gameIds: ID_OF_NO_GAME }), 'do not ascend below 3'],
   ])('%s', (_, damage, fault) => {
     const check = () => checkMatchIndex(open(damage(makeIndex())), PLATFORMS);
     expect(check).toThrow(`index/match.bin is damaged: `);
@@ -115,7 +87,7 @@ describe('a damaged index is refused', () => {
   });
 });
 
-function withLoose(index: MatchIndex, loose: Partial<MatchIndex['loose']>): MatchIndex {
+function loosely(index: MatchIndex, loose: Partial<MatchIndex['loose']>): MatchIndex {
   return { ...index, loose: { ...index.loose, ...loose } };
 }
 

@@ -1,7 +1,7 @@
 /** `GET /snapshot` and `GET /snapshot/files/{path}`, by both parsers: a generation as it is on disk. */
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { currentId } from '#lib/generations/generations.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
@@ -11,31 +11,25 @@ import {
   NEVER,
   PARSERS,
   type Reply,
-  type RunningProxy,
   send,
   startProxy,
   testKey,
   writeKeys,
 } from '#test/support/product.ts';
 import { filesOf } from '#test/support/replicas.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { openSocket, readToEnd, sendRaw } from '#test/support/servers/sockets.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
 
 const key = testKey(1);
 const snapshotsDir = newSnapshots();
-let id: string;
-let files: Map<string, Buffer>;
-let proxy: RunningProxy;
 
-beforeAll(async () => {
-  // Large enough for several pieces.
-  const catalogue = seededCatalogue({ games: 3000, seed: 5, platforms: 4 });
-  await generate(await makeSqlite(catalogue), snapshotsDir);
-  id = currentId(snapshotsDir) as string;
-  files = filesOf(snapshotsDir, id);
-  writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir, {}, NEVER);
-});
+// Large enough for several pieces.
+const catalogue = seededCatalogue({ games: 3000, seed: 5, platforms: 4 });
+await generate(await makeSqlite(catalogue), snapshotsDir);
+const id = currentId(snapshotsDir) as string;
+const files = filesOf(snapshotsDir, id);
+writeKeys(snapshotsDir, [key]);
+const proxy = await startProxy(snapshotsDir, {}, NEVER);
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
 const contentOf = (name: string) => files.get(name) as Buffer;
@@ -158,9 +152,8 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     '../../../../../../../../etc/passwd',
   ])('the path %j is not found', async (name) => {
     // Not with an HTTP client, which would resolve "..".
-    const socket = await openSocket(proxy.port);
-    socket.write(request(`/snapshot/files/${name}`, 'Connection: close\r\n'));
-    const received = await readToEnd(socket);
+    const unkept = request(`/snapshot/files/${name}`, 'Connection: close\r\n');
+    const received = await sendRaw(proxy.port, unkept);
     expect(received).toMatch(/^HTTP\/1\.1 404 /);
     expect(received.endsWith('{"error":"Not found"}')).toBe(true);
   });
@@ -197,5 +190,4 @@ test('SNAPSHOT_DOWNLOADS=off turns both off', async () => {
     expect([reply.status, reply.json]).toEqual([404, { error: 'Not found' }]);
   }
   expect((await proxy.get('/stats', key.key)).status).toBe(200);
-  await proxy.stop();
 });

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
@@ -35,7 +35,7 @@ import {
   type TestKey,
   testKey,
 } from '#test/support/product.ts';
-import { openSocket } from '#test/support/servers/sockets.ts';
+import { listenOn, openSocket } from '#test/support/servers/sockets.ts';
 import { fitManifest } from '#test/support/wholeness.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -230,8 +230,7 @@ describe('a client that', () => {
       const whole = toResponder(response, leastRate).sendPieces({ ...head, pieces: pieces() });
       whole.catch(cut.reject).finally(() => server.close());
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const client = await openSocket((server.address() as AddressInfo).port);
+    const client = await openSocket(await listenOn(server));
     client.pause();
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     return { client: client.on('error', () => {}), cut: cut.promise };

@@ -1,23 +1,19 @@
 /** What `/readyz` and `/metrics` say about a replica in the same snapshots folder. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { currentId } from '#lib/generations/generations.ts';
 import { saveReplicaState } from '#lib/generations/state-files.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { NEVER, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
 import { statusOf } from '#test/support/wholeness.ts';
 
 /** The wall clock stands still, a minute after the run that made the generation. */
 const AGE = 60;
-let dir: string;
-let proxy: RunningProxy;
-beforeAll(async () => {
-  dir = await makeSampleSnapshots([testKey(1)]);
-  const { current_as_of: at } = statusOf(dir);
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(at) + AGE * 1000 });
-  proxy = await startProxy(dir, {}, NEVER);
-});
+const dir = await makeSampleSnapshots([testKey(1)]);
+const { current_as_of: at } = statusOf(dir);
+vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(at) + AGE * 1000 });
+const proxy = await startProxy(dir, {}, NEVER);
 afterAll(() => {
   vi.useRealTimers();
 });

@@ -63,5 +63,4 @@ test('each refusal is counted by its reason', async () => {
     2, 1, 1, 2, 1,
   ]);
   expect(await refusals(proxy, 'key_limit')).toBe(3);
-  await proxy.stop();
 });

@@ -4,10 +4,9 @@
  */
 import { once } from 'node:events';
 import { cpSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { CURRENT, GENERATIONS, KEYS_FILE } from '#lib/format/layout.ts';
 import { readEnvironment } from '#lib/program/environment/environment.ts';
 import { closeServer } from '#lib/program/listen.ts';
@@ -25,7 +24,7 @@ import {
   testKey,
   writeKeys,
 } from '#test/support/product.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
 const STATS = `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n\r\n`;
@@ -68,11 +67,7 @@ test('SIGTERM ends a proxy with 0 after the requests under way; further signals,
 });
 
 test('a proxy that stops is not ready, but answers new connections until load balancers had time to notice', async () => {
-  const variables = {
-    SNAPSHOTS_DIR: await makeSampleSnapshots([key]),
-    PORT: '0',
-    ADMIN_PORT: '0',
-  };
+  const variables = { SNAPSHOTS_DIR: await makeSampleSnapshots([key]), PORT: '0', ADMIN_PORT: '0' };
   const settings = readEnvironment(VARIABLES, variables);
   const log = pino({ level: 'silent' });
   const proxy = await assemble(settings, log, { intervals: NEVER });
@@ -98,19 +93,10 @@ test('a proxy that stops is not ready, but answers new connections until load ba
 
 test('clients that never finish, or never read, are cut at the deadline', async () => {
   const body = Buffer.alloc(64 * 1024 * 1024);
-  const large = {
-    status: 200,
-    headers: `Content-Length: ${body.length}\r\n`,
-    body,
-  };
-  const http = makeServer(
-    (_, response) => response.send(large),
-    () => {},
-    pino({ level: 'silent' }),
-  );
-  http.server.listen(0, '127.0.0.1');
-  await once(http.server, 'listening');
-  const { port } = http.server.address() as AddressInfo;
+  const large = { status: 200, headers: `Content-Length: ${body.length}\r\n`, body };
+  const silent = pino({ level: 'silent' });
+  const http = makeServer((_, response) => response.send(large), vi.fn(), silent);
+  const port = await listenOn(http.server);
   const unfinished = [];
   // The second head is read by Node's parser.
   for (const head of [STATS.slice(0, 20), `HEAD${STATS.slice(3, 20)}`]) {

@@ -2,14 +2,13 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseKeyUsage } from '#lib/format/key-usage.ts';
 import { MAINTENANCE_FILE, PROXY_FOLDER } from '#lib/format/layout.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {
   makeFolder,
   NEVER,
-  type OwnProxy,
   type Reply,
   startProxy,
   type TestKey,
@@ -26,21 +25,16 @@ const MANY = 60;
 const key = testKey(1);
 let limited = testKey(2, { limit: 20 });
 const rotated = [testKey(3), testKey(3)] as const;
-let snapshotsDir: string;
-let logFile: string;
-let proxy: OwnProxy;
 /** How many requests each key has sent that were answered with a status other than 429. */
 const sent = { all: 0, rotated: 0 };
 
-beforeAll(async () => {
-  snapshotsDir = await makeSampleSnapshots([key, limited, rotated[0]]);
-  logFile = path.join(makeFolder(), 'access.log');
-  proxy = await startProxy(
-    snapshotsDir,
-    { PROXY_THREADS: String(THREADS), ACCESS_LOG: 'all', ACCESS_LOG_FILE: logFile },
-    NEVER,
-  );
-});
+const snapshotsDir = await makeSampleSnapshots([key, limited, rotated[0]]);
+const logFile = path.join(makeFolder(), 'access.log');
+const proxy = await startProxy(
+  snapshotsDir,
+  { PROXY_THREADS: String(THREADS), ACCESS_LOG: 'all', ACCESS_LOG_FILE: logFile },
+  NEVER,
+);
 
 /** Sends each request on a new connection. */
 function sendRequests({ key }: TestKey, times: number, target = GAME): Promise<Reply[]> {

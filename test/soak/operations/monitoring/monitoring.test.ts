@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { load } from 'js-yaml';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { until } from '#test/soak/support/until.ts';
 import { makeAccounts, startPages } from '#test/support/account.ts';
@@ -53,8 +53,6 @@ describe('the alerts', () => {
   });
 });
 
-/** Where each program has its admin address. */
-let admin: Readonly<Record<(typeof PROGRAMS)[number], string>>;
 const metricsOf = async (program: keyof typeof admin) =>
   (await send(`http://${admin[program]}/metrics`)).text;
 
@@ -65,31 +63,30 @@ async function start(program: string, message: string, environment: Record<strin
 }
 
 /** Starts a schedule that pushes to depots, a replica of them, a proxy of the replica, and the account pages. */
-beforeAll(async () => {
-  const folder = makeFolder();
-  const at = (name: string) => path.join(folder, name);
-  for (const name of ['depot', 'keys']) mkdirSync(at(name), { mode: 0o700 });
-  const redis = await startRedis();
-  atEndOfFile(redis.stop);
-  const DATABASE_URL = await makeSampleSqlite();
-  await makeAccounts(DATABASE_URL);
-  const KEYS_DEPOT = at('keys');
-  const [schedule, replica] = await Promise.all([
-    start('schedule', 'scheduled', {
-      ...{ DATABASE_URL, SNAPSHOTS_DIR: at('origin'), SNAPSHOT_PUSH: at('depot'), KEYS_DEPOT },
-    }),
-    start('replica', 'replicating', {
-      ...{ REPLICA_FROM: at('depot'), SNAPSHOTS_DIR: at('replica'), KEYS_DEPOT },
-    }),
-  ]);
-  const pages = await startPages(DATABASE_URL, { MAIL_FOLDER: at('mail') });
-  const proxy = await startProxyProgram(at('replica'), { LIMITS_URL: redis.url });
-  await until(async () => (await proxy.readyz()).status === 200);
-  // A refusal, and a response.
-  expect((await send(`${proxy.url}/api/v1/stats`)).status).toBe(401);
-  const [own, account] = [proxy, pages].map(({ listening }) => String(listening.admin));
-  admin = { proxy: own, schedule, account, replica };
-});
+const folder = makeFolder();
+const at = (name: string) => path.join(folder, name);
+for (const name of ['depot', 'keys']) mkdirSync(at(name), { mode: 0o700 });
+const redis = await startRedis();
+atEndOfFile(redis.stop);
+const DATABASE_URL = await makeSampleSqlite();
+await makeAccounts(DATABASE_URL);
+const KEYS_DEPOT = at('keys');
+const [schedule, replica] = await Promise.all([
+  start('schedule', 'scheduled', {
+    ...{ DATABASE_URL, SNAPSHOTS_DIR: at('origin'), SNAPSHOT_PUSH: at('depot'), KEYS_DEPOT },
+  }),
+  start('replica', 'replicating', {
+    ...{ REPLICA_FROM: at('depot'), SNAPSHOTS_DIR: at('replica'), KEYS_DEPOT },
+  }),
+]);
+const pages = await startPages(DATABASE_URL, { MAIL_FOLDER: at('mail') });
+const proxy = await startProxyProgram(at('replica'), { LIMITS_URL: redis.url });
+await until(async () => (await proxy.readyz()).status === 200);
+// A refusal, and a response.
+expect((await send(`${proxy.url}/api/v1/stats`)).status).toBe(401);
+const [own, account] = [proxy, pages].map(({ listening }) => String(listening.admin));
+/** Where each program has its admin address. */
+const admin = { proxy: own, schedule, account, replica };
 
 describe('the metrics', () => {
   test.each(PROGRAMS)('of %s are well-formed', async (program) => {

@@ -1,29 +1,18 @@
 /** A replica whose origin is behind the real nginx: downloads over TLS and through nginx's buffers. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { currentId } from '#lib/generations/generations.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { finish, makeFolder, startProgram } from '#test/support/product.ts';
-import { type ApiOrigin, filesOf, startApi } from '#test/support/replicas.ts';
-import { type RunningNginx, startNginx } from '#test/support/servers/nginx.ts';
+import { filesOf, startApi } from '#test/support/replicas.ts';
+import { startNginx } from '#test/support/servers/nginx.ts';
 import { expectCurrentVerifies, newSnapshots } from '#test/support/wholeness.ts';
 
-let origin: ApiOrigin;
-let nginx: RunningNginx;
-let authority: string;
-
-beforeAll(async () => {
-  origin = await startApi(seededCatalogue({ games: 6_000, seed: 6 }));
-  nginx = await startNginx(origin.proxy.port);
-  authority = path.join(makeFolder(), 'authority.pem');
-  writeFileSync(authority, nginx.ca);
-});
-
-afterAll(async () => {
-  await nginx?.stop();
-  await origin?.close();
-});
+const origin = await startApi(seededCatalogue({ games: 6_000, seed: 6 }));
+const nginx = await startNginx(origin.proxy.port);
+const authority = path.join(makeFolder(), 'authority.pem');
+writeFileSync(authority, nginx.ca);
 
 function runReplica(SNAPSHOTS_DIR: string, environment: Record<string, string>) {
   const from = `https://localhost:${nginx.httpsPort}/api/v1/snapshot`;

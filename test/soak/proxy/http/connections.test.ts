@@ -1,7 +1,7 @@
 /** Many connections, idle or slow: who opens or holds them keeps nobody out. */
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openDatabase } from '#lib/database/open.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { until } from '#test/soak/support/until.ts';
@@ -21,15 +21,11 @@ const ATTACKERS = 400;
 const DROPPED = 'api_connections_dropped_total{which="unused"}';
 
 const key = testKey(1);
-let databaseUrl: string;
-let dir: string;
 
-beforeAll(async () => {
-  databaseUrl = await makeSampleSqlite();
-  dir = `${makeFolder()}/snapshots`;
-  await generate(databaseUrl, dir);
-  writeKeys(dir, [key]);
-});
+const databaseUrl = await makeSampleSqlite();
+const dir = `${makeFolder()}/snapshots`;
+await generate(databaseUrl, dir);
+writeKeys(dir, [key]);
 
 /**
  * Sends a request on a new connection, and once more on another one if that is closed without a response,

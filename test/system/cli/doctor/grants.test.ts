@@ -1,7 +1,7 @@
 /** The check of rights on MariaDB, and the rights that the documents grant. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { Program } from '#cli/doctor/check.ts';
 import { database, sample } from '#cli/doctor/checks/database.ts';
 import { grants } from '#cli/doctor/checks/grants.ts';
@@ -9,26 +9,18 @@ import { loadCatalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { KEYS_RIGHTS, OWN_ACCOUNTS_RIGHTS } from '#keys/tables/rights.ts';
 import { createKeysTables, KEYS_TABLES } from '#keys/tables/schema.ts';
-import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { examine, faultsIn } from '#test/cli/doctor/examine.ts';
 import { makeDatabase, makeDatabaseUser } from '#test/support/databases.ts';
 import { ROOT } from '#test/support/product.ts';
 
-let admin: Database;
-let user: Awaited<ReturnType<typeof makeDatabaseUser>>;
-let schema: string;
-let name: string;
-
-beforeAll(async () => {
-  const url = await makeDatabase('mysql');
-  admin = await openDatabase(url);
-  await loadCatalogue(admin, sampleCatalogue());
-  await createKeysTables(admin);
-  schema = new URL(url).pathname.slice(1);
-  user = await makeDatabaseUser(url);
-  name = `'${user.name}'@'%'`;
-});
+const url = await makeDatabase('mysql');
+const admin = await openDatabase(url);
+await loadCatalogue(admin, sampleCatalogue());
+await createKeysTables(admin);
+const schema = new URL(url).pathname.slice(1);
+const user = await makeDatabaseUser(url);
+const name = `'${user.name}'@'%'`;
 afterAll(() => admin.close());
 
 async function grant(...rights: string[]): Promise<void> {

@@ -1,25 +1,20 @@
 /** Views of MariaDB whose definitions a user may not see: which they are. `reuse/views.test.ts` has the grant. */
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { findHiddenViews } from '#lib/database/hidden-views.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { change, makeDatabase, makeDatabaseUser } from '#test/support/databases.ts';
 
-let url: string;
-let reader: Awaited<ReturnType<typeof makeDatabaseUser>>;
-
-beforeAll(async () => {
-  url = await makeDatabase('mysql');
-  reader = await makeDatabaseUser(url);
-  await change(
-    url,
-    'CREATE TABLE covers_of_the_site (id INT, status VARCHAR(10))',
-    'CREATE TABLE games (id INT)',
-    'CREATE TABLE people (id INT)',
-    'CREATE VIEW accounts AS SELECT id FROM people',
-    'CREATE VIEW `inner``covers` AS SELECT id, status FROM covers_of_the_site',
-    'CREATE VIEW covers AS SELECT id, status FROM `inner``covers`',
-  );
-});
+const url = await makeDatabase('mysql');
+const reader = await makeDatabaseUser(url);
+await change(
+  url,
+  'CREATE TABLE covers_of_the_site (id INT, status VARCHAR(10))',
+  'CREATE TABLE games (id INT)',
+  'CREATE TABLE people (id INT)',
+  'CREATE VIEW accounts AS SELECT id FROM people',
+  'CREATE VIEW `inner``covers` AS SELECT id, status FROM covers_of_the_site',
+  'CREATE VIEW covers AS SELECT id, status FROM `inner``covers`',
+);
 beforeEach(async () => {
   await reader.revokeAll();
   await reader.grant('SELECT ON *');

@@ -5,27 +5,19 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FORMAT_VERSION, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '#lib/format/manifest.ts';
 import { verifyAndOpen } from '#lib/generations/verify.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { Snapshots } from '#proxy/snapshot/snapshots.ts';
-import {
-  DAMAGE,
-  type Damage,
-  type DamagedGenerations,
-  makeDamagedGenerations,
-} from '#test/proxy/snapshot/damage.ts';
+import { DAMAGE, type Damage, makeDamagedGenerations } from '#test/proxy/snapshot/damage.ts';
 import { NEVER, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 
 const key = testKey(1);
 const MIDDLE = 0.5;
-let generations: DamagedGenerations;
-beforeAll(async () => {
-  generations = await makeDamagedGenerations(20, 3);
-  writeKeys(generations.dir, [key]);
-});
+const generations = await makeDamagedGenerations(20, 3);
+writeKeys(generations.dir, [key]);
 
 test.each(Object.keys(DAMAGE) as (keyof typeof DAMAGE)[])(
   'a generation with a file that is %s is refused, and the old one stays',
@@ -127,5 +119,4 @@ test.each<[string, string, Damage, RegExp]>([
   await proxy.refresh();
   expect((await state()).ready.json.refused).toBeNull();
   expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
-  await proxy.stop();
 });

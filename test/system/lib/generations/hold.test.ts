@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { runSnapshot } from '#cli/snapshot.ts';
 import { holdFile, LONGEST_REASON } from '#lib/format/hold-file.ts';
 import { LARGEST_JSON_FILE } from '#lib/format/json/parse-file.ts';
@@ -43,25 +43,19 @@ const GOOD = {
   by: 'hold',
 } as const;
 
-/** A folder with as many generations as are kept, and a database with a change that is not published. */
-let template: string;
-/** The generations in it, the oldest first; the last one is current. */
-let ids: string[];
-let oldest: string;
-let newest: string;
 /** A copy for each test. */
 let dir: string;
 let url: string;
 
-beforeAll(async () => {
-  const database = await makeChanging();
-  template = path.dirname(database.url.replace('sqlite:', ''));
-  const snapshots = path.join(template, 'snapshots');
-  for (let run = 0; run < KEPT_GENERATIONS; run++) await database.publish(snapshots);
-  await database.change();
-  ids = idsOnDisk(snapshots);
-  [oldest, newest] = [ids[0], ids.at(-1) as string];
-});
+const database = await makeChanging();
+/** A folder with as many generations as are kept, and a database with a change that is not published. */
+const template = path.dirname(database.url.replace('sqlite:', ''));
+const snapshots = path.join(template, 'snapshots');
+for (let run = 0; run < KEPT_GENERATIONS; run++) await database.publish(snapshots);
+await database.change();
+/** The generations in it, the oldest first; the last one is current. */
+const ids = idsOnDisk(snapshots);
+const [oldest, newest] = [ids[0], ids.at(-1) as string];
 beforeEach(() => {
   const folder = makeFolder();
   cpSync(template, folder, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });

@@ -4,10 +4,9 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runGenerator } from '#cli/generate.ts';
 import { runSnapshot } from '#cli/snapshot.ts';
 import { VARIABLES as ACCOUNT_VARIABLES } from '#keys/account/assemble.ts';
@@ -17,6 +16,7 @@ import { checkReadableFolder, checkWritableFolder } from '#lib/program/folders.t
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { COMPILE_CACHE, commandLine, UNPRIVILEGED } from '#test/support/processes.ts';
 import { finish, makeFolder, runCommand, startProxy } from '#test/support/product.ts';
+import { listenOn } from '#test/support/servers/sockets.ts';
 
 /** An address that no machine has (RFC 5737). */
 const FOREIGN = '203.0.113.7';
@@ -33,15 +33,6 @@ const accountFaults = (variables: Record<string, string>) =>
   inspectEnvironment(ACCOUNT_VARIABLES, { DATABASE_URL, ...variables }, MAIL_CHECKS).faults;
 
 describe('when a program cannot listen', () => {
-  let other: Server;
-  let taken: string;
-  beforeEach(async () => {
-    other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    taken = String((other.address() as AddressInfo).port);
-  });
-  afterEach(() => other.close());
-
   test.each([
     ['HOST', FOREIGN, 'listen EADDRNOTAVAIL'],
     ['ADMIN_HOST', 'nothost.invalid', 'getaddrinfo (ENOTFOUND|EAI_AGAIN)'],
@@ -53,6 +44,7 @@ describe('when a program cannot listen', () => {
   });
 
   test.each(['1', '2'])('so is a port that is taken, with %s threads', async (PROXY_THREADS) => {
+    const taken = String(await listenOn(createServer()));
     const started = startProxy(folder, { PORT: taken, PROXY_THREADS });
     const error = await started.catch((caught) => caught);
     expect(error.name).toBe('ConfigurationError');

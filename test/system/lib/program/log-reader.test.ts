@@ -2,12 +2,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { makeAccounts } from '#test/support/account.ts';
 import { makeDatabase } from '#test/support/databases.ts';
 import { COMPILE_CACHE, commandLine } from '#test/support/processes.ts';
 import { end, makeFolder, startServing } from '#test/support/product.ts';
+import { listenOn } from '#test/support/servers/sockets.ts';
 
 const PORTS = { PORT: '0', ACCOUNT_PORT: '0', ADMIN_PORT: '0' };
 
@@ -35,9 +36,8 @@ test.each([
   ['the proxy', 'proxy'],
 ])('a full disk for its log does not stop %s, and SIGTERM ends it with 0', async (_, program) => {
   // Accepts connections and never answers. A program that connects has begun its work.
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const port = await listenOn(server);
   const full = openSync('/dev/full', 'w');
   const [node, ...words] = commandLine(program);
   const child = spawn(node, words, {
@@ -56,5 +56,4 @@ test.each([
   closeSync(full);
   await once(server, 'connection');
   expect(await end(child, 'SIGTERM')).toBe(0);
-  server.close();
 });

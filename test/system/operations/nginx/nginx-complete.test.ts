@@ -5,29 +5,16 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { makeFolder, ROOT } from '#test/support/product.ts';
-import {
-  openTls,
-  type RunningNginx,
-  SERVER_NAME,
-  sendPlain,
-  startNginx,
-} from '#test/support/servers/nginx.ts';
+import { openTls, SERVER_NAME, sendPlain, startNginx } from '#test/support/servers/nginx.ts';
 import { freePort } from '#test/support/servers/ports.ts';
 import { readToEnd } from '#test/support/servers/sockets.ts';
 
 const HEAD = `GET /api/v1/stats HTTP/1.1\r\nHost: ${SERVER_NAME}\r\n`;
-let nginx: RunningNginx;
 
-beforeAll(async () => {
-  // The API is not running here.
-  nginx = await startNginx(await freePort());
-});
-
-afterAll(async () => {
-  await nginx?.stop();
-});
+// The API is not running here.
+const nginx = await startNginx(await freePort());
 
 function readConfiguration(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8');

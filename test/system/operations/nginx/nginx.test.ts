@@ -1,13 +1,13 @@
 /** The API behind a real nginx with the project's own nginx.conf. */
 import { writeFileSync } from 'node:fs';
 import type { ClientHttp2Session } from 'node:http2';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import path from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeKey } from '#lib/format/api-key.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { makeFolder, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
+import { makeFolder, startProxy, testKey } from '#test/support/product.ts';
 import {
   type FrontReply,
   type FrontRequest,
@@ -22,7 +22,7 @@ import {
   startNginx,
 } from '#test/support/servers/nginx.ts';
 import { freePort } from '#test/support/servers/ports.ts';
-import { readToEnd } from '#test/support/servers/sockets.ts';
+import { listenOn, readToEnd } from '#test/support/servers/sockets.ts';
 
 const HSTS = 'max-age=63072000';
 const ADDRESS_LIMIT = 5;
@@ -40,46 +40,27 @@ const MARK = 'mark-of-a-query';
 const CODINGS = { 'accept-encoding': 'gzip, br' };
 const secret = `?region=${key.key}&q=${MARK}`;
 
-let proxy: RunningProxy;
-let nginx: RunningNginx;
-let relay: Server;
 let upstreamConnections = 0;
 /** The last request that nginx sent to the proxy. */
 let lastSent = '';
 
-beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots([key]);
-  proxy = await startProxy(snapshotsDir, {
-    TRUSTED_PROXIES: '127.0.0.1',
-    ADDRESS_RATE_LIMIT: String(ADDRESS_LIMIT),
-  });
-  relay = await listen((socket) => {
-    upstreamConnections++;
-    socket.on('data', (part) => {
-      lastSent = part.toString('latin1');
-    });
-    const upstream = connect(proxy.port, '127.0.0.1');
-    socket.pipe(upstream).pipe(socket);
-    socket.on('error', () => upstream.destroy());
-    upstream.on('error', () => socket.destroy());
-  });
-  nginx = await startNginx(portOf(relay), PATIENT);
+const snapshotsDir = await makeSampleSnapshots([key]);
+const proxy = await startProxy(snapshotsDir, {
+  TRUSTED_PROXIES: '127.0.0.1',
+  ADDRESS_RATE_LIMIT: String(ADDRESS_LIMIT),
 });
-
-afterAll(async () => {
-  await nginx.stop();
-  relay.close();
-});
-
-function listen(handle: (socket: Socket) => void): Promise<Server> {
-  return new Promise((resolve) => {
-    const server = createServer(handle).listen(0, '127.0.0.1', () => resolve(server));
+const relay = createServer((socket) => {
+  upstreamConnections++;
+  socket.on('data', (part) => {
+    lastSent = part.toString('latin1');
   });
-}
-
-function portOf(server: Server): number {
-  return (server.address() as { port: number }).port;
-}
+  const upstream = connect(proxy.port, '127.0.0.1');
+  socket.pipe(upstream).pipe(socket);
+  socket.on('error', () => upstream.destroy());
+  upstream.on('error', () => socket.destroy());
+});
+const relayPort = await listenOn(relay);
+const nginx = await startNginx(relayPort, PATIENT);
 
 /** Sends the same request without nginx. */
 const sendDirectly = (target: string, options?: FrontRequest) =>
@@ -304,11 +285,9 @@ describe("nginx's own response", () => {
 
   test('is an error with Retry-After while the proxy is down or does not answer', async () => {
     const down = await startNginx(await freePort());
-    const silent = await listen(() => {});
+    const silent = await listenOn(createServer());
     // Otherwise the test would wait for half a minute.
-    const late = await startNginx(portOf(silent), [
-      ['proxy_read_timeout 10s;', 'proxy_read_timeout 1s;'],
-    ]);
+    const late = await startNginx(silent, [['proxy_read_timeout 10s;', 'proxy_read_timeout 1s;']]);
     for (const [front, status, error] of [
       [down, 502, 'Bad gateway'],
       [late, 504, 'Gateway timeout'],
@@ -324,7 +303,6 @@ describe("nginx's own response", () => {
       expectNoSecret(front.logs());
       expect(accessLog(front).map((entry) => entry.status)).toEqual([status, status]);
     }
-    silent.close();
   });
 });
 
@@ -332,7 +310,7 @@ test('an address in the file of refused ones gets a JSON error for every path, a
   const denied = '127.0.0.66';
   const folder = makeFolder();
   writeFileSync(path.join(folder, 'cover-catalogue-deny.conf'), `deny ${denied};\n`);
-  const front = await startNginx(portOf(relay), [
+  const front = await startNginx(relayPort, [
     ['include /etc/nginx/cover-catalogue-deny', `include ${folder}/cover-catalogue-deny`],
   ]);
   for (const target of ['/api/v1/stats', '/', '/docs', '/explore', '/account', '/moderation']) {

@@ -5,12 +5,13 @@
  * a connection shows which time it was.
  */
 import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { pino } from 'pino';
-import { afterAll, describe, test } from 'vitest';
+import { describe, test } from 'vitest';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
 import { type ClientTimes, makeServer } from '#proxy/http/server.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { atEndOfFile } from '#test/support/end-of-file.ts';
+import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const NEVER = 1e8;
 const SHORT = 100;
@@ -30,17 +31,8 @@ const TIMED_OUT = [
 ].join('\r\n');
 
 const answer = (response: Responder) =>
-  response.send({
-    status: 200,
-    headers: 'Content-Length: 2\r\n',
-    body: Buffer.from('{}'),
-  });
+  response.send({ status: 200, headers: 'Content-Length: 2\r\n', body: Buffer.from('{}') });
 const answerAll: ApiHandler = (_, response) => answer(response);
-
-const servers: { stop(): void }[] = [];
-afterAll(() => {
-  for (const { stop } of servers.splice(0)) stop();
-});
 
 /** Starts a server. @returns a function that opens connections to it */
 async function serve(
@@ -50,15 +42,8 @@ async function serve(
   const never = { head: NEVER, request: NEVER, check: 20, keepAlive: NEVER };
   const options = times === undefined ? {} : { times: { ...never, ...times } };
   const http = makeServer(api, (_, response) => response.end(), pino({ level: 'silent' }), options);
-  http.server.listen(0, '127.0.0.1');
-  await once(http.server, 'listening');
-  servers.push({
-    stop() {
-      http.closeAllConnections();
-      http.server.close();
-    },
-  });
-  const { port } = http.server.address() as AddressInfo;
+  const port = await listenOn(http.server);
+  atEndOfFile(http.closeAllConnections);
   return async () => (await openSocket(port)).setNoDelay(true);
 }
 

@@ -6,7 +6,7 @@
 
 import { readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { GAME_INDEX, STATUS_FILE } from '#lib/format/layout.ts';
 import { currentId, generationDir } from '#lib/generations/generations.ts';
 import { generate, NEVER, type OwnProxy, runSnapshots, startProxy } from '#test/support/product.ts';
@@ -27,20 +27,13 @@ function moveTimes(dir: string, id: string, published: number, agreed: number): 
   writeFileSync(statusFile(dir), JSON.stringify(status));
 }
 
-let dir: string;
-let database: Awaited<ReturnType<typeof makeChanging>>;
-let older: string;
-let newer: string;
-
 // Two generations: the newer one published 4 hours ago and confirmed until 2 hours ago.
-beforeAll(async () => {
-  dir = newSnapshots();
-  database = await makeChanging();
-  await generate(database.url, dir);
-  older = currentId(dir) as string;
-  newer = await database.publish(dir);
-  moveTimes(dir, newer, 4 * HOUR, 2 * HOUR);
-});
+const dir = newSnapshots();
+const database = await makeChanging();
+await generate(database.url, dir);
+const older = currentId(dir) as string;
+const newer = await database.publish(dir);
+moveTimes(dir, newer, 4 * HOUR, 2 * HOUR);
 
 /** @returns the age of the served generation in `/readyz`, compared with the metrics */
 async function ageOf(proxy: OwnProxy, id: string): Promise<number> {
@@ -82,7 +75,6 @@ test('the age is that of the current generation after a run, a rollback, a resum
   truncateSync(path.join(generationDir(dir, fourth), GAME_INDEX), 10);
   expectAbout(await ageOf(proxy, third), 3 * HOUR);
   expect((await proxy.readyz()).json.refused.id).toBe(fourth);
-  await proxy.stop();
 });
 
 test('without a usable status file the age is the time since the generation was published', async () => {
@@ -106,5 +98,4 @@ test('without a usable status file the age is the time since the generation was 
   }
   writeFileSync(statusFile(dir), good);
   expectAbout(await ageOf(proxy, id), 5 * HOUR);
-  await proxy.stop();
 });

@@ -1,21 +1,16 @@
 /** The pages of the explorer over HTTP: what they show, what they count, and what they refuse. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Game } from '#client/contract-types.ts';
-import { type Explored, HOSTILE, startAgain, startExplorer } from '#test/site/explore/explored.ts';
-import { type RunningProxy, send, testKey } from '#test/support/product.ts';
+import { HOSTILE, startAgain, startExplorer } from '#test/site/explore/explored.ts';
+import { send, testKey } from '#test/support/product.ts';
 
 const explorerKey = testKey(1);
 const visitorKey = testKey(2);
 const smallKey = testKey(3, { limit: 2 });
 const keys = [explorerKey, visitorKey, smallKey];
 
-let explored: Explored;
-let proxy: RunningProxy;
-
-beforeAll(async () => {
-  explored = await startExplorer(keys, explorerKey.key);
-  ({ proxy } = explored);
-}, 60_000);
+const explored = await startExplorer(keys, explorerKey.key);
+const { proxy } = explored;
 
 let people = 0;
 /** The headers of another visitor each time, since one may open only some pages a minute. */

@@ -2,28 +2,22 @@
  * Each title as the name of its own file finds its game, or lists it, in the real catalogue if this machine
  * has it, and in the seeded one otherwise; a tag at the end of the name changes nothing.
  */
-import { beforeAll, expect, test } from 'vitest';
-import type { Catalogue } from '#demo/catalogue/load.ts';
+import { expect, test } from 'vitest';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { sharedCatalogue } from '#test/catalogue/shared.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
-import { NEVER, type OwnProxy, startProxy, testKey } from '#test/support/product.ts';
+import { NEVER, startProxy, testKey } from '#test/support/product.ts';
 
 /** The seeded catalogue has titles that no file has, such as those of dots and brackets only. */
 const SHARE = { real: 0.999, seeded: 0.99 };
 const key = { ...testKey(1), limit: 1_000_000 };
-let catalogue: Catalogue;
-let kind: keyof typeof SHARE;
-let proxy: OwnProxy;
 
-beforeAll(async () => {
-  const real = IS_FULL ? sharedCatalogue() : undefined;
-  kind = real === undefined ? 'seeded' : 'real';
-  // Of 150,000 seeded games, more than four have the same title.
-  catalogue = real ?? seededCatalogue({ games: 10_000, seed: 1 });
-  proxy = await startProxy(await makeSnapshots(catalogue, [key]), {}, NEVER);
-});
+const real = IS_FULL ? sharedCatalogue() : undefined;
+const kind = real === undefined ? 'seeded' : 'real';
+// Of 150,000 seeded games, more than four have the same title.
+const catalogue = real ?? seededCatalogue({ games: 10_000, seed: 1 });
+const proxy = await startProxy(await makeSnapshots(catalogue, [key]), {}, NEVER);
 
 interface Item {
   readonly game: { readonly id: number } | null;

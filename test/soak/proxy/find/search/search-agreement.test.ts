@@ -3,10 +3,10 @@
  * random queries over all parameters and every order, of which totals, games and `X-Search-Match`
  * must agree.
  */
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
-import { type RunningProxy, send, startProxy, testKey, writeKeys } from '#test/support/product.ts';
-import { makeReferenceSearch, type ReferenceSearch } from './reference/search.ts';
+import { send, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { makeReferenceSearch } from './reference/search.ts';
 import { searchCatalogue } from './search-catalogue.ts';
 import { type PagedQuery, randomQueries } from './search-queries.ts';
 
@@ -16,17 +16,12 @@ const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'];
 
 const made = searchCatalogue();
 const key = testKey(1);
-let reference: ReferenceSearch;
-let queries: PagedQuery[];
-let proxy: RunningProxy;
 
-beforeAll(async () => {
-  reference = makeReferenceSearch(made.catalogue, made.platforms);
-  queries = randomQueries(QUERIES, SEED, reference.games, made);
-  const snapshotsDir = await makeSnapshots(made.catalogue);
-  writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir);
-});
+const reference = makeReferenceSearch(made.catalogue, made.platforms);
+const queries = randomQueries(QUERIES, SEED, reference.games, made);
+const snapshotsDir = await makeSnapshots(made.catalogue);
+writeKeys(snapshotsDir, [key]);
+const proxy = await startProxy(snapshotsDir);
 
 interface Answer {
   readonly step: string | undefined;

@@ -6,13 +6,7 @@ import { expect, test } from 'vitest';
 import { openLogFile } from '#proxy/serve/access-log/log-file.ts';
 import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
 import { until } from '#test/soak/support/until.ts';
-
-const line = (number: number) => `{"number":${number},"text":"${'x'.repeat(100)}"}\n`;
-const numbersIn = (text: string) =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map((each) => JSON.parse(each).number);
+import { numberedLine, numbersIn } from '#test/support/log.ts';
 
 test('a full disk drops lines and counts them; once there is room, the log goes on where it stopped', async ({
   skip,
@@ -26,7 +20,7 @@ test('a full disk drops lines and counts them; once there is room, the log goes 
   const log = pino({}, { write: (text: string) => (messages += text) });
   const access = openLogFile(file, log);
   const write = (from: number, to: number) => {
-    for (let number = from; number < to; number++) access.write(line(number));
+    for (let number = from; number < to; number++) access.write(numberedLine(number));
   };
   // The disk becomes full in the middle of a line.
   write(0, 900);

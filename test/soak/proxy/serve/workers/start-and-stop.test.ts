@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
@@ -24,13 +24,10 @@ const CLIENTS = 12;
 const DEADLINE_MS = 10_000;
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
-let dir: string;
 
-beforeAll(async () => {
-  dir = path.join(makeFolder(), 'snapshots');
-  await generate(await makeSqlite(seededCatalogue({ games: 2_100, seed: 4, platforms: 6 })), dir);
-  writeKeys(dir, [key]);
-});
+const dir = path.join(makeFolder(), 'snapshots');
+await generate(await makeSqlite(seededCatalogue({ games: 2_100, seed: 4, platforms: 6 })), dir);
+writeKeys(dir, [key]);
 
 const isReady = async (proxy: ProxyProgram) => (await proxy.readyz()).status === 200;
 

@@ -72,7 +72,6 @@ test.each(faults)(
     await proxy.refresh();
     expect((await ask(proxy)).status).toBe(200);
     expect((await proxy.readyz()).json).toMatchObject({ ready: true, keys: 1, keys_error: null });
-    await proxy.stop();
   },
 );
 
@@ -95,5 +94,4 @@ test('known keys stay valid if the file can no longer be read', async () => {
   expect(json.keys_error).toBe('keys.json is damaged: it is not JSON.');
   expect((await ask(proxy)).status).toBe(200);
   expect(proxy.log()).toContain('the last known keys stay valid');
-  await proxy.stop();
 });

@@ -2,8 +2,9 @@
  * Limits that several proxies share, as clients see them: proxies in this process, a real Redis, over HTTP. The
  * proxies wait for the store for as long as it takes, so that on a busy machine none decides alone.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import type { Texts } from '#test/support/processes.ts';
 import {
   NEVER,
   type OwnProxy,
@@ -12,20 +13,15 @@ import {
   testKey,
   writeKeys,
 } from '#test/support/product.ts';
-import { type RedisServer, startRedis } from '#test/support/servers/redis.ts';
+import { startRedis } from '#test/support/servers/redis.ts';
 
 /** As good as for ever. */
 const PATIENT = 1e6;
 const SHARED = '"msg":"the limits are shared"';
 const LOST = 'cannot ask the limits store';
 
-let redis: RedisServer;
-let dir: string;
-
-beforeAll(async () => {
-  redis = await startRedis();
-  dir = await makeSampleSnapshots();
-});
+const redis = await startRedis();
+const dir = await makeSampleSnapshots();
 beforeEach(async () => {
   await redis.client.flushall();
 });
@@ -37,7 +33,7 @@ const countOf = (statuses: readonly number[], status: number) =>
 /** Starts proxies. Each waits for the store before it listens. */
 async function startFleet(
   proxies: number,
-  environment: Readonly<Record<string, string>> = {},
+  environment: Texts = {},
   redisTimeoutMs = PATIENT,
 ): Promise<OwnProxy[]> {
   const own = { LIMITS_URL: redis.url, ...environment };

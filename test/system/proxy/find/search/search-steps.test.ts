@@ -1,6 +1,12 @@
 /** What search tries when a query matches nothing as it stands, on examples made by hand. */
-import { beforeAll, describe, expect, test } from 'vitest';
-import { found, type MadeSearch, searchOf } from '#test/proxy/find/search/made-search.ts';
+import { describe, expect, test } from 'vitest';
+import { found, searchOf } from '#test/proxy/find/search/made-search.ts';
+
+const on = (platform: string, title: string, covers = 0) => ({ title, platform, covers });
+const ofNes = [on('nes', 'Tetris'), on('nes', 'Contra')];
+const ofSnes = [on('snes', 'Tetris'), on('snes', 'Super Tennis')];
+const tetris = await searchOf(...ofNes, ...ofSnes, on('n64', 'Tetris 64'));
+const zelda = await searchOf(on('nes', 'Zelda'), on('snes', 'Zelfa', 1));
 
 describe('near spellings', () => {
   test('count only where nothing matches as it stands', async () => {
@@ -27,18 +33,8 @@ describe('near spellings', () => {
 });
 
 describe('words that name a platform', () => {
-  let search: MadeSearch;
-  beforeAll(async () => {
-    search = await searchOf(
-      { title: 'Tetris', platform: 'nes' },
-      { title: 'Tetris', platform: 'snes' },
-      { title: 'Tetris 64', platform: 'n64' },
-      { title: 'Super Tennis', platform: 'snes' },
-      { title: 'Contra', platform: 'nes' },
-    );
-  });
   const hits = (q: string) => {
-    const { step, hits: games } = search.search({ q });
+    const { step, hits: games } = tetris.search({ q });
     return [step, ...games.map(({ title, platform }) => `${title} ${platform}`)];
   };
 
@@ -58,23 +54,20 @@ describe('words that name a platform', () => {
     // "super nintendo" before "nintendo"
     expect(hits('tetris super nintendo')).toEqual(['platform', 'Tetris snes']);
     expect(hits('nes tetris snes')).toEqual([undefined]);
-    const longer = await searchOf({ title: 'Super Tetris', platform: 'nes' }, 'Tetris');
+    const longer = await searchOf(on('nes', 'Super Tetris'), 'Tetris');
     expect(found(longer, 'super nintendo tetris')).toEqual(['platform', 'Tetris']);
-    const twice = await searchOf(
-      { title: 'N64 Tetris', platform: 'nes' },
-      { title: 'NES Tetris', platform: 'n64' },
-    );
+    const twice = await searchOf(on('nes', 'N64 Tetris'), on('n64', 'NES Tetris'));
     expect(found(twice, 'n64 tetris nes')).toEqual(['platform', 'N64 Tetris']);
   });
 
   test('leave the other words as if they had been typed alone', async () => {
-    const split = await searchOf({ title: 'StarFox', platform: 'nes' });
+    const split = await searchOf(on('nes', 'StarFox'));
     expect(found(split, 'star nes fox')).toEqual(['platform', 'StarFox']);
     expect(found(split, 'star nes fo')).toEqual(['platform', 'StarFox']);
   });
 
   test('are taken so that the others match as they stand, if that is possible', async () => {
-    const search = await searchOf({ title: 'Metal' }, { title: 'Super Metan', platform: 'nes' });
+    const search = await searchOf({ title: 'Metal' }, on('nes', 'Super Metan'));
     expect(found(search, 'super nintendo metan')).toEqual(['platform', 'Super Metan']);
     // "super nintendo" is longer, but with it only a near spelling is found.
     expect(found(await searchOf('Metal'), 'super nintendo metan')).toEqual(['platform', 'Metal']);
@@ -87,7 +80,7 @@ describe('words that name a platform', () => {
 
   test('come after near spellings, and allow them', async () => {
     expect(hits('tetrsi nes')).toEqual(['platform', 'Tetris nes']);
-    const near = await searchOf({ title: 'Tetris', platform: 'nes' }, 'Tetrid NES', 'Super NES');
+    const near = await searchOf(on('nes', 'Tetris'), 'Tetrid NES', 'Super NES');
     expect(found(near, 'tetrix nes')).toEqual(['near', 'Tetrid NES']);
     expect(found(near, 'super nes')).toEqual(['exact', 'Super NES']);
   });
@@ -103,7 +96,7 @@ describe('words that name a platform', () => {
   });
 
   test('are looked for among the plain words too', async () => {
-    const man = await searchOf({ title: 'Mega Man', platform: 'nes' });
+    const man = await searchOf(on('nes', 'Mega Man'));
     expect(found(man, 'mega & man nes')).toEqual(['platform', 'Mega Man']);
   });
 
@@ -114,17 +107,14 @@ describe('words that name a platform', () => {
   });
 
   test('are read with their marks and without', async () => {
-    const drive = await searchOf({ title: 'Sonic', platform: 'mega-drive' });
+    const drive = await searchOf(on('mega-drive', 'Sonic'));
     for (const name of ['mega drive', 'MEGA-DRIVE', 'genesis 32x']) {
       expect(found(drive, `sonic ${name}`)).toEqual(['platform', 'Sonic']);
     }
   });
 
   test('are read however they are divided', async () => {
-    const search = await searchOf(
-      { title: 'Sonic', platform: 'mega-drive' },
-      { title: 'Zelda', platform: 'n64' },
-    );
+    const search = await searchOf(on('mega-drive', 'Sonic'), on('n64', 'Zelda'));
     expect(found(search, 'sonic megadrive')).toEqual(['platform', 'Sonic']);
     expect(found(search, 'n 64 zelda')).toEqual(['platform', 'Zelda']);
   });
@@ -155,15 +145,8 @@ describe('all words but one', () => {
 });
 
 describe('which step applies', () => {
-  let search: MadeSearch;
-  beforeAll(async () => {
-    search = await searchOf(
-      { title: 'Zelda', platform: 'nes' },
-      { title: 'Zelfa', platform: 'snes', covers: 1 },
-    );
-  });
   const titles = (query: object) => {
-    const { step, hits } = search.search({ q: 'zelda', ...query });
+    const { step, hits } = zelda.search({ q: 'zelda', ...query });
     return [step, ...hits.map(({ title }) => title)];
   };
 

@@ -6,6 +6,7 @@ import { currentId } from '#lib/generations/generations.ts';
 import { checkLogFile } from '#proxy/serve/access-log/log-file.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { makeLog } from '#test/support/log.ts';
+import type { Texts } from '#test/support/processes.ts';
 import {
   makeFolder,
   NEVER,
@@ -20,18 +21,15 @@ import {
 
 const key = testKey(7);
 const game = '/games/snes/chrono-trigger';
-let snapshots: string;
 
-beforeAll(async () => {
-  snapshots = await makeSampleSnapshots([key]);
-});
+const snapshots = await makeSampleSnapshots([key]);
 
 interface Started {
   readonly proxy: OwnProxy;
   readonly file: string;
 }
 
-async function start(environment: Readonly<Record<string, string>>): Promise<Started> {
+async function start(environment: Texts): Promise<Started> {
   const file = path.join(makeFolder(), 'access.log');
   const proxy = await startProxy(snapshots, { ACCESS_LOG_FILE: file, ...environment }, NEVER);
   return { file, proxy };
@@ -62,10 +60,7 @@ describe('with all', () => {
     wrong: ['/stats?a=b', keyed],
     deleting: ['/stats', {}, 'DELETE'],
     gone: ['/stats', { ...keyed, 'x-snapshot': '000001-0123456789ab' }],
-  } as const satisfies Record<
-    string,
-    readonly [target: string, headers?: Readonly<Record<string, string>>, method?: string]
-  >;
+  } as const satisfies Record<string, readonly [target: string, headers?: Texts, method?: string]>;
   type Name = keyof typeof requests;
   const replies = new Map<Name, Reply>();
   let file: string;

@@ -9,17 +9,11 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { openLogFile } from '#proxy/serve/access-log/log-file.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { makeLog } from '#test/support/log.ts';
+import { makeLog, numberedLine, numbersIn } from '#test/support/log.ts';
 import { end, makeFolder, send, startProgram, testKey } from '#test/support/product.ts';
 
 /** The numbers from `from` to `to`, exclusive. */
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
-const line = (number: number) => `{"number":${number},"text":"${'x'.repeat(100)}"}\n`;
-const numbersIn = (text: string) =>
-  text
-    .trimEnd()
-    .split('\n')
-    .map((each) => JSON.parse(each).number);
 
 /** Resolves when the log has written so many lines. */
 async function written(file: string, lines: number): Promise<void> {
@@ -31,11 +25,11 @@ async function written(file: string, lines: number): Promise<void> {
 test('a log that is opened again goes on in the new file, and keeps every line', async () => {
   const file = path.join(makeFolder(), 'access.log');
   const log = openLogFile(file, pino({ level: 'silent' }));
-  log.write(range(0, 3).map(line).join(''));
+  log.write(range(0, 3).map(numberedLine).join(''));
   await written(file, 3);
   renameSync(file, `${file}.1`);
   log.reopen();
-  log.write(range(3, 5).map(line).join(''));
+  log.write(range(3, 5).map(numberedLine).join(''));
   await log.close();
   expect(numbersIn(readFileSync(`${file}.1`, 'utf8'))).toEqual([0, 1, 2]);
   expect(numbersIn(readFileSync(file, 'utf8'))).toEqual([3, 4]);
@@ -47,7 +41,7 @@ test('lines that would wait in more than a megabyte are dropped and counted', as
   const messages = makeLog();
   const log = openLogFile(file, pino({}, messages));
   // Nothing is written within one turn of the event loop.
-  for (let number = 0; number < 20_000; number++) log.write(line(number));
+  for (let number = 0; number < 20_000; number++) log.write(numberedLine(number));
   await log.close();
   expect(log.dropped()).toBeGreaterThan(0);
   expect(numbersIn(readFileSync(file, 'utf8'))).toEqual(range(0, 20_000 - log.dropped()));

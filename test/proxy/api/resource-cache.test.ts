@@ -1,4 +1,4 @@
-/** The admission filter: which targets are worth caching. */
+/** The cache of resources keeps those of targets that are worth it: which they are. */
 import { expect, test } from 'vitest';
 import { makeFilter } from '#proxy/api/resource-cache.ts';
 
