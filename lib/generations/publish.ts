@@ -93,7 +93,7 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
 
 /**
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
- * @param dir a folder in `lib/generations/` under another name than an id
+ * @param dir a folder in `generations/` under another name than an id
  * @returns the manifest of the generation that is now current
  * @throws HeldError if publishing is held
  */

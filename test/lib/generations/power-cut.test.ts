@@ -42,7 +42,7 @@ function expectSynced(dir: string, { steps, id }: Awaited<ReturnType<typeof reco
     expect(steps).toContain(step);
     return steps.lastIndexOf(step);
   };
-  const published = steps.findIndex((step) => step.endsWith(` lib/generations/${id}`));
+  const published = steps.findIndex((step) => step.endsWith(` generations/${id}`));
   const unfinished = steps[published]?.split(' ')[1] ?? '';
   const contents = readdirSync(generationDir(dir, id), { recursive: true, encoding: 'utf8' });
   expect(contents).toContain('games/snes.json');

@@ -43,9 +43,7 @@ describe.each(units)('%s', (unit) => {
 
   test('starts a program that exists, with settings that exist', () => {
     const [, command = ''] = /^ExecStart=\S+ (\w+)$/m.exec(read(unit)) ?? [];
-    expect(readFileSync(path.join(ROOT, 'bin/cover-catalogue'), 'utf8')).toContain(
-      `\n  ${command}) program=`,
-    );
+    expect(readdirSync(path.join(ROOT, 'cli'))).toContain(`${command}.ts`);
     const [, settings = ''] = /^EnvironmentFile=\S+\/(\w+\.env)$/m.exec(read(unit)) ?? [];
     expect(readdirSync(SETTINGS)).toContain(settings);
   });

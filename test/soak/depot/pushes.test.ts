@@ -104,7 +104,7 @@ describe.each(KINDS)('a depot of the kind %s', (kind) => {
     await pushTo(depot, origin.snapshotsDir);
     const seen = await stopWatching();
     if (folder !== undefined) expect(readdirSync(path.join(folder, 'unfinished'))).toEqual([]);
-    expect(await depot.list('lib/generations/')).toHaveLength(1);
+    expect(await depot.list('generations/')).toHaveLength(1);
     depot.close();
     expect(figures.killed).toBeGreaterThanOrEqual(KILLS);
     printFigure(

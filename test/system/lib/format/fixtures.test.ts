@@ -6,7 +6,7 @@
 import { cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { FORMAT_VERSION, KEYS_FILE, sequenceOf } from '#lib/format/layout.ts';
+import { FORMAT_VERSION, KEYS_FILE, RESERVE_FILE, sequenceOf } from '#lib/format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import {
   FIXTURE_KEY,
@@ -40,10 +40,10 @@ function addGeneration(dir: string, fixture: string): string {
   return id;
 }
 
-/** Every file and link of a folder by its name, with its content. */
+/** Every file and link of a folder by its name, with its content; but the reserve, which is random. */
 function contentOf(dir: string): Record<string, string> {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory())
+    .filter((entry) => !entry.isDirectory() && entry.name !== RESERVE_FILE)
     .map((entry): [string, string] => {
       const file = path.join(entry.parentPath, entry.name);
       const content = entry.isSymbolicLink()
