@@ -27,11 +27,8 @@ export interface OpenOrder {
    * same files in both, and the search is prepared again only as far as needed: after a small change this
    * saves most of the CPU time of a switch.
    */
-  readonly current?: Replaced | undefined;
+  readonly current?: OpenedFiles | undefined;
 }
-
-/** What can be used again of a generation that is open. */
-export type Replaced = Pick<OpenedFiles, 'manifest' | 'contents' | 'identities' | 'prepared'>;
 
 /** Everything that a thread needs to serve a generation. All of it can be shared by threads. */
 export interface OpenedFiles {
@@ -119,7 +116,7 @@ export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: strin
 function checkIndex(
   manifest: Manifest,
   contents: ReadonlyMap<string, Uint8Array>,
-  current: Replaced | undefined,
+  current: OpenedFiles | undefined,
 ): PreparedSearch {
   const content = (name: string) => contentOf(contents, name);
   const records = openIndex(manifest, content);

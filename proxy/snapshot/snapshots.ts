@@ -12,7 +12,7 @@ import { MINISEARCH_OPTIONS_HASH } from '../../lib/format/index/minisearch-hash.
 import { findOtherCollation, type Manifest } from '../../lib/format/manifest.ts';
 import { currentId, generationDir } from '../../lib/generations/generations.ts';
 import { makeHelper } from '../../lib/program/calls.ts';
-import { type OpenedFiles, type Replaced, reportMemory } from './open-files.ts';
+import { type OpenedFiles, reportMemory } from './open-files.ts';
 import type { OpeningThread } from './opening-thread.ts';
 
 /** A refused generation is checked again after this time, since the disk may have had a brief fault. */
@@ -129,9 +129,11 @@ export class Snapshots {
    * @throws Error that names the file which is missing or damaged
    */
   private open(id: string): Promise<OpenedFiles> {
-    const { opened } = this;
-    const dir = generationDir(this.dir, id);
-    return this.opening.call('open', { dir, id, current: opened && replacedPart(opened) });
+    return this.opening.call('open', {
+      dir: generationDir(this.dir, id),
+      id,
+      current: this.opened,
+    });
   }
 }
 
@@ -147,8 +149,4 @@ function report(manifest: Manifest, milliseconds: number, log: Logger): void {
   }
   const otherCollation = findOtherCollation(manifest);
   if (otherCollation !== undefined) log.warn({ snapshot: id }, otherCollation);
-}
-
-function replacedPart({ manifest, contents, identities, prepared }: OpenedFiles): Replaced {
-  return { manifest, contents, identities, prepared };
 }

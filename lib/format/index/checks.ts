@@ -43,16 +43,12 @@ export function checkRecordIndex(
     checkEach(count, PATH_INDEX, `the games of ${slug} are not in title order`, (at) => {
       return at === 0 || rank[firstGame + at] > rank[firstGame + at - 1];
     });
-    checkEach(
-      count,
-      PATH_INDEX,
-      `the games of ${slug} are not in the order of their slugs`,
-      (at) => {
-        const game = bySlug[firstGame + at];
-        if (game < firstGame || game >= firstGame + count) return false;
-        return at === 0 || compareSlices(slugText, slugStart, bySlug[firstGame + at - 1], game) < 0;
-      },
-    );
+    const wrongSlugs = `the games of ${slug} are not in the order of their slugs`;
+    checkEach(count, PATH_INDEX, wrongSlugs, (at) => {
+      const game = bySlug[firstGame + at];
+      if (game < firstGame || game >= firstGame + count) return false;
+      return at === 0 || compareSlices(slugText, slugStart, bySlug[firstGame + at - 1], game) < 0;
+    });
   }
   checkIds(games, PATH_INDEX);
   checkIds(covers, COVER_INDEX);
@@ -137,23 +133,18 @@ function checkReadings({ words, readings }: SearchIndex): void {
   const { entries, entriesStart } = words;
   // For each word, where its next entry is.
   const next = entriesStart.slice(0, -1);
-  const count = readings.start.length - 1;
-  checkEach(
-    count,
-    WORD_INDEX,
-    '"words" does not list a reading for each of its words',
-    (reading) => {
-      for (let at = readings.start[reading]; at < readings.start[reading + 1]; at++) {
-        const word = readings.words[at];
-        if (word >= next.length) return false;
-        const isNext = next[word] < entriesStart[word + 1] && entries[next[word]] === reading;
-        if (isNext) next[word]++;
-        else if (next[word] === entriesStart[word] || entries[next[word] - 1] !== reading)
-          return false;
-      }
-      return true;
-    },
-  );
+  const unlisted = '"words" does not list a reading for each of its words';
+  checkEach(readings.start.length - 1, WORD_INDEX, unlisted, (reading) => {
+    for (let at = readings.start[reading]; at < readings.start[reading + 1]; at++) {
+      const word = readings.words[at];
+      if (word >= next.length) return false;
+      const isNext = next[word] < entriesStart[word + 1] && entries[next[word]] === reading;
+      if (isNext) next[word]++;
+      else if (next[word] === entriesStart[word] || entries[next[word] - 1] !== reading)
+        return false;
+    }
+    return true;
+  });
   checkEach(next.length, WORD_INDEX, '"words" lists a word for a reading without it', (word) => {
     return next[word] === entriesStart[word + 1];
   });

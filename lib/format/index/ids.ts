@@ -9,23 +9,20 @@ import type { Lookup } from './numbers.ts';
 export type Id = readonly [high: number, low: number];
 
 /** The ids of all games, or of all covers, in ascending order. */
-export interface IdColumns<Record extends number = number> {
+export interface IdColumns<N extends number = number> {
   /** The upper 32 bits of the ids; no entries if they are 0 in all of them. */
   readonly idHigh: Uint32Array;
   readonly idLow: Uint32Array;
   /** For each of these ids, the number of the record. */
-  readonly numberOfId: Lookup<number, Record>;
+  readonly numberOfId: Lookup<number, N>;
 }
 
-export function idColumns<Record extends number>(
-  column: ColumnReader,
-  records: number,
-): IdColumns<Record> {
+export function idColumns<N extends number>(column: ColumnReader, records: number): IdColumns<N> {
   const idHigh = column('idHigh', 'u32');
   return {
     idHigh: idHigh.length === 0 ? idHigh : column('idHigh', 'u32', records),
     idLow: column('idLow', 'u32', records),
-    numberOfId: column('numberOfId', 'u32', records) as Lookup<number, Record>,
+    numberOfId: column('numberOfId', 'u32', records) as Lookup<number, N>,
   };
 }
 
@@ -47,10 +44,7 @@ export function compareIdsAt(a: IdColumns, at: number, b: IdColumns, atB: number
 }
 
 /** The number of the record that has an id; undefined if there is none. */
-export function findById<Record extends number>(
-  columns: IdColumns<Record>,
-  id: Id,
-): Record | undefined {
+export function findById<N extends number>(columns: IdColumns<N>, id: Id): N | undefined {
   const { numberOfId } = columns;
   const at = firstIndex(0, numberOfId.length, (index) => compareIds(idAt(columns, index), id) >= 0);
   const isFound = at < numberOfId.length && compareIds(idAt(columns, at), id) === 0;

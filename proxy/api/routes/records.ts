@@ -183,12 +183,12 @@ function findByPath(
  * @param columns the ids of all games, or of all covers
  * @returns the numbers of the records that exist, and the other entries; each once
  */
-function findBatch<Record extends number>(
+function findBatch<N extends number>(
   generation: Generation,
-  columns: IdColumns<Record>,
+  columns: IdColumns<N>,
   { entries, ids }: Batch,
 ) {
-  const numbers = new Set<Record | GameNumber>();
+  const numbers = new Set<N | GameNumber>();
   const missing = new Set<string>();
   for (const [position, entry] of entries.entries()) {
     const id = ids?.[position];

@@ -57,6 +57,7 @@ export function findMatches(
   );
   const catalogue: Catalogue = { index, platforms, titlesOf: known.titles, looseOf };
   const wantedBy = remember((title: string) => looseFormsOf(title));
+  const gamesLike = remember((title: string) => withLoose(catalogue, wantedBy(title).loose));
   const seen = new Map<number, Kind>();
   const note = (games: readonly number[], kind: Kind) => {
     for (const game of games) if (!seen.has(game)) seen.set(game, kind);
@@ -69,7 +70,7 @@ export function findMatches(
     return { found, candidates: others.slice(0, MOST_CANDIDATES) };
   };
   for (const title of new Set([...withTags, ...titles])) {
-    const games = withLoose(catalogue, wantedBy(title).loose);
+    const games = gamesLike(title);
     if (games.length === 0) continue;
     const { exact: wanted } = exactFormsOf(title);
     // "Agent (USA)" is not "Agent U.S.A.".
@@ -84,7 +85,7 @@ export function findMatches(
   }
   for (const title of new Set([...titles, ...withTags])) {
     const { loose, lists } = wantedBy(title);
-    let same = withLoose(catalogue, loose).filter((game) =>
+    let same = gamesLike(title).filter((game) =>
       looseOf(game).some((of) => overlap(of.loose, loose)),
     );
     if (same.length === 0)

@@ -69,16 +69,13 @@ export function readName(name: string): NameReading {
   for (const group of groups) readTag(group, found);
   found.disc ??= DISC.exec(name)?.[1].toUpperCase() ?? null;
   if (found.regions.size === 0 && KANA.test(text)) found.regions.add('Japan');
-  const { disc, serial, withTags } = found;
   const isHack = HACK.test(name);
-  const titles = titlesOf(text, isHack);
   return {
+    ...found,
     title: text,
-    titles,
-    withTags: withTags.slice(-MOST_WITH_TAGS),
+    titles: titlesOf(text, isHack),
+    withTags: found.withTags.slice(-MOST_WITH_TAGS),
     regions: [...found.regions],
-    disc,
-    serial,
     isHack,
   };
 }
@@ -114,11 +111,9 @@ function dropEnds(text: string, found: Found): string {
 function serialIn(name: string): { value: string; rest: string } | undefined {
   for (const pattern of [SERIAL_IN_FRONT, SERIAL_IN_BRACKETS]) {
     const found = pattern.exec(name);
-    if (found !== null)
-      return {
-        value: `${found[1]}-${found[2]}${found[3]}`,
-        rest: name.replace(pattern, '').trim(),
-      };
+    if (found === null) continue;
+    const [, letters, digits, last] = found;
+    return { value: `${letters}-${digits}${last}`, rest: name.replace(pattern, '').trim() };
   }
   return undefined;
 }

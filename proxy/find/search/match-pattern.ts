@@ -4,7 +4,6 @@
  * only readings that have all words whole are looked at one by one.
  */
 import { firstIndex } from '../../../lib/format/index/arrays.ts';
-import { setBit } from '../../../lib/format/index/bits.ts';
 import type { WordIndex } from '../../../lib/format/index/search-index.ts';
 import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
@@ -21,13 +20,12 @@ export class PatternMatcher {
   private readonly readings: PostingSets;
   private readonly ofSlugs: Uint32Array;
 
-  constructor(index: WordIndex, phrases: Phrases, readings: PostingSets) {
+  constructor(index: WordIndex, phrases: Phrases) {
     this.index = index;
     this.phrases = phrases;
-    this.readings = readings;
-    const ofSlugs = new Uint32Array(Math.ceil(readings.below / 32));
-    for (const reading of index.slugReadings) setBit(ofSlugs, reading);
-    this.ofSlugs = ofSlugs;
+    this.readings = phrases.readings;
+    // A copy, since each query uses the memory of the one before again.
+    this.ofSlugs = this.readings.toBits({ list: index.slugReadings }).bits.slice();
   }
 
   /** The readings that match a pattern. */

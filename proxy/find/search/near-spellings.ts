@@ -9,7 +9,6 @@
  * a whole word, eight misspelt words take 1.2 times as long. An automaton over all words took less time, but
  * eight times as long to prepare and three times as much code.
  */
-
 import { sharedZeros } from '../../../lib/format/index/arrays.ts';
 import { onesIn } from '../../../lib/format/index/bits.ts';
 import { type Postings, textCount } from '../../../lib/format/index/search-index.ts';

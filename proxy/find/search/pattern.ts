@@ -1,6 +1,5 @@
 /** Makes the pattern of a reading of a query: for each of its words, the ways to match it. */
 import { atMost, isEmpty, type NumberSet } from './sets/number-set.ts';
-import type { PostingSets } from './sets/posting-sets.ts';
 import type { Way, WayFinder } from './ways.ts';
 
 /** For each word of a query, by position, the ways to match it and the words after it. */
@@ -15,12 +14,10 @@ const MOST_JOINED = 3;
 /** Makes the patterns of one query, whose readings have most words in common. */
 export class PatternMaker {
   private readonly ways: WayFinder;
-  private readonly readings: PostingSets;
   private readonly known = new Map<string, readonly Way[]>();
 
-  constructor(ways: WayFinder, readings: PostingSets) {
+  constructor(ways: WayFinder) {
     this.ways = ways;
-    this.readings = readings;
   }
 
   /**
@@ -28,6 +25,7 @@ export class PatternMaker {
    * @returns undefined if no reading can match
    */
   make(words: readonly string[], findNear?: FindNear): Pattern | undefined {
+    const { readings } = this.ways;
     const last = words.length - 1;
     const pattern: Way[][] = words.map(() => []);
     // Words that can match together with their neighbours need no way of their own.
@@ -56,8 +54,8 @@ export class PatternMaker {
       if (isJoined[at]) continue;
       if (pattern[at].length === 0) return undefined;
       if (findNear === undefined) continue;
-      const found = this.readings.unite(pattern[at].map((way) => way.readings));
-      among = among === undefined ? found : this.readings.intersect([among, found]);
+      const found = readings.unite(pattern[at].map((way) => way.readings));
+      among = among === undefined ? found : readings.intersect([among, found]);
       if (isEmpty(among)) return undefined;
     }
     return pattern;

@@ -57,7 +57,7 @@ export class Phrases {
   private readonly words: Uint32Array;
   private readonly start: Uint32Array;
   private readonly pairs: WordPairs;
-  private readonly readings: PostingSets;
+  readonly readings: PostingSets;
 
   constructor({ words, start }: ReadingWords, pairs: WordPairs, readings: PostingSets) {
     this.words = words;

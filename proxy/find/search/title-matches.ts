@@ -2,7 +2,6 @@
  * Finds the games whose titles match the text of a query. Up to four steps are tried, and the first that
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
-
 import { setBit } from '../../../lib/format/index/bits.ts';
 import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
 import { type SearchIndex, textAt } from '../../../lib/format/index/search-index.ts';
@@ -68,8 +67,8 @@ export class TitleMatcher {
     this.ranks = ranks;
     this.readings = new PostingSets(index, index.readingsByWords.length, ranks.memory);
     const phrases = new Phrases(index.readings, prepared.pairs, this.readings);
-    this.ways = new WayFinder(index, phrases, this.readings);
-    this.matcher = new PatternMatcher(index, phrases, this.readings);
+    this.ways = new WayFinder(index, phrases);
+    this.matcher = new PatternMatcher(index, phrases);
     this.platformWords = makePlatformWords(records);
     this.onPlatforms = onPlatforms;
   }
@@ -80,7 +79,7 @@ export class TitleMatcher {
    */
   match(readings: Readings, onPlatform?: NumberSet): TitleMatch | undefined {
     const limits = onPlatform === undefined ? [] : [onPlatform];
-    const patterns = new PatternMaker(this.ways, this.readings);
+    const patterns = new PatternMaker(this.ways);
     const findAllNear = remember((word: string) => this.findNear(word));
     const findNear: FindNear = (word, among) =>
       among?.list !== undefined && among.list.length <= FEW_READINGS

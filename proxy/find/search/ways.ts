@@ -45,17 +45,17 @@ const SPLIT_SIZE = 50;
 export class WayFinder {
   private readonly index: SearchIndex;
   private readonly phrases: Phrases;
-  private readonly readings: PostingSets;
+  readonly readings: PostingSets;
   private readonly splits = new LRUCache<string, readonly Way[]>({
     maxSize: MOST_KEPT,
     sizeCalculation: (ways) =>
       ways.reduce((size, { readings }) => size + SPLIT_SIZE + lengthOf(readings), SPLIT_SIZE),
   });
 
-  constructor(index: SearchIndex, phrases: Phrases, readings: PostingSets) {
+  constructor(index: SearchIndex, phrases: Phrases) {
     this.index = index;
     this.phrases = phrases;
-    this.readings = readings;
+    this.readings = phrases.readings;
   }
 
   /** @param near the numbers of the near spellings of the word, which count as the word */

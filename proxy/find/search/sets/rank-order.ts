@@ -3,7 +3,6 @@
  * memory that threads share, so that a page needs no sorting. Title order needs none: it is that of the
  * ranks themselves.
  */
-
 import { sharedZeros } from '../../../../lib/format/index/arrays.ts';
 import { bitAt } from '../../../../lib/format/index/bits.ts';
 import type { RecordIndex } from '../../../../lib/format/index/record-index.ts';

@@ -151,8 +151,9 @@ export class SetAlgebra {
     const kept = this.memory.scratchList(short.length);
     let end = 0;
     let at = 0;
-    for (let i = 0; i < short.length && at < long.length; i++) {
+    for (let i = 0; i < short.length; i++) {
       at = firstAtLeast(long, short[i], at);
+      if (at === long.length) break;
       if (long[at] === short[i]) kept[end++] = short[i];
     }
     return { list: kept.slice(0, end) };
