@@ -85,7 +85,7 @@ async function readRows(
 ): Promise<ReadResult> {
   const { platforms } = source.platforms;
   const output = new Output(dir);
-  const jobs = startJobs(dir, output, (reuse.games ?? 0) >= FEWEST_FOR_THREAD);
+  const jobs = startJobs(dir, output, (reuse.allGames ?? 0) >= FEWEST_FOR_THREAD);
   try {
     const gameRows = await readGames(source);
     const games = reuse.addGames(gameRows);

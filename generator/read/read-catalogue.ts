@@ -41,6 +41,8 @@ export interface Scope {
   readonly covers: Selection | undefined;
   /** The files among which some may have no cover, and the ids of the covers that there are. */
   readonly loose?: { readonly files: Selection; readonly covers: Iterable<string> };
+  /** The distinct values that are numbered already, null first. */
+  readonly values: Readonly<Record<'genres' | 'regions' | 'types', readonly (string | null)[]>>;
   /** The blocks of a game, with its covers and their files, and of a file without a cover. */
   blockOfGame(id: Id): string;
   blockOfFile(cover: Id): string;
@@ -123,7 +125,7 @@ function makeGameRows(count: number) {
 export async function readGames(source: Source): Promise<GameRows> {
   const { readTable, platforms, scope } = source;
   let games = makeGameRows(0);
-  const genres = numberValues('genres');
+  const genres = numberValues('genres', scope.values.genres);
   // A slug that appears twice would be found in the records, too, but then its row is reported too late.
   const slugs = new Map<number, Set<string>>();
   const nextId = makeIdCheck();
@@ -190,8 +192,8 @@ function makeCoverRows(count: number) {
 export async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
   const { readTable, report, scope } = source;
   let covers = makeCoverRows(0);
-  const regions = numberValues('region');
-  const types = numberValues('type');
+  const regions = numberValues('region', scope.values.regions);
+  const types = numberValues('type', scope.values.types);
   const nextId = makeIdCheck();
   let count = 0;
   let lastGame = 0;
@@ -325,10 +327,10 @@ function* filesOf({ ids, game }: CoverRows): Generator<string> {
     yield `cover_id IN (${published.slice(from, from + COVERS_PER_QUERY).join(',')})`;
 }
 
-/** Numbers the distinct values of a column; null is number 0, and so is the empty text. */
-function numberValues(column: string) {
-  const values: (string | null)[] = [null];
-  const numbers = new Map<string, number>();
+/** Numbers the distinct values of a column, on from others; null is number 0, and so is the empty text. */
+function numberValues(column: string, before: readonly (string | null)[]) {
+  const values = [...before];
+  const numbers = new Map(values.map((value, number) => [value, number]));
   return {
     values,
     numberOf(value: Value): number {

@@ -9,13 +9,14 @@ import path from 'node:path';
 import type { Database } from '../../lib/database/database.ts';
 import type { HiddenViews } from '../../lib/database/hidden-views.ts';
 import type { TimedTable } from '../../lib/database/schema.ts';
-import { encodeColumns, openColumns } from '../../lib/format/index/columns.ts';
+import { type Column, encodeColumns, viewColumns } from '../../lib/format/index/columns.ts';
 import { EARLIER_RUN } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile, Settings } from '../../lib/format/manifest.ts';
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { generationDir } from '../../lib/generations/generations.ts';
 import type { Previous } from '../../lib/generations/publish.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
+import type { Scope } from '../read/read-catalogue.ts';
 import type { BlockFindings } from '../report/report.ts';
 import type { DatedCover } from '../report/warnings.ts';
 import type { Shifts } from './blocks.ts';
@@ -25,6 +26,9 @@ import type { AllFingerprints, LastCommits } from './find-changes.ts';
 const FULL_RUN_HOURS = 24;
 /** Four times the size of the file for a million games. */
 const MOST_BYTES = 256 * 1024 * 1024;
+/** Of the first line. */
+const HASH_BYTES = 65;
+const ALIGNMENT = 8;
 
 /** What must be the same for the next run to rely on this one. */
 export interface RunKey {
@@ -62,13 +66,13 @@ export interface RowsOfRun {
   readonly details: Details;
 }
 
-const DETAILS = ['genre', 'region', 'type', 'files', 'approvedAt'] as const;
 /** What a generation does not have in columns: values of games and covers by their numbers. */
 export interface Details {
-  /** The distinct values. */
-  readonly values: Readonly<Record<'genres' | 'regions' | 'types', readonly (string | null)[]>>;
+  readonly values: Scope['values'];
   /** Indexes of `values`, and other numbers; `approvedAt` in the memory of 64-bit floats. */
-  readonly columns: Readonly<Record<(typeof DETAILS)[number], Uint32Array> & { year: Int32Array }>;
+  readonly columns: Readonly<
+    Record<'genre' | 'year' | 'region' | 'type' | 'files' | 'approvedAt', Column>
+  >;
 }
 
 export interface EarlierRun extends RowsOfRun {
@@ -169,8 +173,11 @@ export function saveRun(
     files: Object.fromEntries(files.map((file) => [file.path, fileState(dir, file)])),
     findings: [...rows.findings],
   };
+  const json = JSON.stringify(stored);
+  // Columns begin at a multiple of 8, so that they can be opened where they are.
+  const spaces = ALIGNMENT - 1 - ((HASH_BYTES + Buffer.byteLength(json)) % ALIGNMENT);
   const content = Buffer.concat([
-    Buffer.from(`${JSON.stringify(stored)}\n`),
+    Buffer.from(`${json}${' '.repeat(spaces)}\n`),
     ...encodeColumns(details.columns),
   ]);
   const file = Buffer.concat([Buffer.from(`${hashOf(content)}\n`), content]);
@@ -180,15 +187,15 @@ export function saveRun(
 function readStored(file: string): { stored: Stored; details: Details } | undefined {
   try {
     const bytes = readBoundedFileSync(file, MOST_BYTES);
-    const content = bytes.subarray(bytes.indexOf('\n') + 1);
-    if (bytes.toString('latin1', 0, bytes.length - content.length) !== `${hashOf(content)}\n`)
-      return undefined;
+    const content = bytes.subarray(HASH_BYTES);
+    if (bytes.toString('latin1', 0, HASH_BYTES) !== `${hashOf(content)}\n`) return undefined;
     const end = content.indexOf('\n') + 1;
     const stored: Stored = JSON.parse(content.toString('utf8', 0, end));
-    // Copied, because columns must be aligned.
-    const column = openColumns(new Uint8Array(content.subarray(end)), EARLIER_RUN);
-    const [genre, region, type, files, approvedAt] = DETAILS.map((name) => column(name, 'u32'));
-    const columns = { genre, region, type, files, approvedAt, year: column('year', 'i32') };
+    const { genre, year, region, type, files, approvedAt } = viewColumns(
+      content.subarray(end),
+      EARLIER_RUN,
+    );
+    const columns = { genre, year, region, type, files, approvedAt };
     return { stored, details: { values: stored.values, columns } };
   } catch {
     return undefined;

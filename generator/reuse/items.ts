@@ -1,9 +1,11 @@
 /**
  * Joins what is kept of the earlier generation with the rows that were read: one catalogue of items, in which
- * kept games and covers have their earlier numbers. Without an earlier generation, items are rows.
+ * kept games and covers have their earlier numbers. Without an earlier generation, items are rows. The distinct
+ * values of columns are numbered on from those of the earlier run.
  */
 import { sharedZeros } from '../../lib/format/index/arrays.ts';
-import { type IdColumns, idAt } from '../../lib/format/index/ids.ts';
+import type { Column as Stored } from '../../lib/format/index/columns.ts';
+import type { IdColumns } from '../../lib/format/index/ids.ts';
 import type { Catalogue, CoverRows, Covers, GameRows, Games } from '../rows/catalogue.ts';
 import {
   type Column,
@@ -16,20 +18,20 @@ import {
   type GameRow,
   groupsOf,
   indexesOf,
+  makeList,
   merge,
   NONE,
   type None,
   numbersOf,
   through,
 } from '../rows/columns.ts';
-import { getOrAdd } from '../rows/get-or-add.ts';
 import type { Ids } from '../rows/ids.ts';
 import type { EarlierGeneration } from './earlier-generation.ts';
 import type { Details } from './earlier-run.ts';
 
 export function joinGames(earlier: EarlierGeneration | undefined, rows: GameRows): Games {
   const games = earlier?.index.games;
-  const { values, columns } = earlier?.run.details ?? NO_DETAILS;
+  const { columns } = earlier?.run.details ?? NO_DETAILS;
   const firstRow = games?.rank.length ?? 0;
   const platformOf = new Uint32Array(firstRow);
   for (const [platform, { firstGame, games: count }] of (earlier?.index.platforms ?? []).entries())
@@ -39,12 +41,6 @@ export function joinGames(earlier: EarlierGeneration | undefined, rows: GameRows
   });
   const platform: Games['platform'] = join(platformOf, rows.platform);
   const ids: Games['ids'] = joinIds(games, rows.ids);
-  const genres = joinValues<GameItem, GameRow>(
-    values.genres,
-    columns.genre,
-    rows.genres,
-    rows.genre,
-  );
   return {
     rows,
     firstRow,
@@ -52,8 +48,8 @@ export function joinGames(earlier: EarlierGeneration | undefined, rows: GameRows
     ids,
     platform,
     year: join(columns.year, rows.year, Int32Array),
-    genres: genres.values,
-    genre: genres.valueOf,
+    genres: rows.genres,
+    genre: join(columns.genre, rows.genre),
     byId: orderById(games, firstRow, platform, ids),
   };
 }
@@ -64,7 +60,7 @@ export function joinCovers(
   firstGameRow: number,
 ): Covers {
   const { games, covers } = earlier?.index ?? {};
-  const { values, columns } = earlier?.run.details ?? NO_DETAILS;
+  const { columns } = earlier?.run.details ?? NO_DETAILS;
   const firstRow = covers?.byteLength.length ?? 0;
   const gameOf =
     games === undefined ? new Uint32Array(0) : numbersOf(groupsOf(columnOf(games.firstCover)));
@@ -73,13 +69,6 @@ export function joinCovers(
   });
   const game: Covers['game'] = join(gameOf, itemsOf(rows.game, firstGameRow));
   const ids: Covers['ids'] = joinIds(covers, rows.ids);
-  const regions = joinValues<CoverItem, CoverRow>(
-    values.regions,
-    columns.region,
-    rows.regions,
-    rows.region,
-  );
-  const types = joinValues<CoverItem, CoverRow>(values.types, columns.type, rows.types, rows.type);
   const { buffer, byteOffset } = columns.approvedAt;
   const approvedAt = new Float64Array(buffer, byteOffset, firstRow);
   return {
@@ -88,10 +77,10 @@ export function joinCovers(
     count: firstRow + rows.count,
     ids,
     game,
-    regions: regions.values,
-    region: regions.valueOf,
-    types: types.values,
-    type: types.valueOf,
+    regions: rows.regions,
+    region: join(columns.region, rows.region),
+    types: rows.types,
+    type: join(columns.type, rows.type),
     approvedAt: join(approvedAt, rows.approvedAt, Float64Array),
     files: join(columns.files, rows.files),
     byId: orderById(covers, firstRow, game, ids),
@@ -110,8 +99,9 @@ function itemsOf(
 }
 
 const NO_NUMBERS = new Uint32Array(0);
-const NO_DETAILS: Details = {
-  values: { genres: [], regions: [], types: [] },
+/** Of a run without an earlier one. */
+export const NO_DETAILS: Details = {
+  values: { genres: [null], regions: [null], types: [null] },
   columns: {
     genre: NO_NUMBERS,
     year: new Int32Array(0),
@@ -134,13 +124,16 @@ export function detailsOf({
   covers,
   numbering: { itemOfGame, itemOfCover },
 }: Pick<Catalogue, 'games' | 'covers'> & { readonly numbering: Numbered }): Details {
-  const ofCovers = (column: Column<CoverItem, number>) => numbersOf(through(itemOfCover, column));
-  const approvedAt = Float64Array.from(itemOfCover, (cover) => covers.approvedAt[cover]);
+  const ofCovers = (column: Column<CoverItem, number>) => narrow(through(itemOfCover, column));
+  const approvedAt = new Float64Array(itemOfCover.length);
+  itemOfCover.forEach((cover, number) => {
+    approvedAt[number] = covers.approvedAt[cover];
+  });
   return {
     values: { genres: games.genres, regions: covers.regions, types: covers.types },
     columns: {
-      genre: numbersOf(through(itemOfGame, games.genre)),
-      year: Int32Array.from(itemOfGame, (game) => games.year[game]),
+      genre: narrow(through(itemOfGame, games.genre)),
+      year: new Int32Array(numbersOf(through(itemOfGame, games.year))),
       region: ofCovers(covers.region),
       type: ofCovers(covers.type),
       files: ofCovers(covers.files),
@@ -166,21 +159,14 @@ function join<Item extends number, Row extends number, To extends number>(
   return columnOf(joined);
 }
 
-type Numbers = Uint32Array | Int32Array | Float64Array;
+type Numbers = Stored | Float64Array;
 
-/** Joins columns of indexes, and the distinct values that they are indexes of. */
-function joinValues<Item extends number, Row extends number>(
-  kept: readonly (string | null)[],
-  keptOf: Uint32Array,
-  ofRows: readonly (string | null)[],
-  rowsOf: Column<Row, number>,
-): { readonly values: readonly (string | null)[]; readonly valueOf: Column<Item, number> } {
-  if (kept.length === 0) return { values: ofRows, valueOf: join(keptOf, rowsOf) };
-  const values = [...kept];
-  const indexes = new Map(values.map((value, index) => [value, index]));
-  const indexOf = ofRows.map((value) => getOrAdd(indexes, value, () => values.push(value) - 1));
-  const now = numbersOf(rowsOf).map((index) => indexOf[index]);
-  return { values, valueOf: join(keptOf, columnOf<Row, number>(now)) };
+/** The same numbers in the narrowest type. */
+function narrow<From extends number>(column: Column<From, number>): Stored {
+  const numbers = numbersOf(column);
+  const most = numbers.reduce((most, number) => Math.max(most, number), 0);
+  if (most < 2 ** 8) return Uint8Array.from(numbers);
+  return most < 2 ** 16 ? Uint16Array.from(numbers) : numbers;
 }
 
 function joinIds<Item extends number, Row extends number>(
@@ -190,7 +176,8 @@ function joinIds<Item extends number, Row extends number>(
   const count = kept?.numberOfId.length ?? 0;
   const [high, low] = [new Uint32Array(count), new Uint32Array(count)];
   kept?.numberOfId.forEach((number, position) => {
-    [high[number], low[number]] = idAt(kept, position);
+    low[number] = kept.idLow[position];
+    if (kept.idHigh.length > 0) high[number] = kept.idHigh[position];
   });
   return { high: join(high, rows.high), low: join(low, rows.low) };
 }
@@ -202,13 +189,17 @@ function orderById<Item extends number>(
   parentOf: Column<Item, number>,
   ids: Ids<Item>,
 ): Column<number, Item> {
-  const published = indexesOf(parentOf);
-  if (kept === undefined) return published;
+  if (kept === undefined) return indexesOf(parentOf);
   const parents = numbersOf(parentOf);
+  const rows = makeList();
+  for (let item = firstRow; item < parents.length; item++)
+    if (parents[item] !== NONE) rows.add(item);
+  const stillThere = makeList(Math.max(1, parents.length));
+  for (const number of kept.numberOfId) if (parents[number] !== NONE) stillThere.add(number);
   const [high, low] = [numbersOf(ids.high), numbersOf(ids.low)];
   return merge<Item>(
-    columnOf<number, Item>(kept.numberOfId.filter((number) => parents[number] !== NONE)),
-    columnOf<number, Item>(numbersOf(published).filter((item) => item >= firstRow)),
+    columnOf<number, Item>(stillThere.all()),
+    columnOf<number, Item>(rows.all()),
     (a, b) => high[a] - high[b] || low[a] - low[b],
   );
 }

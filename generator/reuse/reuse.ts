@@ -28,7 +28,7 @@ import {
   rowsIn,
   timeOf,
 } from './find-changes.ts';
-import { detailsOf, joinCovers, joinGames, type Numbered } from './items.ts';
+import { detailsOf, joinCovers, joinGames, NO_DETAILS, type Numbered } from './items.ts';
 import { type AreSame, StoredItems } from './stored.ts';
 
 /** Thrown if a game that was read takes the path of one that is not: that one must be read, too. */
@@ -76,7 +76,7 @@ export async function beginReuse(
   const state = { reader, options, platforms, now, known };
   if (earlier === undefined) {
     const { shifts, games } = await chooseShifts(reader);
-    return new Reuse({ ...state, shifts, games, changes: undefined });
+    return new Reuse({ ...state, shifts, allGames: games, changes: undefined });
   }
   const changes = await findChanges(reader, earlier, platforms.asText, now);
   // The fingerprints tell how many rows each table has.
@@ -84,7 +84,7 @@ export async function beginReuse(
     const fingerprints = changes.fingerprints[table];
     report.setRows(table, sumOfRows(fingerprints, Object.keys(fingerprints)));
   }
-  const reuse = new Reuse({ ...state, shifts: earlier.shifts, games: undefined, changes });
+  const reuse = new Reuse({ ...state, shifts: earlier.shifts, allGames: undefined, changes });
   for (const [block, findings] of earlier.findings)
     if (reuse.isUnread() || !isRead(block, changes)) report.keep(block, findings);
   return reuse;
@@ -98,8 +98,7 @@ interface State {
   readonly now: number;
   readonly known: Pick<RowsOfRun, 'platforms' | 'titles' | 'externalIds' | 'commits'>;
   readonly shifts: Shifts;
-  /** How many games there are, if all are read. */
-  readonly games: number | undefined;
+  readonly allGames: number | undefined;
   /** Undefined if all rows are read. */
   readonly changes: Changes | undefined;
 }
@@ -129,9 +128,9 @@ export class Reuse {
     this.scope = makeScope(state, this.generation);
   }
 
-  /** How many games are read, if all are. */
-  get games(): number | undefined {
-    return this.state.games;
+  /** How many games there are, if all are read; otherwise undefined. */
+  get allGames(): number | undefined {
+    return this.state.allGames;
   }
 
   /** Whether nothing has changed that a run would read. */
@@ -140,6 +139,7 @@ export class Reuse {
     const isUnread = changes !== undefined && changes.games.size + changes.files.size === 0;
     return isUnread && this.areSame.titles && this.areSame.externalIds;
   }
+
   /** Makes items of games. It is called first. */
   addGames(rows: GameRows): Games {
     const { dir } = this.state.options;
@@ -201,13 +201,17 @@ export class Reuse {
   readonly close = (): void => this.generation?.close();
 }
 
-function makeScope({ shifts, changes }: State, generation: EarlierGeneration | undefined): Scope {
-  const blocks = {
+function makeScope(
+  { shifts, changes, options }: State,
+  generation: EarlierGeneration | undefined,
+): Scope {
+  const known = {
+    values: (options.earlier?.details ?? NO_DETAILS).values,
     blockOfGame: (id: Id) => `games ${blockOf(id, shifts.game)}`,
     blockOfFile: (cover: Id) => `files ${blockOf(cover, shifts.cover)}`,
   };
   if (changes === undefined || generation === undefined)
-    return { ...blocks, games: undefined, covers: undefined, isTaken: () => false };
+    return { ...known, games: undefined, covers: undefined, isTaken: () => false };
   const { games, files, fingerprints } = changes;
   const select = (group: Exclude<Group, 'cover_ids'>, chosen: ReadonlySet<string>): Selection => ({
     conditions: rangesOf(group, chosen, shifts),
@@ -215,7 +219,7 @@ function makeScope({ shifts, changes }: State, generation: EarlierGeneration | u
   });
   const { index, isKept } = generation;
   return {
-    ...blocks,
+    ...known,
     games: select('games', games),
     covers: select('covers', games),
     loose: {

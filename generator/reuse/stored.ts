@@ -98,7 +98,10 @@ export class StoredItems implements Stored {
   inOrder(): Column<number, GameItem> {
     const { index, isKept } = this.earlier;
     const { firstRow } = this.items;
-    const itemOf = Uint32Array.from(isKept, (kept, game) => (kept === 1 ? game : NONE));
+    const itemOf = new Uint32Array(firstRow).fill(NONE);
+    isKept.forEach((kept, game) => {
+      if (kept === 1) itemOf[game] = game;
+    });
     this.findTwins().forEach((game, row) => {
       if (game !== NONE) itemOf[game] = firstRow + row;
     });
@@ -217,9 +220,9 @@ function keptRecords<Item extends number>(
   parentOf: Column<Item, number>,
   firstRow: number,
 ): StoredRecords<Item> {
-  const numbers = numbersOf(parentOf).map((parent, item) =>
-    parent === NONE || item >= firstRow ? NONE : item,
-  );
+  const parents = numbersOf(parentOf);
+  const numbers = new Uint32Array(parents.length).fill(NONE);
+  for (let item = 0; item < firstRow; item++) if (parents[item] !== NONE) numbers[item] = item;
   return { numberOf: columnOf(numbers), columns };
 }
 

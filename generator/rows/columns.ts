@@ -36,7 +36,7 @@ export type Column<From extends number, To extends number> = Iterable<To> & {
   forEach(call: (value: To, from: From) => void): void;
 } & { [At in From]: To };
 
-type NumberArray = Uint32Array | Int32Array | Uint16Array | Float64Array;
+type NumberArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 
 /** A column over numbers that are in a space already. */
 export function columnOf<From extends number, To extends number>(
@@ -151,8 +151,8 @@ export function merge<Of extends number>(
 }
 
 /** A list of 32-bit numbers that grows. An array would take twice the memory, and leave more garbage. */
-export function makeList() {
-  let numbers = new Uint32Array(1024);
+export function makeList(capacity = 1024) {
+  let numbers = new Uint32Array(capacity);
   let count = 0;
   return {
     add(number: number): void {

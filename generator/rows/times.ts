@@ -1,5 +1,4 @@
 /** Times as seconds since 1970, in UTC. */
-import { getOrAdd } from './get-or-add.ts';
 
 /** The form in which databases return nearly all times. */
 const PLAIN_TIME = /^\d{4}-\d\d-\d\d (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
@@ -13,7 +12,12 @@ const days = new Map<string, number>();
 export function plainSeconds(text: string): number {
   if (!PLAIN_TIME.test(text)) return Number.NaN;
   const date = text.slice(0, 'YYYY-MM-DD'.length);
-  const day = getOrAdd(days, date, () => startOfDay(date));
+  // Without a function for each of a million times.
+  let day = days.get(date);
+  if (day === undefined) {
+    day = startOfDay(date);
+    days.set(date, day);
+  }
   const at = (index: number) => Number(text.slice(index, index + 2));
   return day + at(11) * 3600 + at(14) * 60 + at(17);
 }
@@ -34,9 +38,11 @@ const dates = new Map<number, string>();
 export function encodeTime(seconds: number): string | null {
   if (Number.isNaN(seconds)) return null;
   const day = Math.floor(seconds / DAY_SECONDS);
-  const date = getOrAdd(dates, day, () =>
-    new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 11),
-  );
+  let date = dates.get(day);
+  if (date === undefined) {
+    date = new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 11);
+    dates.set(day, date);
+  }
   const rest = seconds - day * DAY_SECONDS;
   const pad = (value: number) => (value < 10 ? `0${value}` : String(value));
   return `${date}${pad(Math.floor(rest / 3600))}:${pad(Math.floor(rest / 60) % 60)}:${pad(rest % 60)}Z`;

@@ -22,7 +22,9 @@ import { NO_YEAR } from '../rows/catalogue.ts';
 import {
   type Column,
   type CoverItem,
+  columnOf,
   groupsOf,
+  makeList,
   NONE,
   next,
   numbersOf,
@@ -138,8 +140,9 @@ function valueColumn(
   const indexOf = new Map(
     [...texts].sort().map((text, index) => [text, Math.min(index, NO_VALUE)]),
   );
-  const indexes = folded.map((text) => indexOf.get(text) ?? NO_VALUE);
-  return Uint16Array.from(numbering.itemOfCover, (cover) => indexes[column[cover]]);
+  const indexes = Uint32Array.from(folded, (text) => indexOf.get(text) ?? NO_VALUE);
+  const ofCovers = through(numbering.itemOfCover, column);
+  return new Uint16Array(numbersOf(through(ofCovers, columnOf<number, number>(indexes))));
 }
 
 /** For each cover, its index among those of its game in the order of their ids. */
@@ -187,23 +190,28 @@ export function writeFilters(output: Output, source: WriteSource): Promise<Manif
 
 /** Collects the ranks of games by their values, without regard to case. */
 function collectRanks(values: readonly (string | null)[]) {
-  const byText = new Map<string, Rank[]>();
-  const ranksOf = values.map((value) =>
-    value === null ? undefined : getOrAdd(byText, foldCase(value), () => []),
+  const byText = new Map<string, { last: number; readonly ranks: ReturnType<typeof makeList> }>();
+  const listOf = values.map((value) =>
+    value === null
+      ? undefined
+      : getOrAdd(byText, foldCase(value), () => ({ last: NONE, ranks: makeList(16) })),
   );
   return {
     /** Ranks must ascend. */
     add(value: number, rank: Rank) {
-      const ranks = ranksOf[value];
+      const list = listOf[value];
       // A game can have the same value several times.
-      if (ranks !== undefined && ranks.at(-1) !== rank) ranks.push(rank);
+      if (list === undefined || list.last === rank) return;
+      list.last = rank;
+      list.ranks.add(rank);
     },
-    postings: () => makePostings(byText),
+    postings: () =>
+      makePostings(new Map(Array.from(byText, ([text, { ranks }]) => [text, ranks.all()]))),
   };
 }
 
 /** @param entriesOf for each text, its entries in ascending order; texts without entries are left out */
-export function makePostings(entriesOf: ReadonlyMap<string, readonly number[]>): Postings {
+export function makePostings(entriesOf: ReadonlyMap<string, ArrayLike<number>>): Postings {
   const texts = [...entriesOf]
     .filter(([, entries]) => entries.length > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1));
