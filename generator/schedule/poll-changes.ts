@@ -1,7 +1,7 @@
 /**
  * Polls the database for changes, and requests a run when there is one. While the database cannot be read,
- * nothing is requested; the runs of GENERATE_CRON go on. Nothing about the tables is taken for granted: an
- * operator may add or remove `updated_at` at any time.
+ * nothing is requested; the runs of GENERATE_CRON go on. An operator may add or remove `updated_at` at any
+ * time, so it is looked for again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';

@@ -1,4 +1,4 @@
-/** The lists of changes, from a thread that joins them in turns: pages, what is kept, and what is refused. */
+/** The lists of changes, from a thread that shares its time between keys: pages, what is kept, and what is refused. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -131,7 +131,7 @@ describe('the work of a thread', () => {
     return { noted, start };
   }
 
-  test('goes on in turns of the keys, and one that has just come goes first', async () => {
+  test('alternates between keys, and one that has just come goes first', async () => {
     const { noted, start } = makeWork();
     const long = ['a1', 'a2'].map((name) => start('a', name, 4));
     const other = start('b', 'b', 3);
