@@ -41,6 +41,7 @@ export function includeOf(parameters: Parameters): Include | undefined {
   const wrong = members.find((member) => !MEMBERS.includes(member));
   if (wrong !== undefined) {
     throw new ParameterError(
+      'include',
       `include has ${shown(wrong)}. Allowed: ${MEMBERS.join(', ')}, or several of them, separated by commas`,
     );
   }
@@ -49,7 +50,7 @@ export function includeOf(parameters: Parameters): Include | undefined {
   const hasCover = members.includes('cover');
   for (const [name, list] of Object.entries({ prefer, cover_type: types })) {
     if (list !== undefined && !hasCover) {
-      throw new ParameterError(`${name} is only allowed with include=cover`);
+      throw new ParameterError(name, `${name} is only allowed with include=cover`);
     }
   }
   if (members.length === 0) return undefined;
@@ -74,6 +75,7 @@ export function resolveInclude(
     const number = generation.typeOf(type);
     if (number !== undefined || USUAL_TYPES.includes(type.toLowerCase())) return number ?? [];
     throw new ParameterError(
+      'cover_type',
       `cover_type has ${shown(type)}, which no cover has. Types are ${USUAL_TYPES.join(', ')} and others that /stats lists`,
     );
   });

@@ -47,6 +47,7 @@ function findPlatform({ index, match }: Generation, text: string): readonly numb
   const numbers = numbersWithId(match.platformIds, text);
   if (numbers.length > 0) return numbers;
   throw new ParameterError(
+    'platform',
     `There is no platform ${shown(text)}. Send slugs from /platforms, or ids of platforms such as igdb:19 that this catalogue knows`,
   );
 }

@@ -91,10 +91,10 @@ export const gameBatchRoute: Route = {
     const include = includeOf(parameters);
     const ids = idsOf(parameters);
     const slugs = slugsOf(parameters);
-    if (ids && slugs) throw new ParameterError('Send either ids or slugs, not both');
+    if (ids && slugs) throw new ParameterError('slugs', 'Send either ids or slugs, not both');
     const batch = ids ?? slugs;
     if (batch === undefined) {
-      throw new ParameterError('ids or slugs is missing. To list all games, use /search');
+      throw new ParameterError('ids', 'ids or slugs is missing. To list all games, use /search');
     }
     return (generation) => {
       const members = resolveInclude(generation, include);
@@ -139,6 +139,7 @@ export const coverBatchRoute: Route = {
     const batch = idsOf(parameters);
     if (batch === undefined) {
       throw new ParameterError(
+        'ids',
         'ids is missing. To list the covers of a platform, use /platforms/{slug}/covers',
       );
     }

@@ -70,6 +70,7 @@ async function textOf(target: string): Promise<string> {
 async function errorOf(target: string): Promise<string> {
   const { status, json } = await get(target);
   expect(status, target).toBe(400);
+  expect(json.error).toContain(json.parameter);
   return json.error;
 }
 
