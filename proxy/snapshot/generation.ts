@@ -20,6 +20,7 @@ import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../li
 import type { Manifest } from '../../lib/format/manifest.ts';
 import { type MatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
+import { makePlatformNames, type PlatformNames } from '../find/platform-names.ts';
 import { findRegions } from '../find/regions.ts';
 import type { PreparedSearch } from '../find/search/prepare-search.ts';
 import { Search } from '../find/search/search.ts';
@@ -50,6 +51,7 @@ export interface Generation {
   readonly manifest: Manifest;
   readonly index: RecordIndex;
   readonly search: Search;
+  readonly platformNames: PlatformNames;
   readonly match: MatchIndex;
   readonly platforms: Body;
   readonly stats: Body;
@@ -115,13 +117,15 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
   });
   const stats = wholeFile(STATS);
   let spellings: ReadonlyMap<string, string> | undefined;
+  const platformNames = makePlatformNames(records, indexes.match.platformIds);
   const regionsOf = (text: string) => findRegions(search.regions, text);
 
   return {
     id: manifest.id,
     manifest,
     index: records,
-    search: new Search(search, indexes.prepared, records),
+    search: new Search(search, indexes.prepared, records, platformNames),
+    platformNames,
     match: indexes.match,
     platforms: wholeFile(PLATFORMS),
     stats,

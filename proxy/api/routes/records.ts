@@ -1,4 +1,4 @@
-/** The routes of games and covers: one of them, those of a platform or game, and batches. */
+/** The routes of platforms, games and covers: one of them, those of a platform or game, and batches. */
 import { findById, type IdColumns, splitId } from '../../../lib/format/index/ids.ts';
 import type { GameNumber } from '../../../lib/format/index/numbers.ts';
 import { findGame, type PlatformEntry } from '../../../lib/format/index/record-index.ts';
@@ -12,6 +12,7 @@ import {
   gatherCovers,
   gatherGames,
   pageBody,
+  platformsWithAliases,
   recordBody,
 } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
@@ -26,9 +27,24 @@ import {
   pagingOf,
   readParameters,
   searchOf,
+  shown,
   slugsOf,
 } from '../parameters.ts';
 import { makeResource, type PageLinks, plainRoute, type Route } from './route.ts';
+
+export const platformsRoute: Route = {
+  name: 'platforms',
+  prepare(queryString) {
+    const include = readParameters(queryString, ['include']).get('include');
+    if (include !== undefined && include !== 'aliases') {
+      throw new ParameterError('include', `include has ${shown(include)}. Allowed: aliases`);
+    }
+    return (generation) => {
+      const { platforms, id } = generation;
+      return makeResource(include ? platformsWithAliases(generation) : platforms, id);
+    };
+  },
+};
 
 export function gameRoute(platform: string, slug: string): Route {
   return {

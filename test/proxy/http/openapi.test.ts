@@ -125,6 +125,7 @@ describe('the contract', () => {
     const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
       Error: ['parameter'],
       Game: ['cover', 'covers', 'titles'],
+      Platform: ['aliases'],
       SearchPage: ['facets'],
       Facets: ['platform', 'region', 'type', 'genre', 'year'],
     };
