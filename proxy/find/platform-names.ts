@@ -31,7 +31,7 @@ export interface PlatformNames {
 
 const MOST_PLATFORMS = 8;
 const MOST_NEAREST = 3;
-/** Of a name that is compared with all others, in characters. */
+/** In characters, of a name that is compared with all others. */
 const LONGEST_COMPARED = 40;
 /** What separates the names of one platform, as in "Mega Drive / Genesis", but not in "Plus/4". */
 const NAME_SEPARATOR = /\s[-–|]\s|\/(?=\s*\d*\p{L})/u;
@@ -43,38 +43,45 @@ const MAKER = new RegExp(`^(?:${[...new Set(MAKERS)].join('|')}) [-–] `);
 /** As in "Nintendo - Nintendo DS". */
 const REPEATED_MAKER = /^(\S+) [-–] (?=\1\b)/i;
 
+interface KeyedName {
+  readonly name: string;
+  readonly key: string;
+}
+
+const ROWS = PLATFORM_ROWS.map(({ names, others }) => ({
+  names: names.map(withKey),
+  others: others.map(withKey),
+}));
+
 /** @param ids the table `platform_ids` */
 export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): PlatformNames {
   const bySlug = Map.groupBy(platforms.keys(), (number) => foldCase(platforms[number].slug));
   const own = platforms.map(({ slug, name }) => {
     const short = name.replace(QUALIFIER, '').trim();
-    return [...short.replace(MAKER, '').split(NAME_SEPARATOR), short, name, slug];
+    return [...short.replace(MAKER, '').split(NAME_SEPARATOR), short, name, slug].map(withKey);
   });
   const owners = Map.groupBy(
-    own.flatMap((names, number) => names.map((name) => ({ key: keyOf(name), number }))),
+    own.flatMap((names, number) => names.map(({ key }) => ({ key, number }))),
     ({ key }) => key,
   );
   /** For each key, the first of its spellings, and the numbers of the platforms. */
   const byKey = new Map<string, { readonly name: string; readonly numbers: Set<number> }>();
-  const add = (name: string, numbers: Iterable<number>) => {
-    const key = keyOf(name);
-    if (key === '') return;
-    const entry = byKey.get(key) ?? { name: name.trim(), numbers: new Set() };
-    for (const number of numbers) byKey.set(key, entry).get(key)?.numbers.add(number);
+  const add = (number: number, names: readonly KeyedName[]) => {
+    for (const { name, key } of names) {
+      if (key === '') continue;
+      const entry = byKey.get(key) ?? { name, numbers: new Set() };
+      entry.numbers.add(number);
+      byKey.set(key, entry);
+    }
   };
-  for (const { names, others } of PLATFORM_ROWS) {
-    const meant = [...names, ...others].flatMap((name) => owners.get(keyOf(name)) ?? []);
-    for (const name of names)
-      add(
-        name,
-        meant.map(({ number }) => number),
-      );
+  for (const { names, others } of ROWS) {
+    for (const { key } of [...names, ...others]) {
+      for (const { number } of owners.get(key) ?? []) add(number, names);
+    }
   }
-  own.forEach((names, number) => {
-    for (const name of names) add(name, [number]);
-  });
+  for (const [number, names] of own.entries()) add(number, names);
 
-  const withKey = (key: string): readonly number[] | undefined => {
+  const named = (key: string): readonly number[] | undefined => {
     const numbers = byKey.get(key)?.numbers;
     return numbers && [...numbers].slice(0, MOST_PLATFORMS);
   };
@@ -86,13 +93,13 @@ export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): P
       const withId = ids === undefined ? [] : numbersWithId(ids, text);
       if (withId.length > 0) return withId;
       const short = text.replace(QUALIFIER, '').trim().replace(REPEATED_MAKER, '');
-      return withKey(keyOf(text)) ?? withKey(keyOf(short)) ?? [];
+      return named(keyOf(text)) ?? named(keyOf(short)) ?? [];
     },
     nearest(text) {
-      const wanted = pairsOf(text);
+      const wanted = pairsOf(keyOf(text.slice(0, LONGEST_COMPARED)));
       const scores = new Map<number, number>();
-      for (const { name, numbers } of byKey.values()) {
-        const pairs = pairsOf(name);
+      for (const [key, { numbers }] of byKey) {
+        const pairs = pairsOf(key);
         const both = [...wanted].filter((pair) => pairs.has(pair)).length;
         const score = (2 * both) / (wanted.size + pairs.size);
         for (const number of numbers) scores.set(number, Math.max(score, scores.get(number) ?? 0));
@@ -117,9 +124,9 @@ export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): P
       for (let length = words.length; length > 0; length--) {
         for (let from = words.length - length; from >= 0; from--) {
           const run = words.slice(from, from + length);
-          const named = bySlug.get(run.join('-')) ?? withKey(run.join(''));
-          if (named === undefined) continue;
-          runs.push({ platforms: named, rest: words.toSpliced(from, length) });
+          const platforms = bySlug.get(run.join('-')) ?? named(run.join(''));
+          if (platforms === undefined) continue;
+          runs.push({ platforms, rest: words.toSpliced(from, length) });
         }
       }
       return runs;
@@ -132,8 +139,12 @@ function keyOf(name: string): string {
   return plainWordsOf(name.replaceAll('+', ' plus ')).join('');
 }
 
-/** The pairs of neighbouring letters of a name. */
-function pairsOf(name: string): Set<string> {
-  const letters = ` ${keyOf(name.slice(0, LONGEST_COMPARED))}`;
-  return new Set(Array.from(letters, (_, at) => letters.slice(at, at + 2)));
+function withKey(name: string): KeyedName {
+  return { name: name.trim(), key: keyOf(name) };
+}
+
+/** The pairs of neighbouring characters of a key. */
+function pairsOf(key: string): Set<string> {
+  const text = ` ${key}`;
+  return new Set(Array.from(text, (_, at) => text.slice(at, at + 2)));
 }
