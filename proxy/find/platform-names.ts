@@ -37,8 +37,8 @@ const LONGEST_COMPARED = 40;
 const NAME_SEPARATOR = /\s[-–|]\s|\/(?=\s*\d*\p{L})/u;
 /** A qualifier does not name a platform: "Wii (Digital)" is called Wii. */
 const QUALIFIER = /\([^)]*\)/g;
-/** As in "Nintendo - Game Boy". */
 const MAKERS = PLATFORM_ROWS.flatMap(({ maker }) => (maker === '' ? [] : maker));
+/** As in "Nintendo - Game Boy". */
 const MAKER = new RegExp(`^(?:${[...new Set(MAKERS)].join('|')}) [-–] `);
 /** As in "Nintendo - Nintendo DS". */
 const REPEATED_MAKER = /^(\S+) [-–] (?=\1\b)/i;

@@ -167,5 +167,5 @@ export const PLATFORM_ROWS: readonly PlatformRow[] = TABLE.split(';').map((row) 
 });
 
 function namesIn(list = ''): string[] {
-  return list.trim().split(/,\s+/);
+  return list === '' ? [] : list.trim().split(/,\s+/);
 }

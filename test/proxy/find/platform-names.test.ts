@@ -28,6 +28,7 @@ const names = namesOf({
   'ps3-psn': 'PlayStation 3 (PSN)',
   loopy: 'Casio - Loopy',
   own: 'Homebrew Console',
+  '...': '!!!',
 });
 
 describe('a name', () => {
