@@ -8,12 +8,21 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined;
   /** The address of the request. It never contains the key. */
   readonly url: string;
+  /** The name of the parameter that is wrong, if one is. */
+  readonly parameter: string | undefined;
 
-  constructor(message: string, status: number, retryAfter: number | undefined, url: string) {
+  constructor(
+    message: string,
+    status: number,
+    retryAfter: number | undefined,
+    url: string,
+    parameter?: string,
+  ) {
     super(message);
     this.status = status;
     this.retryAfter = retryAfter;
     this.url = url;
+    this.parameter = parameter;
   }
 }
 
@@ -22,9 +31,10 @@ const CHANGED =
 
 /** Makes the error of a response, and reads its body. */
 export async function errorOf(response: Response, url: string): Promise<ApiError> {
-  const text = messageIn(await response.text()) ?? `HTTP status ${response.status}`;
-  const message = response.status === 412 ? CHANGED : text;
-  return new ApiError(message, response.status, retryAfterOf(response), url);
+  const { status } = response;
+  const { error = `HTTP status ${status}`, parameter } = errorIn(await response.text());
+  const message = status === 412 ? CHANGED : error;
+  return new ApiError(message, status, retryAfterOf(response), url, parameter);
 }
 
 /** The seconds in `Retry-After`, which may also be a date; undefined without it. */
@@ -35,12 +45,13 @@ export function retryAfterOf({ headers }: Response): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 
-/** The text of `{"error":"…"}`; undefined if something else answered, such as a gateway. */
-function messageIn(text: string): string | undefined {
+/** The texts of `{"error":"…","parameter":"…"}`; none if something else answered, such as a gateway. */
+function errorIn(body: string): { error?: string; parameter?: string } {
   try {
-    const { error } = JSON.parse(text);
-    return typeof error === 'string' ? error : undefined;
+    const { error, parameter } = JSON.parse(body);
+    if (typeof error !== 'string') return {};
+    return typeof parameter === 'string' ? { error, parameter } : { error };
   } catch {
-    return undefined;
+    return {};
   }
 }

@@ -5,6 +5,7 @@
 import createFetchClient from 'openapi-fetch';
 import type { ApiPath, Body, Change, Item, OptionsArgument, PagedPath } from './contract-types.ts';
 import { type MatchOptions, matchAll } from './match.ts';
+import { mapPlatforms } from './platforms.ts';
 import { makeRevalidating } from './revalidate.ts';
 import { makeSend, type SendOptions } from './send.ts';
 
@@ -56,14 +57,20 @@ export interface Client {
   changes(since: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Changes>;
   /**
    * The games of files by their names, in order, each as soon as it is known: with as few calls as
-   * possible, one after another. Of a path, only the name of the file is sent.
-   * @param platform a slug, or several, separated by commas
+   * possible, one after another. Of a path, only the name of the file or folder is sent; a path without a
+   * name is not sent, and its result is `skipped`.
+   * @param platform a slug or a name of a platform, or several, separated by commas
    */
   match(
     platform: string,
-    names: readonly string[],
+    paths: readonly string[],
     options?: MatchOptions,
   ): ReturnType<typeof matchAll>;
+  /**
+   * The slugs of the platforms that names mean, such as those of the folders of a launcher; none if the
+   * catalogue has no such platform.
+   */
+  mapPlatforms(names: readonly string[]): Promise<Map<string, string[]>>;
   /**
    * The response with a file of the current snapshot, such as `search.json`. Its body has not been read.
    * If another snapshot is current than the one in `options`, throws an `ApiError` with status 412.
@@ -144,11 +151,15 @@ export function createClient(options: ClientOptions): Client {
         },
       };
     },
-    match(platform, names, options = {}) {
+    async mapPlatforms(names) {
+      const { data } = await request('/platforms', { query: { include: 'aliases' } });
+      return mapPlatforms(data.data, names);
+    },
+    match(platform, paths, options = {}) {
       const { signal } = options;
       const call = async (query: object) =>
         (await request('/match', { query: { ...query }, signal })).data;
-      return matchAll(call, names, { ...options, platform });
+      return matchAll(call, paths, { ...options, platform });
     },
     file(path, { snapshot, signal } = {}) {
       const headers = snapshot === undefined ? {} : { 'X-Snapshot': snapshot };

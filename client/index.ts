@@ -2,4 +2,4 @@
 export { ApiError } from './api-error.ts';
 export * from './client.ts';
 export type * from './contract-types.ts';
-export type { MatchOptions } from './match.ts';
+export type { MatchOptions, MatchResult } from './match.ts';

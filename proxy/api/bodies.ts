@@ -9,6 +9,7 @@ import {
   arrayHead,
   arrayTail,
   listHead,
+  listTail,
   pageTail,
   RECORD_SEPARATOR,
 } from '../../lib/format/pack.ts';
@@ -129,6 +130,21 @@ export function consecutive(records: Records, from: number, to: number): ListCon
       if (from < to) body.addRun(records, from, to);
     },
   };
+}
+
+/** The list of all platforms, each with the names that mean it. */
+export function platformsWithAliases({ index, platformNames }: Generation): Body {
+  const { platforms } = index;
+  const aliases = platformNames.aliases();
+  const body = startBody();
+  body.addText(listHead(platforms.length));
+  platforms.forEach(({ record }, at) => {
+    if (at > 0) body.addText(RECORD_SEPARATOR);
+    body.addJson(record.subarray(0, -1));
+    body.addText(`,"aliases":${asciiJson(aliases[at])}}`);
+  });
+  body.addText(listTail(platforms.length));
+  return body.finishAsText();
 }
 
 /** The records with these numbers, in their order. @param makeAdd makes what adds one of them to a body */

@@ -127,7 +127,7 @@ class Api {
 
   /** @returns the answer to a request that does not count towards a limit; undefined for others */
   private findEarlyAnswer({ head, method, target }: ApiRequest): Answer | undefined {
-    if (head.fault !== undefined) return badRequest(head.fault, true);
+    if (head.fault !== undefined) return { ...badRequest(head.fault), isLast: true };
     if (method === 'OPTIONS') return PREFLIGHT;
     if (method !== 'GET' && method !== 'HEAD') return ERRORS.method;
     const seconds = this.parts.maintenance();
@@ -164,7 +164,7 @@ class Api {
       found = find(current, { key: reply.key?.id, socket: reply.request.socket });
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      return this.send(reply, badRequest(error.message));
+      return this.send(reply, badRequest(error.message, error.parameter));
     }
     if (found === undefined) return this.send(reply, ERRORS.notFound);
     if (found instanceof Promise) return void this.sendLater(reply, found);
@@ -262,6 +262,7 @@ async function* countBytes(pieces: AsyncIterable<Buffer>, reply: Reply): AsyncGe
 function checkSnapshotId(snapshot: string | undefined): void {
   if (snapshot === undefined || isGenerationId(snapshot)) return;
   throw new ParameterError(
+    undefined,
     'X-Snapshot must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
   );
 }

@@ -27,7 +27,7 @@ export type Include = Members<string>;
 export type ResolvedInclude = Members<number>;
 
 const MEMBERS = ['cover', 'covers', 'titles'];
-const MOST_REGIONS = 8;
+const MOST_REGIONS = 16;
 const MOST_TYPES = 8;
 /** Types that a cover may have, even if this catalogue has none of them. */
 const USUAL_TYPES = ['front', 'back', 'spine', 'disc', 'cart'];
@@ -41,6 +41,7 @@ export function includeOf(parameters: Parameters): Include | undefined {
   const wrong = members.find((member) => !MEMBERS.includes(member));
   if (wrong !== undefined) {
     throw new ParameterError(
+      'include',
       `include has ${shown(wrong)}. Allowed: ${MEMBERS.join(', ')}, or several of them, separated by commas`,
     );
   }
@@ -49,7 +50,7 @@ export function includeOf(parameters: Parameters): Include | undefined {
   const hasCover = members.includes('cover');
   for (const [name, list] of Object.entries({ prefer, cover_type: types })) {
     if (list !== undefined && !hasCover) {
-      throw new ParameterError(`${name} is only allowed with include=cover`);
+      throw new ParameterError(name, `${name} is only allowed with include=cover`);
     }
   }
   if (members.length === 0) return undefined;
@@ -60,7 +61,10 @@ export function includeOf(parameters: Parameters): Include | undefined {
   };
 }
 
-/** @throws ParameterError if a region or a type means nothing */
+/**
+ * Preferred regions that this catalogue does not have are skipped: clients send the lists of their users.
+ * @throws ParameterError if a type means nothing
+ */
 export function resolveInclude(
   generation: Generation,
   include: Include | undefined,
@@ -71,14 +75,10 @@ export function resolveInclude(
     const number = generation.typeOf(type);
     if (number !== undefined || USUAL_TYPES.includes(type.toLowerCase())) return number ?? [];
     throw new ParameterError(
+      'cover_type',
       `cover_type has ${shown(type)}, which no cover has. Types are ${USUAL_TYPES.join(', ')} and others that /stats lists`,
     );
   });
-  const prefer = include.cover.prefer.flatMap((region) => {
-    if (generation.isRegion(region)) return generation.regionsOf(region);
-    throw new ParameterError(
-      `prefer has ${shown(region)}, which is not a region. Regions are those that /stats lists, and tags such as U, EUR or JPN`,
-    );
-  });
+  const prefer = include.cover.prefer.flatMap(generation.regionsOf);
   return { ...include, cover: { types, prefer } };
 }

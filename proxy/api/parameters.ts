@@ -12,6 +12,13 @@ import { FACETS, type FacetName, type Query, SORTS, type Years } from '../find/s
 /** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
 export class ParameterError extends Error {
   override readonly name = 'ParameterError';
+  /** The name of the parameter; undefined if it is about a header field. */
+  readonly parameter: string | undefined;
+
+  constructor(parameter: string | undefined, message: string) {
+    super(message);
+    this.parameter = parameter;
+  }
 }
 
 /** The parameters of a request by name. An empty value counts as absent. */
@@ -37,7 +44,7 @@ export function readParameters(queryString: string, allowed: readonly string[]):
       equals < 0 ? [parameter, ''] : [parameter.slice(0, equals), parameter.slice(equals + 1)];
     const name = decode(rawName) ?? rawName;
     if (!allowed.includes(name)) throw unknownParameter(name, allowed);
-    if (seen.has(name)) throw new ParameterError(`${name} must be given at most once`);
+    if (seen.has(name)) throw new ParameterError(name, `${name} must be given at most once`);
     seen.add(name);
     const value = decode(rawValue);
     if (value === undefined) throw malformedValue(name, rawValue);
@@ -58,7 +65,7 @@ function decode(text: string): string | undefined {
 
 function unknownParameter(name: string, allowed: readonly string[]): ParameterError {
   const choice = allowed.length === 0 ? 'none' : allowed.join(', ');
-  return new ParameterError(`Unknown parameter: ${cut(name)}. Allowed: ${choice}`);
+  return new ParameterError(cut(name), `Unknown parameter: ${cut(name)}. Allowed: ${choice}`);
 }
 
 /** A value of a parameter, for an error. */
@@ -74,6 +81,7 @@ function cut(text: string): string {
 
 function malformedValue(name: string, rawValue: string): ParameterError {
   return new ParameterError(
+    name,
     MALFORMED.test(rawValue)
       ? `${name} must be percent-encoded: write % as %25`
       : `${name} must be percent-encoded UTF-8`,
@@ -107,7 +115,7 @@ function integer(parameters: Parameters, name: string, fallback: number, largest
   if (text === undefined) return fallback;
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value <= largest) return value;
-  throw new ParameterError(`${name} must be an integer from 1 to ${largest}`);
+  throw new ParameterError(name, `${name} must be an integer from 1 to ${largest}`);
 }
 
 // Batches.
@@ -135,7 +143,7 @@ export function idsOf(parameters: Parameters): Batch | undefined {
     if (id !== undefined) ids.push(id);
   }
   if (ids.length === entries.length && ids.length <= MOST_ENTRIES) return { entries, ids };
-  throw new ParameterError(`ids must be 1 to ${MOST_ENTRIES} ids, such as ids=1,2,3`);
+  throw new ParameterError('ids', `ids must be 1 to ${MOST_ENTRIES} ids, such as ids=1,2,3`);
 }
 
 /**
@@ -149,7 +157,7 @@ export function slugsOf(parameters: Parameters): Batch | undefined {
     return { entries, ids: undefined };
   }
   const form = 'slugs of a platform and a game, such as slugs=snes/chrono-trigger,nes/tetris';
-  throw new ParameterError(`slugs must be 1 to ${MOST_ENTRIES} ${form}`);
+  throw new ParameterError('slugs', `slugs must be 1 to ${MOST_ENTRIES} ${form}`);
 }
 
 // Lists.
@@ -171,7 +179,7 @@ export function listOf(
     ?.split(',')
     .map((value) => value.trim());
   if (values !== undefined && (values.length > most || values.includes(''))) {
-    throw new ParameterError(`${name} must be 1 to ${most} ${noun}, separated by commas`);
+    throw new ParameterError(name, `${name} must be 1 to ${most} ${noun}, separated by commas`);
   }
   return values;
 }
@@ -190,11 +198,12 @@ const YEARS = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 /** @throws ParameterError */
 export function searchOf(parameters: Parameters): Query {
   const sort = parameters.get('sort') ?? 'title_asc';
-  if (!isOneOf(SORTS, sort)) throw new ParameterError(`sort must be one of ${SORTS.join(', ')}`);
+  if (!isOneOf(SORTS, sort))
+    throw new ParameterError('sort', `sort must be one of ${SORTS.join(', ')}`);
   const q = parameters.get('q')?.trim() ?? '';
   // The limit is in code points, at most two code units each: a longer text need not be counted.
   if (q.length > LONGEST_QUERY * 2 || [...q].length > LONGEST_QUERY) {
-    throw new ParameterError(`q must be at most ${LONGEST_QUERY} characters long`);
+    throw new ParameterError('q', `q must be at most ${LONGEST_QUERY} characters long`);
   }
   return {
     readings: q === '' ? undefined : readingsOf(q, MOST_WORDS),
@@ -223,6 +232,7 @@ function yearsOf(parameters: Parameters): Years | undefined {
   const [, from, to = from] = YEARS.exec(text) ?? [];
   if (from !== undefined && Number(from) <= Number(to)) return [Number(from), Number(to)];
   throw new ParameterError(
+    'year',
     `year must be a year or a range of years, such as 1995 or 1990-1999, not ${shown(text)}`,
   );
 }
@@ -231,7 +241,7 @@ function flagOf(parameters: Parameters, name: string): boolean | undefined {
   const text = parameters.get(name);
   if (text === undefined) return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw new ParameterError(`${name} must be true or false, not ${shown(text)}`);
+  throw new ParameterError(name, `${name} must be true or false, not ${shown(text)}`);
 }
 
 /** @throws ParameterError */
@@ -239,7 +249,10 @@ export function facetsOf(parameters: Parameters): readonly FacetName[] {
   const names = listOf(parameters, 'facets', FACETS.length, 'names') ?? [];
   for (const name of names) {
     if (!isOneOf(FACETS, name)) {
-      throw new ParameterError(`facets has ${shown(name)}. Allowed: ${FACETS.join(', ')}`);
+      throw new ParameterError(
+        'facets',
+        `facets has ${shown(name)}. Allowed: ${FACETS.join(', ')}`,
+      );
     }
   }
   return FACETS.filter((name) => names.includes(name));
@@ -269,25 +282,29 @@ export function matchOf(parameters: Parameters): MatchRequest {
   const names = parameters.get('names')?.split('/');
   const platforms = platformsOf(parameters) ?? [];
   if (names !== undefined && ids !== undefined) {
-    throw new ParameterError('Send either names or ids, not both');
+    throw new ParameterError('ids', 'Send either names or ids, not both');
   }
   if (names === undefined && ids === undefined) {
     throw new ParameterError(
+      'names',
       `names is missing. Send 1 to ${MOST_FILES} file names, separated by /`,
     );
   }
   if (!areShort(names ?? [])) {
     throw new ParameterError(
+      'names',
       `names must be 1 to ${MOST_FILES} file names of 1 to ${LONGEST_FILE_NAME} characters, separated by /`,
     );
   }
   if (!areShort(ids ?? []) || ids?.some((id) => parseExternalId(id) === undefined)) {
     throw new ParameterError(
+      'ids',
       `ids must be 1 to ${MOST_FILES} ids with their sources, separated by /, such as ids=serial:SLUS-20851/mame:sf2`,
     );
   }
   if (platforms.length === 0 && ids === undefined) {
     throw new ParameterError(
+      'platform',
       "platform is missing. Send the slug of the files' platform, from /platforms",
     );
   }

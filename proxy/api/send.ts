@@ -100,9 +100,9 @@ const NOT_ADMITTED: Readonly<Record<AdmissionRefusal, Answer>> = {
   ),
 };
 
-/** @param isLast whether the connection is closed after it */
-export function badRequest(text: string, isLast = false): Answer {
-  return { ...error(400, text), isLast };
+/** @param parameter the name of the parameter that is wrong, if one is */
+export function badRequest(text: string, parameter?: string): Answer {
+  return prepareError(400, text, CORS, parameter);
 }
 
 /** The answer to a request that is not admitted. */

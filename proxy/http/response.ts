@@ -55,13 +55,14 @@ export function headerLines(...fields: readonly string[]): HeaderLines {
   return fields.map((field) => `${field}\r\n`).join('');
 }
 
-/** An error response, `{"error":"<text>"}`. */
+/** An error response, `{"error":"<text>"}`, with one more member if it is about a parameter. */
 export function prepareError(
   status: number,
   text: string,
   headers: HeaderLines = '',
+  parameter?: string,
 ): PreparedResponse {
-  const body = Buffer.from(JSON.stringify({ error: text }));
+  const body = Buffer.from(JSON.stringify({ error: text, parameter }));
   const own = headerLines(
     `Content-Type: ${JSON_TYPE}`,
     `Content-Length: ${body.length}`,

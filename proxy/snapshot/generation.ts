@@ -20,7 +20,8 @@ import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../li
 import type { Manifest } from '../../lib/format/manifest.ts';
 import { type MatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
-import { findRegions, namesOfRegion } from '../find/regions.ts';
+import { makePlatformNames, type PlatformNames } from '../find/platform-names.ts';
+import { findRegions } from '../find/regions.ts';
 import type { PreparedSearch } from '../find/search/prepare-search.ts';
 import { Search } from '../find/search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
@@ -50,6 +51,7 @@ export interface Generation {
   readonly manifest: Manifest;
   readonly index: RecordIndex;
   readonly search: Search;
+  readonly platformNames: PlatformNames;
   readonly match: MatchIndex;
   readonly platforms: Body;
   readonly stats: Body;
@@ -60,8 +62,6 @@ export interface Generation {
   readonly titles: TitleColumns;
   /** The indexes, in the regions of the search index, of the regions that a text names. */
   regionsOf(text: string): readonly number[];
-  /** Whether a text names a region, which no cover of the catalogue needs to have. */
-  isRegion(text: string): boolean;
   /** The index of a type in the types of the search index, in any case; undefined if unknown. */
   typeOf(text: string): number | undefined;
   /** How the catalogue writes a region or a type that is in lower case; other values stay as they are. */
@@ -117,13 +117,15 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
   });
   const stats = wholeFile(STATS);
   let spellings: ReadonlyMap<string, string> | undefined;
+  const platformNames = makePlatformNames(records, indexes.match.platformIds);
   const regionsOf = (text: string) => findRegions(search.regions, text);
 
   return {
     id: manifest.id,
     manifest,
     index: records,
-    search: new Search(search, indexes.prepared, records),
+    search: new Search(search, indexes.prepared, records, platformNames),
+    platformNames,
     match: indexes.match,
     platforms: wholeFile(PLATFORMS),
     stats,
@@ -136,7 +138,6 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     },
     titles,
     regionsOf,
-    isRegion: (text) => namesOfRegion(text).length > 0 || regionsOf(text).length > 0,
     typeOf(text) {
       const found = findText(search.types, foldCase(text));
       return found < 0 ? undefined : found;

@@ -95,7 +95,8 @@ describe('an error', () => {
       url: `${url}/platforms/no%2Fsuch`,
     });
     const bad = await errorOf(client.get('/search', { query: { per_page: 101 } }));
-    expect([bad.status, bad.message]).toEqual([400, 'per_page must be an integer from 1 to 100']);
+    expect(bad).toMatchObject({ status: 400, parameter: 'per_page' });
+    expect(bad.message).toBe('per_page must be an integer from 1 to 100');
   });
 
   test('has the seconds to wait, if the client may not wait as long', async () => {

@@ -61,6 +61,45 @@ test('results come one call after another, with the progress, until the caller s
   expect(await all(client.match('snes', []))).toEqual([]);
 });
 
+test('of a path, the name of the file or folder is sent; a path without one is skipped', async () => {
+  const { client, asked } = makeClient();
+  const long = 'x'.repeat(256);
+  const paths = ['roms/EarthBound/', 'C:\\roms\\F-Zero.sfc', '', '//', long, 'a/b\\Tetris'];
+  const results = await all(client.match('snes', paths));
+  expect(asked.map(({ searchParams }) => searchParams.get('names'))).toEqual([
+    'EarthBound/F-Zero.sfc/Tetris',
+  ]);
+  expect(results.map(({ name, skipped }) => (skipped ? null : name))).toEqual([
+    ...['EarthBound', 'F-Zero.sfc', null, null, null, 'Tetris'],
+  ]);
+  expect(results[2]).toMatchObject({ name: '', match: null, game: null, candidates: [] });
+  expect(await all(client.match('snes', ['/', '']))).toHaveLength(2);
+  expect(asked).toHaveLength(1);
+});
+
+test('names of platforms are mapped as the API understands them', async () => {
+  const key = testKey(1);
+  const proxy = await startProxy(await makeSampleSnapshots([key]), {}, NEVER);
+  const client = createClient({ url: `${proxy.url}/api/v1`, key: key.key });
+  const names = [
+    'PSX',
+    'sega_genesis',
+    'SNES',
+    'Nintendo - Game Boy',
+    'gba (Europe)',
+    'win',
+    'Sega',
+  ];
+  const slugs = ['ps1', 'mega-drive', 'snes', 'game-boy', 'gba', 'pc', ''];
+  const map = await client.mapPlatforms(names);
+  expect(names.map((name) => map.get(name)?.join())).toEqual(slugs);
+  for (const [at, name] of names.entries()) {
+    const query = { platform: name, per_page: 1 };
+    const { data } = await client.get('/search', { query });
+    expect(data[0]?.platform.slug ?? '', name).toBe(slugs[at]);
+  }
+});
+
 test('the real API finds the games', async () => {
   const key = testKey(1);
   const proxy = await startProxy(await makeSampleSnapshots([key]), {}, NEVER);

@@ -266,8 +266,10 @@ function memberFaults(
   const properties = schema.properties as JsonObject;
   const required = schema.required as string[];
   const isOpen = schema.additionalProperties !== false;
+  // An error has a parameter if one is wrong.
+  const mayHave = (name: string) => (isOpen || name === 'parameter') && name in value;
   const expected = Object.keys(properties).filter(
-    (name) => required.includes(name) || included.includes(name) || (isOpen && name in value),
+    (name) => required.includes(name) || included.includes(name) || mayHave(name),
   );
   const members = Object.keys(value).filter((name) => !isOpen || name in properties);
   if (members.join() !== expected.join()) {

@@ -2,6 +2,7 @@
  * Ids that others have given to games: hashes of files, serials, numbers in other databases. One rule of
  * spelling per source serves the table `game_ids` and the parameter `ids`.
  */
+import { entriesAt, findText, type Postings } from '../index/search-index.ts';
 
 const HASHES = /^(?:crc32|md5|sha1|sha256)$/;
 /** Some catalogues add the market, SLES-12345/ANZ, or have the id of a download, JP0425-NPJH50276_00-0001000200030004. */
@@ -20,4 +21,11 @@ export function externalIdKey(source: string, value: string): string {
   const text = value.trim();
   if (name === 'serial') return `${name}:${text.toUpperCase().replace(SERIAL, '$1-$2$3')}`;
   return `${name}:${HASHES.test(name) ? text.toLowerCase() : text}`;
+}
+
+/** The numbers that have an id of another source, as it is written in a request. */
+export function numbersWithId(ids: Postings, text: string): number[] {
+  const id = parseExternalId(text);
+  const at = id === undefined ? -1 : findText(ids, externalIdKey(id.source, id.value));
+  return at < 0 ? [] : [...entriesAt(ids, at)];
 }

@@ -68,6 +68,7 @@ function sinceOf(parameters: Parameters): string {
   const since = parameters.get('since');
   if (isGenerationId(since)) return since;
   throw new ParameterError(
+    'since',
     since === undefined
       ? 'since is missing. To begin, read the whole catalogue from one snapshot. Then send its id, from the X-Snapshot header of the responses, as since'
       : 'since must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',

@@ -15,6 +15,7 @@ import {
   gameRoute,
   platformCoversRoute,
   platformGamesRoute,
+  platformsRoute,
 } from './records.ts';
 import { makePageLinks, plainRoute, type Route } from './route.ts';
 import { searchRoute } from './search.ts';
@@ -33,7 +34,7 @@ export function makeMatchRoute(publicUrl: string, readChanges: ReadChanges): Mat
   const pageLinks = makePageLinks(publicUrl);
   const search = searchRoute(pageLinks);
   const roots = new Map<string | undefined, Route>([
-    ['platforms', plainRoute('platforms', ({ platforms }) => platforms)],
+    ['platforms', platformsRoute],
     ['stats', plainRoute('stats', ({ stats }) => stats)],
     ['games', gameBatchRoute],
     ['covers', coverBatchRoute],

@@ -1,6 +1,5 @@
 /** The route that finds the games of file names, or of ids that other sources have given to them. */
-import { entriesAt, findText, type Postings } from '../../../lib/format/index/search-index.ts';
-import { externalIdKey, parseExternalId } from '../../../lib/format/match/external-ids.ts';
+import { numbersWithId } from '../../../lib/format/match/external-ids.ts';
 import { type Found, findMatches, type Match } from '../../find/match/find-matches.ts';
 import { type NameReading, readName } from '../../find/match/read-name.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
@@ -25,7 +24,8 @@ export const fileMatchRoute: Route = {
     const include = includeOf(parameters);
     return (generation) => {
       const members = resolveInclude(generation, include);
-      const platforms = request.platforms.flatMap((text) => findPlatform(generation, text));
+      const named = request.platforms.flatMap((text) => findPlatform(generation, text));
+      const platforms = [...new Set(named)];
       const known = readGamesOnce(generation);
       const items = matchAll(generation, known, request, platforms);
       const body = matchBody({ ...generation, games: known.records }, items, members);
@@ -41,21 +41,14 @@ interface Item extends Match {
 }
 
 /** @throws ParameterError if there is no such platform */
-function findPlatform({ index, match }: Generation, text: string): readonly number[] {
-  const number = index.platformBySlug.get(text);
-  if (number !== undefined) return [number];
-  const numbers = numbersWithId(match.platformIds, text);
+function findPlatform({ platformNames }: Generation, text: string): readonly number[] {
+  const numbers = platformNames.find(text);
   if (numbers.length > 0) return numbers;
+  const nearest = platformNames.nearest(text).join(', ');
   throw new ParameterError(
-    `There is no platform ${shown(text)}. Send slugs from /platforms, or ids of platforms such as igdb:19 that this catalogue knows`,
+    'platform',
+    `There is no platform ${shown(text)}. The nearest are ${nearest}; /platforms lists all, and with include=aliases their other names`,
   );
-}
-
-/** The numbers that have an id of another source, as it is written in a request. */
-function numbersWithId(ids: Postings, text: string): number[] {
-  const id = parseExternalId(text);
-  const at = id === undefined ? -1 : findText(ids, externalIdKey(id.source, id.value));
-  return at < 0 ? [] : [...entriesAt(ids, at)];
 }
 
 /** @param platforms the numbers of the platforms; all if there are none */

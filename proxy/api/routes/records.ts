@@ -1,4 +1,4 @@
-/** The routes of games and covers: one of them, those of a platform or game, and batches. */
+/** The routes of platforms, games and covers: one of them, those of a platform or game, and batches. */
 import { findById, type IdColumns, splitId } from '../../../lib/format/index/ids.ts';
 import type { GameNumber } from '../../../lib/format/index/numbers.ts';
 import { findGame, type PlatformEntry } from '../../../lib/format/index/record-index.ts';
@@ -12,6 +12,7 @@ import {
   gatherCovers,
   gatherGames,
   pageBody,
+  platformsWithAliases,
   recordBody,
 } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
@@ -26,9 +27,24 @@ import {
   pagingOf,
   readParameters,
   searchOf,
+  shown,
   slugsOf,
 } from '../parameters.ts';
 import { makeResource, type PageLinks, plainRoute, type Route } from './route.ts';
+
+export const platformsRoute: Route = {
+  name: 'platforms',
+  prepare(queryString) {
+    const include = readParameters(queryString, ['include']).get('include');
+    if (include !== undefined && include !== 'aliases') {
+      throw new ParameterError('include', `include has ${shown(include)}. Allowed: aliases`);
+    }
+    return (generation) => {
+      const { platforms, id } = generation;
+      return makeResource(include ? platformsWithAliases(generation) : platforms, id);
+    };
+  },
+};
 
 export function gameRoute(platform: string, slug: string): Route {
   return {
@@ -91,10 +107,10 @@ export const gameBatchRoute: Route = {
     const include = includeOf(parameters);
     const ids = idsOf(parameters);
     const slugs = slugsOf(parameters);
-    if (ids && slugs) throw new ParameterError('Send either ids or slugs, not both');
+    if (ids && slugs) throw new ParameterError('slugs', 'Send either ids or slugs, not both');
     const batch = ids ?? slugs;
     if (batch === undefined) {
-      throw new ParameterError('ids or slugs is missing. To list all games, use /search');
+      throw new ParameterError('ids', 'ids or slugs is missing. To list all games, use /search');
     }
     return (generation) => {
       const members = resolveInclude(generation, include);
@@ -139,6 +155,7 @@ export const coverBatchRoute: Route = {
     const batch = idsOf(parameters);
     if (batch === undefined) {
       throw new ParameterError(
+        'ids',
         'ids is missing. To list the covers of a platform, use /platforms/{slug}/covers',
       );
     }

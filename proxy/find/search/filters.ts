@@ -9,6 +9,7 @@ import {
   textCount,
 } from '../../../lib/format/index/search-index.ts';
 import { foldCase } from '../../../lib/format/index/words.ts';
+import type { PlatformNames } from '../platform-names.ts';
 import { findRegions } from '../regions.ts';
 import type { FacetName, Query, Years } from './query.ts';
 import { EMPTY, everyNumber, type NumberSet } from './sets/number-set.ts';
@@ -20,31 +21,33 @@ export class Filters {
   readonly all: NumberSet;
   private readonly index: SearchIndex;
   private readonly records: RecordIndex;
+  private readonly platformNames: PlatformNames;
   private readonly ranks: PostingSets;
   private readonly byYear: RankOrder;
-  /** For each case-folded slug, the numbers of the platforms that have it. */
-  private readonly platformsBySlug: ReadonlyMap<string, readonly number[]>;
   /** Made by the first query with a genre. */
   private genres: readonly string[] | undefined;
 
   /** @param byYear the order of `year_asc` */
-  constructor(index: SearchIndex, records: RecordIndex, ranks: PostingSets, byYear: RankOrder) {
+  constructor(
+    index: SearchIndex,
+    records: RecordIndex,
+    platformNames: PlatformNames,
+    ranks: PostingSets,
+    byYear: RankOrder,
+  ) {
     this.all = everyNumber(index.games);
     this.index = index;
     this.records = records;
+    this.platformNames = platformNames;
     this.ranks = ranks;
     this.byYear = byYear;
-    const { platforms } = records;
-    this.platformsBySlug = Map.groupBy(platforms.keys(), (number) =>
-      foldCase(platforms[number].slug),
-    );
   }
 
   /** One set for each filter of a query. @param except a filter to ignore */
   of(query: Query, except?: FacetName): NumberSet[] {
     const { platform, region, type, genre, year, has_cover: hasCover } = query;
     const found: NumberSet[] = [];
-    if (platform !== undefined && except !== 'platform') found.push(this.withSlugs(platform));
+    if (platform !== undefined && except !== 'platform') found.push(this.onNamed(platform));
     if (region !== undefined && except !== 'region') found.push(this.withRegion(region));
     if (type !== undefined && except !== 'type') found.push(this.withType(type));
     if (genre !== undefined && except !== 'genre') found.push(this.withGenre(genre));
@@ -53,11 +56,9 @@ export class Filters {
     return found;
   }
 
-  /** The games of the platforms that have one of these slugs. */
-  withSlugs(slugs: readonly string[]): NumberSet {
-    return this.onPlatforms(
-      slugs.flatMap((slug) => this.platformsBySlug.get(foldCase(slug)) ?? []),
-    );
+  /** The games of the platforms that values of `platform` mean. */
+  onNamed(values: readonly string[]): NumberSet {
+    return this.onPlatforms([...new Set(values.flatMap(this.platformNames.find))]);
   }
 
   /** The games of the platforms with these numbers. */

@@ -10,6 +10,7 @@
 import type { Rank } from '../../../lib/format/index/numbers.ts';
 import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
 import type { SearchIndex } from '../../../lib/format/index/search-index.ts';
+import type { PlatformNames } from '../platform-names.ts';
 import { type CountFacet, makeFacetCounter, type ValueCount } from './facets.ts';
 import { Filters } from './filters.ts';
 import type { PreparedSearch } from './prepare-search.ts';
@@ -41,11 +42,16 @@ export class Search {
   private readonly countFacet: CountFacet;
 
   /** @param prepared the result of `prepareSearch` for the index */
-  constructor(index: SearchIndex, prepared: PreparedSearch, records: RecordIndex) {
+  constructor(
+    index: SearchIndex,
+    prepared: PreparedSearch,
+    records: RecordIndex,
+    platformNames: PlatformNames,
+  ) {
     this.orders = prepared.orders;
     this.ranks = new PostingSets(index, index.games, new QueryMemory());
-    this.filters = new Filters(index, records, this.ranks, prepared.orders.year_asc);
-    this.titles = new TitleMatcher(index, prepared, records, this.ranks, (numbers) =>
+    this.filters = new Filters(index, records, platformNames, this.ranks, prepared.orders.year_asc);
+    this.titles = new TitleMatcher(index, prepared, platformNames, this.ranks, (numbers) =>
       this.filters.onPlatforms(numbers),
     );
     this.countFacet = makeFacetCounter(index, records, this.ranks);
@@ -85,7 +91,7 @@ export class Search {
    */
   private matchOf({ readings, platform }: Query): TitleMatch | undefined {
     if (readings === undefined) return undefined;
-    return this.titles.match(readings, platform && this.filters.withSlugs(platform));
+    return this.titles.match(readings, platform && this.filters.onNamed(platform));
   }
 
   /** The games that match and pass the filters. @param except a filter to ignore */

@@ -3,15 +3,14 @@
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
 import { setBit } from '../../../lib/format/index/bits.ts';
-import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
 import { type SearchIndex, textAt } from '../../../lib/format/index/search-index.ts';
 import { nearSpellingDistance } from '../../../lib/format/index/words.ts';
+import type { PlatformNames } from '../platform-names.ts';
 import { remember } from '../remember.ts';
 import { PatternMatcher } from './match-pattern.ts';
 import { nearSpellings } from './near-spellings.ts';
 import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
 import { Phrases } from './phrases.ts';
-import { makePlatformWords, type PlatformWords } from './platform-names.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
 import { forEach, isEmpty, type NumberSet } from './sets/number-set.ts';
@@ -48,7 +47,7 @@ export class TitleMatcher {
   private readonly readings: PostingSets;
   private readonly ways: WayFinder;
   private readonly matcher: PatternMatcher;
-  private readonly platformWords: PlatformWords;
+  private readonly platformNames: PlatformNames;
   private readonly onPlatforms: (numbers: readonly number[]) => NumberSet;
 
   /**
@@ -58,7 +57,7 @@ export class TitleMatcher {
   constructor(
     index: SearchIndex,
     prepared: PreparedSearch,
-    records: RecordIndex,
+    platformNames: PlatformNames,
     ranks: PostingSets,
     onPlatforms: (numbers: readonly number[]) => NumberSet,
   ) {
@@ -69,7 +68,7 @@ export class TitleMatcher {
     const phrases = new Phrases(index.readings, prepared.pairs, this.readings);
     this.ways = new WayFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
-    this.platformWords = makePlatformWords(records);
+    this.platformNames = platformNames;
     this.onPlatforms = onPlatforms;
   }
 
@@ -95,7 +94,7 @@ export class TitleMatcher {
     };
 
     const matchPlatforms = (isNear: boolean): TitleMatch | undefined => {
-      for (const { platforms, rest } of readings.flatMap(this.platformWords.runsIn)) {
+      for (const { platforms, rest } of readings.flatMap(this.platformNames.runsIn)) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
           const ranks = this.ranks.intersect(within);
@@ -163,7 +162,7 @@ export class TitleMatcher {
   private findNear(word: string, readings?: Uint32Array): number[] {
     const distance = nearSpellingDistance(word);
     // "snes" is not a misspelled "nes": it names a platform.
-    if (distance === 0 || this.platformWords.isName(word)) return [];
+    if (distance === 0 || this.platformNames.isName(word)) return [];
     const { words } = this.index;
     const among = readings && this.wordsIn(readings);
     const digits = digitsOf(word);

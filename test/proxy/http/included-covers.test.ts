@@ -70,6 +70,7 @@ async function textOf(target: string): Promise<string> {
 async function errorOf(target: string): Promise<string> {
   const { status, json } = await get(target);
   expect(status, target).toBe(400);
+  expect(json.error).toContain(json.parameter);
   return json.error;
 }
 
@@ -159,6 +160,10 @@ describe('include=cover', () => {
     ['&prefer=Korea,U,J', 900_007],
     ['&prefer=%20US%20,%20JP', 900_007],
     ['&prefer=K,B,F,G,S,I,C,JPN', 900_008],
+    ['&prefer=ss,Mars,wor,ntsc-j,us', 900_008],
+    ['&prefer=us,wor,ss,eu,jp', 900_007],
+    ['&prefer=ss', 900_005],
+    [`&prefer=${'ss,'.repeat(15)}JP`, 900_008],
     ['&cover_type=back,front', 900_001],
     ['&cover_type=DISC,front&prefer=JP', 900_000],
     ['&cover_type=spine,front&prefer=JP', 900_008],
@@ -256,7 +261,7 @@ test('the covers of a platform are those of its games, in the order of the games
 });
 
 test('wrong values of include, prefer and cover_type are refused, even where nothing is found', async () => {
-  const regions = 'prefer must be 1 to 8 regions, separated by commas';
+  const regions = 'prefer must be 1 to 16 regions, separated by commas';
   const members =
     'include has "files". Allowed: cover, covers, titles, or several of them, separated by commas';
   for (const [query, text] of [
@@ -265,11 +270,7 @@ test('wrong values of include, prefer and cover_type are refused, even where not
     ['prefer=EU', 'prefer is only allowed with include=cover'],
     ['include=covers&cover_type=disc', 'cover_type is only allowed with include=cover'],
     ['include=cover&prefer=EU,', regions],
-    ['include=cover&prefer=1,2,3,4,5,6,7,8,9', regions],
-    [
-      'include=cover&prefer=EU,Mars',
-      'prefer has "Mars", which is not a region. Regions are those that /stats lists, and tags such as U, EUR or JPN',
-    ],
+    [`include=cover&prefer=${'EU,'.repeat(16)}EU`, regions],
     [
       'include=cover&cover_type=fornt',
       'cover_type has "fornt", which no cover has. Types are front, back, spine, disc, cart and others that /stats lists',
@@ -279,6 +280,7 @@ test('wrong values of include, prefer and cover_type are refused, even where not
       expect(await errorOf(`${path}?${query}`)).toBe(text);
     }
   }
+  expect(JSON.parse(await textOf('/search?region=ss')).total).toBe(0);
   expect(await errorOf('/covers/recent?include=cover')).toMatch(/^Unknown parameter: include\./);
 });
 

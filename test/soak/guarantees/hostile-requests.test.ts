@@ -35,9 +35,10 @@ const MOST_MEGABYTES = 300;
 
 const key = testKey(1);
 
-/** Whether a body is `{"error":"<text>"}` and nothing else. */
+/** Whether a body is `{"error":"<text>"}`, with the name of a parameter at most. */
 function isErrorBody(body: string): boolean {
-  const [, text] = /^\{"error":("(?:[^"\\]|\\.)*")\}$/.exec(body) ?? [];
+  const [, text] =
+    /^\{"error":("(?:[^"\\]|\\.)*")(?:,"parameter":"(?:[^"\\]|\\.){0,300}")?\}$/.exec(body) ?? [];
   if (text === undefined) return false;
   const { length } = JSON.parse(text) as string;
   return length >= 3 && length <= 300;

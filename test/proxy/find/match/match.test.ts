@@ -238,6 +238,23 @@ describe('ids', () => {
   });
 });
 
+test('platforms may have the names that programs use, as in a search', async () => {
+  const names = 'Super Metroid (Europe).iso';
+  const of = async (platform: string) => (await get({ platform, names })).json.data[0].game?.id;
+  const metroid = GAMES.findIndex(
+    ([platform, title]) => platform === PS2 && title === 'Super Metroid',
+  );
+  const ids = ['ps2', 'Sony - PlayStation 2', 'PlayStation2', 'PS2'].map(of);
+  expect(new Set(await Promise.all(ids))).toEqual(new Set([metroid + 1]));
+  expect(await of('Super Famicom')).toBe(1);
+  const totals = ['SNES', 'Super Famicom', 'screenscraper:4', 'igdb:20'].map(async (platform) => {
+    const query = new URLSearchParams({ platform });
+    return (await proxy.get(`/search?${query}`, key.key)).json.total;
+  });
+  const games = GAMES.filter(([platform]) => platform === SNES).length;
+  expect(await Promise.all(totals)).toEqual([games, games, games, 0]);
+});
+
 test.each([
   [{ names: 'a' }, /^platform is missing/],
   [{ platform: 'snes' }, /^names is missing/],
@@ -245,7 +262,10 @@ test.each([
   [{ platform: 'snes', names: 'a//b' }, /^names must be 1 to 50 file names/],
   [{ platform: 'snes', names: 'a'.repeat(256) }, /^names must be 1 to 50 file names/],
   [{ platform: 'snes', names: Array(51).fill('a').join('/') }, /^names must be 1 to 50 file names/],
-  [{ platform: 'nope', names: 'a' }, /^There is no platform "nope"\. Send slugs from \/platforms/],
+  [
+    { platform: 'playstaton', names: 'a' },
+    /^There is no platform "playstaton"\. The nearest are ps2, snes; \/platforms lists all/,
+  ],
   [{ platform: 'igdb:20', names: 'a' }, /^There is no platform "igdb:20"/],
   [
     { platform: 'snes,snes,snes,snes,snes,snes,snes,snes,snes', names: 'a' },

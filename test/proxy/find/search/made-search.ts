@@ -5,6 +5,7 @@ import type { Catalogue } from '#demo/catalogue/load.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { searchOf as parseSearch } from '#proxy/api/parameters.ts';
+import { makePlatformNames } from '#proxy/find/platform-names.ts';
 import { EMPTY, sizeOf, slice } from '#proxy/find/search/sets/number-set.ts';
 import { PostingSets } from '#proxy/find/search/sets/posting-sets.ts';
 import { QueryMemory } from '#proxy/find/search/sets/query-memory.ts';
@@ -68,7 +69,7 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
   files.descriptors.forEach(closeSync);
   const { search, prepared, records } = index;
   const ranks = new PostingSets(search, search.games, new QueryMemory());
-  const titles = new TitleMatcher(search, prepared, records, ranks, () => EMPTY);
+  const titles = new TitleMatcher(search, prepared, makePlatformNames(records), ranks, () => EMPTY);
   return {
     search(parameters) {
       const given = Object.entries(parameters).filter((entry): entry is [string, string] => {

@@ -7,7 +7,7 @@ import type { Catalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue, slugOf } from '#demo/catalogue/sample.ts';
 import type { Row } from '#lib/database/database.ts';
 import { plainWordsOf } from '#lib/format/index/words.ts';
-import { PLATFORM_NAMES } from '#proxy/find/search/platform-names.ts';
+import { PLATFORM_ROWS } from '#proxy/find/platform-table.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import type { NamedPlatform } from './reference/find.ts';
 
@@ -156,14 +156,17 @@ export function searchCatalogue(): SearchCatalogue {
 
 /**
  * A platform has its slug, its name and the parts of its name ("Mega Drive / Genesis"), but not what is in brackets ("Wii (Digital)")
- * as names, and all names of every group that has one of these.
+ * as names, and all names of every row of the table that has one of these.
  */
 function namePlatform(slug: string, name: string): NamedPlatform {
   const own = [slug, name, ...name.replace(/\(.*?\)/g, '').split(/ - | – | \| |\//)];
   const key = (text: string) => plainWordsOf(text).join('');
   const keys = new Set(own.map(key).filter((text) => text !== ''));
-  const groups = PLATFORM_NAMES.filter((names) => names.some((text) => keys.has(key(text))));
-  return { slug, names: [...own, ...groups.flat()].filter((text) => key(text) !== '') };
+  const rows = PLATFORM_ROWS.filter(({ names, others }) =>
+    [...names, ...others].some((text) => keys.has(key(text))),
+  );
+  const named = rows.flatMap(({ names }) => names);
+  return { slug, names: [...own, ...named].filter((text) => key(text) !== '') };
 }
 
 function readChosen(sample: Catalogue) {
