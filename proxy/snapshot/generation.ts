@@ -21,6 +21,7 @@ import type { Manifest } from '../../lib/format/manifest.ts';
 import { type MatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { findRegions, namesOfRegion } from '../find/regions.ts';
+import { makePlatformWords, type PlatformWords } from '../find/search/platform-names.ts';
 import type { PreparedSearch } from '../find/search/prepare-search.ts';
 import { Search } from '../find/search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
@@ -51,6 +52,7 @@ export interface Generation {
   readonly index: RecordIndex;
   readonly search: Search;
   readonly match: MatchIndex;
+  readonly platformWords: PlatformWords;
   readonly platforms: Body;
   readonly stats: Body;
   readonly recentCovers: Body;
@@ -125,6 +127,7 @@ export function makeGeneration(files: OpenedFiles, indexes = viewIndexes(files))
     index: records,
     search: new Search(search, indexes.prepared, records),
     match: indexes.match,
+    platformWords: makePlatformWords(records),
     platforms: wholeFile(PLATFORMS),
     stats,
     recentCovers: wholeFile(COVERS_RECENT),

@@ -1,7 +1,9 @@
 /** The route that finds the games of file names, or of ids that other sources have given to them. */
 import { entriesAt, findText, type Postings } from '../../../lib/format/index/search-index.ts';
+import { plainWordsOf } from '../../../lib/format/index/words.ts';
 import { externalIdKey, parseExternalId } from '../../../lib/format/match/external-ids.ts';
-import { type Found, findMatches, type Match } from '../../find/match/find-matches.ts';
+import type { Found, Match } from '../../find/match/find-matches.ts';
+import { findName } from '../../find/match/find-name.ts';
 import { type NameReading, readName } from '../../find/match/read-name.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { type GamesReadOnce, readGamesOnce } from '../../snapshot/known-games.ts';
@@ -60,7 +62,7 @@ function numbersWithId(ids: Postings, text: string): number[] {
 
 /** @param platforms the numbers of the platforms; all if there are none */
 function matchAll(
-  { match: index }: Generation,
+  { match: index, platformWords }: Generation,
   games: GamesReadOnce,
   { names, ids }: MatchRequest,
   platforms: readonly number[],
@@ -74,12 +76,21 @@ function matchAll(
     return { found: first, candidates: others.slice(0, 3) };
   };
   if (ids !== undefined) return ids.map((name) => ({ name, reading: undefined, ...byId(name) }));
+  const known = {
+    forRegions: games.forRegions,
+    namesPlatform: (name: string) =>
+      platformWords
+        .runsIn(plainWordsOf(name))
+        .some(
+          ({ rest, platforms: of }) =>
+            rest.length === 0 && of.some((one) => platforms.includes(one)),
+        ),
+  };
   return names.map((name) => {
-    const reading = readName(name);
-    const known = games.forRegions(reading.regions);
+    let reading = readName(name);
     let match: Match | undefined =
       reading.serial === null ? undefined : byId(`serial:${reading.serial}`);
-    if (match?.found === undefined) match = findMatches(index, reading, platforms, known);
+    if (match?.found === undefined) ({ reading, match } = findName(index, name, platforms, known));
     // The short names of arcade games, as MAME and its software lists have them.
     if (match.found === undefined && index.gameIds.entries.length > 0) {
       const byName = byId(`mame:${reading.title}`);
