@@ -92,7 +92,10 @@ const BRACKETS = /\([^()]*\)/g;
 /** Words that are dropped at the start of a title, and after it. */
 const DROPPED_IN_FRONT = new Set(['the', 'a', 'an']);
 const DROPPED = new Set(['the', 'and', 'n']);
-/** Words of a title that a name may lack, wherever they stand. A name, or an alternative title, may add one at the end. */
+/**
+ * Words of a title that a name may lack, wherever they stand. A name, or an alternative title, may have one
+ * at its end that the title lacks.
+ */
 const LEFT_OUT = new Set(['version', 'edition', 'edicion']);
 /** What a word, or two words that follow each other, count as: a number, or the shortest of equal words. */
 const SHORT = new Map(
@@ -168,6 +171,8 @@ export function looseFormsOf(
     const end = slugOf === undefined ? list.length - 1 : 0;
     const others = list.filter((word, at) => at < end || !LEFT_OUT.has(word));
     if (others.length > 1 && others.length < list.length) add(looseForm(specialWords(others)));
+    if (list.includes('0'))
+      add(looseForm(specialWords(list.map((word) => (word === '0' ? 'zero' : word)))));
     if (list.includes('x')) add(looseForm(specialWords(withJoinedX(list))));
   }
   // Of titles such as "A P B", whose letters are words in one spelling and not in another.

@@ -90,7 +90,8 @@ function matchAll(
     let reading = readName(name);
     let match: Match | undefined =
       reading.serial === null ? undefined : byId(`serial:${reading.serial}`);
-    if (match?.found === undefined) ({ reading, match } = findName(index, name, platforms, known));
+    if (match?.found === undefined)
+      ({ reading, match } = findName(index, name, reading, platforms, known));
     // The short names of arcade games, as MAME and its software lists have them.
     if (match.found === undefined && index.gameIds.entries.length > 0) {
       const byName = byId(`mame:${reading.title}`);

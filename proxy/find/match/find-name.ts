@@ -20,10 +20,14 @@ export interface NameMatch {
   readonly match: Match;
 }
 
-/** @param platforms the numbers of the platforms */
+/**
+ * @param first what the name says
+ * @param platforms the numbers of the platforms
+ */
 export function findName(
   index: MatchIndex,
   name: string,
+  first: NameReading,
   platforms: readonly number[],
   known: Known,
 ): NameMatch {
@@ -36,7 +40,7 @@ export function findName(
       .forRegions([])
       .titles(game)
       .some((title) => wordsOf(title).join('').includes(letters));
-  let best = find(readName(name));
+  let best = find(first);
   const { rest, extension = '' } = splitExtension(name);
   const found = best.match.found?.game;
   if (extension !== '' && !(found !== undefined && hasLetters(found, extension))) {

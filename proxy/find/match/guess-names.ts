@@ -10,13 +10,16 @@ const NUMERAL = /^(?:[1-9]\d*|0|[IVX]+)$/i;
 const COPY = /^copy (?:\(?\d+\)? )?of\s+|\s+(?:-\s+)?copy(?:\s\d+)?$/i;
 /** `01 - Title`, `001. Title`, `01_Title`, `01 Title` */
 const LIST_NUMBER = /^(?:#?\d{1,4}\s*(?:-\s|[._)\]])|0\d+\s)\s*-?\s*(?=\S)/;
-/** The ids that Nintendo printed on discs: `GM8E01 - Title`. */
-const DISC_ID = /^[A-Z][A-Z0-9]{2}[DEFJKPSUXYW](?=[A-Z]?\d)[A-Z0-9]{2}(?:\s*-\s+|[\s_]+)(?=\S)/;
+/** Nintendo's ids of discs: `GM8E01 - Title`, `Title_GM8E01`. */
+const DISC_ID = String.raw`[A-Z][A-Z0-9]{2}[DEFJKPSUXYW](?=[A-Z]?\d)[A-Z0-9]{2}`;
+const WITH_DISC_ID = new RegExp(
+  String.raw`^${DISC_ID}(?:\s*-\s+|[\s_]+)(?=\S)|(?:\s+-\s*|[\s_]+)${DISC_ID}$`,
+);
 /** Words that are joined in one. */
 const JOINED = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])/g;
 const MOST_WORDS_OF_PLATFORM = 5;
 /** Other regions of small letters are words too, and "World" ends many titles. */
-const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|ntsc|.{5,})$/;
+const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
 
 /** A name and its last part, in lower case, that may be an extension which the table does not have. */
 export function splitExtension(name: string): { rest: string; extension?: string } {
@@ -48,16 +51,15 @@ export function* guessNames(
   let regions: readonly string[] = [];
   const steps: readonly ((text: string) => string)[] = [
     (text) => text.replace(COPY, ''),
-    (text) => text.replace(DISC_ID, ''),
+    (text) => text.replace(WITH_DISC_ID, ''),
     (text) => text.replace(LIST_NUMBER, ''),
     (text) => (/\s-\s/.test(text) ? text : text.replace(/[\s_-]+/g, ' ')),
     (text) => withoutPlatform(text, namesPlatform),
     (text) => {
       const [, rest, tag] = /^(.*[^\s_-])[\s_-]+([A-Za-z]+)$/.exec(text) ?? [];
-      const region = tag === undefined ? undefined : regionAtEnd(tag);
-      if (region === undefined) return text;
-      regions = [region];
-      return rest;
+      const found = tag === undefined ? undefined : regionAtEnd(tag);
+      regions = found ?? [];
+      return found === undefined ? text : rest;
     },
     (text) => withoutPlatform(text, namesPlatform),
     (text) => (/\s/.test(text) ? text : text.replace(JOINED, ' ')),
@@ -84,8 +86,10 @@ function withoutPlatform(text: string, namesPlatform: (name: string) => boolean)
   return text;
 }
 
-function regionAtEnd(tag: string): string | undefined {
+/** The region that a word at the end names, none for NTSC; undefined if it is a word of the title. */
+function regionAtEnd(tag: string): string[] | undefined {
   const isTag = tag === tag.toUpperCase() ? tag.length > 1 : SMALL_REGION.test(tag.toLowerCase());
   const region = isTag ? regionOf(tag) : undefined;
-  return region === 'World' ? undefined : region;
+  if (/^ntsc$/i.test(tag)) return [];
+  return region === undefined || region === 'World' ? undefined : [region];
 }

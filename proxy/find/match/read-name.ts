@@ -51,7 +51,7 @@ const SQUARE_REGION = /^(?:[UEJ]|US|EU|JP|UK|.{3,})$/;
 const MOST_WITH_TAGS = 6;
 const HACK = /\bhack\)/i;
 const DISC =
-  /(?<![A-Za-z0-9])(?:dis[ck]|cd|dvd|tape|cart|side|disquette|volume disk)(?:[\s._-]*(?:no\.?\s*)?([0-9]{1,2})|\s*([A-H]))(?:(?=of\d)|(?![0-9A-Za-z]))/i;
+  /(?<![A-Za-z0-9])(?:dis[ck]|cd(?!32)|dvd|tape|cart|side|disquette|volume disk)(?:[\s._-]*(?:no\.?\s*)?([0-9]{1,2})|\s*([A-H]))(?:(?=of\d)|(?![0-9A-Za-z]))/i;
 const YEAR = /^(?:19|20)[\dx]{2}(?:-[\dx]{2}){0,2}$/;
 const VERSION =
   /^(?:v|ver|rev|version|revision|prg|chr)?\.?\s*[0-9][0-9a-z.]*$|^m[0-9]{1,2}$|^rev\s?[a-z]$/i;
@@ -116,6 +116,8 @@ function dropEnds(text: string, found: Found): string {
   if (EXTENSIONS.has(extension) && !INITIALS.test(rest) && rest.length > extension.length + 1)
     return cut(rest, EXTENSION);
   rest = cut(cut(rest, EXTENSION_OF_TAG), TITLE_ID);
+  // A few titles are names of packages themselves.
+  if (PACKAGE.test(rest) || WHDLOAD.test(rest)) found.withTags.push(rest);
   const serial = serialIn(rest);
   if (serial !== undefined) {
     found.serial ??= serial.value;
@@ -198,7 +200,10 @@ function discIn(text: string): string | null {
   return (number ?? letter)?.toUpperCase() ?? null;
 }
 
-/** Reads the regions and the disc in a tag, which stands before those that were read earlier. @returns whether it is a tag, and not a part of the title */
+/**
+ * Reads the regions and the disc in a tag, which stands before those that were read already.
+ * @returns whether it is a tag, and not a part of the title
+ */
 function readTag(group: string, found: Found): boolean {
   const inside = group.slice(1, -1).trim();
   const disc = discIn(inside);

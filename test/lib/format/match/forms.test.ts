@@ -58,6 +58,7 @@ test.each([
   ['Fifa 123', 'Fifa 1-2-3'],
   ['Lunar Cats X 4', 'Lunar Cats X4'],
   ['Lunar Cats X IV', 'Lunar Cats X4'],
+  ['Lunar Cats 0', 'Lunar Cats Zero'],
   ['Katzen vom Mond', 'Lunar Cats (World) / Katzen vom Mond'],
   ['Lunar Cats', 'Lunar Cats (World) / Katzen vom Mond'],
   ['Lunar Cats', 'Lunar Cats Version'],

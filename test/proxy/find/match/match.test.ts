@@ -235,6 +235,9 @@ test.each([
   ['001. Super Metroid', 1],
   ['super-metroid-disc-2.bin', 1],
   ['GSME01 - Super Metroid.iso', 1],
+  ['Super Metroid_GSME01.iso', 1],
+  ['Super Metroid NTSC', 1],
+  ['EP1234-BLES01234_00-SUPERMETROID0000.pkg', 1],
   ['Comet2_v1.2_0004.lha', 34],
   // Near enough for a name, not for a guess.
   ['Super Metroyd', 1],
