@@ -8,6 +8,8 @@ import { findMatches, type KnownGames, type Match } from './find-matches.ts';
 import { guessNames, splitExtension } from './guess-names.ts';
 import { type NameReading, readName } from './read-name.ts';
 
+const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
+
 export interface Known {
   /** What is known of the games for a file of these regions. */
   forRegions(regions: readonly string[]): KnownGames;
@@ -64,5 +66,10 @@ export function findName(
     if (best.match.candidates.length === 0)
       best = { ...best, match: { ...other.match, found: undefined } };
   }
-  return best;
+  // The number of a sequel, which its title may lack: "Metroid 4 - Fusion".
+  const unnumbered = title.replace(NUMBER_OF_SEQUEL, '');
+  if (best.match.candidates.length > 0 || unnumbered === title) return best;
+  const { found: other } = find({ ...readName(unnumbered), isGuess: true }).match;
+  const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
+  return { ...best, match: { found: undefined, candidates } };
 }

@@ -262,6 +262,8 @@ test.each([
   ['Kitten Saga - The Silver Crater', 28],
   ['Moon Cats 4 - The Silver Crater', 28],
   ['01 - Kitten Saga - The Silver Crater', 28],
+  // "Super Metroid" has no subtitle.
+  ['Super 3 - Metroid', 1],
 ])('%s, whose subtitle only one game has, is a candidate', async (name, id) => {
   expect(shortly((await match(name))[0])).toEqual([null, null, [['part', id]]]);
 });
