@@ -8,7 +8,7 @@ import { needsSlug } from '../index/readings.ts';
 import { isScriptWithoutSpaces, wordsOf } from '../index/words.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */
-export const MATCH_RULES = 2;
+export const MATCH_RULES = 3;
 
 export interface LooseForms {
   /**
@@ -77,16 +77,26 @@ const SHORT_FORMS: readonly (readonly [words: string, short: string])[] = [
 const LICENCES_BY_WORD = Map.groupBy(LICENCES, ([first]) => first);
 /** "Legend of Zelda, The - Title", "hunt for red october, the" */
 const MOVED_ARTICLE = new RegExp(String.raw`,\s(${ARTICLES.join('|')})(?=$|\s*[-–:~([/])\s*`, 'i');
-const SUBTITLE = /\s[-–~]\s|:\s|_\s/;
+const SUBTITLE = /\s[-–~]\s|[-:_]\s/;
 /** Hardly any title has more. */
 const MOST_SUBTITLES = 4;
 /** In front of a title: "Time Bokan Series: Bokan Densetsu", "Simple 1500 Series Vol. 30 - The Basket". */
 const SERIES = /^.{1,60}?\bseries(?:\s+vol(?:ume|\.)?\s*\d+)?\s*[-:]\s+(?=\S)/i;
 const NUMBER = /^\d+$/;
+/** Arcade games have the titles of several countries: "Art of Fighting / Ryuuko no Ken". */
+const BETWEEN_TITLES = ' / ';
+/** The "X" of a title in two scripts, or the "VI" of one in three parts, is no title. */
+const SHORTEST_HALF = 3;
+const BRACKETS = /\([^()]*\)/g;
 
 /** Words that are dropped at the start of a title, and after it. */
 const DROPPED_IN_FRONT = new Set(['the', 'a', 'an']);
 const DROPPED = new Set(['the', 'and', 'n']);
+/**
+ * Words of a title that a name may lack, wherever they stand. A name, or an alternative title, may have one
+ * at its end that the title lacks.
+ */
+const LEFT_OUT = new Set(['version', 'edition', 'edicion']);
 /** What a word, or two words that follow each other, count as: a number, or the shortest of equal words. */
 const SHORT = new Map(
   Array.from(EQUAL, ([word, group]) => [
@@ -132,11 +142,11 @@ export function looseFormsOf(
   const wordLists = [words];
   if (NOT_ASCII.test(text)) {
     const other = words.filter(isScriptWithoutSpaces);
-    if (other.length > 0 && words.some((word) => LATIN_LETTER.test(word)))
-      wordLists.push(
-        other,
-        words.filter((word) => !isScriptWithoutSpaces(word)),
-      );
+    const rest = words.filter((word) => !isScriptWithoutSpaces(word));
+    if (other.length > 0 && words.some((word) => LATIN_LETTER.test(word))) {
+      wordLists.push(other);
+      if (rest.join('').length >= SHORTEST_HALF) wordLists.push(rest);
+    }
     if (slugOf !== undefined && needsSlug(title)) wordLists.push(wordsOf(slugOf()));
   }
   if (text.includes('eries')) wordLists.push(wordsOf(text.replace(SERIES, '')));
@@ -158,11 +168,20 @@ export function looseFormsOf(
     const form = isVaried ? looseText(joined) : joined;
     add(form);
     if (form.includes('.')) add(form.replaceAll('.', ''));
+    const end = slugOf === undefined ? list.length - 1 : 0;
+    const others = list.filter((word, at) => at < end || !LEFT_OUT.has(word));
+    if (others.length > 1 && others.length < list.length) add(looseForm(specialWords(others)));
+    if (list.includes('0'))
+      add(looseForm(specialWords(list.map((word) => (word === '0' ? 'zero' : word)))));
+    if (list.includes('x')) add(looseForm(specialWords(withJoinedX(list))));
   }
   // Of titles such as "A P B", whose letters are words in one spelling and not in another.
   if (words.some(isShort)) add(looseText(exactText(words)));
   if (title.includes('~'))
     for (const half of title.split('~')) looseFormsOf(half.trim()).loose.forEach(add);
+  if (title.includes(BETWEEN_TITLES))
+    for (const half of title.replace(BRACKETS, '').split(BETWEEN_TITLES))
+      if (half.trim().length >= SHORTEST_HALF) looseFormsOf(half.trim()).loose.forEach(add);
   return { lists, loose };
 }
 
@@ -245,6 +264,20 @@ function specialWords(words: readonly string[]): string[] {
     found.push(isDigit(word.charCodeAt(0)) ? looseNumber(word) : word);
   }
   return found.length > 0 ? found : words.slice(start);
+}
+
+/** The words with an X and the number that follows it as one: "Mega Man X 4" is "Mega Man X4", and no 10. */
+function withJoinedX(words: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const next = words[at + 1] ?? '';
+    const number = NUMBER.test(next) ? next : NUMERALS.get(next);
+    if (words[at] === 'x' && number !== undefined) {
+      joined.push(`x${number}`);
+      at++;
+    } else joined.push(words[at]);
+  }
+  return joined;
 }
 
 /** How many words of a title are a licence in front of it. */

@@ -1,6 +1,7 @@
 /** The route that finds the games of file names, or of ids that other sources have given to them. */
 import { numbersWithId } from '../../../lib/format/match/external-ids.ts';
-import { type Found, findMatches, type Match } from '../../find/match/find-matches.ts';
+import type { Found, Match } from '../../find/match/find-matches.ts';
+import { findName } from '../../find/match/find-name.ts';
 import { type NameReading, readName } from '../../find/match/read-name.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { type GamesReadOnce, readGamesOnce } from '../../snapshot/known-games.ts';
@@ -53,7 +54,7 @@ function findPlatform({ platformNames }: Generation, text: string): readonly num
 
 /** @param platforms the numbers of the platforms; all if there are none */
 function matchAll(
-  { match: index }: Generation,
+  { match: index, platformNames }: Generation,
   games: GamesReadOnce,
   { names, ids }: MatchRequest,
   platforms: readonly number[],
@@ -67,12 +68,17 @@ function matchAll(
     return { found: first, candidates: others.slice(0, 3) };
   };
   if (ids !== undefined) return ids.map((name) => ({ name, reading: undefined, ...byId(name) }));
+  const known = {
+    forRegions: games.forRegions,
+    namesPlatform: (name: string) =>
+      platformNames.find(name).some((number) => platforms.includes(number)),
+  };
   return names.map((name) => {
-    const reading = readName(name);
-    const known = games.forRegions(reading.regions);
+    let reading = readName(name);
     let match: Match | undefined =
       reading.serial === null ? undefined : byId(`serial:${reading.serial}`);
-    if (match?.found === undefined) match = findMatches(index, reading, platforms, known);
+    if (match?.found === undefined)
+      ({ reading, match } = findName(index, name, reading, platforms, known));
     // The short names of arcade games, as MAME and its software lists have them.
     if (match.found === undefined && index.gameIds.entries.length > 0) {
       const byName = byId(`mame:${reading.title}`);

@@ -46,7 +46,7 @@ const MOST_CANDIDATES = 3;
 /** @param platforms the numbers of the platforms */
 export function findMatches(
   index: MatchIndex,
-  { titles, withTags, isHack }: NameReading,
+  { titles, withTags, isHack, isGuess }: NameReading,
   platforms: readonly number[],
   known: KnownGames,
 ): Match {
@@ -84,7 +84,12 @@ export function findMatches(
     if (first !== undefined) return result(first, 'exact');
   }
   for (const title of new Set([...titles, ...withTags])) {
-    const { loose, lists } = wantedBy(title);
+    // "レコラヴ (USA)" is not "U.S.A.".
+    const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
+    const [loose, lists] = [
+      wantedBy(title).loose.slice(0, most),
+      wantedBy(title).lists.slice(0, most),
+    ];
     let same = gamesLike(title).filter((game) =>
       looseOf(game).some((of) => overlap(of.loose, loose)),
     );
@@ -97,7 +102,7 @@ export function findMatches(
     note(inOrder(same, title, known), 'same');
     if (same.length === 1) return result(same[0], 'same');
   }
-  if (seen.size === 0) {
+  if (seen.size === 0 && !isGuess) {
     const near = findNear(catalogue, titles.map(wantedBy));
     note(near, 'near');
     if (near.length === 1) return result(near[0], 'near');

@@ -14,9 +14,11 @@ const SURE = 0;
 /** The name adds a subtitle to a title with a number. */
 const NUMBER = 1;
 const PART = 2;
+/** They have a subtitle that only one game has. */
+const SUBTITLE = 3;
 /** They have other subtitles. */
-const HEAD = 3;
-const NOTHING = 4;
+const HEAD = 4;
+const NOTHING = 5;
 
 /** Of the games that a title finds, how many are compared. */
 const MOST_GAMES = 24;
@@ -34,20 +36,21 @@ export function findParts(
   const { index, platforms, looseOf, titlesOf } = catalogue;
   const found = new Map<number, number>();
   for (const one of titles) {
-    const keys = [...one.loose, ...one.tails, ...one.heads].map(hashForm);
-    const games = new Set([
-      ...withLoose(catalogue, one.heads),
-      ...withKeys(index.parts, platforms, keys),
-    ]);
-    const ofOneGame = one.tails.filter(
-      (tail) =>
-        tail.length >= SHORTEST_SUBTITLE &&
-        withKeys(index.parts, platforms, [hashForm(tail)]).length === 1,
+    const gamesWith = (parts: readonly string[]) =>
+      withKeys(index.parts, platforms, parts.map(hashForm));
+    const subtitles = one.tails.filter((tail) => tail.length >= SHORTEST_SUBTITLE);
+    const ofOneGame = subtitles.filter((tail) => gamesWith([tail]).length === 1);
+    const titles = subtitles.filter(
+      (tail) => new Set([...withLoose(catalogue, [tail]), ...gamesWith([tail])]).size === 1,
     );
+    const games = new Set([
+      ...withLoose(catalogue, [...titles, ...one.heads]),
+      ...gamesWith([...one.loose, ...one.tails, ...one.heads]),
+    ]);
     for (const game of [...games].slice(0, MOST_GAMES)) {
       const parts = titlesOf(game).map((title) => partsOf(title));
       const common = looseOf(game).map((forms, at) =>
-        commonOf(one, { ...forms, ...parts[at] }, ofOneGame),
+        commonOf(one, { ...forms, ...parts[at] }, ofOneGame, titles),
       );
       found.set(game, Math.min(found.get(game) ?? NOTHING, ...common));
     }
@@ -58,7 +61,7 @@ export function findParts(
   const games = ranked.map(([game]) => game);
   const [first, second] = ranked.map(([, common]) => common);
   const isSure =
-    (first === SURE && (second ?? HEAD) === HEAD) || (first === NUMBER && second === undefined);
+    (first === SURE && (second ?? HEAD) >= SUBTITLE) || (first === NUMBER && second === undefined);
   return { games, sure: isSure ? games[0] : undefined };
 }
 
@@ -66,13 +69,19 @@ export function findParts(
  * A number makes a title that of one game.
  * @param subtitles those that only one game has
  */
-function commonOf(one: Title, other: Title, subtitles: readonly string[]): number {
+function commonOf(
+  one: Title,
+  other: Title,
+  subtitles: readonly string[],
+  titles: readonly string[],
+): number {
   const isWhole =
-    overlap(one.loose.filter(hasNumber), other.heads) ||
+    overlap(one.loose.filter(endsWithNumber), other.heads) ||
     (one.lists[0]?.length > 1 && overlap(one.loose, other.tails));
   if (isWhole || haveSameSubtitle(one, other, subtitles)) return SURE;
   if (overlap(one.heads.filter(hasNumber), other.loose)) return NUMBER;
   if (overlap(one.heads, other.loose) || overlap(one.loose, other.heads)) return PART;
+  if (overlap(titles, [...other.loose, ...other.tails])) return SUBTITLE;
   return overlap(one.heads, other.heads) ? HEAD : NOTHING;
 }
 
@@ -90,4 +99,9 @@ function haveSameSubtitle(one: Title, other: Title, subtitles: readonly string[]
 
 function hasNumber(form: string): boolean {
   return /\d/.test(form);
+}
+
+/** Whether a number closes a title, or opens it: what follows "Sonic 3 & Knuckles" makes another game of it. */
+function endsWithNumber(form: string): boolean {
+  return /^\d|\d[a-z]{0,2}$/.test(form);
 }

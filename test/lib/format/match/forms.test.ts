@@ -56,6 +56,12 @@ test.each([
   ['Marble Madness', 'マーブル Marble Madness'],
   ['マーブル', 'マーブル Marble Madness'],
   ['Fifa 123', 'Fifa 1-2-3'],
+  ['Lunar Cats X 4', 'Lunar Cats X4'],
+  ['Lunar Cats X IV', 'Lunar Cats X4'],
+  ['Lunar Cats 0', 'Lunar Cats Zero'],
+  ['Katzen vom Mond', 'Lunar Cats (World) / Katzen vom Mond'],
+  ['Lunar Cats', 'Lunar Cats (World) / Katzen vom Mond'],
+  ['Lunar Cats', 'Lunar Cats Version'],
 ])('%s is the same as %s', (one, other) => {
   expect([compare(one, other), compare(other, one)]).toEqual(['same', 'same']);
 });
@@ -65,7 +71,17 @@ test('the words of a slug stand for a title in another script, and only for such
   expect(compare('Tetris 2', 'Tetris', 'tetris-2')).toBe('none');
 });
 
+test('a title may have "Version" or "Edition" anywhere, a name only at its end', () => {
+  expect(compare('Lunar Cats', 'Lunar Version Cats', 'lunar-version-cats')).toBe('same');
+  expect(compare('Lunar Edition Cats', 'Lunar Version Cats', 'lunar-version-cats')).toBe('none');
+  expect(compare('Lunar Edition', 'Lunar', 'lunar')).toBe('none');
+});
+
 test.each([
+  ['Lunar Cats X 4', 'Lunar Cats X 5'],
+  ['Lunar Cats XIV', 'Lunar Cats X 4'],
+  ['X', 'Lunar Cats / X'],
+  ['X', 'ルナX'],
   ['Mega Man 2', 'Mega Man 3'],
   ['Game 1 2', 'Game 13'],
   ['Tetris Plus', 'Tetris'],

@@ -39,6 +39,17 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [PS2, 'Agent (Demo)'],
   [PS2, 'Rune Factory: Special Edition'],
   [PS2, 'Harvest Moon: Special Edition'],
+  // From here on, what names leave out or add.
+  [SNES, 'Moon Cats: The Silver Crater', 'USA'],
+  [SNES, 'Tower Cats 3 & Friends: The Challenges', 'USA'],
+  [SNES, 'Ember Version', 'USA'],
+  [SNES, 'Plum Red Version', 'USA'],
+  [SNES, 'N.O.V.A.', 'USA'],
+  [SNES, 'Owl Hunt / Fukurou Gari', 'USA'],
+  [SNES, 'Comet II: Way Home', 'USA'],
+  [SNES, 'Comet Kart', 'USA'],
+  [SNES, 'Twin Peaks', 'USA'],
+  [SNES, 'Twin Peaks!', 'Japan'],
 ];
 
 function makeCatalogue(): Catalogue {
@@ -192,6 +203,69 @@ test.each([
   ["Phantasy Star II - Huey's Adventure", 'ps2', null, null],
 ])('%s on %s, whose title lacks a part, is %s %s', async (name, platform, kind, id) => {
   expect(shortly((await match(name, { platform }))[0]).slice(0, 2)).toEqual([kind, id]);
+});
+
+test.each([
+  // An extension that no table has.
+  ['Super Metroid.quux', 1],
+  ['Owl Hunt.scummvm', 33],
+  ['N.O.V.A.zip', 32],
+  ['N.O.V.A.quux', 32],
+  ['Super Metroid.sfc.bak', 1],
+  ['Comet.Kart', 35],
+  ['Super.Metroid.Kart', null],
+  ['super.metroid.kart', null],
+  ['Super Metroid.2', null],
+  ['Super Metroid.IV', null],
+  // One half of a title, "Version" left out, an X and its number.
+  ['Fukurou Gari.zip', 33],
+  ['Plum Red (U).gb', 31],
+  ['Mega Man X 2.smc', 4],
+  ['Mega Man X II.smc', 4],
+  // Loose names.
+  ['super metroid usa.sfc', 1],
+  ['Super-Metroid-USA', 1],
+  ['Super Metroid - USA', 1],
+  ['Super Metroid_USA', 1],
+  ['SNES - Super Metroid', 1],
+  ['Super Metroid SNES eur', 1],
+  ['Copy of Super Metroid (USA)', 1],
+  ['Super Metroid - Copy (2)', 1],
+  ['01 - Super Metroid', 1],
+  ['001. Super Metroid', 1],
+  ['super-metroid-disc-2.bin', 1],
+  ['GSME01 - Super Metroid.iso', 1],
+  ['Super Metroid_GSME01.iso', 1],
+  ['Super Metroid NTSC', 1],
+  ['EP1234-BLES01234_00-SUPERMETROID0000.pkg', 1],
+  ['Comet2_v1.2_0004.lha', 34],
+  // Near enough for a name, not for a guess.
+  ['Super Metroyd', 1],
+  ['01 - Super Metroyd', null],
+  ['Super Metroid World', null],
+  ['Super Metroid PS2', null],
+  // Two games have this title.
+  ['Twin Peaks.quux', 36],
+  ['01 - Twin Peaks', null],
+  // What follows a number in the middle makes another game of it.
+  ['Tower Cats 3 & Friends', null],
+])('what %s leaves out or adds, leaves game %s', async (name, id) => {
+  expect(shortly((await match(name))[0])[1]).toBe(id);
+});
+
+test('what was left out of a name is read from it', async () => {
+  const [{ read }] = await match('01 - super metroid europe [Disc2of3].quux');
+  expect(read).toEqual({ title: 'super metroid', regions: ['Europe'], disc: '2', serial: null });
+});
+
+test.each([
+  ['Kitten Saga - The Silver Crater', 28],
+  ['Moon Cats 4 - The Silver Crater', 28],
+  ['01 - Kitten Saga - The Silver Crater', 28],
+  // "Super Metroid" has no subtitle.
+  ['Super 3 - Metroid', 1],
+])('%s, whose subtitle only one game has, is a candidate', async (name, id) => {
+  expect(shortly((await match(name))[0])).toEqual([null, null, [['part', id]]]);
 });
 
 test('a tag is a part of a title only if the title has it in brackets', async () => {

@@ -36,6 +36,7 @@ const NAMES: Readonly<Record<string, readonly [name: string, title: string, regi
       ['Psycho Fox (UEB) (REV01) [h1].sms', 'Psycho Fox', 'USA,Europe,Brazil'],
       ['Street Racer (E) (M5) [f1].gb', 'Street Racer', 'Europe'],
       ['Contra (4).md', 'Contra', 'USA,Brazil'],
+      ['Contra (1) [!].md', 'Contra', 'Japan,South Korea'],
     ],
     'MAME and its software lists': [
       ['Galaga (Namco rev. B).zip', 'Galaga', ''],
@@ -50,6 +51,31 @@ const NAMES: Readonly<Record<string, readonly [name: string, title: string, regi
       ['Smash_Cards_for_Nintendo_3DS_JPN_3DS-HR.3ds', 'Smash Cards for Nintendo 3DS', 'Japan'],
       ['Puzzle.World.USA.3DS.INTERNAL.BigBlueBox.3ds', 'Puzzle World', 'USA'],
       ['Tour_of_Japan-EUR_3DS-LGC.3ds', 'Tour of Japan', 'Europe'],
+      ['Lunar.Cats.EUR.Disc2.DC-GRP.cdi', 'Lunar Cats', 'Europe'],
+      ['Lunar.Cats.PAL.DVD1.PS2-GRP.iso', 'Lunar Cats', 'Europe'],
+    ],
+    'WHDLoad, GodMode9 and PSN': [
+      ['LunarCats2_v1.10_0815.lha', 'LunarCats2', ''],
+      ['LunarCats_v1.2a_AGA.lha', 'LunarCats', ''],
+      ['LunarCats_v1.0&Fix.slave', 'LunarCats', ''],
+      ['000400000F123400 Lunar Cats (CTR-P-ALCE) (E).cia', 'Lunar Cats', 'Europe'],
+      ['EP1234-BLES01234_00-LUNARCATS2000000-A0101-V0100.pkg', 'LUNARCATS2', ''],
+    ],
+    'brackets and copies': [
+      ['Okami Den (Europe) (USA).nds', 'Okami Den', 'Europe,USA'],
+      ['Okami Den [USA, Korea].nds', 'Okami Den', 'USA,South Korea'],
+      ['[PAL] Okami Den.nds', '[PAL] Okami Den', 'Europe'],
+      ['Okami Den [U] [a].nds', 'Okami Den', 'USA'],
+      ['Okami Den (USA) (1).nds', 'Okami Den', 'USA'],
+      ['Okami Den (1).nds', 'Okami Den', ''],
+    ],
+    'paths, percent-encoding and unknown extensions': [
+      ['D:\\Games\\nds\\Okami Den (E).nds', 'Okami Den', 'Europe'],
+      ['D:\\Okami Den\\', 'Okami Den', ''],
+      ['Okami%20Den%20%28USA%29.nds', 'Okami Den', 'USA'],
+      ['Okami %2G %E9.nds', 'Okami %2G %E9', ''],
+      ['Okami Den (USA).quux', 'Okami Den', 'USA'],
+      ['S.C.U.M.O.zip', 'S C U M O', ''],
     ],
     messy: [
       ['super_metroid.sfc', 'super metroid', ''],
@@ -78,6 +104,11 @@ test.each([
   ['Riven (Disc E).iso', 'E'],
   ['Grandia CD2.bin', '2'],
   ['Compact Disc Story.iso', null],
+  ['Ys [Disc2of3].iso', '2'],
+  ['Ys.Disc.2.iso', '2'],
+  ['ys_cd_1.iso', '1'],
+  ['Lunar.Cats.PAL.DVD2.PS2-GRP', '2'],
+  ['Side Bets.iso', null],
 ])('the disc of %s is %s', (name, disc) => {
   expect(readName(name).disc).toBe(disc);
 });
@@ -87,6 +118,7 @@ test.each([
   ['SLPS-01234 Ridge Racer.bin', 'SLPS-01234'],
   ['Okage [SLUS-20851].iso', 'SLUS-20851'],
   ['ULJM05269.iso', 'ULJM-05269'],
+  ['EP1234-BLES01234_00-LUNARCATS2000000.pkg', 'BLES-01234'],
   ['NPUB12 Racing.iso', null],
   ['MOON 12345678.iso', null],
 ])('the serial in %s is %s', (name, serial) => {

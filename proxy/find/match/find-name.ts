@@ -1,0 +1,75 @@
+/**
+ * Finds the game that a file name means: by what the name says, and only without success by what else it may
+ * mean. A guess counts only if it leaves exactly one game.
+ */
+import { wordsOf } from '../../../lib/format/index/words.ts';
+import type { MatchIndex } from '../../../lib/format/match/match-index.ts';
+import { findMatches, type KnownGames, type Match } from './find-matches.ts';
+import { guessNames, splitExtension } from './guess-names.ts';
+import { type NameReading, readName } from './read-name.ts';
+
+const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
+
+export interface Known {
+  /** What is known of the games for a file of these regions. */
+  forRegions(regions: readonly string[]): KnownGames;
+  /** Whether a text is a name of one of the platforms. */
+  namesPlatform(name: string): boolean;
+}
+
+export interface NameMatch {
+  readonly reading: NameReading;
+  readonly match: Match;
+}
+
+/**
+ * @param first what the name says
+ * @param platforms the numbers of the platforms
+ */
+export function findName(
+  index: MatchIndex,
+  name: string,
+  first: NameReading,
+  platforms: readonly number[],
+  known: Known,
+): NameMatch {
+  const find = (reading: NameReading): NameMatch => ({
+    reading,
+    match: findMatches(index, reading, platforms, known.forRegions(reading.regions)),
+  });
+  const hasLetters = (game: number, letters: string) =>
+    known
+      .forRegions([])
+      .titles(game)
+      .some((title) => wordsOf(title).join('').includes(letters));
+  let best = find(first);
+  const { rest, extension = '' } = splitExtension(name);
+  const found = best.match.found?.game;
+  if (extension !== '' && !(found !== undefined && hasLetters(found, extension))) {
+    const other = find(readName(rest));
+    if (other.match.found !== undefined) return other;
+    if (found === undefined && other.match.candidates.length > 0) best = other;
+  }
+  if (found !== undefined || best.reading.isHack) return best;
+  const { title, regions, disc, serial } = extension === '' ? best.reading : readName(rest);
+  for (const guess of guessNames(title, known.namesPlatform)) {
+    const read = readName(guess.name);
+    const other = find({
+      ...read,
+      regions: [...new Set([...regions, ...guess.regions, ...read.regions])],
+      disc: disc ?? read.disc,
+      serial: serial ?? read.serial,
+      isGuess: true,
+    });
+    const { found, candidates } = other.match;
+    if (found !== undefined && candidates.every(({ kind }) => kind === 'part')) return other;
+    if (best.match.candidates.length === 0)
+      best = { ...best, match: { ...other.match, found: undefined } };
+  }
+  // The number of a sequel, which its title may lack: "Metroid 4 - Fusion".
+  const unnumbered = title.replace(NUMBER_OF_SEQUEL, '');
+  if (best.match.candidates.length > 0 || unnumbered === title) return best;
+  const { found: other } = find({ ...readName(unnumbered), isGuess: true }).match;
+  const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
+  return { ...best, match: { found: undefined, candidates } };
+}
