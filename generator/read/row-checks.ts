@@ -83,13 +83,17 @@ export function checkOptionalCount(value: Value, column: string): Value {
   return value;
 }
 
+/** As databases return a whole number beyond 2^53. */
+const WHOLE_NUMBER = /^-?\d{16,}$/;
+
 /** A year from 1 to 9999, or null if it is unknown. MySQL stores an unknown YEAR as 0. */
 export function checkOptionalYear(value: Value, note: Note): number | null {
   if (value === null) return null;
-  if (typeof value !== 'number' || !Number.isInteger(value)) {
+  const year = typeof value === 'string' && WHOLE_NUMBER.test(value) ? Number(value) : value;
+  if (typeof year !== 'number' || !Number.isInteger(year)) {
     throw new RowFault('release_year is not a year', value);
   }
-  if (value >= 1 && value <= 9999) return value;
+  if (year >= 1 && year <= 9999) return year;
   note('release_year is not from 1 to 9999: served as null', value);
   return null;
 }

@@ -56,7 +56,7 @@ export async function rollbackTo(
     const source = generationDir(snapshotsDir, id);
     const { manifest, index } = await verifyAndOpen(source);
     checkId(manifest, id);
-    const { previous, takenDown } = compareWithCurrent(snapshotsDir, id, index);
+    const { previous, takenDown } = compareWithCurrent(snapshotsDir, manifest, index);
     if (takenDown !== undefined && !withTakenDown) {
       throw new RollbackRefusedError(
         `${takenDown} Nothing has changed. To publish them as they were, add --with-taken-down.`,
@@ -103,13 +103,15 @@ async function publishHeld(
 }
 
 /** @returns also sentences about what would become public again; undefined if nothing would */
-function compareWithCurrent(snapshotsDir: string, id: string, index: RecordIndex) {
+function compareWithCurrent(snapshotsDir: string, older: Manifest, index: RecordIndex) {
+  const { id } = older;
   // An operator must be able to replace a current generation that is damaged, even the link to it.
   let previous: Previous = { id: undefined, manifest: undefined };
   try {
     previous = readPrevious(snapshotsDir);
     if (previous.id === undefined) throw new Error('there is none');
-    const returning = describeReturns(openIndexOf(generationDir(snapshotsDir, previous.id)), index);
+    const current = openIndexOf(generationDir(snapshotsDir, previous.id));
+    const returning = describeReturns(current, index) ?? describeFiles(previous.manifest, older);
     if (returning === undefined) return { previous, takenDown: undefined };
     const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists all.`;
     return { previous, takenDown };
@@ -123,12 +125,15 @@ function compareWithCurrent(snapshotsDir: string, id: string, index: RecordIndex
 /** How many paths are named for each kind. */
 const MOST_NAMED = 5;
 
-/** How many covers and games of the older generation are not public now as they were, and the first of them. */
+/** How many records of the older generation are not public now as they were, and the first of them. */
 function describeReturns(current: RecordIndex, older: RecordIndex): string | undefined {
   const counts = new Map<string, { count: number; named: string[] }>();
-  for (const { kind, path: name, before, after } of compareGenerations(current, older)) {
-    // A platform's record has counts, which any new game changes. Its name is in its games, too.
-    if (kind === 'platform' || after === null) continue;
+  for (const { kind, id, path: name, before, after } of compareGenerations(current, older)) {
+    if (after === null) continue;
+    // A platform's record also has counts, which any new game changes.
+    const hasChanged =
+      kind !== 'platform' || before === null || nameOf(current, id) !== nameOf(older, id);
+    if (!hasChanged) continue;
     const what = `${kind} would ${before === null ? 'come back' : 'change to earlier content'}`;
     const found = counts.get(what) ?? { count: 0, named: [] };
     counts.set(what, found);
@@ -139,4 +144,17 @@ function describeReturns(current: RecordIndex, older: RecordIndex): string | und
     const more = count > named.length ? ` and ${count - named.length} more` : '';
     return `${count} ${count === 1 ? what : what.replace(' ', 's ')} (${named.join(', ')}${more})`;
   }).join(', ');
+}
+
+function nameOf({ platforms, platformBySlug }: RecordIndex, slug: string): string | undefined {
+  return platforms[platformBySlug.get(slug) ?? -1]?.name;
+}
+
+/** Alternative titles and ids of other sources are in no record, but in files of their own. */
+function describeFiles(current: Manifest | undefined, older: Manifest): string | undefined {
+  const hashes = new Map(current?.files.map((file) => [file.path, file.sha256]));
+  const changed = older.files.filter((file) => hashes.get(file.path) !== file.sha256);
+  if (changed.length === 0) return undefined;
+  const names = changed.map((file) => file.path).join(', ');
+  return `alternative titles or ids of other sources would change to earlier ones (${names})`;
 }

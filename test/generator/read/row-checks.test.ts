@@ -66,8 +66,8 @@ test.each<[string, (value: Value) => unknown, readonly Value[]]>([
 });
 
 test('a whole number that is not a year is served as null, and noted', () => {
-  const numbers = [0, -5, 10_000, -44];
-  expect(numbers.map(year)).toEqual([null, null, null, null]);
+  const numbers = [0, -5, 10_000, -44, '9007199254740993', '-9007199254740993'];
+  expect(numbers.map(year)).toEqual(numbers.map(() => null));
   expect(notedYears).toEqual(numbers);
 });
 

@@ -92,6 +92,34 @@ describe('a rollback', () => {
     expect(stderr).toContain(`1 cover would change to earlier content (/covers/${cover}).`);
   });
 
+  test.each([
+    [
+      'a platform without games that was removed',
+      "INSERT INTO platforms (id, slug, name) VALUES (9001, 'empty', 'Empty')",
+      'DELETE FROM platforms WHERE id = 9001',
+      '1 platform would come back (/platforms/empty).',
+    ],
+    [
+      'the name of a platform without games that was replaced',
+      "INSERT INTO platforms (id, slug, name) VALUES (9001, 'empty', 'Wrong')",
+      "UPDATE platforms SET name = 'Right' WHERE id = 9001",
+      '1 platform would change to earlier content (/platforms/empty).',
+    ],
+    [
+      'an alternative title that was removed',
+      "INSERT INTO game_titles (game_id, title) SELECT MIN(id), 'Leaked' FROM games",
+      "DELETE FROM game_titles WHERE title = 'Leaked'",
+      'alternative titles or ids of other sources would change to earlier ones (',
+    ],
+  ])('does not bring back %s', async (_, added, removed, reason) => {
+    const dir = origin.snapshotsDir;
+    const older = await origin.publish(added);
+    const newer = await origin.publish(removed);
+    const { code, stderr } = await rollback(dir, older);
+    expect([code, currentOf(dir)]).toEqual([REFUSED, newer]);
+    expect(stderr).toContain(reason);
+  });
+
   test('does not bring back a cover that was taken down, unless told to', async () => {
     const dir = origin.snapshotsDir;
     const older = currentOf(dir);
