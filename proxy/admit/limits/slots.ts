@@ -1,11 +1,12 @@
 /**
- * Limits how much is under way at the same time. A key may have as many slots as are free: whatever it does,
- * others get some. A single key gets half of them.
+ * Limits how much is under way at the same time. A key may have as many slots as are free for it, and the last
+ * eighth is only for keys that have none: whatever some keys do, others get a slot.
  */
 
 /** @param most how many slots there are */
 export function makeSlots(most: number) {
   const taken = new Map<unknown, number>();
+  const kept = Math.ceil(most / 8);
   let free = most;
 
   function change(key: unknown, by: 1 | -1): void {
@@ -18,7 +19,8 @@ export function makeSlots(most: number) {
   return {
     /** @returns whether the key gets one */
     take(key: unknown): boolean {
-      const isFree = (taken.get(key) ?? 0) < free;
+      const own = taken.get(key) ?? 0;
+      const isFree = own === 0 ? free > 0 : own < free - kept;
       if (isFree) change(key, 1);
       return isFree;
     },
