@@ -15,8 +15,8 @@ export interface Invocation {
 }
 
 /**
- * The invocation of this process with these arguments. Its variables include those of the .env file. If its output cannot be
- * written, the process ends: without a message if the reader is gone, as after `| head`.
+ * The invocation of this process with these arguments. Its variables include those of the .env file. If its
+ * output cannot be written, the process ends: without a message if the reader is gone, as after `| head`.
  */
 export function processInvocation(words: readonly string[]): Invocation {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

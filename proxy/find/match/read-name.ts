@@ -30,9 +30,9 @@ const EXTENSION = /\.([A-Za-z0-9]{1,5})$/;
 const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
 const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
-/** An extension that the table does not have: what follows a tag is no part of a title. */
+/** An extension that the table does not have. After a tag, nothing can belong to the title. */
 const EXTENSION_OF_TAG = /(?<=[)\]])\.[A-Za-z0-9]{1,8}$/;
-/** "H.E.R.O": the last letter is none. */
+/** As in "H.E.R.O", whose last letter is not an extension. */
 const INITIALS = /(?<![^.\s_-])\p{L}\.\p{L}$/u;
 /** `C:\roms\`, which a name can only have if it was a path elsewhere. */
 const FOLDERS = /^.*[\\/](?=[^\\/]*[^\\/\s])|[\\/]+$/gs;
