@@ -3,9 +3,14 @@
  * those of the catalogue and of the table. A name that means several platforms means all of them; none
  * means a platform that is only similar.
  */
+import {
+  platformKey,
+  platformKeys,
+  withoutQualifier,
+} from '../../lib/format/index/platform-keys.ts';
 import type { RecordIndex } from '../../lib/format/index/record-index.ts';
 import type { Postings } from '../../lib/format/index/search-index.ts';
-import { foldCase, plainWordsOf } from '../../lib/format/index/words.ts';
+import { foldCase } from '../../lib/format/index/words.ts';
 import { numbersWithId } from '../../lib/format/match/external-ids.ts';
 import { PLATFORM_ROWS } from './platform-table.ts';
 
@@ -35,13 +40,9 @@ const MOST_NEAREST = 3;
 const LONGEST_COMPARED = 40;
 /** What separates the names of one platform, as in "Mega Drive / Genesis", but not in "Plus/4". */
 const NAME_SEPARATOR = /\s[-–|]\s|\/(?=\s*\d*\p{L})/u;
-/** A qualifier does not name a platform: "Wii (Digital)" is called Wii. */
-const QUALIFIER = /\([^)]*\)/g;
 const MAKERS = PLATFORM_ROWS.flatMap(({ maker }) => (maker === '' ? [] : maker));
 /** As in "Nintendo - Game Boy". */
 const MAKER = new RegExp(`^(?:${[...new Set(MAKERS)].join('|')}) [-–] `);
-/** As in "Nintendo - Nintendo DS". */
-const REPEATED_MAKER = /^(\S+) [-–] (?=\1\b)/i;
 
 interface KeyedName {
   readonly name: string;
@@ -57,7 +58,7 @@ const ROWS = PLATFORM_ROWS.map(({ names, others }) => ({
 export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): PlatformNames {
   const bySlug = Map.groupBy(platforms.keys(), (number) => foldCase(platforms[number].slug));
   const own = platforms.map(({ slug, name }) => {
-    const short = name.replace(QUALIFIER, '').trim();
+    const short = withoutQualifier(name);
     return [...short.replace(MAKER, '').split(NAME_SEPARATOR), short, name, slug].map(withKey);
   });
   const owners = Map.groupBy(
@@ -92,11 +93,10 @@ export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): P
       if (withSlug !== undefined) return withSlug;
       const withId = ids === undefined ? [] : numbersWithId(ids, text);
       if (withId.length > 0) return withId;
-      const short = text.replace(QUALIFIER, '').trim().replace(REPEATED_MAKER, '');
-      return named(keyOf(text)) ?? named(keyOf(short)) ?? [];
+      return platformKeys(text).map(named).find(Boolean) ?? [];
     },
     nearest(text) {
-      const wanted = pairsOf(keyOf(text.slice(0, LONGEST_COMPARED)));
+      const wanted = pairsOf(platformKey(text.slice(0, LONGEST_COMPARED)));
       const scores = new Map<number, number>();
       for (const [key, { numbers }] of byKey) {
         const pairs = pairsOf(key);
@@ -134,13 +134,8 @@ export function makePlatformNames({ platforms }: RecordIndex, ids?: Postings): P
   };
 }
 
-/** A name without spaces and punctuation, so that "Mega Drive" and "megadrive" are the same. */
-function keyOf(name: string): string {
-  return plainWordsOf(name.replaceAll('+', ' plus ')).join('');
-}
-
 function withKey(name: string): KeyedName {
-  return { name: name.trim(), key: keyOf(name) };
+  return { name: name.trim(), key: platformKey(name) };
 }
 
 /** The pairs of neighbouring characters of a key. */

@@ -83,6 +83,7 @@ test('names of platforms are mapped as the API understands them', async () => {
   const client = createClient({ url: `${proxy.url}/api/v1`, key: key.key });
   const names = [
     'PSX',
+    'ぷれいすてーしょん',
     'sega_genesis',
     'SNES',
     'Nintendo - Game Boy',
@@ -90,7 +91,7 @@ test('names of platforms are mapped as the API understands them', async () => {
     'win',
     'Sega',
   ];
-  const slugs = ['ps1', 'mega-drive', 'snes', 'game-boy', 'gba', 'pc', ''];
+  const slugs = ['ps1', 'ps1', 'mega-drive', 'snes', 'game-boy', 'gba', 'pc', ''];
   const map = await client.mapPlatforms(names);
   expect(names.map((name) => map.get(name)?.join())).toEqual(slugs);
   for (const [at, name] of names.entries()) {

@@ -48,6 +48,7 @@ describe('a name', () => {
     ['Commodore - Plus-4', 'commodore-264'],
     ['plus4', 'commodore-264'],
     ['Videopac', 'g7000'],
+    ['videopac-g7400', 'g7000 g7400'],
     ['Philips - Videopac+', 'g7400'],
     ['videopacplus', 'g7400'],
     ['casio loopy', 'loopy'],

@@ -1,0 +1,26 @@
+/**
+ * The keys by which names of platforms are compared: the proxy finds platforms by them, and the client maps
+ * names as the proxy does. This file also runs in browsers, as a part of the client (`client/`).
+ */
+import { plainWordsOf } from './words.ts';
+
+/** As in "Wii (Digital)". */
+const QUALIFIER = /\([^)]*\)/g;
+/** As in "Nintendo - Nintendo DS". */
+const REPEATED_MAKER = /^(\S+) [-–] (?=\1\b)/i;
+
+/** A name without case, accents, spaces and punctuation: "Mega Drive" and "megadrive" are the same. */
+export function platformKey(name: string): string {
+  return plainWordsOf(name.replaceAll('+', ' plus ')).join('');
+}
+
+/** The keys that a name may have, the surest first. */
+export function platformKeys(name: string): string[] {
+  const short = withoutQualifier(name).replace(REPEATED_MAKER, '');
+  return [name, short].map(platformKey);
+}
+
+/** A qualifier does not name a platform: "Wii (Digital)" is called Wii. */
+export function withoutQualifier(name: string): string {
+  return name.replace(QUALIFIER, '').trim();
+}
