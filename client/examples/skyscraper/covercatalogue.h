@@ -1,0 +1,86 @@
+// A module for Skyscraper: titles, texts, years and covers of the Cover Catalogue, by file names.
+//
+// It needs COVER_CATALOGUE_URL, which ends with /api/v1, and COVER_CATALOGUE_KEY.
+#ifndef COVERCATALOGUE_H
+#define COVERCATALOGUE_H
+
+#include "abstractscraper.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTimer>
+#include <QUrl>
+#include <cstdio>
+
+class CoverCatalogue : public AbstractScraper {
+public:
+    CoverCatalogue(Settings *config, QSharedPointer<NetManager> manager)
+        : AbstractScraper(config, manager, MATCH_ONE) {}
+
+    // The name as it is: the API reads tags and extensions.
+    QList<QString> getSearchNames(const QFileInfo &info, QString &) override {
+        return {info.fileName()};
+    }
+
+    void getGameData(GameEntry &game) override {
+        const QJsonObject data = found.value(game.url);
+        game.description = data["description"].toString();
+        game.developer = data["developer"].toString();
+        game.publisher = data["publisher"].toString();
+        game.tags = data["genres"].toString();
+        const QJsonArray files = data["cover"].toObject()["files"].toArray();
+        if (!config->cacheCovers || files.isEmpty())
+            return;
+        // The key is not for the server of the images.
+        netComm->request(files.first().toObject()["url"].toString());
+        q.exec();
+        if (netComm->getHttpStatus() == 200)
+            game.coverData = netComm->getData();
+    }
+
+protected:
+    void getSearchResults(QList<GameEntry> &entries, QString name, QString platform) override {
+        const auto encoded = [](const QString &text) -> QString {
+            return QUrl::toPercentEncoding(text);
+        };
+        const QString regions = QStringList(regionPrios).mid(0, 16).join(',');
+        const QString query = "/match?include=cover&platform=" + encoded(platform) +
+                              "&prefer=" + encoded(regions) + "&names=" + encoded(name);
+        const QJsonObject data = get(query)["data"].toArray().first().toObject()["game"].toObject();
+        if (data.isEmpty())
+            return;
+        GameEntry game;
+        game.title = data["title"].toString();
+        game.platform = data["platform"].toObject()["name"].toString();
+        game.releaseDate = data["release_year"].toVariant().toString();
+        game.url = data["url"].toString();
+        found.insert(game.url, data);
+        entries.append(game);
+    }
+
+private:
+    // Waits as long as a 429 or 503 asks for. Another error ends the run: it would come again.
+    QJsonObject get(const QString &query) {
+        for (;;) {
+            netComm->request(qEnvironmentVariable("COVER_CATALOGUE_URL") + query, QString(),
+                             {{"X-Api-Key", qEnvironmentVariable("COVER_CATALOGUE_KEY")}});
+            q.exec();
+            const int seconds = netComm->getHeaderValue("Retry-After").toInt();
+            const QJsonObject body = QJsonDocument::fromJson(netComm->getData()).object();
+            if (netComm->getHttpStatus() == 200)
+                return body;
+            if (seconds == 0) {
+                fprintf(stderr, "Cover Catalogue: %s\n", qPrintable(body["error"].toString()));
+                reqRemaining = 0;
+                return {};
+            }
+            QTimer::singleShot(seconds * 1000, &q, &QEventLoop::quit);
+            q.exec();
+        }
+    }
+
+    QHash<QString, QJsonObject> found;
+};
+
+#endif
