@@ -69,8 +69,11 @@ export interface Connections {
   use(socket: Socket): void;
   /** Call it when the responses to all requests have been sent. */
   release(socket: Socket): void;
-  /** Does both for a request that Node's HTTP server has read. */
-  useFor(response: ServerResponse): void;
+  /**
+   * Does both for a request that Node's HTTP server has read.
+   * @returns the response before this one on its connection
+   */
+  useFor(response: ServerResponse): ServerResponse | undefined;
   /** The last response on a connection of Node's HTTP server. */
   responseOf(socket: Socket): ServerResponse | undefined;
 }
@@ -121,6 +124,7 @@ export function makeConnections(cells: Float64Array, log: Logger): Connections {
     release,
     useFor(response) {
       const { method, socket } = response.req;
+      const before = responses.get(socket);
       responses.set(socket, response);
       idle.delete(socket);
       // The body of any other request may never arrive, so its connection becomes the last idle one.
@@ -129,6 +133,7 @@ export function makeConnections(cells: Float64Array, log: Logger): Connections {
         // A client may send several requests at once.
         if (responses.get(socket) === response) release(socket);
       });
+      return before;
     },
     responseOf: (socket) => responses.get(socket),
   };

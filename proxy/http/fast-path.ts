@@ -34,127 +34,160 @@ export interface FastPathOptions {
   readonly keepAliveMs: number;
 }
 
-export function makeFastPath(options: FastPathOptions) {
-  const { api, connections, keepAliveMs } = options;
-  const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
-  /** The connections that are read here, and whether each is idle. */
-  const own = new Map<Socket, () => boolean>();
-  let isEnding = false;
+/** The connections that are read here. */
+export class FastPath {
+  readonly options: FastPathOptions;
+  readonly writer = new ResponseWriter();
+  readonly open = new Set<FastConnection>();
+  readonly keepAlive: HeaderLines;
+  /** Whether each connection is closed after its next response. */
+  isEnding = false;
+
+  constructor(options: FastPathOptions) {
+    this.options = options;
+    const seconds = Math.floor(options.keepAliveMs / 1000);
+    this.keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n`;
+  }
 
   /** Starts to read a connection. */
-  function take(socket: Socket): void {
-    const readRequest = makeRequestReader();
-    const listeners = { data, end, timeout, error: () => {}, close: leave };
-    const responder: Responder = {
-      send,
-      sendPieces: refusePieces,
-      destroy: () => socket.destroy(),
-    };
-    let isBusy = false;
-    let hasAnswered = false;
-    for (const [event, listener] of Object.entries(listeners)) socket.on(event, listener);
-    socket.setTimeout(options.firstByteMs);
-    own.set(socket, () => !isBusy && socket.readableLength === 0 && socket.writableLength === 0);
+  take(socket: Socket): void {
+    this.open.add(new FastConnection(this, socket));
+  }
 
-    /** Answers requests in order, as far as possible now. */
-    function data(bytes: Buffer): void {
-      let at = 0;
-      // A connection that failed or is closing is not writable: further requests must not count.
-      while (at < bytes.length && !isBusy && socket.writable && !isFull()) {
-        const request = readRequest(bytes, at);
-        if (request === undefined) {
-          handOver(bytes.subarray(at));
-          return;
-        }
-        at = request.end;
-        answer(request);
-      }
-      if (at < bytes.length && socket.writable) {
-        // The rest waits in the socket, which announces the client's end only once it is empty.
-        socket.pause();
-        socket.unshift(bytes.subarray(at));
-      }
+  closeIdle(): void {
+    for (const connection of this.open) if (connection.isIdle()) connection.destroy();
+  }
+
+  closeAll(): void {
+    for (const connection of this.open) connection.destroy();
+  }
+}
+
+/** One connection. It sends the response to the request that it has read last. */
+class FastConnection implements Responder {
+  private readonly path: FastPath;
+  private readonly socket: Socket;
+  private readonly readRequest = makeRequestReader();
+  private readonly listeners = {
+    data: (bytes: Buffer) => this.data(bytes),
+    end: () => this.end(),
+    timeout: () => this.timeout(),
+    error: () => {},
+    close: () => this.leave(),
+  };
+  /** Whether a request waits for its response. */
+  private isBusy = false;
+  private hasAnswered = false;
+
+  constructor(path: FastPath, socket: Socket) {
+    this.path = path;
+    this.socket = socket;
+    for (const [event, listener] of Object.entries(this.listeners)) socket.on(event, listener);
+    socket.setTimeout(path.options.firstByteMs);
+  }
+
+  isIdle(): boolean {
+    return !this.isBusy && this.socket.readableLength === 0 && this.socket.writableLength === 0;
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  /** Writes the response, then closes the connection or reads the next request. */
+  send(response: PreparedResponse, headers: HeaderLines = ''): void {
+    const { path, socket } = this;
+    const { connections, keepAliveMs } = path.options;
+    const isClosing = response.isLast === true || path.isEnding || socket.readableEnded;
+    const connection = isClosing ? 'Connection: close\r\n' : path.keepAlive;
+    path.writer.write(socket, response, headers, connection);
+    // The kernel takes most responses at once.
+    const isUnsent = socket.writableLength > 0;
+    if (isUnsent || !this.hasAnswered) {
+      socket.setTimeout(isUnsent ? LONGEST_DRAIN_MS : keepAliveMs);
     }
+    this.hasAnswered = true;
+    this.isBusy = false;
+    // Node emits "drain" only after 64 KiB; this is called after less, too.
+    if (isUnsent) socket.write('', () => this.sent());
+    else connections.release(socket);
+    if (isClosing) socket.end();
+    this.advance();
+  }
 
-    function isFull(): boolean {
-      return socket.writableLength >= MOST_UNSENT;
+  readonly sendPieces = refusePieces;
+
+  /** Answers requests in order, as far as possible now. */
+  private data(bytes: Buffer): void {
+    const { socket } = this;
+    let at = 0;
+    // A connection that failed or is closing is not writable: further requests must not count.
+    while (at < bytes.length && !this.isBusy && socket.writable && !this.isFull()) {
+      const request = this.readRequest(bytes, at);
+      if (request === undefined) return this.handOver(bytes.subarray(at));
+      at = request.end;
+      this.answer(request);
     }
-
-    /** Reads the requests that wait. */
-    function advance(): void {
-      if (!isBusy && !isFull() && socket.isPaused()) socket.resume();
-    }
-
-    function answer({ target, head }: FastRequest): void {
-      isBusy = true;
-      connections.use(socket);
-      api({ method: 'GET', socket, head, target }, responder);
-    }
-
-    /** Writes the response, then closes the connection or reads the next request. */
-    function send(response: PreparedResponse, headers: HeaderLines = ''): void {
-      const isClosing = response.isLast === true || isEnding || socket.readableEnded;
-      writeResponse(socket, response, headers, isClosing ? 'Connection: close\r\n' : keepAlive);
-      // The kernel takes most responses at once.
-      const isUnsent = socket.writableLength > 0;
-      if (isUnsent || !hasAnswered) socket.setTimeout(isUnsent ? LONGEST_DRAIN_MS : keepAliveMs);
-      hasAnswered = true;
-      isBusy = false;
-      // Node emits "drain" only after 64 KiB; this is called after less, too.
-      if (isUnsent) socket.write('', sent);
-      else connections.release(socket);
-      if (isClosing) socket.end();
-      advance();
-    }
-
-    function handOver(rest: Buffer): void {
-      leave();
-      socket.setTimeout(0);
-      // A socket that is already flowing would not emit the bytes that are put back.
+    if (at < bytes.length && socket.writable) {
+      // The rest waits in the socket, which announces the client's end only once it is empty.
       socket.pause();
-      socket.unshift(encodeRequestLine(rest));
-      options.handOver(socket);
-      socket.resume();
-    }
-
-    /** Called when the kernel has taken a response that it did not take at once. */
-    function sent(): void {
-      if (socket.writableLength > 0 || !own.has(socket)) return;
-      socket.setTimeout(keepAliveMs);
-      if (!isBusy) connections.release(socket);
-      advance();
-    }
-
-    /** Called when the client will send no further request; it may still read. */
-    function end(): void {
-      if (!isBusy) socket.end();
-    }
-
-    function timeout(): void {
-      if (isBusy) return;
-      if (hasAnswered) socket.destroy();
-      else options.onSilence(socket);
-    }
-
-    function leave(): void {
-      for (const [event, listener] of Object.entries(listeners)) socket.off(event, listener);
-      own.delete(socket);
+      socket.unshift(bytes.subarray(at));
     }
   }
 
-  return {
-    take,
-    /** From now on, each connection is closed after its next response. */
-    announceEnd(): void {
-      isEnding = true;
-    },
-    closeIdle(): void {
-      for (const [socket, isIdle] of own) if (isIdle()) socket.destroy();
-    },
-    closeAll(): void {
-      for (const socket of own.keys()) socket.destroy();
-    },
-  };
+  private isFull(): boolean {
+    return this.socket.writableLength >= MOST_UNSENT;
+  }
+
+  /** Reads the requests that wait. */
+  private advance(): void {
+    if (!this.isBusy && !this.isFull() && this.socket.isPaused()) this.socket.resume();
+  }
+
+  private answer({ target, head }: FastRequest): void {
+    const { socket } = this;
+    const { api, connections } = this.path.options;
+    this.isBusy = true;
+    connections.use(socket);
+    api({ method: 'GET', socket, head, target }, this);
+  }
+
+  private handOver(rest: Buffer): void {
+    const { socket } = this;
+    this.leave();
+    socket.setTimeout(0);
+    // A socket that is already flowing would not emit the bytes that are put back.
+    socket.pause();
+    socket.unshift(encodeRequestLine(rest));
+    this.path.options.handOver(socket);
+    socket.resume();
+  }
+
+  /** Called when the kernel has taken a response that it did not take at once. */
+  private sent(): void {
+    const { path, socket } = this;
+    if (socket.writableLength > 0 || !path.open.has(this)) return;
+    socket.setTimeout(path.options.keepAliveMs);
+    if (!this.isBusy) path.options.connections.release(socket);
+    this.advance();
+  }
+
+  /** Called when the client will send no further request; it may still read. */
+  private end(): void {
+    if (!this.isBusy) this.socket.end();
+  }
+
+  private timeout(): void {
+    if (this.isBusy) return;
+    if (this.hasAnswered) this.socket.destroy();
+    else this.path.options.onSilence(this.socket);
+  }
+
+  private leave(): void {
+    for (const [event, listener] of Object.entries(this.listeners))
+      this.socket.off(event, listener);
+    this.path.open.delete(this);
+  }
 }
 
 export async function refusePieces(): Promise<never> {
@@ -293,60 +326,60 @@ const LARGEST_TEXT = 2 * 1024;
 /** In bytes; a head and a body of at most this size together are one write, in half of the time of two. */
 const LARGEST_TOGETHER = 64 * 1024;
 
-/** A head and a body are put together here. It can be used again once the kernel has taken the bytes. */
-let scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
+/** Writes the responses of one thread. */
+export class ResponseWriter {
+  /** A head and a body are put together here. It can be used again once the kernel has taken the bytes. */
+  private scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
+  private date: HeaderLines | undefined;
 
-function writeResponse(
-  socket: Socket,
-  response: PreparedResponse,
-  headers: HeaderLines,
-  connectionHeaders: HeaderLines,
-): void {
-  const { status, body } = response;
-  response.text ??= {
-    head: flat(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${response.headers}`),
-    body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
-  };
-  const { text } = response;
-  const head = `${text.head}${headers}${dateLine()}${connectionHeaders}\r\n`;
-  const length = head.length + body.length;
-  if (text.body !== undefined) {
-    socket.write(head + text.body, 'latin1');
-  } else if (length > LARGEST_TOGETHER) {
-    socket.cork();
-    socket.write(head, 'latin1');
-    socket.write(body);
-    socket.uncork();
-  } else {
-    scratch.write(head, 0, 'latin1');
-    body.copy(scratch, head.length);
-    socket.write(scratch.subarray(0, length));
-    // If the kernel did not take all bytes at once, the socket still needs this memory for the rest.
-    if (socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
+  write(
+    socket: Socket,
+    response: PreparedResponse,
+    headers: HeaderLines,
+    connectionHeaders: HeaderLines,
+  ): void {
+    const { status, body } = response;
+    response.text ??= {
+      head: flat(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${response.headers}`),
+      body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
+    };
+    const { text } = response;
+    const head = `${text.head}${headers}${this.dateLine()}${connectionHeaders}\r\n`;
+    const length = head.length + body.length;
+    if (text.body !== undefined) {
+      socket.write(head + text.body, 'latin1');
+    } else if (length > LARGEST_TOGETHER) {
+      socket.cork();
+      socket.write(head, 'latin1');
+      socket.write(body);
+      socket.uncork();
+    } else {
+      this.scratch.write(head, 0, 'latin1');
+      body.copy(this.scratch, head.length);
+      socket.write(this.scratch.subarray(0, length));
+      // If the kernel did not take all bytes at once, the socket still needs this memory for the rest.
+      if (socket.writableLength > 0) this.scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
+    }
+  }
+
+  /**
+   * The Date field of a response. As in Node's HTTP server, the text is forgotten at the end of the second,
+   * so that a request does not need to read the clock.
+   */
+  private dateLine(): HeaderLines {
+    if (this.date === undefined) {
+      const now = new Date();
+      this.date = `Date: ${now.toUTCString()}\r\n`;
+      const forget = () => {
+        this.date = undefined;
+      };
+      setTimeout(forget, 1000 - now.getMilliseconds()).unref();
+    }
+    return this.date;
   }
 }
 
 /** Makes a text contiguous. V8 keeps joined texts as a tree, and would walk it each time. */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
-}
-
-let date: HeaderLines | undefined;
-
-/**
- * The Date field of a response. As in Node's HTTP server, the text is forgotten at the end of the second,
- * so that a request does not need to read the clock.
- */
-export function dateLine(): HeaderLines {
-  if (date === undefined) {
-    const now = new Date();
-    date = `Date: ${now.toUTCString()}\r\n`;
-    setTimeout(forgetDate, 1000 - now.getMilliseconds()).unref();
-  }
-  return date;
-}
-
-/** The next response reads the clock again. */
-export function forgetDate(): void {
-  date = undefined;
 }

@@ -21,7 +21,8 @@ export function toResponder(response: ServerResponse, leastRate = LEAST_RATE): R
     response.writeHead(status, parseHeaders(headers));
   return {
     send({ status, headers, body, isLast = false }, own = '') {
-      writeHead(status, headers + own + (isLast ? 'Connection: close\r\n' : ''));
+      if (isLast) response.shouldKeepAlive = false;
+      writeHead(status, headers + own);
       end(response, body);
     },
     async sendPieces({ status, headers, pieces }, own = '') {

@@ -16,7 +16,7 @@ import { takeLocally } from '../../admit/limits/rolling-window.ts';
 import type { ReadChanges } from '../../api/changes/changes.ts';
 import { makeApi } from '../../api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../api/request-counts.ts';
-import { makeServer } from '../../http/server.ts';
+import { HttpServer } from '../../http/server.ts';
 import { type Generation, makeGeneration } from '../../snapshot/generation.ts';
 import { type OpenedFiles, reportMemory } from '../../snapshot/open-files.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
@@ -141,7 +141,7 @@ export async function makeServingThread(
     log,
   });
   const site = await openSite(start.site, { api, current, keys, trustedProxies, now, log });
-  const http = makeServer(api, site, log, { connections: counts.connections });
+  const http = new HttpServer(api, site, log, { connections: counts.connections });
   const { server } = http;
   return {
     counts: () => counts,
@@ -159,7 +159,7 @@ export async function makeServingThread(
       generation = makeGeneration(files);
       reportMemory(files);
     },
-    announceEnd: http.announceEnd,
+    announceEnd: () => http.announceEnd(),
     async close() {
       await closeServer(http, STOP_DEADLINE_MS);
       redis?.stop();

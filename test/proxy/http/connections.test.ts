@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { countConnections, newConnectionCells } from '#lib/program/connections.ts';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
-import { makeServer } from '#proxy/http/server.ts';
+import { HttpServer } from '#proxy/http/server.ts';
 import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
 const MOST = 8;
@@ -27,7 +27,7 @@ const answer = (response: Responder, body = Buffer.from('{}')) =>
 async function serve(api: ApiHandler = (_, response) => answer(response)) {
   const cells = newConnectionCells(MOST);
   const log = pino({ level: 'silent' });
-  const http = makeServer(api, () => {}, log, { connections: cells });
+  const http = new HttpServer(api, () => {}, log, { connections: cells });
   http.server.listen(0, '127.0.0.1');
   await once(http.server, 'listening');
   const sockets: Socket[] = [];

@@ -16,7 +16,7 @@ import { makeKeyTable } from '#proxy/admit/keys/key-table.ts';
 import { makeAddressLimits } from '#proxy/admit/limits/address-limits.ts';
 import { takeLocally } from '#proxy/admit/limits/rolling-window.ts';
 import { type ApiParts, makeApi } from '#proxy/api/handler.ts';
-import { makeServer } from '#proxy/http/server.ts';
+import { HttpServer } from '#proxy/http/server.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
@@ -163,7 +163,7 @@ async function serve(broken: Partial<ApiParts>) {
     now: clock,
     ...broken,
   });
-  const http = makeServer(api, () => {}, log);
+  const http = new HttpServer(api, () => {}, log);
   http.server.listen(0, '127.0.0.1');
   await once(http.server, 'listening');
   const { port } = http.server.address() as AddressInfo;

@@ -9,10 +9,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
-import { forgetDate, makeRequestReader } from '#proxy/http/fast-path.ts';
+import { makeRequestReader } from '#proxy/http/fast-path.ts';
 import { BASE, type RequestHead, readHead } from '#proxy/http/request.ts';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
-import { makeServer } from '#proxy/http/server.ts';
+import { HttpServer } from '#proxy/http/server.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { NEVER, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
 import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
@@ -105,8 +105,8 @@ test.each([
 });
 
 /** The head of the response to a request. */
-async function firstHead(request: string): Promise<string> {
-  const socket = await openSocket(proxy.port);
+async function firstHead(request: string, port = proxy.port): Promise<string> {
+  const socket = await openSocket(port);
   let received = '';
   socket.setEncoding('latin1');
   socket.write(request, 'latin1');
@@ -119,11 +119,10 @@ async function firstHead(request: string): Promise<string> {
 
 test('the Date of a response is the current second', async () => {
   const start = Date.parse('2026-02-03T04:05:06.700Z');
-  const dateOf = async () => /^Date: (.+)\r$/m.exec(await firstHead(usual()))?.[1];
-  // What was made before lasts until the end of its second.
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout'], now: start });
   try {
-    forgetDate();
+    const { port } = await serveLarge(Buffer.alloc(0));
+    const dateOf = async () => /^Date: (.+)\r$/m.exec(await firstHead(usual(), port))?.[1];
     expect(await dateOf()).toBe('Tue, 03 Feb 2026 04:05:06 GMT');
     vi.advanceTimersByTime(299);
     expect(await dateOf()).toBe('Tue, 03 Feb 2026 04:05:06 GMT');
@@ -131,7 +130,6 @@ test('the Date of a response is the current second', async () => {
     expect(await dateOf()).toBe('Tue, 03 Feb 2026 04:05:07 GMT');
   } finally {
     vi.useRealTimers();
-    forgetDate();
   }
 });
 
@@ -140,6 +138,14 @@ test('a head may arrive in two packets, divided anywhere', async () => {
   for (let at = 1; at < text.length; at += 13) {
     const received = await exchange(text.slice(0, at), text.slice(at));
     expect(statuses(received), `cut at ${at}`).toEqual([200, 200]);
+  }
+});
+
+test('an unknown method is refused wherever its bytes are divided', async () => {
+  const text = usual().replace('GET', 'ABC');
+  for (let at = 1; at < text.length; at += 5) {
+    const received = await exchange(text.slice(0, at), text.slice(at));
+    expect(statuses(received), `cut at ${at}`).toEqual([405]);
   }
 });
 
@@ -167,7 +173,7 @@ async function serveLarge(body = Buffer.alloc(240_000)) {
 /** Serves until the end of the test. @returns the port */
 async function listenFor(api: ApiHandler): Promise<number> {
   const times = { head: 1e8, request: 1e8, keepAlive: 1e8, check: 20 };
-  const http = makeServer(api, () => {}, pino({ level: 'silent' }), { times });
+  const http = new HttpServer(api, () => {}, pino({ level: 'silent' }), { times });
   await new Promise<void>((resolve) => http.server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     http.closeAllConnections();
@@ -192,6 +198,10 @@ describe('a client that has ended its side of the connection', () => {
     [
       'a whole file after a usual request',
       () => usual() + usual('/api/v1/snapshot/files/stats.json'),
+    ],
+    [
+      'a download before a request that cannot be read',
+      () => `${usual('/api/v1/snapshot')}GET /api/v1/stats HTTP/1.1\r\nNonsense\r\n\r\n`,
     ],
   ])('gets the whole response to %s', async (_, requests) => {
     const socket = await openSocket(proxy.port);

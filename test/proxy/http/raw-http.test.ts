@@ -171,7 +171,9 @@ test('a request hidden in a refused body is not answered', async () => {
 
 test.each([
   ['a body', () => stats + keyed('Transfer-Encoding: xchunked\r\n')],
+  ['CONNECT', () => line('a.example:443', '1.1', 'CONNECT') + keyed()],
   ['an unknown method', () => line('/api/v1/stats', '1.1', 'ABC') + keyed()],
+  ['an unknown method whose path is not whole', () => 'ABC /api/v1/sta'],
   [
     'an unknown method behind another request',
     () =>

@@ -35,7 +35,7 @@ import {
   type TestKey,
   testKey,
 } from '#test/support/product.ts';
-import { listenOn, openSocket } from '#test/support/servers/sockets.ts';
+import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 import { fitManifest } from '#test/support/wholeness.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -124,6 +124,14 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     expect(bytes.subarray(bytes.indexOf('\r\n\r\n') + 4).equals(CONTENT)).toBe(true);
     expect((await firstByte(key)).status).toBe(206);
     for (const each of others) each.socket.destroy();
+  });
+
+  test('downloads on one connection are sent one after another, each in the slot of the one before', async () => {
+    const request = `GET /api/v1/snapshot/files/stats.json HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${lines.join('')}\r\n`;
+    const socket = await openSocket(proxy.port);
+    const received = readToEnd(socket);
+    socket.end(request.repeat(MOST_DOWNLOADS));
+    expect((await received).match(/HTTP\/1\.1 200 OK/g)).toHaveLength(MOST_DOWNLOADS);
   });
 
   test('a download whose file is replaced ends without a wrong byte, and no other begins', async () => {

@@ -11,7 +11,7 @@ import { CURRENT, GENERATIONS, KEYS_FILE } from '#lib/format/layout.ts';
 import { readEnvironment } from '#lib/program/environment/environment.ts';
 import { closeServer } from '#lib/program/listen.ts';
 import { assemble } from '#proxy/assemble.ts';
-import { makeServer } from '#proxy/http/server.ts';
+import { HttpServer } from '#proxy/http/server.ts';
 import { VARIABLES } from '#proxy/serve/workers/serving-thread.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {
@@ -95,7 +95,7 @@ test('clients that never finish, or never read, are cut at the deadline', async 
   const body = Buffer.alloc(64 * 1024 * 1024);
   const large = { status: 200, headers: `Content-Length: ${body.length}\r\n`, body };
   const silent = pino({ level: 'silent' });
-  const http = makeServer((_, response) => response.send(large), vi.fn(), silent);
+  const http = new HttpServer((_, response) => response.send(large), vi.fn(), silent);
   const port = await listenOn(http.server);
   const unfinished = [];
   // The second head is read by Node's parser.
@@ -109,8 +109,7 @@ test('clients that never finish, or never read, are cut at the deadline', async 
   deaf.write(STATS);
   await once(deaf, 'data');
   deaf.pause();
-  const close = (onClosed: () => void) => http.server.close(onClosed);
-  await closeServer({ ...http, close }, 50);
+  await closeServer(http, 50);
   expect(await Promise.all(unfinished)).toEqual(['', '']);
   deaf.destroy();
 });

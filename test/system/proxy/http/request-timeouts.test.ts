@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, test } from 'vitest';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
-import { type ClientTimes, makeServer } from '#proxy/http/server.ts';
+import { type ClientTimes, HttpServer } from '#proxy/http/server.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
 
@@ -41,7 +41,12 @@ async function serve(
 ): Promise<() => Promise<Socket>> {
   const never = { head: NEVER, request: NEVER, check: 20, keepAlive: NEVER };
   const options = times === undefined ? {} : { times: { ...never, ...times } };
-  const http = makeServer(api, (_, response) => response.end(), pino({ level: 'silent' }), options);
+  const http = new HttpServer(
+    api,
+    (_, response) => response.end(),
+    pino({ level: 'silent' }),
+    options,
+  );
   const port = await listenOn(http.server);
   atEndOfFile(http.closeAllConnections);
   return async () => (await openSocket(port)).setNoDelay(true);
