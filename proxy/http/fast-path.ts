@@ -124,7 +124,10 @@ class FastConnection implements Responder {
     // A connection that failed or is closing is not writable: further requests must not count.
     while (at < bytes.length && !this.isBusy && socket.writable && !this.isFull()) {
       const request = this.readRequest(bytes, at);
-      if (request === undefined) return this.handOver(bytes.subarray(at));
+      if (request === undefined) {
+        this.handOver(bytes.subarray(at));
+        return;
+      }
       at = request.end;
       this.answer(request);
     }
