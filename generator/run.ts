@@ -6,11 +6,8 @@
 
 import type { Database } from '../lib/database/database.ts';
 import type { Optional } from '../lib/database/schema.ts';
-import { sharedZeros } from '../lib/format/index/arrays.ts';
 import { textOfId } from '../lib/format/index/ids.ts';
-import type { ManifestFile } from '../lib/format/manifest.ts';
 import type { Progress } from '../lib/program/progress.ts';
-import { both, type Jobs, startJobs } from './jobs.ts';
 import { numberRecords } from './order/numbering.ts';
 import {
   checkIds,
@@ -18,13 +15,7 @@ import {
   type OptionalRows,
   readOptionalTables,
 } from './read/optional-tables.ts';
-import {
-  readCovers,
-  readFiles,
-  readGames,
-  readPlatforms,
-  type Source,
-} from './read/read-catalogue.ts';
+import { readPlatforms, readRows, type Source } from './read/read-catalogue.ts';
 import { type Conditions, makeReadTable } from './read/read-table.ts';
 import { type DatedCover, findFutureApprovals, isInFuture } from './report/warnings.ts';
 import type { RowsOfRun } from './reuse/earlier-run.ts';
@@ -32,10 +23,8 @@ import { readLastCommits } from './reuse/find-changes.ts';
 import { beginReuse, type Reuse, type ReuseOptions } from './reuse/reuse.ts';
 import type { Covers } from './rows/catalogue.ts';
 import { idOf } from './rows/ids.ts';
-import { makeIsPublished } from './rows/names.ts';
 import { Output } from './write/file-writer.ts';
-import { type CoverSource, makePositions } from './write/packs.ts';
-import { type Written, writeLists } from './write/write-generation.ts';
+import { type Written, writeGeneration } from './write/write-generation.ts';
 
 export interface ReadOptions extends Optional, ReuseOptions {
   /** To read only a part of the catalogue; by default, all of it. */
@@ -50,14 +39,11 @@ export interface ReadResult {
   readonly rows: RowsOfRun | undefined;
 }
 
-/** With fewer games, a thread takes longer to start than it saves. */
-const FEWEST_FOR_THREAD = 20_000;
-
 /** @throws PathTaken if another block must be read, too; any other Error if not all rows were read */
 export async function readAndWrite(database: Database, options: ReadOptions): Promise<ReadResult> {
   const commits = await readLastCommits(database);
   return database.snapshot(async (reader) => {
-    const { report, progress, optionalTables } = options;
+    const { report, progress } = options;
     const readTable = makeReadTable(
       reader,
       report,
@@ -65,76 +51,36 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
       options.conditions,
     );
     const platforms = await readPlatforms(readTable);
-    const optional = await readOptionalTables(readTable, optionalTables);
+    const optional = await readOptionalTables(readTable, options.optionalTables);
     const reuse = await beginReuse(reader, options, { platforms, optional, commits });
-    if (reuse.isUnread()) {
-      report.addWarnings(findFutureApprovals(options.earlier?.future ?? [], Date.now() / 1000));
-      return { written: undefined, rows: undefined };
-    }
+    if (reuse === undefined) return { written: undefined, rows: undefined };
     const filesUrl = options.settings.files_url;
     const source = { reader, readTable, report, platforms, filesUrl, scope: reuse.scope };
-    return readRows(source, optional, reuse, options).finally(reuse.close);
+    return joinAndWrite(source, optional, reuse, options).finally(reuse.close);
   });
 }
 
-async function readRows(
+async function joinAndWrite(
   source: Source,
   optional: OptionalRows,
   reuse: Reuse,
-  { settings, dir, report, progress }: ReadOptions,
+  { report, progress, dir, earlier }: ReadOptions,
 ): Promise<ReadResult> {
-  const { platforms } = source.platforms;
+  const rows = await readRows(source);
+  const isPublished = reuse.isPublished(rows.games);
+  const titles = checkTitles(optional, report, isPublished);
+  const externalIds = checkIds(optional, report, source.platforms, isPublished);
+  const catalogue = reuse.join(rows);
+  const now = Date.now() / 1000;
+  const future = catalogue ? approvedAfter(catalogue.covers, now) : (earlier?.future ?? []);
+  report.addWarnings(findFutureApprovals(future, now));
+  if (catalogue === undefined)
+    return { written: undefined, rows: await reuse.leave(future, undefined) };
+  progress.step('writing packs');
+  const numbered = { ...catalogue, numbering: numberRecords(catalogue) };
   const output = new Output(dir);
-  const jobs = startJobs(dir, output, (reuse.allGames ?? 0) >= FEWEST_FOR_THREAD);
-  try {
-    const gameRows = await readGames(source);
-    const games = reuse.addGames(gameRows);
-    const { stored } = reuse;
-    const order = await jobs.start('orderGames', async () => [platforms, games, stored]);
-    const coverRows = await readCovers(source, gameRows);
-    const covers = reuse.addCovers(coverRows, games);
-    const isPublished = makeIsPublished(games);
-    const titles = checkTitles(optional, report, isPublished);
-    const externalIds = checkIds(optional, report, source.platforms, isPublished);
-    const prepared = await jobs.prepare(async () => {
-      const numbering = numberRecords(platforms, games, covers, await order());
-      const catalogue = { settings, platforms, games, covers, stored };
-      return { ...catalogue, numbering, titles, externalIds, positions: makePositions(numbering) };
-    });
-    const gameFiles = await jobs.start('writeGames', async () => [await prepared()]);
-    const files = await readFiles(source, gameRows, coverRows);
-    reuse.addFiles(files);
-    const now = Date.now() / 1000;
-    const future = approvedAfter(covers, now);
-    report.addWarnings(findFutureApprovals(future, now));
-    if (reuse.isUnchanged()) {
-      const fingerprints = await reuse.readFingerprints();
-      return { written: undefined, rows: reuse.leave(fingerprints, future, undefined) };
-    }
-    progress.step('writing packs');
-    // The server computes the fingerprints while this program writes.
-    const [fingerprints, written] = await both(
-      reuse.readFingerprints(),
-      prepared().then((ready) => write(jobs, output, { ...ready, files }, gameFiles)),
-    );
-    return { written, rows: reuse.leave(fingerprints, future, await prepared()) };
-  } finally {
-    // Publishing reads all files again: without the other thread's memory, it needs 40 MB less.
-    await jobs.end();
-  }
-}
-
-/** Writes what needs all rows. @returns what was written; all files are on disk */
-async function write(
-  jobs: Jobs,
-  output: Output,
-  source: CoverSource,
-  gameFiles: () => Promise<ManifestFile[]>,
-): Promise<Written> {
-  const packs = await jobs.share('writeCoverPacks', source, sharedZeros(Int32Array, 1));
-  const written = await writeLists(output, source, [...packs.flat(), ...(await gameFiles())]);
-  await jobs.share('allSynced');
-  return written;
+  const written = await writeGeneration(output, { ...numbered, titles, externalIds });
+  return { written, rows: await reuse.leave(future, numbered) };
 }
 
 function approvedAfter({ byId, approvedAt, ids }: Covers, now: number): DatedCover[] {

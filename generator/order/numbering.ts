@@ -3,7 +3,8 @@
  * their games, then by region, type and id.
  */
 import { compareIds } from '../../lib/format/index/ids.ts';
-import type { Covers, Games, Platform, Stored } from '../rows/catalogue.ts';
+import type { Catalogue } from '../reuse/reuse.ts';
+import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
 import {
   at,
@@ -14,8 +15,8 @@ import {
   type GameItem,
   type GameNumber,
   group,
-  makeColumn,
   merge,
+  NONE,
   type None,
   next,
   numbersOf,
@@ -26,13 +27,10 @@ import {
 } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { idOf } from '../rows/ids.ts';
-import { openNames } from '../rows/names.ts';
 import { orderTitles } from './title-order.ts';
 
-export type GameOrder = Column<Rank, GameItem>;
-
 export interface Numbering {
-  readonly itemOfRank: GameOrder;
+  readonly itemOfRank: Column<Rank, GameItem>;
   /** The numbers of the first game and the first cover of each platform, and at the end how many there are. */
   readonly firstGame: Column<PlatformNumber, GameNumber>;
   readonly firstCoverOf: Column<PlatformNumber, CoverNumber>;
@@ -46,47 +44,37 @@ export interface Numbering {
 }
 
 /** Puts the published games in title order; equal titles are ordered by platform slug, then id. */
-export function orderGames(
-  platforms: readonly Platform[],
-  games: Games,
-  stored: Stored | undefined,
-): GameOrder {
-  const names = openNames(games, stored);
-  const slugOrder = orderOf(
-    platforms.map(({ slug }) => slug),
-    compareUnits,
-  );
+function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
+  const slugs = platforms.map(({ slug }) => slug);
+  const slugOrder = orderOf(slugs, compareUnits);
   const tieOrder = (a: GameItem, b: GameItem) =>
     slugOrder[games.platform[a]] - slugOrder[games.platform[b]] ||
-    compareIds(names.id(a), names.id(b));
-  const inOrder = stored?.inOrder() ?? makeColumn<number, GameItem>(0);
-  const isInOrder = new Uint8Array(games.count);
-  for (const game of inOrder) isInOrder[game] = 1;
+    compareIds(idOf(games.ids, a), idOf(games.ids, b));
+  const known = numbersOf(games.known);
   const others: Column<number, GameItem> = columnOf(
-    numbersOf(games.byId).filter((game) => isInOrder[game] === 0),
+    numbersOf(games.byId).filter((game) => known[game] === NONE),
   );
   const sorted = orderTitles(
     others.length,
-    (index) => names.title(others[index]),
+    (index) => games.title(others[index]),
     (a, b) => tieOrder(others[a], others[b]),
   ).map((index) => others[index]);
   const titles = new Map<GameItem, string>();
-  const titleOf = (game: GameItem) => getOrAdd(titles, game, () => names.title(game));
+  const titleOf = (game: GameItem) => getOrAdd(titles, game, () => games.title(game));
   const collator = makeCollator();
   const merged = merge<GameItem>(
-    inOrder,
+    games.inOrder,
     columnOf<number, GameItem>(sorted),
     (a, b) => collator.compare(titleOf(a), titleOf(b)) || tieOrder(a, b),
   );
   return columnOf<Rank, GameItem>(numbersOf(merged));
 }
 
-export function numberRecords(
-  platforms: readonly Platform[],
-  games: Games,
-  covers: Covers,
-  itemOfRank: GameOrder,
-): Numbering {
+type Unnumbered = Pick<Catalogue, 'platforms' | 'games' | 'covers'>;
+
+export function numberRecords(catalogue: Unnumbered): Numbering {
+  const { platforms, games, covers } = catalogue;
+  const itemOfRank = orderGames(catalogue);
   const { start: firstGame, members: rankOfGame } = group<PlatformNumber, GameNumber, Rank>(
     through(itemOfRank, games.platform),
     platforms.length,

@@ -3,7 +3,6 @@
  * the contract are left out and reported.
  */
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
-import { sharedZeros } from '../../lib/format/index/arrays.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type GameRows,
   NO_YEAR,
   type Platform,
+  type Rows,
 } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
 import {
@@ -28,7 +28,7 @@ import {
 } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { findId, idOf, makeIds, readId, setId } from '../rows/ids.ts';
-import { makeTexts } from '../rows/texts.ts';
+import { RowTexts } from '../rows/texts.ts';
 import { makeIdCheck, type ReadTable, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
 import { RowFault } from './row-checks.ts';
@@ -75,6 +75,12 @@ export interface Platforms {
   readonly asText: string;
 }
 
+export async function readRows(source: Source): Promise<Rows> {
+  const games = await readGames(source);
+  const covers = await readCovers(source, games);
+  return { games, covers, files: await readFiles(source, games, covers) };
+}
+
 export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
   const found: (Platform & { id: string })[] = [];
   const known = new Set<string>();
@@ -116,13 +122,13 @@ function makeGameRows(count: number) {
   return {
     ids: makeIds<GameRow>(count),
     platform: makeColumn<GameRow, PlatformNumber | None>(count, NONE),
-    year: columnOf<GameRow, number>(sharedZeros(Int32Array, count)),
+    year: columnOf<GameRow, number>(new Int32Array(count)),
     genre: makeColumn<GameRow, number>(count),
-    ...makeTexts<GameRow>(count),
+    texts: new RowTexts<GameRow>(count),
   };
 }
 
-export async function readGames(source: Source): Promise<GameRows> {
+async function readGames(source: Source): Promise<GameRows> {
   const { readTable, platforms, scope } = source;
   let games = makeGameRows(0);
   const genres = numberValues('genres', scope.values.genres);
@@ -153,7 +159,7 @@ export async function readGames(source: Source): Promise<GameRows> {
       const slug = check.checkSlug(row[2]);
       check.checkText(row[3], 'title');
       const year = check.checkOptionalYear(row[4], note);
-      games.add(index, gameValues(row, year, note));
+      games.texts.add(index, gameValues(row, year, note));
       const genre = genres.numberOf(row[6]);
       const taken = getOrAdd(slugs, platform, () => new Set<string>());
       if (taken.has(slug) || scope.isTaken(platform, slug, [high, low])) {
@@ -166,8 +172,7 @@ export async function readGames(source: Source): Promise<GameRows> {
       games.genre[index] = genre;
     },
   });
-  const { add: _, ...columns } = games;
-  return { ...columns, count, genres: genres.values };
+  return { ...games, count, genres: genres.values };
 }
 
 /** The block of the game with an id, which may be a wrong value. */
@@ -182,14 +187,14 @@ function makeCoverRows(count: number) {
     game: makeColumn<CoverRow, GameRow | None>(count, NONE),
     region: makeColumn<CoverRow, number>(count),
     type: makeColumn<CoverRow, number>(count),
-    approvedAt: columnOf<CoverRow, number>(sharedZeros(Float64Array, count)),
+    approvedAt: columnOf<CoverRow, number>(new Float64Array(count)),
     files: makeColumn<CoverRow, number>(count),
     firstFile: makeColumn<CoverRow, FileRow | None>(count, NONE),
     lastFile: makeColumn<CoverRow, FileRow | None>(count),
   };
 }
 
-export async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
+async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
   const { readTable, report, scope } = source;
   let covers = makeCoverRows(0);
   const regions = numberValues('region', scope.values.regions);
@@ -239,18 +244,15 @@ export async function readCovers(source: Source, games: GameRows): Promise<Cover
 const COVERS_PER_QUERY = 1_000;
 
 function makeFileRows(count: number) {
-  return { next: makeColumn<FileRow, FileRow | None>(count), ...makeTexts<FileRow>(count) };
+  const next = makeColumn<FileRow, FileRow | None>(count);
+  return { next, texts: new RowTexts<FileRow>(count) };
 }
 
 /**
  * Reads the files of published covers. They come in the order of their own ids: to order them by cover, the
  * server would sort the whole table first, which takes longer than reading it.
  */
-export async function readFiles(
-  source: Source,
-  games: GameRows,
-  covers: CoverRows,
-): Promise<FileRows> {
+async function readFiles(source: Source, games: GameRows, covers: CoverRows): Promise<FileRows> {
   const { readTable, scope, filesUrl } = source;
   let files = makeFileRows(0);
   const nextId = makeIdCheck();
@@ -280,7 +282,7 @@ export async function readFiles(
       const url = check.checkFileUrl(row[7], filesUrl);
       check.noteDamage(String(row[7]), 'path', note);
       const file = at<FileRow>(count++);
-      files.add(file, fileValues(row, url, filesUrl, note));
+      files.texts.add(file, fileValues(row, url, filesUrl, note));
       files.next[file] = NONE;
       const last = covers.lastFile[cover];
       if (covers.files[cover]++ === 0) covers.firstFile[cover] = file;
@@ -289,7 +291,7 @@ export async function readFiles(
     },
   });
   if (scope.loose !== undefined) await findLooseFiles(source, scope.loose);
-  return { texts: files.texts, next: files.next };
+  return files;
 }
 
 function noCover(row: Row): RowFault {

@@ -55,10 +55,8 @@ export function blockOf([high, low]: Id, shift: number): string {
   return String(((BigInt(high) << 32n) | BigInt(low)) >> BigInt(shift));
 }
 
-/** The shifts of the blocks of a run that reads all rows and of the next ones, and how many games there are. */
-export async function chooseShifts(
-  reader: Reader,
-): Promise<{ readonly shifts: Shifts; readonly games: number }> {
+/** The shifts of the blocks of a run that reads all rows, and of the next ones. */
+export async function chooseShifts(reader: Reader): Promise<Shifts> {
   const choose = async (table: string) => {
     const [[count = 0] = []] = await reader.rows(`SELECT COUNT(*) FROM ${table}`);
     const rows = Number(count);
@@ -68,10 +66,9 @@ export async function chooseShifts(
       );
       return readId(id) ?? [0, 0];
     };
-    return { rows, shift: chooseShift(rows, await idAt(0.25), await idAt(0.75)) };
+    return chooseShift(rows, await idAt(0.25), await idAt(0.75));
   };
-  const [games, covers] = [await choose('games'), await choose('covers')];
-  return { shifts: { game: games.shift, cover: covers.shift }, games: games.rows };
+  return { game: await choose('games'), cover: await choose('covers') };
 }
 
 /** More ranges would make a statement of more than 100 KB. */

@@ -3,10 +3,17 @@
  * kept games and covers have their earlier numbers. Without an earlier generation, items are rows. The distinct
  * values of columns are numbered on from those of the earlier run.
  */
-import { sharedZeros } from '../../lib/format/index/arrays.ts';
 import type { Column as Stored } from '../../lib/format/index/columns.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
-import type { Catalogue, CoverRows, Covers, GameRows, Games } from '../rows/catalogue.ts';
+import { gameSlug } from '../../lib/format/index/record-index.ts';
+import {
+  type CoverRows,
+  type Covers,
+  type GameRows,
+  type Games,
+  type Rows,
+  rowOf,
+} from '../rows/catalogue.ts';
 import {
   type Column,
   type CoverItem,
@@ -23,67 +30,91 @@ import {
   NONE,
   type None,
   numbersOf,
+  reverse,
   through,
 } from '../rows/columns.ts';
 import type { Ids } from '../rows/ids.ts';
-import type { EarlierGeneration } from './earlier-generation.ts';
+import { slugOf, titleOf } from '../rows/records.ts';
 import type { Details } from './earlier-run.ts';
+import type { Found } from './find-stored.ts';
+import type { StoredGeneration } from './stored-generation.ts';
 
-export function joinGames(earlier: EarlierGeneration | undefined, rows: GameRows): Games {
-  const games = earlier?.index.games;
-  const { columns } = earlier?.run.details ?? NO_DETAILS;
+export function joinItems(stored: StoredGeneration | undefined, rows: Rows, found: Found) {
+  const games = joinGames(stored, rows.games, found);
+  return { games, covers: joinCovers(stored, rows.covers, games.firstRow, found) };
+}
+
+function joinGames(stored: StoredGeneration | undefined, rows: GameRows, found: Found): Games {
+  const { games, platforms = [] } = stored?.index ?? {};
+  const { columns } = stored?.run.details ?? NO_DETAILS;
   const firstRow = games?.rank.length ?? 0;
   const platformOf = new Uint32Array(firstRow);
-  for (const [platform, { firstGame, games: count }] of (earlier?.index.platforms ?? []).entries())
+  for (const [platform, { firstGame, games: count }] of platforms.entries())
     platformOf.fill(platform, firstGame, firstGame + count);
-  earlier?.isKept.forEach((kept, game) => {
+  stored?.isKept.forEach((kept, game) => {
     if (kept === 0) platformOf[game] = NONE;
   });
-  const platform: Games['platform'] = join(platformOf, rows.platform);
+  const kept = platformOf.map((platform, game) => (platform === NONE ? NONE : game));
+  const platform: Games['platform'] = append(platformOf, rows.platform);
   const ids: Games['ids'] = joinIds(games, rows.ids);
+  const known: Games['known'] = append(kept, found.known);
+  const itemOf = numbersOf(reverse(known, firstRow));
+  const inOrder = numbersOf(games?.gameOfRank ?? []).map((game) => itemOf[game]);
   return {
-    rows,
     firstRow,
     count: firstRow + rows.count,
     ids,
     platform,
-    year: join(columns.year, rows.year, Int32Array),
+    year: append(columns.year, rows.year, Int32Array),
     genres: rows.genres,
-    genre: join(columns.genre, rows.genre),
+    genre: append(columns.genre, rows.genre),
     byId: orderById(games, firstRow, platform, ids),
+    record: append(kept, found.games),
+    known,
+    inOrder: columnOf(inOrder.filter((item) => item !== NONE)),
+    slug: (game) =>
+      stored !== undefined && game < firstRow
+        ? gameSlug(stored.index, game)
+        : slugOf(rows, rowOf(game, firstRow)),
+    title: (game) =>
+      stored !== undefined && game < firstRow
+        ? stored.title(game)
+        : titleOf(rows, rowOf(game, firstRow)),
   };
 }
 
-export function joinCovers(
-  earlier: EarlierGeneration | undefined,
+function joinCovers(
+  stored: StoredGeneration | undefined,
   rows: CoverRows,
   firstGameRow: number,
+  found: Found,
 ): Covers {
-  const { games, covers } = earlier?.index ?? {};
-  const { columns } = earlier?.run.details ?? NO_DETAILS;
+  const { games, covers } = stored?.index ?? {};
+  const { columns } = stored?.run.details ?? NO_DETAILS;
   const firstRow = covers?.byteLength.length ?? 0;
   const gameOf =
     games === undefined ? new Uint32Array(0) : numbersOf(groupsOf(columnOf(games.firstCover)));
   gameOf.forEach((game, cover) => {
-    if (earlier?.isKept[game] === 0) gameOf[cover] = NONE;
+    if (stored?.isKept[game] === 0) gameOf[cover] = NONE;
   });
-  const game: Covers['game'] = join(gameOf, itemsOf(rows.game, firstGameRow));
+  const kept = gameOf.map((game, cover) => (game === NONE ? NONE : cover));
+  const game: Covers['game'] = append(gameOf, itemsOf(rows.game, firstGameRow));
   const ids: Covers['ids'] = joinIds(covers, rows.ids);
   const { buffer, byteOffset } = columns.approvedAt;
   const approvedAt = new Float64Array(buffer, byteOffset, firstRow);
   return {
-    rows,
     firstRow,
     count: firstRow + rows.count,
     ids,
     game,
     regions: rows.regions,
-    region: join(columns.region, rows.region),
+    region: append(columns.region, rows.region),
     types: rows.types,
-    type: join(columns.type, rows.type),
-    approvedAt: join(approvedAt, rows.approvedAt, Float64Array),
-    files: join(columns.files, rows.files),
+    type: append(columns.type, rows.type),
+    approvedAt: append(approvedAt, rows.approvedAt, Float64Array),
+    files: append(columns.files, rows.files),
     byId: orderById(covers, firstRow, game, ids),
+    record: append(kept, found.covers),
   };
 }
 
@@ -112,10 +143,14 @@ export const NO_DETAILS: Details = {
   },
 };
 
-/** The items of a catalogue in the order of publication. */
-export interface Numbered {
-  readonly itemOfGame: Column<GameNumber, GameItem>;
-  readonly itemOfCover: Column<CoverNumber, CoverItem>;
+/** A catalogue, and its items in the order of publication. */
+export interface Written {
+  readonly games: Games;
+  readonly covers: Covers;
+  readonly numbering: {
+    readonly itemOfGame: Column<GameNumber, GameItem>;
+    readonly itemOfCover: Column<CoverNumber, CoverItem>;
+  };
 }
 
 /** What only the catalogue says of its games and covers, by their numbers, for the next run. */
@@ -123,7 +158,7 @@ export function detailsOf({
   games,
   covers,
   numbering: { itemOfGame, itemOfCover },
-}: Pick<Catalogue, 'games' | 'covers'> & { readonly numbering: Numbered }): Details {
+}: Written): Details {
   const ofCovers = (column: Column<CoverItem, number>) => narrow(through(itemOfCover, column));
   const approvedAt = new Float64Array(itemOfCover.length);
   itemOfCover.forEach((cover, number) => {
@@ -143,17 +178,14 @@ export function detailsOf({
 }
 
 /** The numbers of kept items, and after them those of the rows. */
-function join<Item extends number, Row extends number, To extends number>(
+function append<Item extends number, Row extends number, To extends number>(
   kept: Numbers,
   rows: Column<Row, To>,
-  Type: {
-    new (buffer: SharedArrayBuffer): Numbers;
-    readonly BYTES_PER_ELEMENT: number;
-  } = Uint32Array,
+  Type: new (length: number) => Numbers = Uint32Array,
 ): Column<Item, To> {
   const ofRows = numbersOf(rows);
   if (kept.length === 0) return columnOf(ofRows);
-  const joined = sharedZeros(Type, kept.length + ofRows.length);
+  const joined = new Type(kept.length + ofRows.length);
   joined.set(kept);
   joined.set(ofRows, kept.length);
   return columnOf(joined);
@@ -179,7 +211,7 @@ function joinIds<Item extends number, Row extends number>(
     low[number] = kept.idLow[position];
     if (kept.idHigh.length > 0) high[number] = kept.idHigh[position];
   });
-  return { high: join(high, rows.high), low: join(low, rows.low) };
+  return { high: append(high, rows.high), low: append(low, rows.low) };
 }
 
 /** The published items in the order of their ids. @param parentOf none if an item is not published */

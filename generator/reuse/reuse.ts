@@ -1,22 +1,31 @@
 /**
- * What a run takes from the earlier one. It says which rows to read, makes one catalogue of these and of what is
- * kept, and knows which of its records are stored. Without an earlier run, all rows are read, and nothing is
- * stored; the calls are the same.
+ * What a run takes from the earlier one. It says which rows to read, finds those whose records are stored, and
+ * makes one catalogue of what is kept and what was read. Without an earlier run, all rows are read, and nothing
+ * is stored; the calls are the same.
  */
 import { createHash } from 'node:crypto';
 import type { Reader, Row, SnapshotReader } from '../../lib/database/database.ts';
 import { TIMED_TABLES } from '../../lib/database/schema.ts';
-import { compareIds, type Id, idAt } from '../../lib/format/index/ids.ts';
+import { compareIds, findById, type Id, idAt } from '../../lib/format/index/ids.ts';
 import { findGame } from '../../lib/format/index/record-index.ts';
+import {
+  MATCH_INDEX,
+  MINISEARCH,
+  PATH_INDEX,
+  TITLE_INDEX,
+  WORD_INDEX,
+} from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
 import type { Platforms, Scope } from '../read/read-catalogue.ts';
 import type { Selection } from '../read/read-table.ts';
 import type { Report } from '../report/report.ts';
-import type { DatedCover } from '../report/warnings.ts';
-import type { Catalogue, CoverRows, Covers, FileRows, GameRows, Games } from '../rows/catalogue.ts';
+import { type DatedCover, findFutureApprovals } from '../report/warnings.ts';
+import type { Covers, GameRows, Games, Platform, Rows } from '../rows/catalogue.ts';
+import { NONE } from '../rows/columns.ts';
+import { findId } from '../rows/ids.ts';
+import { Records } from '../rows/records.ts';
 import { blockOf, chooseShifts, GROUPS, type Group, rangesOf, type Shifts } from './blocks.ts';
-import { EarlierGeneration, type ReadFile } from './earlier-generation.ts';
 import type { EarlierRun, RowsOfRun } from './earlier-run.ts';
 import {
   type AllFingerprints,
@@ -28,8 +37,9 @@ import {
   rowsIn,
   timeOf,
 } from './find-changes.ts';
-import { detailsOf, joinCovers, joinGames, NO_DETAILS, type Numbered } from './items.ts';
-import { type AreSame, StoredItems } from './stored.ts';
+import { findStored } from './find-stored.ts';
+import { detailsOf, joinItems, NO_DETAILS, type Written } from './items.ts';
+import { type ReadFile, StoredGeneration } from './stored-generation.ts';
 
 /** Thrown if a game that was read takes the path of one that is not: that one must be read, too. */
 export class PathTaken extends Error {
@@ -59,12 +69,15 @@ interface Read {
   readonly commits: LastCommits;
 }
 
-/** @throws Error if all rows must be read */
+/**
+ * @returns undefined if nothing has changed that a run would read
+ * @throws Error if all rows must be read
+ */
 export async function beginReuse(
   reader: SnapshotReader,
   options: ReuseOptions,
   { platforms, optional, commits }: Read,
-): Promise<Reuse> {
+): Promise<Reuse | undefined> {
   const { earlier, report } = options;
   const now = await readTime(reader);
   const known = {
@@ -75,8 +88,7 @@ export async function beginReuse(
   };
   const state = { reader, options, platforms, now, known };
   if (earlier === undefined) {
-    const { shifts, games } = await chooseShifts(reader);
-    return new Reuse({ ...state, shifts, allGames: games, changes: undefined });
+    return new Reuse({ ...state, shifts: await chooseShifts(reader), changes: undefined });
   }
   const changes = await findChanges(reader, earlier, platforms.asText, now);
   // The fingerprints tell how many rows each table has.
@@ -84,10 +96,15 @@ export async function beginReuse(
     const fingerprints = changes.fingerprints[table];
     report.setRows(table, sumOfRows(fingerprints, Object.keys(fingerprints)));
   }
-  const reuse = new Reuse({ ...state, shifts: earlier.shifts, allGames: undefined, changes });
+  const isUnread =
+    changes.games.size + changes.files.size === 0 &&
+    known.titles === earlier.titles &&
+    known.externalIds === earlier.externalIds;
   for (const [block, findings] of earlier.findings)
-    if (reuse.isUnread() || !isRead(block, changes)) report.keep(block, findings);
-  return reuse;
+    if (isUnread || !isRead(block, changes)) report.keep(block, findings);
+  if (!isUnread) return new Reuse({ ...state, shifts: earlier.shifts, changes });
+  report.addWarnings(findFutureApprovals(earlier.future, Date.now() / 1000));
+  return undefined;
 }
 
 interface State {
@@ -98,87 +115,97 @@ interface State {
   readonly now: number;
   readonly known: Pick<RowsOfRun, 'platforms' | 'titles' | 'externalIds' | 'commits'>;
   readonly shifts: Shifts;
-  readonly allGames: number | undefined;
   /** Undefined if all rows are read. */
   readonly changes: Changes | undefined;
 }
 
+/** All that is published. */
+export interface Catalogue {
+  readonly settings: Settings;
+  readonly platforms: readonly Platform[];
+  readonly games: Games;
+  readonly covers: Covers;
+  /** Makes the records that are not stored. */
+  readonly records: Records;
+  /** Undefined if nothing is stored. */
+  readonly stored: StoredGeneration | undefined;
+  /** The files, without packs, that would be written as they are stored. */
+  readonly sameFiles: ReadonlySet<string>;
+  /** Whether the alternative titles are those of the stored generation. */
+  readonly hasSameTitles: boolean;
+}
+
 export class Reuse {
   readonly scope: Scope;
-  /** Undefined until the games are read, and if nothing is stored. */
-  stored: StoredItems | undefined;
+  /** Undefined if nothing is stored. */
+  readonly stored: StoredGeneration | undefined;
   private readonly state: State;
-  private readonly areSame: AreSame;
-  private generation: EarlierGeneration | undefined;
 
   constructor(state: State) {
-    const { changes, options, known } = state;
-    const { earlier, readFile } = options;
+    const { changes, options } = state;
+    const { earlier, readFile, dir } = options;
     this.state = state;
-    this.areSame = {
+    if (earlier !== undefined && changes !== undefined) {
+      const isRead = (block: string) => changes.games.has(block);
+      this.stored = new StoredGeneration(earlier, isRead, readFile, dir);
+    }
+    this.scope = makeScope(state, this.stored);
+  }
+
+  /** @returns a function that tells whether a game is published */
+  isPublished({ ids, platform, count }: GameRows): (id: Id) => boolean {
+    let last = 0;
+    return (id) => {
+      const row = findId(ids, count, id, last);
+      if (row !== undefined) {
+        last = row;
+        return platform[row] !== NONE;
+      }
+      const { index, isKept } = this.stored ?? {};
+      const game = index && findById(index.games, id);
+      return game !== undefined && isKept?.[game] === 1;
+    };
+  }
+
+  /**
+   * Makes one catalogue of what is kept and what was read.
+   * @returns undefined if the run would write the files of the earlier generation again
+   * @throws Error if all rows must be read
+   */
+  join(rows: Rows): Catalogue | undefined {
+    const { stored } = this;
+    const {
+      options,
+      known,
+      platforms: { platforms },
+    } = this.state;
+    const { earlier, report, settings } = options;
+    if (stored !== undefined && report.blocks() === undefined)
+      throw new Error('the fault of a row depends on all rows');
+    const areSame = {
       titles: known.titles === earlier?.titles,
       externalIds: known.externalIds === earlier?.externalIds,
     };
-    if (earlier !== undefined && changes !== undefined && !this.isUnread())
-      this.generation = new EarlierGeneration(
-        earlier,
-        (block) => changes.games.has(block),
-        readFile,
-      );
-    this.scope = makeScope(state, this.generation);
-  }
-
-  /** How many games there are, if all are read; otherwise undefined. */
-  get allGames(): number | undefined {
-    return this.state.allGames;
-  }
-
-  /** Whether nothing has changed that a run would read. */
-  isUnread(): boolean {
-    const { changes } = this.state;
-    const isUnread = changes !== undefined && changes.games.size + changes.files.size === 0;
-    return isUnread && this.areSame.titles && this.areSame.externalIds;
-  }
-
-  /** Makes items of games. It is called first. */
-  addGames(rows: GameRows): Games {
-    const { dir } = this.state.options;
-    const games = joinGames(this.generation, rows);
-    if (this.generation !== undefined)
-      this.stored = new StoredItems(this.generation, dir, games, this.areSame);
-    return games;
-  }
-
-  /** Makes items of the covers of these games. */
-  addCovers(rows: CoverRows, games: Games): Covers {
-    const { options, platforms } = this.state;
-    const covers = joinCovers(this.generation, rows, games.firstRow);
-    this.stored?.findGames(options.settings, platforms.platforms, covers);
-    return covers;
-  }
-
-  /** @throws Error if all rows must be read */
-  addFiles(files: FileRows): void {
-    const { options, platforms } = this.state;
-    if (this.stored === undefined) return;
-    if (options.report.blocks() === undefined)
-      throw new Error('the fault of a row depends on all rows');
-    this.stored.findCovers(options.settings, platforms.platforms, files);
-  }
-
-  /** Whether the run would write the files of the earlier generation again. It is called last. */
-  isUnchanged(): boolean {
-    const { earlier, report } = this.state.options;
-    return this.stored?.isSame() === true && report.total() === earlier?.manifest.counts.left_out;
-  }
-
-  /** The fingerprints of all blocks; undefined if the next run must read all rows. */
-  async readFingerprints(): Promise<AllFingerprints | undefined> {
-    const { changes, options, reader, shifts, now } = this.state;
-    if (changes !== undefined || !options.isTimed) return changes?.fingerprints;
-    const found: Partial<Record<Group, Fingerprints>> = {};
-    for (const group of GROUPS) found[group] = await readFingerprints(reader, group, shifts, now);
-    return found as AllFingerprints;
+    const records = new Records(settings, platforms, rows);
+    const found = findStored(stored, rows, records);
+    const hasSameTables = areSame.titles && areSame.externalIds;
+    if (found.areAll && hasSameTables && report.total() === earlier?.manifest.counts.left_out)
+      return undefined;
+    const items = joinItems(stored, rows, found);
+    const { byId, inOrder, firstRow } = items.games;
+    const areKnown = inOrder.length === byId.length && inOrder.length === firstRow;
+    const sameFiles = FILES_OF_NAMES.filter(
+      ([, needs]) => areKnown && needs.every((table) => areSame[table]),
+    );
+    return {
+      settings,
+      platforms,
+      ...items,
+      records,
+      stored,
+      sameFiles: new Set(sameFiles.map(([name]) => name)),
+      hasSameTitles: areSame.titles,
+    };
   }
 
   /**
@@ -186,38 +213,57 @@ export class Reuse {
    * @param future the covers that were approved in the future
    * @param written undefined if the files of the earlier generation stay
    */
-  leave(
-    fingerprints: AllFingerprints | undefined,
+  async leave(
     future: readonly DatedCover[],
-    written: (Pick<Catalogue, 'games' | 'covers'> & { readonly numbering: Numbered }) | undefined,
-  ): RowsOfRun | undefined {
-    const { options, known, shifts } = this.state;
+    written: Written | undefined,
+  ): Promise<RowsOfRun | undefined> {
+    const { options, known, shifts, changes } = this.state;
     const findings = options.report.blocks();
-    if (fingerprints === undefined || findings === undefined) return undefined;
     const details = written === undefined ? options.earlier?.details : detailsOf(written);
-    return details && { ...known, shifts, fingerprints, findings, future, details };
+    if (findings === undefined || details === undefined || !options.isTimed) return undefined;
+    const fingerprints = changes?.fingerprints ?? (await this.readFingerprints());
+    return { ...known, shifts, fingerprints, findings, future, details };
   }
 
-  readonly close = (): void => this.generation?.close();
+  readonly close = (): void => this.stored?.close();
+
+  private async readFingerprints(): Promise<AllFingerprints> {
+    const { reader, shifts, now } = this.state;
+    const found: Partial<Record<Group, Fingerprints>> = {};
+    for (const group of GROUPS) found[group] = await readFingerprints(reader, group, shifts, now);
+    return found as AllFingerprints;
+  }
 }
+
+/** The files that depend only on the ids, paths and titles of games, and on these tables. */
+const FILES_OF_NAMES: readonly (readonly [
+  name: string,
+  needs: readonly ('titles' | 'externalIds')[],
+])[] = [
+  [PATH_INDEX, []],
+  [TITLE_INDEX, ['titles']],
+  [WORD_INDEX, ['titles']],
+  [MINISEARCH, ['titles']],
+  [MATCH_INDEX, ['titles', 'externalIds']],
+];
 
 function makeScope(
   { shifts, changes, options }: State,
-  generation: EarlierGeneration | undefined,
+  stored: StoredGeneration | undefined,
 ): Scope {
   const known = {
     values: (options.earlier?.details ?? NO_DETAILS).values,
     blockOfGame: (id: Id) => `games ${blockOf(id, shifts.game)}`,
     blockOfFile: (cover: Id) => `files ${blockOf(cover, shifts.cover)}`,
   };
-  if (changes === undefined || generation === undefined)
+  if (changes === undefined || stored === undefined)
     return { ...known, games: undefined, covers: undefined, isTaken: () => false };
   const { games, files, fingerprints } = changes;
   const select = (group: Exclude<Group, 'cover_ids'>, chosen: ReadonlySet<string>): Selection => ({
     conditions: rangesOf(group, chosen, shifts),
     rows: sumOfRows(fingerprints[group], chosen),
   });
-  const { index, isKept } = generation;
+  const { index, isKept } = stored;
   return {
     ...known,
     games: select('games', games),

@@ -1,12 +1,10 @@
 /**
- * The catalogue of a run as columns in memory that threads share, which cost the garbage collector nothing: with
- * an object per row, 300,000 games took half as much processor time again, and 950 MB.
+ * The catalogue of a run as columns, which cost the garbage collector nothing: with an object per row, 300,000
+ * games took half as much processor time again, and 950 MB.
  *
  * Rows are what was read. Items are what may be published: those that are stored and were not read, by their
  * stored numbers, and after them the rows. If all rows were read, items are rows.
  */
-import type { RecordColumns } from '../../lib/format/index/record-index.ts';
-import type { ManifestFile, Settings } from '../../lib/format/manifest.ts';
 import {
   at,
   type Column,
@@ -78,71 +76,34 @@ export interface FileRows {
   readonly next: Column<FileRow, FileRow | None>;
 }
 
-export interface Games extends GameColumns<GameItem> {
-  readonly rows: GameRows;
-  /** The item of the first row. */
-  readonly firstRow: number;
-  /** The published games in the order of their ids. */
-  readonly byId: Column<number, GameItem>;
+/** What was read. */
+export interface Rows {
+  readonly games: GameRows;
+  readonly covers: CoverRows;
+  readonly files: FileRows;
 }
 
-export interface Covers extends CoverColumns<CoverItem, GameItem> {
-  readonly rows: CoverRows;
+interface Items<Item extends number> {
   /** The item of the first row. */
   readonly firstRow: number;
-  /** The published covers in the order of their ids. */
-  readonly byId: Column<number, CoverItem>;
+  /** The published items in the order of their ids. */
+  readonly byId: Column<number, Item>;
+  /** The stored record that has the bytes of an item's; none if the record must be made. */
+  readonly record: Column<Item, number>;
 }
 
-/** All that is published. */
-export interface Catalogue {
-  readonly settings: Settings;
-  readonly platforms: readonly Platform[];
-  readonly games: Games;
-  readonly covers: Covers;
-  /** Undefined if all records must be made. */
-  readonly stored: Stored | undefined;
+export interface Games extends GameColumns<GameItem>, Items<GameItem> {
+  /** The stored game that has the same path, id and title; none if there is none. */
+  readonly known: Column<GameItem, number>;
+  /** The games that are known, in title order. */
+  readonly inOrder: Column<number, GameItem>;
+  slug(game: GameItem): string;
+  title(game: GameItem): string;
 }
+
+export interface Covers extends CoverColumns<CoverItem, GameItem>, Items<CoverItem> {}
 
 /** The row of an item from `firstRow` on. */
 export function rowOf<Row extends number>(item: number, firstRow: number): Row {
   return at(item - firstRow);
-}
-
-/** The words of a game, in the order of its readings. */
-export interface Readings {
-  readonly readings: readonly (readonly number[])[];
-  /** Whether the last one is the words of the game's slug, and of none of its titles. */
-  readonly endsWithSlug: boolean;
-}
-
-/** Records, and what was made of them, on disk in files of the same names. What they return is checked. */
-export interface Stored {
-  readonly games: StoredRecords<GameItem>;
-  readonly covers: StoredRecords<CoverItem>;
-  /** The published games whose title order is known, in this order. */
-  inOrder(): Column<number, GameItem>;
-  /** Of an item before the first row. */
-  slug(item: GameItem): string;
-  title(item: GameItem): string;
-  /** The content of a file. */
-  read(name: string): Buffer;
-  /** Links a file into the generation if it has the bytes that would be written. */
-  link(name: string): ManifestFile | undefined;
-  /** Whether the readings and forms of the titles of a game are stored. */
-  hasReadings(game: GameItem): boolean;
-  /** @returns a function that returns these readings, with the numbers of words from `numberOf` */
-  readings(numberOf: (word: string) => number): (game: GameItem) => Readings;
-  /** @returns a function that adds these forms */
-  forms(): (game: GameItem, add: AddForm) => void;
-}
-
-/** @param list the index of a list of forms */
-export type AddForm = (list: number, key: number, letters: number) => void;
-
-export interface StoredRecords<Item extends number> {
-  /** The stored record whose bytes are those of an item; none if the record must be made. */
-  readonly numberOf: Column<Item, number>;
-  /** Where the stored records are in their packs. */
-  readonly columns: RecordColumns;
 }

@@ -1,8 +1,8 @@
 /**
  * The spaces that numbers are in, and columns that lead from one space to another. The compiler tells the spaces
- * apart; at run time, a number is a number and a column a typed array, in memory that threads share.
+ * apart; at run time, a number is a number and a column a typed array.
  */
-import { firstIndexNear, sharedZeros } from '../../lib/format/index/arrays.ts';
+import { firstIndexNear } from '../../lib/format/index/arrays.ts';
 
 declare const space: unique symbol;
 type In<Space extends string> = number & { readonly [space]: Space };
@@ -55,7 +55,7 @@ export function makeColumn<From extends number, To extends number>(
   length: number,
   value?: NoInfer<To>,
 ): Column<From, To> {
-  const numbers = sharedZeros(Uint32Array, length);
+  const numbers = new Uint32Array(length);
   return columnOf(value === undefined ? numbers : numbers.fill(value));
 }
 
@@ -65,7 +65,7 @@ export function through<From extends number, Over extends number, To extends num
   next: Column<Over, To>,
 ): Column<From, To> {
   const [values, targets] = [numbersOf(column), numbersOf(next)];
-  const found = sharedZeros(Uint32Array, values.length);
+  const found = new Uint32Array(values.length);
   for (let index = 0; index < values.length; index++)
     found[index] = values[index] === NONE ? NONE : targets[values[index]];
   return columnOf(found);
@@ -76,7 +76,7 @@ export function reverse<From extends number, To extends number>(
   column: Column<From, To>,
   length: number,
 ): Column<To, From | None> {
-  const found = sharedZeros(Uint32Array, length).fill(NONE);
+  const found = new Uint32Array(length).fill(NONE);
   column.forEach((to, from) => {
     found[to] = from;
   });
@@ -91,7 +91,7 @@ export function next<Space extends number>(number: Space): Space {
 /** The indexes of a column whose value is not {@link NONE}, ascending. */
 export function indexesOf<From extends number>(column: Column<From, number>): Column<number, From> {
   const values = numbersOf(column);
-  const found = sharedZeros(Uint32Array, values.length);
+  const found = new Uint32Array(values.length);
   let count = 0;
   for (let index = 0; index < values.length; index++)
     if (values[index] !== NONE) found[count++] = index;
@@ -111,12 +111,12 @@ export function group<Group extends number, Position extends number, Member exte
   groups: number,
 ): Groups<Group, Position, Member> {
   const values = numbersOf(groupOf);
-  const start = sharedZeros(Uint32Array, groups + 1);
+  const start = new Uint32Array(groups + 1);
   for (let member = 0; member < values.length; member++)
     if (values[member] !== NONE) start[values[member] + 1]++;
   for (let number = 1; number <= groups; number++) start[number] += start[number - 1];
   const end = start.slice();
-  const members = sharedZeros(Uint32Array, start[groups]);
+  const members = new Uint32Array(start[groups]);
   for (let member = 0; member < values.length; member++)
     if (values[member] !== NONE) members[end[values[member]]++] = member;
   return { start: columnOf(start), members: columnOf(members) };
@@ -138,7 +138,7 @@ export function merge<Of extends number>(
   right: ArrayLike<Of>,
   compare: (a: Of, b: Of) => number,
 ): Column<number, Of> {
-  const merged = sharedZeros(Uint32Array, left.length + right.length);
+  const merged = new Uint32Array(left.length + right.length);
   let l = 0;
   for (let r = 0; r < right.length; r++) {
     const isAfter = (index: number) => compare(left[index], right[r]) >= 0;

@@ -1,23 +1,14 @@
 /**
- * Writes the indexes that find the records: `index/games.bin`, `index/paths.bin`, `index/covers.bin`;
- * `index/titles.bin` with alternative titles; and `index/filters.bin` with the ranks of the games for each
- * value by which a search can be filtered.
+ * Makes the columns of the indexes that find the records: `index/games.bin`, `index/paths.bin`,
+ * `index/covers.bin`; `index/titles.bin` with alternative titles; and `index/filters.bin` with the ranks of the
+ * games for each value by which a search can be filtered.
  */
 
-import { encodeColumns } from '../../lib/format/index/columns.ts';
-import type { IdColumns } from '../../lib/format/index/ids.ts';
+import { type IdColumns, textOfId } from '../../lib/format/index/ids.ts';
 import { NO_VALUE } from '../../lib/format/index/record-index.ts';
 import type { FilterIndex, Postings } from '../../lib/format/index/search-index.ts';
 import type { TitleColumns } from '../../lib/format/index/titles.ts';
 import { foldCase } from '../../lib/format/index/words.ts';
-import {
-  COVER_INDEX,
-  FILTER_INDEX,
-  GAME_INDEX,
-  PATH_INDEX,
-  TITLE_INDEX,
-} from '../../lib/format/layout.ts';
-import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { NO_YEAR } from '../rows/catalogue.ts';
 import {
   type Column,
@@ -32,27 +23,18 @@ import {
   through,
 } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
-import type { Ids } from '../rows/ids.ts';
-import { openNames } from '../rows/names.ts';
-import type { Output } from './file-writer.ts';
+import { type Ids, idOf } from '../rows/ids.ts';
 import type { WriteSource } from './packs.ts';
 
 /** The packs of games must be complete. */
-export function writeGameIndex(
-  output: Output,
-  { positions, numbering }: WriteSource,
-): Promise<ManifestFile> {
+export function gameColumns({ positions, numbering }: WriteSource) {
   const { byteOffset: offset, byteLength: length, hash } = positions.games;
-  const { firstCover } = numbering;
-  return output.write(GAME_INDEX, encodeColumns({ offset, length, hash, firstCover }));
+  return { offset, length, hash, firstCover: numbering.firstCover };
 }
 
-export async function writePathIndex(output: Output, source: WriteSource): Promise<ManifestFile> {
-  const { games, numbering, stored } = source;
-  const linked = stored?.link(PATH_INDEX);
-  if (linked !== undefined) return linked;
+export function pathColumns({ games, numbering }: WriteSource) {
   const { itemOfGame, itemOfRank, rankOfGame, numberOfGame, firstGame } = numbering;
-  const slugs = Array.from(itemOfGame, openNames(games, stored).slug);
+  const slugs = Array.from(itemOfGame, games.slug);
   const slugStart = startsOfLists(slugs);
   const slugText = new Uint8Array(slugStart[slugs.length]);
   Buffer.from(slugText.buffer).write(slugs.join(''), 'latin1');
@@ -62,7 +44,7 @@ export async function writePathIndex(output: Output, source: WriteSource): Promi
       .subarray(first, firstGame[next(platform)])
       .sort((a, b) => (slugs[a] < slugs[b] ? -1 : 1));
   });
-  const columns = {
+  return {
     rank: rankOfGame,
     gameOfRank: through(itemOfRank, numberOfGame),
     slugStart,
@@ -70,38 +52,28 @@ export async function writePathIndex(output: Output, source: WriteSource): Promi
     bySlug,
     ...idColumns(games, numberOfGame),
   };
-  return output.write(PATH_INDEX, encodeColumns(columns));
 }
 
-export async function writeTitles(output: Output, source: WriteSource): Promise<ManifestFile> {
-  const { games, numbering, titles, stored } = source;
-  const linked = stored?.link(TITLE_INDEX);
-  if (linked !== undefined) return linked;
-  const { idText } = openNames(games, stored);
+export function titleColumns({ games, numbering, titles }: WriteSource): TitleColumns {
   const game: number[] = [];
   const json: Buffer[] = [];
   if (titles.size > 0)
     numbering.itemOfGame.forEach((item, number) => {
-      const found = titles.get(idText(item));
+      const found = titles.get(textOfId(idOf(games.ids, item)));
       if (found === undefined) return;
       game.push(number);
       json.push(Buffer.from(JSON.stringify(found.map((title) => title.toWellFormed()))));
     });
-  const columns: TitleColumns = {
-    game: Uint32Array.from(game),
-    start: startsOfLists(json),
-    json: Buffer.concat(json),
-  };
-  return output.write(TITLE_INDEX, encodeColumns(columns));
+  return { game: Uint32Array.from(game), start: startsOfLists(json), json: Buffer.concat(json) };
 }
 
 /** The packs of covers must be complete. */
-export function writeCoverIndex(output: Output, source: WriteSource): Promise<ManifestFile> {
+export function coverColumns(source: WriteSource) {
   const { covers, numbering, positions } = source;
   const { numberOfCover, firstCover } = numbering;
   const { byteOffset: offset, byteLength: length, hash } = positions.covers;
   const ids = idColumns(covers, numberOfCover);
-  const columns = {
+  return {
     offset,
     length,
     hash,
@@ -110,7 +82,6 @@ export function writeCoverIndex(output: Output, source: WriteSource): Promise<Ma
     type: valueColumn(source, covers.types, covers.type),
     orderOfId: orderOfIdColumn(ids, firstCover),
   };
-  return output.write(COVER_INDEX, encodeColumns(columns));
 }
 
 /** The columns that find a record by its id. */
@@ -157,8 +128,7 @@ function orderOfIdColumn(
   return orderOfId;
 }
 
-export function writeFilters(output: Output, source: WriteSource): Promise<ManifestFile> {
-  const { games, covers, numbering } = source;
+export function filterColumns({ games, covers, numbering }: WriteSource): FilterIndex {
   const { itemOfRank, numberOfGame, firstCover, itemOfCover } = numbering;
   const genres = collectRanks(games.genres);
   const regions = collectRanks(covers.regions);
@@ -178,14 +148,13 @@ export function writeFilters(output: Output, source: WriteSource): Promise<Manif
     .filter((year) => year !== NO_YEAR)
     .sort();
   const indexOfYear = new Map(Array.from(years, (year, index) => [year, index]));
-  const filters: FilterIndex = {
+  return {
     regions: regions.postings(),
     types: types.postings(),
     genres: genres.postings(),
     years,
     yearOfRank: Uint16Array.from(yearAt, (year) => indexOfYear.get(year) ?? years.length),
   };
-  return output.write(FILTER_INDEX, encodeColumns(filters));
 }
 
 /** Collects the ranks of games by their values, without regard to case. */

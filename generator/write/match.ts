@@ -1,7 +1,5 @@
-/** Writes `index/match.bin`, in which the proxy finds the games of file names. */
-import { encodeColumns } from '../../lib/format/index/columns.ts';
-import { MATCH_INDEX } from '../../lib/format/layout.ts';
-import type { ManifestFile } from '../../lib/format/manifest.ts';
+/** Makes the columns of `index/match.bin`, in which the proxy finds the games of file names. */
+import { textOfId } from '../../lib/format/index/ids.ts';
 import { looseFormsOf, MATCH_RULES, partsOf } from '../../lib/format/match/forms.ts';
 import {
   FORM_LISTS,
@@ -12,9 +10,9 @@ import {
   looseKey,
   type MatchIndex,
 } from '../../lib/format/match/match-index.ts';
+import type { StoredGeneration } from '../reuse/stored-generation.ts';
 import {
   type Column,
-  type GameItem,
   type GameNumber,
   group,
   groupsOf,
@@ -23,21 +21,21 @@ import {
   numbersOf,
   type PlatformNumber,
 } from '../rows/columns.ts';
-import { openNames } from '../rows/names.ts';
-import type { Output } from './file-writer.ts';
+import { idOf } from '../rows/ids.ts';
 import { makePostings } from './indexes.ts';
 import type { WriteSource } from './packs.ts';
 
 /** Collects the forms of the titles of games, which are added in title order. */
-export function makeForms(output: Output, source: WriteSource) {
+export function makeForms(source: WriteSource) {
   const { numbering, externalIds, stored } = source;
-  const addStored = stored?.forms();
+  let addStored: ReturnType<StoredGeneration['forms']> | undefined;
   const lists = FORM_LISTS.map(() => makeFormList());
   const [loose, words, parts] = lists;
   return {
-    /** Adds the stored forms of a game. */
-    copy(game: GameNumber, item: GameItem): void {
-      addStored?.(item, (list, key, letters) => lists[list].add(key, game, letters));
+    /** Adds the stored forms of a game. @param number of the stored game */
+    copy(game: GameNumber, number: number): void {
+      addStored ??= stored?.forms();
+      addStored?.(number, (list, key, letters) => lists[list].add(key, game, letters));
     },
     /** Adds the forms of one title of a game. */
     add(
@@ -52,7 +50,7 @@ export function makeForms(output: Output, source: WriteSource) {
       const { heads, tails } = partsOf(title, wordsOfTitle);
       for (const part of [...heads, ...tails]) parts.add(hashForm(part), game, 0);
     },
-    write(): Promise<ManifestFile> {
+    columns() {
       const index: MatchIndex = {
         loose: loose.inOrder(numbering.firstGame),
         words: withoutLetters(words.inOrder(numbering.firstGame)),
@@ -61,7 +59,7 @@ export function makeForms(output: Output, source: WriteSource) {
         platformIds: makePostings(externalIds.ofPlatforms),
       };
       const rules = Uint32Array.of(MATCH_RULES);
-      return output.write(MATCH_INDEX, encodeColumns({ rules, ...index }));
+      return { rules, ...index };
     },
   };
 }
@@ -71,12 +69,11 @@ function withoutLetters({ start, key, game }: FormList): FormList {
 }
 
 /** For each id of another source, the numbers of the games that have it, in ascending order. */
-function numbersById({ games, numbering, externalIds: { ofGames }, stored }: WriteSource) {
-  const { idText } = openNames(games, stored);
+function numbersById({ games, numbering, externalIds: { ofGames } }: WriteSource) {
   const numbers = new Map<string, number>();
   if (ofGames.size > 0)
     numbering.itemOfGame.forEach((item, number) => {
-      numbers.set(idText(item), number);
+      numbers.set(textOfId(idOf(games.ids, item)), number);
     });
   const found = new Map<string, number[]>();
   for (const [key, ids] of ofGames)

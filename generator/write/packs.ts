@@ -3,7 +3,6 @@
  * linked. All other records are hashed when they are written, so that they need not be read again.
  */
 import { hashBytes } from '../../lib/format/content-hash.ts';
-import { sharedZeros } from '../../lib/format/index/arrays.ts';
 import type { RecordColumns } from '../../lib/format/index/record-index.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import {
@@ -15,12 +14,13 @@ import {
 } from '../../lib/format/pack.ts';
 import type { Numbering } from '../order/numbering.ts';
 import type { ExternalIds } from '../read/optional-tables.ts';
-import type { Catalogue, FileRows, Stored, StoredRecords } from '../rows/catalogue.ts';
+import type { Catalogue } from '../reuse/reuse.ts';
+import type { StoredGeneration } from '../reuse/stored-generation.ts';
 import { at, type Column, NONE, numbersOf } from '../rows/columns.ts';
 import type { RecordTarget } from '../rows/records.ts';
 import type { Output } from './file-writer.ts';
 
-/** What the files of a generation are written from. Its columns are in memory that threads share. */
+/** What the files of a generation are written from. */
 export interface WriteSource extends Catalogue {
   readonly numbering: Numbering;
   /** The alternative titles of each game, by its id in decimal digits. */
@@ -30,17 +30,17 @@ export interface WriteSource extends Catalogue {
   readonly positions: { readonly games: RecordColumns; readonly covers: RecordColumns };
 }
 
-/** The source of the packs of covers, which are written last. */
-export interface CoverSource extends WriteSource {
-  readonly files: FileRows;
+/** Links a file that is not a pack, if it would be written as it is stored. */
+export function linkSame({ sameFiles, stored }: WriteSource, name: string) {
+  return sameFiles.has(name) ? stored?.link(name) : undefined;
 }
 
-/** Makes the columns that the threads which write the packs fill. */
+/** Makes the columns that get their values when the packs are written. */
 export function makePositions({ itemOfGame, itemOfCover }: Numbering): WriteSource['positions'] {
   const columns = (count: number): RecordColumns => ({
-    byteOffset: sharedZeros(Uint32Array, count),
-    byteLength: sharedZeros(Uint32Array, count),
-    hash: sharedZeros(Uint32Array, count * 2),
+    byteOffset: new Uint32Array(count),
+    byteLength: new Uint32Array(count),
+    hash: new Uint32Array(count * 2),
   });
   return { games: columns(itemOfGame.length), covers: columns(itemOfCover.length) };
 }
@@ -51,7 +51,10 @@ interface Pack<Number extends number, Item extends number> {
   readonly from: Number;
   readonly to: Number;
   readonly itemOf: Column<Number, Item>;
-  readonly records: StoredRecords<Item> | undefined;
+  /** The stored record of each item, or none. */
+  readonly record: Column<Item, number>;
+  /** Where the stored records are in their packs. */
+  readonly before: RecordColumns | undefined;
   /** Gets the positions of the records. */
   readonly positions: RecordColumns;
   /** Writes the record of an item that is not stored, after a single `reserve`. */
@@ -61,16 +64,31 @@ interface Pack<Number extends number, Item extends number> {
 /** Writes a pack, or links it. */
 export async function writePack<Number extends number, Item extends number>(
   output: Output,
-  stored: Stored | undefined,
-  { name, from, to, itemOf, records, positions, add }: Pack<Number, Item>,
+  stored: StoredGeneration | undefined,
+  { name, from, to, itemOf, record, before, positions, add }: Pack<Number, Item>,
 ): Promise<ManifestFile> {
   if (from === to) return output.write(name, [EMPTY_PACK]);
   const items = numbersOf(itemOf);
-  const recordOf = records && numbersOf(records.numberOf);
-  const linked = stored?.link(name);
-  if (linked !== undefined && records !== undefined && recordOf !== undefined) {
-    copyPositions(records.columns, recordOf[items[from]], to - from, positions, from, 0);
-    return linked;
+  const recordOf = numbersOf(record);
+  /** How many records are stored one after another, from that of a number on. */
+  const countStored = (number: number) => {
+    const first = recordOf[items[number]];
+    let count = 0;
+    if (first !== NONE)
+      while (number + count < to && recordOf[items[number + count]] === first + count) count++;
+    return count;
+  };
+  if (before !== undefined && countStored(from) === to - from) {
+    const first = recordOf[items[from]];
+    const { byteOffset } = before;
+    const isWhole = [first, first + to - from].every(
+      (at) => at === byteOffset.length || byteOffset[at] === PACK_HEAD.length,
+    );
+    const linked = isWhole ? stored?.link(name) : undefined;
+    if (linked !== undefined) {
+      copyPositions(before, first, to - from, positions, from, 0);
+      return linked;
+    }
   }
   let content: Buffer | undefined;
   const writer = output.begin(name);
@@ -78,16 +96,15 @@ export async function writePack<Number extends number, Item extends number>(
   for (let number: number = from; number < to; ) {
     if (number > from) writer.add(RECORD_SEPARATOR);
     const offset = writer.end();
-    const first = recordOf?.[items[number]] ?? NONE;
-    if (stored !== undefined && records !== undefined && recordOf !== undefined && first !== NONE) {
-      let count = 1;
-      while (number + count < to && recordOf[items[number + count]] === first + count) count++;
-      const { byteOffset, byteLength } = records.columns;
+    const count = countStored(number);
+    if (count > 0 && stored !== undefined && before !== undefined) {
+      const first = recordOf[items[number]];
       const last = first + count - 1;
+      const { byteOffset, byteLength } = before;
       // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
       content ??= stored.read(name);
       writer.add(content.subarray(byteOffset[first], byteOffset[last] + byteLength[last]));
-      copyPositions(records.columns, first, count, positions, number, offset - byteOffset[first]);
+      copyPositions(before, first, count, positions, number, offset - byteOffset[first]);
       number += count;
       continue;
     }

@@ -2,41 +2,43 @@
  * Writes the files that find games by their titles: `index/words.bin` and `search.json` for a search, and
  * `index/match.bin` for `/match`. Each title is read and split into words once for all of them.
  */
+import { encodeColumns } from '../../lib/format/index/columns.ts';
+import { textOfId } from '../../lib/format/index/ids.ts';
 import { needsSlug, readingsOf } from '../../lib/format/index/readings.ts';
 import { plainWordsOf } from '../../lib/format/index/words.ts';
 import { MATCH_INDEX, MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { type GameItem, type GameNumber, NONE, type Rank } from '../rows/columns.ts';
-import { openNames } from '../rows/names.ts';
+import { idOf } from '../rows/ids.ts';
 import type { Output } from './file-writer.ts';
 import { makeForms } from './match.ts';
-import type { WriteSource } from './packs.ts';
+import { linkSame, type WriteSource } from './packs.ts';
 import { makeWords } from './words.ts';
 
 export async function writeSearch(output: Output, source: WriteSource): Promise<ManifestFile[]> {
-  const { games, numbering, titles, stored } = source;
+  const { games, numbering, titles, hasSameTitles } = source;
   const link = (...names: string[]) => {
-    const files = names.map((name) => stored?.link(name));
+    const files = names.map((name) => linkSame(source, name));
     return files.every((file) => file !== undefined) ? files : undefined;
   };
   const linkedWords = link(WORD_INDEX, MINISEARCH);
   const linkedForms = link(MATCH_INDEX);
   const words = linkedWords ? undefined : makeWords(output, source);
-  const forms = linkedForms ? undefined : makeForms(output, source);
-  const { slug, title: titleOf, idText } = openNames(games, stored);
+  const forms = linkedForms ? undefined : makeForms(source);
   const add = (game: GameNumber, item: GameItem, rank: Rank) => {
-    if (stored?.hasReadings(item)) {
-      words?.copy(rank, item);
-      forms?.copy(game, item);
+    const known = hasSameTitles ? games.known[item] : NONE;
+    if (known !== NONE) {
+      words?.copy(rank, known);
+      forms?.copy(game, known);
       return;
     }
-    const title = titleOf(item);
-    const slugOf = () => slug(item);
+    const title = games.title(item);
+    const slugOf = () => games.slug(item);
     // The first reading is that of the title, also if that has no words.
     const readings = readingsOf(title);
     if (readings.length === 0) readings.push([]);
     forms?.add(game, title, readings[0], slugOf);
-    for (const other of (titles.size > 0 && titles.get(idText(item))) || []) {
+    for (const other of (titles.size > 0 && titles.get(textOfId(idOf(games.ids, item)))) || []) {
       const ofOther = readingsOf(other);
       readings.push(...ofOther);
       forms?.add(game, other, ofOther[0] ?? []);
@@ -50,6 +52,7 @@ export async function writeSearch(output: Output, source: WriteSource): Promise<
     });
   return [
     ...(linkedWords ?? (await words?.write()) ?? []),
-    ...(linkedForms ?? [await forms?.write()]),
-  ].filter((file) => file !== undefined);
+    ...(linkedForms ??
+      (forms ? [await output.write(MATCH_INDEX, encodeColumns(forms.columns()))] : [])),
+  ];
 }

@@ -18,9 +18,9 @@ import {
 import { isScriptWithoutSpaces } from '../../lib/format/index/words.ts';
 import { MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import { at, type GameItem, makeList, NONE, type Rank } from '../rows/columns.ts';
+import type { StoredGeneration } from '../reuse/stored-generation.ts';
+import { at, makeList, NONE, type Rank } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
-import { openNames } from '../rows/names.ts';
 import type { Output } from './file-writer.ts';
 import { encodeTexts, makePostings } from './indexes.ts';
 import { encodeMiniSearch } from './minisearch.ts';
@@ -31,7 +31,7 @@ export function makeWords(output: Output, source: WriteSource) {
   const { platforms, games, stored } = source;
   const { itemOfRank } = source.numbering;
   const table = makeTextTable();
-  const storedReadings = stored?.readings(table.numberOf);
+  let storedReadings: ReturnType<StoredGeneration['readings']> | undefined;
   const words = makeList();
   const start = makeList();
   let end = 0;
@@ -57,9 +57,10 @@ export function makeWords(output: Output, source: WriteSource) {
     if (endsWithSlug) slugReadings.push(itemOfRank.length + further.length - 1);
   };
   return {
-    /** Adds the stored words of a game. */
-    copy(rank: Rank, game: GameItem): void {
-      const found = storedReadings?.(game);
+    /** Adds the stored words of a game. @param number of the stored game */
+    copy(rank: Rank, number: number): void {
+      storedReadings ??= stored?.readings(table.numberOf);
+      const found = storedReadings?.(number);
       if (found !== undefined) addGame(rank, found.readings, found.endsWithSlug);
     },
     /**
@@ -97,10 +98,9 @@ export function makeWords(output: Output, source: WriteSource) {
         slugReadings: Uint32Array.from(slugReadings),
         readingsByWords: sortReadings(all),
       };
-      const names = openNames(games, stored);
       const pathOf = (rank: number) => {
         const game = itemOfRank[at<Rank>(rank)];
-        return `${platforms[games.platform[game]].slug}/${names.slug(game)}`;
+        return `${platforms[games.platform[game]].slug}/${games.slug(game)}`;
       };
       const ofTitles = distinct.subarray(0, itemOfRank.length);
       return [

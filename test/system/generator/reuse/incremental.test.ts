@@ -44,28 +44,6 @@ test('a change writes the packs of its platform, and a row with a new time nothi
   expect(await runSteps(database, dir)).toEqual(['unchanged', []]);
 });
 
-test('a run of the changes equals a full run that shares its work with another thread', async () => {
-  const database = await makeTimed('sqlite', 40);
-  const folders = [newSnapshots(), newSnapshots()] as const;
-  // As many games as a full run of one thread has at most, and one more.
-  await database.run(
-    `INSERT INTO games (id, platform_id, slug, title, updated_at)
-      WITH RECURSIVE ids(id) AS (VALUES(1) UNION ALL SELECT id + 1 FROM ids WHERE id < 19960)
-      SELECT 90000000 + id, (SELECT MIN(platform_id) FROM games), 'game-' || id, 'Game ' || id,
-        '2022-01-01 00:00:00'
-      FROM ids`,
-  );
-  await run(database, folders[0]);
-  await database.run(
-    `UPDATE games SET title = 'Gamf', updated_at = '2022-02-02 02:02:02' WHERE id = 90000100`,
-  );
-  await database.run(
-    `UPDATE covers SET game_id = 90000200, updated_at = '2022-02-02 02:02:02'
-      WHERE id = (SELECT MIN(id) FROM covers WHERE status = 'approved')`,
-  );
-  expect(await expectEqualsFull(database, folders)).toBe('published');
-});
-
 test.each([
   ['covers', 'game_id'],
   ['cover_files', 'cover_id'],

@@ -18,25 +18,31 @@ import { FORM_LISTS, openMatchIndex } from '../../lib/format/match/match-index.t
 import { titleOf } from '../../lib/format/pack.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { hasModes, modesIn } from '../../lib/generations/files/file-modes.ts';
-import type { AddForm, Readings } from '../rows/catalogue.ts';
 import { columnOf, group, NONE } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { blockOf } from './blocks.ts';
 import type { EarlierRun } from './earlier-run.ts';
 
 /** Games and covers are given by their numbers in this generation. */
-export class EarlierGeneration {
+export class StoredGeneration {
   readonly run: EarlierRun;
   readonly index: RecordIndex;
   /** For each game: 1 if it is not read again; otherwise 0. */
   readonly isKept: Uint8Array;
   private readonly files: ReadonlyMap<string, ManifestFile>;
   private readonly readFile: ReadFile;
+  private readonly newDir: string;
   private readonly descriptors = new Map<string, number>();
 
-  /** @param isRead whether the games of a block are read again */
-  constructor(run: EarlierRun, isRead: (block: string) => boolean, readFile: ReadFile) {
+  /** @param isRead whether the games of a block are read again @param newDir the folder of the new generation */
+  constructor(
+    run: EarlierRun,
+    isRead: (block: string) => boolean,
+    readFile: ReadFile,
+    newDir: string,
+  ) {
     this.run = run;
+    this.newDir = newDir;
     this.files = new Map(run.manifest.files.map((file) => [file.path, file]));
     this.readFile = readFile;
     this.index = openRecordIndex((name) => this.read(name));
@@ -62,9 +68,9 @@ export class EarlierGeneration {
     return this.readFile(this.run.dir, this.file(name));
   }
 
-  /** Links a file into a new generation. @returns undefined if the file must be written */
-  link(dir: string, name: string): ManifestFile | undefined {
-    const [source, link] = [path.join(this.run.dir, name), path.join(dir, name)];
+  /** Links a file into the new generation. @returns undefined if the file must be written */
+  link(name: string): ManifestFile | undefined {
+    const [source, link] = [path.join(this.run.dir, name), path.join(this.newDir, name)];
     try {
       // The link has the permissions of the old file, which may be wrong for this generation.
       const modes = modesIn(path.dirname(link));
@@ -97,6 +103,16 @@ export class EarlierGeneration {
     return file;
   }
 }
+
+/** The words of a game, in the order of its readings. */
+export interface Readings {
+  readonly readings: readonly (readonly number[])[];
+  /** Whether the last one is the words of the game's slug, and of none of its titles. */
+  readonly endsWithSlug: boolean;
+}
+
+/** @param list the index of a list of forms */
+export type AddForm = (list: number, key: number, letters: number) => void;
 
 /** Reads a file of a generation. @throws Error if it is damaged */
 export type ReadFile = (dir: string, file: ManifestFile) => Buffer;
