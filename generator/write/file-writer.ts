@@ -14,7 +14,7 @@ import { openForWriting } from '../../lib/generations/files/file-modes.ts';
 const BUFFER_BYTES = 1024 * 1024;
 const MOST_UNSYNCED = 16;
 
-/** The folder of a generation, as one thread writes to it. */
+/** The folder of a generation that is written. */
 export class Output {
   private readonly dir: string;
   /** Buffers of files that are complete. */
@@ -56,7 +56,7 @@ export class Output {
   }
 
   /**
-   * Waits until every file that this thread has completed is on disk.
+   * Waits until every complete file is on disk.
    * @throws Error that names a file that could not be synced
    */
   async allSynced(): Promise<void> {
