@@ -1,8 +1,7 @@
 /**
- * Pushes: whenever a pusher is killed, cut off or out of space, and however many push at once, the release
- * in the depot names a complete generation and never goes back.
+ * Pushes: whenever a pusher is killed or cut off, and however many push at once, the release in the depot names a complete generation and never goes back.
  */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +11,6 @@ import { openWritableDepot } from '#depot/open.ts';
 import { currentId } from '#lib/generations/generations.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
 import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
-import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
 import type { Texts } from '#test/support/processes.ts';
 import { finish, generate, startProgram } from '#test/support/product.ts';
 import { newDepotFolder, pushTo, readDepot, readStoredRelease } from '#test/support/replicas.ts';
@@ -23,7 +21,6 @@ import { makeChanging, newSnapshots } from '#test/support/wholeness.ts';
 const KILLS = rounds(2, 150);
 const CUTS = rounds(5, 100);
 const CONTESTS = rounds(2, 10);
-const FULL_DISKS = rounds(1, 20);
 const KINDS = ['folder', 's3'] as const;
 const GAMES = { games: IS_FULL ? 1_500 : 300, platforms: 12 };
 const HOUR_MS = 3_600_000;
@@ -181,36 +178,4 @@ test(`${CUTS} cut connections to S3 do not fail a push, or fail it without harm`
     'Pushes with cut connections',
     `${figures.cuts} cuts; ${figures.pushed} pushes ended well, ${figures.failed} failed; every release named a complete generation`,
   );
-});
-
-test('a full disk of the depot fails the push, and the next one continues', async (context) => {
-  const disk = await mountSmallDisk(4_000);
-  if (disk === undefined) return context.skip('mounting is not allowed');
-  const folder = path.join(disk.root, 'depot');
-  mkdirSync(folder);
-  const depot = openWritableDepot(folder);
-  const pushOnDisk = () =>
-    disk.run('push', ['--to', path.join(disk.folder, 'depot')], {
-      SNAPSHOTS_DIR: origin.snapshotsDir,
-    });
-  expect(await pushOnDisk()).toMatchObject({ code: 0 });
-  const filler = path.join(disk.root, 'filler');
-  for (let round = 0; round < FULL_DISKS; round++) {
-    const before = await readDepot(depot);
-    const newest = await origin.publish();
-    try {
-      for (;;) writeFileSync(filler, Buffer.alloc(4096), { flag: 'a' });
-    } catch {
-      // Full.
-    }
-    const failed = await pushOnDisk();
-    expect([failed.code, failed.stderr]).toEqual([1, expect.stringMatching(/ENOSPC/)]);
-    expect((await readDepot(depot)).release).toEqual(before.release);
-    expect(readdirSync(path.join(folder, 'unfinished'))).toEqual([]);
-    rmSync(filler);
-    expect((await pushOnDisk()).code).toBe(0);
-    expect((await readDepot(depot)).release.id).toBe(newest);
-    await pushTo(depot, origin.snapshotsDir);
-  }
-  await disk.unmount();
 });

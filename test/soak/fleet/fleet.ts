@@ -15,7 +15,6 @@ import type { Texts } from '#test/support/processes.ts';
 import {
   generatorVariables,
   type ProxyProgram,
-  type RunningProgram,
   runCommand,
   runKeys,
   startLogged,
@@ -23,16 +22,12 @@ import {
 } from '#test/support/product.ts';
 import { newDepotFolder } from '#test/support/replicas.ts';
 import { startNginx } from '#test/support/servers/nginx.ts';
-import { freePort } from '#test/support/servers/ports.ts';
 import { startRedis } from '#test/support/servers/redis.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
 
-/** A replica of the snapshots, and the proxy that serves them. */
+/** The proxy of a replica. */
 export interface Edge {
-  replica: RunningProgram;
-  proxy: ProxyProgram;
-  /** Restarts the replica and the proxy, as an upgrade does. Resolves when the proxy is ready. */
-  restart(): Promise<void>;
+  readonly proxy: ProxyProgram;
 }
 
 /** Starts a fleet with two edges, the number of proxies in the shipped nginx configuration. */
@@ -93,26 +88,9 @@ export async function startFleet() {
   };
 }
 
-/** @param from the depot of the snapshots */
-export async function startEdge(from: string, environment: Texts): Promise<Edge> {
-  const variables = {
-    ...environment,
-    SNAPSHOTS_DIR: newSnapshots(),
-    PORT: String(await freePort()),
-    ADMIN_PORT: String(await freePort()),
-  };
-  const startReplica = () =>
-    startLogged('replica', ['--from', from], { ...variables, ADMIN_PORT: '0' });
-  const startServer = () => startProxyProgram(variables.SNAPSHOTS_DIR, variables);
-  const edge = {
-    replica: startReplica(),
-    proxy: await startServer(),
-    async restart() {
-      await Promise.all([edge.replica.stop(), edge.proxy.stop()]);
-      edge.replica = startReplica();
-      edge.proxy = await startServer();
-      await until(async () => (await edge.proxy.readyz()).status === 200);
-    },
-  };
-  return edge;
+/** Starts a replica and its proxy. @param from the depot of the snapshots */
+async function startEdge(from: string, environment: Texts): Promise<Edge> {
+  const variables = { ...environment, SNAPSHOTS_DIR: newSnapshots() };
+  startLogged('replica', ['--from', from], variables);
+  return { proxy: await startProxyProgram(variables.SNAPSHOTS_DIR, variables) };
 }

@@ -1,21 +1,18 @@
 /**
  * A generation is published completely or not at all. The tests make each call of a run to the file
- * system fail, on both threads, once or from that call on, and use a disk that is really full. After
- * each fault the current generation verifies, and the next run succeeds.
+ * system fail, on both threads, once or from that call on, as on a full disk. After each fault the current
+ * generation verifies, and the next run succeeds.
  */
 
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { sequenceOf } from '#lib/format/layout.ts';
 import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
 import { KEPT_GENERATIONS } from '#lib/generations/prune.ts';
-import { SITE } from '#test/catalogue/make-sample.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
-import { IS_FULL, printFigure, rounds } from '#test/soak/rounds.ts';
-import { mountSmallDisk } from '#test/soak/support/small-disk.ts';
+import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
 import { finish, makeFolder } from '#test/support/product.ts';
 import {
   expectCurrentVerifies,
@@ -150,54 +147,4 @@ describe.each([
       `${figures.calls} calls, ${figures.runs} runs with a fault: ${figures.failed} failed, ${figures.published} still published, 0 incomplete`,
     );
   });
-});
-
-test('on a full disk a run exits with 1 and one clear line, and the old generation stays', async ({
-  skip,
-}) => {
-  const disk = await mountSmallDisk(8 * 1024);
-  if (disk === undefined) return skip('this machine does not let us mount a disk');
-  try {
-    const dir = path.join(disk.root, 'snapshots');
-    const database = await makeChanging(seededCatalogue({ games: 200, seed: 8, platforms: 3 }));
-    const variables = { DATABASE_URL: database.url, ...SITE };
-    const run = () => disk.run('generate', [], variables);
-    expect(await run()).toMatchObject({ code: 0 });
-    // Enough space for the next generation and its temporary files.
-    const size = execFileSync('du', ['-sk', dir], { encoding: 'utf8' }).split('\t')[0];
-    const enough = 2 * Number(size);
-    const random = makeRandom(9);
-    const figures = { failed: 0, published: 0 };
-    const RUNS = rounds(3, 30);
-    for (let round = 0; round < RUNS; round++) {
-      const before = currentId(dir);
-      await database.change();
-      // The free space grows from nothing to nearly enough.
-      const left = Math.floor(((round + random.next()) / RUNS) * enough);
-      const makeRoom = disk.fill(left);
-      const ended = await run();
-      const what = `with ${left} KiB left\n${ended.stderr}`;
-      const after = await expectCurrentVerifies(dir);
-      if (ended.code === 0) {
-        figures.published++;
-        expect(after, what).not.toBe(before);
-      } else {
-        figures.failed++;
-        expect(expectOneClearLine(ended), what).toContain('ENOSPC');
-      }
-      makeRoom();
-      await database.change();
-      expect(await run(), what).toMatchObject({ code: 0 });
-      expect(await expectCurrentVerifies(dir), what).not.toBe(before);
-      expectNoDebris(dir);
-    }
-    expect(readdirSync(disk.root)).toEqual(['snapshots']);
-    expect(figures.failed).toBeGreaterThan(0);
-    printFigure(
-      'A generation is complete or absent (full disk)',
-      `${RUNS} runs on a disk that fills up: ${figures.failed} failed, ${figures.published} had enough space, 0 incomplete`,
-    );
-  } finally {
-    await disk.unmount();
-  }
 });

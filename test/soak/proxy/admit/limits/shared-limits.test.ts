@@ -7,7 +7,6 @@ import { expect, test } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { IS_FULL, printFigure } from '#test/soak/rounds.ts';
-import { mostInAMinute, type Sent } from '#test/soak/support/admitted.ts';
 import { until } from '#test/soak/support/until.ts';
 import { type ProxyProgram, startProxyProgram, testKey } from '#test/support/product.ts';
 import { shared } from '#test/support/shared.ts';
@@ -21,6 +20,22 @@ const SECONDS = IS_FULL ? 75 : 6;
 const PAUSE_MS = IS_FULL ? 400 : 60;
 
 type Ask = () => Promise<{ status: number }>;
+
+/** A request that a client has sent: its status, and when it was sent and its response was there. */
+interface Sent {
+  readonly status: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The largest number of requests that certainly were admitted within one minute. */
+function mostInAMinute(sent: readonly Sent[]): number {
+  const admitted = sent.filter(({ status }) => status === 200);
+  const counts = admitted.map(
+    ({ from }) => admitted.filter((each) => each.from >= from && each.to < from + WINDOW_MS).length,
+  );
+  return Math.max(...counts);
+}
 
 /** Sends requests with one key in random bursts. @returns what happened to each */
 async function load(ask: Ask, random: Random, end: number): Promise<Sent[]> {
