@@ -1,19 +1,11 @@
 /** A replica of a depot: what it pulls, what it refuses, and what it reports. */
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RefusedReleaseError, TransferError } from '#depot/depot.ts';
 import { openDepot } from '#depot/open.ts';
 import { encodeRelease, makeRelease, RELEASES, type Release } from '#lib/format/release.ts';
-import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
+import { currentId, generationDir } from '#lib/generations/generations.ts';
 import { HeldError, holdCurrent, removeHold } from '#lib/generations/hold.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
 import { seededCatalogue } from '#test/catalogue/seeded.ts';
@@ -29,8 +21,6 @@ import {
 import { expectCurrentVerifies, expectNoDebris } from '#test/support/wholeness.ts';
 
 const { signingKey, publicKeys } = newSigningKey();
-/** A region that no other cover has. */
-const MARK = 'atlantis-mark';
 
 const catalogue = seededCatalogue({ games: 40, seed: 8, platforms: 3 });
 const origin = await makeOrigin(signingKey, catalogue);
@@ -70,23 +60,6 @@ describe('a replica', () => {
     }
     // The manifest is not among the files.
     expect(pulled?.fetched).toBe([...now.keys()].filter(isChanged).length - 1);
-  });
-
-  test('has nothing on its disk after its next pull of a cover that was taken down', async () => {
-    const replica = start();
-    const first = "(SELECT MIN(id) FROM covers WHERE status = 'approved')";
-    await origin.publish(`UPDATE covers SET region = '${MARK}' WHERE id = ${first}`);
-    await replica.checkSnapshot();
-    const showing = () =>
-      readdirSync(replica.snapshotsDir, { recursive: true, encoding: 'utf8' })
-        .map((name) => path.join(replica.snapshotsDir, name))
-        .filter((file) => lstatSync(file).isFile() && readFileSync(file).includes(MARK));
-    expect(showing()).not.toEqual([]);
-    const takeDown = `UPDATE covers SET status = 'rejected' WHERE region = '${MARK}'`;
-    const { id } = await origin.publish(takeDown);
-    await replica.checkSnapshot();
-    expect(showing()).toEqual([]);
-    expect(idsOnDisk(replica.snapshotsDir)).toEqual([id]);
   });
 
   test.each(['stats.json', 'manifest.json'])(

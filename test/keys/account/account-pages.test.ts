@@ -2,17 +2,9 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { changeLimit, issueKey } from '#keys/lifecycle/reviews.ts';
 import { openDatabase } from '#lib/database/open.ts';
-import { linkOf, mailsIn, PEOPLE, signIn, tokenOf } from '#test/support/account.ts';
-import {
-  type AccountSite,
-  HOSTILE,
-  KEYS,
-  MODERATION,
-  openAccountSite,
-  RAW_KEY,
-} from './account-people.ts';
+import { linkOf, mailsIn, signIn, tokenOf } from '#test/support/account.ts';
+import { type AccountSite, HOSTILE, KEYS, MODERATION, openAccountSite } from './account-people.ts';
 
-const { moderator } = PEOPLE;
 /** Further accounts. */
 const [LATE, lateEmail] = [20, 'late@covers.example'];
 const [BUSY, busyEmail] = [21, 'busy@covers.example'];
@@ -40,51 +32,6 @@ async function issue(purpose: string, limit = 60): Promise<number> {
 }
 
 describe('a request', () => {
-  test('is approved, revealed once, rotated and revoked', async () => {
-    const id = await site.request(site.people.owner);
-    expect((await site.people.owner.get(KEYS)).text).toContain('Waiting for review');
-    expect((await site.people.owner.post(`${KEYS}/${id}/reveal`)).status).toBe(409);
-    expect((await site.decide(id, 'approve', { limit: '600' })).status).toBe(303);
-    const approved = await site.people.owner.get(KEYS);
-    expect(approved.text).toContain('600 requests per minute');
-    expect(approved.text).not.toMatch(RAW_KEY);
-
-    const { text: shown } = await site.people.owner.post(`${KEYS}/${id}/reveal`);
-    // No proxy is running, so the page cannot find out whether the API accepts the key.
-    expect(shown).toContain('It works within a few seconds.');
-    const key = RAW_KEY.exec(shown)?.[0] as string;
-    expect(shown).toContain(
-      `curl -H &#39;Authorization: Bearer ${key}&#39; http://localhost:8080/api/v1/stats`,
-    );
-    const again = await site.people.owner.post(`${KEYS}/${id}/reveal`);
-    expect(again.status).toBe(409);
-    for (const { text } of [again, await site.people.owner.get(KEYS)])
-      expect(text).not.toMatch(RAW_KEY);
-
-    const rotate = () =>
-      site.people.owner.post(`${KEYS}/${id}/rotate`, { prefix: key.slice(0, 8) });
-    const [second = ''] = RAW_KEY.exec((await rotate()).text) ?? [];
-    expect(second).not.toBe(key);
-    const repeated = await rotate();
-    expect(repeated.status).toBe(409);
-    expect(repeated.text).not.toMatch(RAW_KEY);
-    expect((await site.people.owner.get(KEYS)).text).toContain(second.slice(0, 8));
-    await site.query('UPDATE api_keys SET last_used_on = ? WHERE id = ?', ['2026-02-28', id]);
-    expect((await site.people.owner.get(KEYS)).text).toMatch(
-      /<dt>Last used<\/dt><dd><time datetime="2026-02-28">28 Feb 2026<\/time>/,
-    );
-    expect((await site.people.owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
-
-    const { text } = await site.people.moderator.get(`${MODERATION}/${id}`);
-    for (const action of ['Requested', 'Approved', 'Revealed', 'Rotated', 'Revoked']) {
-      expect(text).toContain(`<strong>${action}</strong>`);
-    }
-    expect(text).toContain(`by ${moderator.name}`);
-    for (const raw of [key, second]) {
-      expect(site.answers().filter((answer) => answer.includes(raw)).length).toBe(1);
-    }
-  });
-
   test('is rejected with a reason that its owner sees, and a second moderator gets a message', async () => {
     const id = await site.request(site.people.owner);
     const statusOf = async (action: string, fields: Record<string, string>, key = id) =>

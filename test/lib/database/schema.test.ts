@@ -1,10 +1,9 @@
 /** The tables of the catalogue: what is missing is named, views do as well, and some tables are optional. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadCatalogue } from '#demo/catalogue/load.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { CATALOGUE_TABLES, checkCatalogue, OPTIONAL_TABLES } from '#lib/database/schema.ts';
-import { checkTables, columnNames, createTables } from '#lib/database/tables.ts';
+import { checkTables, createTables } from '#lib/database/tables.ts';
 import { KINDS, makeDatabase } from '#test/support/databases.ts';
 
 describe.each(KINDS)('the schema of a %s database', (kind) => {
@@ -76,24 +75,5 @@ describe.each(KINDS)('the schema of a %s database', (kind) => {
     await database.run('CREATE VIEW game_titles AS SELECT game_id, title FROM names');
     await database.run('DROP TABLE names');
     await expect(checkCatalogue(database)).rejects.toThrow(/^The view game_titles cannot be read/);
-  });
-
-  it('can hold the rows of a catalogue, in any number', async () => {
-    const platforms = [[1, 'snes', 'Super Nintendo']];
-    const games = Array.from({ length: 1001 }, (_, i) => [
-      i + 1,
-      1,
-      `game-${i}`,
-      `Pokémon 😀 ${i}`,
-      i % 2 ? 1990 : null,
-      null,
-      'Action, RPG',
-      null,
-      null,
-    ]);
-    await loadCatalogue(database, { platforms, games, covers: [], coverFiles: [], accounts: [] });
-    expect(await database.rows('SELECT * FROM platforms')).toEqual(platforms);
-    const select = `SELECT ${columnNames(CATALOGUE_TABLES.games).join(', ')} FROM games ORDER BY id`;
-    expect(await database.rows(select)).toEqual(games);
   });
 });

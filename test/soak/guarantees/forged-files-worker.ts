@@ -5,6 +5,7 @@
  */
 import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Column } from '#lib/format/index/columns.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { makeMatchRoute } from '#proxy/api/routes/match-route.ts';
@@ -12,7 +13,34 @@ import { splitTarget } from '#proxy/http/request.ts';
 import { type Generation, makeGeneration, viewIndexes } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { type Files, forge } from './forged-files.ts';
-import { strictly } from './strict-columns.ts';
+
+/** Makes each column of an object strict, and keeps everything else. */
+function strictly<T extends object>(columns: T): T {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => {
+      if (ArrayBuffer.isView(value)) return [name, strictColumn(value as Column, name)];
+      const isObject = typeof value === 'object' && value !== null && value.constructor === Object;
+      return [name, isObject ? strictly(value) : value];
+    }),
+  ) as T;
+}
+
+function strictColumn<T extends Column>(column: T, name: string): T {
+  return new Proxy(column, {
+    get(target, key) {
+      if (key === 'subarray') {
+        return (from = 0, to = target.length) => {
+          const isInside = Number.isInteger(from) && from >= 0 && from <= to && to <= target.length;
+          if (!isInside) throw new Error(`"${name}" has no entries ${from} to ${to}.`);
+          return strictColumn(target.subarray(from, to) as T, name);
+        };
+      }
+      if (!(key in target)) throw new Error(`"${name}" has no entry ${String(key)}.`);
+      const value = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
 
 export interface ForgedResult {
   readonly refused: number;

@@ -1,11 +1,14 @@
-/** Generations of a catalogue in which everything changes, and what each of them holds. */
+/** Generations of a catalogue in which everything changes, what each holds, and which lists lead between them. */
+
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { expect } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import type { Writer } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
-import { CHANGES, differenceFile } from '#lib/format/layout.ts';
+import { CHANGES, differenceFile, PLATFORMS } from '#lib/format/layout.ts';
 import { listDifferences } from '#lib/generations/differences.ts';
-import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
+import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import { rollbackTo } from '#lib/generations/rollback.ts';
 import { makeLists } from '#proxy/api/changes/join-thread.ts';
 import { makeChanges } from '#test/generator/reuse/random-changes.ts';
@@ -14,7 +17,81 @@ import { makeDatabase } from '#test/support/databases.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { generate } from '#test/support/product.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
-import { expectExact, parseElements, readState, type State } from './generation-state.ts';
+
+/** The record of each path. */
+type State = ReadonlyMap<string, string>;
+
+/** An element of a list of changes. Ids are text here, because some exceed 2^53. */
+interface ListedChange {
+  readonly change: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly path: string;
+}
+
+function readState(snapshotsDir: string, id: string): State {
+  const dir = generationDir(snapshotsDir, id);
+  const state = new Map<string, string>();
+  const lines = (name: string) =>
+    readFileSync(path.join(dir, name), 'utf8')
+      .split('\n')
+      .filter((line) => /^\{"(?:id|slug)":/.test(line))
+      .map((line) => line.replace(/,$/, ''));
+  for (const platform of lines(PLATFORMS)) {
+    const { slug } = JSON.parse(platform);
+    state.set(`/platforms/${slug}`, platform);
+    for (const game of lines(`games/${slug}.json`)) {
+      state.set(`/games/${slug}/${JSON.parse(game).slug}`, game);
+    }
+    for (const cover of lines(`covers/${slug}.json`)) {
+      state.set(`/covers/${idOf('cover', cover)}`, cover);
+    }
+  }
+  return state;
+}
+
+/** The id of a record, as in a list of changes. */
+function idOf(kind: string, record: string): string {
+  if (kind === 'platform') return JSON.parse(record).slug;
+  return /^\{"id":(\d+)/.exec(record)?.[1] ?? '';
+}
+
+/** The elements of a body, with exact ids. */
+function parseElements(body: string): ListedChange[] {
+  const { data } = JSON.parse(body.replaceAll(/"id":(\d+)/g, '"id":"$1"'));
+  return data;
+}
+
+const KINDS = ['platform', 'game', 'cover'];
+const ORDER = ['removed', 'changed', 'added'];
+
+/** Checks that a list of changes leads exactly from one state to another, in the promised order. */
+function expectExact(changes: readonly ListedChange[], from: State, to: State, what: string): void {
+  const state = new Map(from);
+  // As the contract says: removals first, because another record may have taken the path.
+  for (const { change, path: gone } of changes) if (change === 'removed') state.delete(gone);
+  for (const { change, path: come } of changes) {
+    if (change !== 'removed') state.set(come, to.get(come) ?? 'not there');
+  }
+  expect([...state].toSorted(), what).toEqual([...to].toSorted());
+  const wrong = changes.filter(({ change, kind, id, path: at }) => {
+    const [before, after] = [from.get(at), to.get(at)];
+    const holder = change === 'removed' ? before : after;
+    if (holder === undefined || idOf(kind, holder) !== id) return true;
+    const isSameRecord = before !== undefined && after !== undefined && idOf(kind, before) === id;
+    if (change === 'changed') return !isSameRecord || idOf(kind, after) !== id || before === after;
+    // The path may have passed from one record to another.
+    const other = change === 'removed' ? after : before;
+    return other !== undefined && idOf(kind, other) === id;
+  });
+  expect(wrong, what).toEqual([]);
+  // Ids are numbers, except those of platforms.
+  const order = changes.map(({ kind, id, change }) => {
+    const key = kind === 'platform' ? id : id.padStart(20, '0');
+    return [KINDS.indexOf(kind), key, ORDER.indexOf(change)].join(' ');
+  });
+  expect(order, what).toEqual(order.toSorted());
+}
 
 /** Few, so that they are used again. */
 const PLATFORM_SLUGS = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'];
