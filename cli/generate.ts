@@ -3,22 +3,32 @@
  * and exports the API keys. Progress goes to stderr, the result to stdout.
  */
 
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { PUSH_CHECKS, PUSH_VARIABLES, type PushSettings } from '../depot/signing.ts';
 import { generate, RefusedError, type RunResult } from '../generator/generate.ts';
-import { warningText } from '../generator/report/report.ts';
+import { countsText, warningText } from '../generator/report/report.ts';
 import { exportKeys, KeysLostError } from '../keys/export/export-keys.ts';
 import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
-import { currentId } from '../lib/generations/generations.ts';
+import type { ManifestContent } from '../lib/format/manifest.ts';
+import {
+  currentId,
+  generationDir,
+  openIndex,
+  openIndexOf,
+} from '../lib/generations/generations.ts';
 import { HeldError } from '../lib/generations/hold.ts';
 import { LockedError } from '../lib/generations/lock.ts';
+import { readPrevious } from '../lib/generations/publish.ts';
 import { saveStatus } from '../lib/generations/state-files.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
 import { reportFailure } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
-import { printableJson } from '../lib/program/printable.ts';
+import { counted, printableJson } from '../lib/program/printable.ts';
 import { makeProgress, type Progress } from '../lib/program/progress.ts';
+import { changeJson, changeLine, compareRecords } from './snapshot/diff.ts';
 
 const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]
 
@@ -81,6 +91,8 @@ async function publish(
   const secondsTaken = () => Math.round(performance.now() - started) / 1000;
   let database: Database | undefined;
   let result: RunResult;
+  const isJson = switches.has('json');
+  const changes: string[] | null = switches.has('dry-run') ? [] : null;
   try {
     database = await openDatabase(environment.DATABASE_URL);
     result = await generate(
@@ -96,6 +108,12 @@ async function publish(
           }),
         isFull: switches.has('full'),
         isDryRun: switches.has('dry-run'),
+        inspect(content, dir) {
+          for (const change of compareWithCurrent(snapshotsDir, content, dir)) {
+            if (isJson) changes?.push(changeJson(change));
+            else stdout.write(`${changeLine(change)}\n`);
+          }
+        },
         isForced: switches.has('force'),
       },
       progress,
@@ -116,8 +134,8 @@ async function publish(
     await endWithError(error as Error, database, snapshotsDir, progress);
     // After a rollback, publishing is held, and the depot must follow.
     if (error instanceof HeldError) await pushCurrent(environment, variables, progress);
-    if (error instanceof RefusedError && switches.has('json')) {
-      stdout.write(asJson(error.result, secondsTaken(), error.message));
+    if (error instanceof RefusedError && isJson) {
+      stdout.write(asJson(error.result, secondsTaken(), error.message, changes));
     }
     throw error;
   } finally {
@@ -125,8 +143,17 @@ async function publish(
   }
   progress.end();
   const seconds = secondsTaken();
-  stdout.write(switches.has('json') ? asJson(result, seconds, null) : asText(result, seconds));
+  stdout.write(isJson ? asJson(result, seconds, null, changes) : asText(result, seconds));
   if (!switches.has('dry-run')) await pushCurrent(environment, variables, progress);
+}
+
+/** What a dry run would change; nothing if there is no generation to compare with, or it is damaged. */
+function compareWithCurrent(snapshotsDir: string, content: ManifestContent, dir: string) {
+  const { id, manifest } = readPrevious(snapshotsDir);
+  if (id === undefined || manifest === undefined) return [];
+  const current = generationDir(snapshotsDir, id);
+  const index = openIndex(content, (name) => readFileSync(path.join(dir, name)));
+  return compareRecords({ dir: current, index: openIndexOf(current) }, { dir, index });
 }
 
 /** Pushes the current generation, if there is a depot. A failure is a warning: the run has published. */
@@ -173,9 +200,14 @@ async function endWithError(
 /** In MB of 10^6 bytes. */
 const peakMemory = () => Math.round((process.resourceUsage().maxRSS * 1024) / 1e6);
 
-function asJson(result: RunResult, seconds: number, error: string | null): string {
+function asJson(
+  result: RunResult,
+  seconds: number,
+  error: string | null,
+  changes: readonly string[] | null,
+): string {
   const { outcome, id, counts, previousCounts, leftOut, report, readAllBecause } = result;
-  return `${printableJson({
+  const members = printableJson({
     outcome,
     error,
     id: id ?? null,
@@ -187,21 +219,25 @@ function asJson(result: RunResult, seconds: number, error: string | null): strin
     read_all_because: readAllBecause,
     seconds,
     peak_memory_mb: peakMemory(),
-  })}\n`;
+  });
+  return `${members.slice(0, -1)},"changes":${changes && `[${changes}]`}}\n`;
 }
 
-function asText({ outcome, id, counts, previousCounts }: RunResult, seconds: number): string {
+function asText(result: RunResult, seconds: number): string {
+  const { outcome, id, counts, previousCounts, report } = result;
   const change = (name: 'platforms' | 'games' | 'covers') => {
     const before = previousCounts?.[name];
     const difference = before === undefined ? 0 : counts[name] - before;
     const sign = difference > 0 ? '+' : '';
-    return `${counts[name]} ${name}${difference === 0 ? '' : ` (${sign}${difference})`}`;
+    return `${counted(counts[name], name.slice(0, -1))}${difference === 0 ? '' : ` (${sign}${difference})`}`;
   };
+  const statuses = Object.entries(report.not_public);
+  const hidden = statuses.length === 0 ? '' : `, covers not public: ${countsText(statuses)}`;
   const what = {
     published: `Published ${id}`,
     unchanged: `The data has not changed, ${id} stays current`,
     dry_run: 'Would publish',
     refused: 'Refused',
   }[outcome];
-  return `${what}: ${change('platforms')}, ${change('games')}, ${change('covers')}, ${counts.left_out} rows left out; ${seconds.toFixed(1)} s, ${peakMemory()} MB at most.\n`;
+  return `${what}: ${change('platforms')}, ${change('games')}, ${change('covers')}, ${counted(counts.left_out, 'row')} left out${hidden}; ${seconds.toFixed(1)} s, ${peakMemory()} MB at most.\n`;
 }

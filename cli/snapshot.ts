@@ -1,22 +1,22 @@
 /**
- * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back to
- * one, hold and resume publishing, and prune. Data goes to stdout, everything else to stderr.
+ * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, ask why a record is not
+ * public, roll back, hold and resume publishing, and prune. Data goes to stdout, everything else to stderr.
  */
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { openDatabase } from '../lib/database/open.ts';
 import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
 import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
 import { MINISEARCH } from '../lib/format/layout.ts';
 import { findOtherCollation, type Manifest } from '../lib/format/manifest.ts';
-import { compareGenerations } from '../lib/generations/compare.ts';
 import { verifyDifferences } from '../lib/generations/differences.ts';
 import {
   currentId,
+  findGeneration,
   generationDir,
   idsOnDisk,
   openIndexOf,
   readManifest,
-  requireGeneration,
 } from '../lib/generations/generations.ts';
 import { holdCurrent, removeHold, whyHeld } from '../lib/generations/hold.ts';
 import { KEPT_GENERATIONS, prune } from '../lib/generations/prune.ts';
@@ -28,6 +28,7 @@ import { wholeNumber } from '../lib/program/environment/variables.ts';
 import { reportFailure } from '../lib/program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
+import { counted } from '../lib/program/printable.ts';
 import type { Printable } from '../lib/program/progress.ts';
 
 interface Verb extends VerbSyntax {
@@ -36,8 +37,8 @@ interface Verb extends VerbSyntax {
   run(call: Call, args: Arguments): Promise<void> | void;
 }
 
-/** A verb is called with the folder and the streams to print on. */
-interface Call extends Pick<Invocation, 'stdout' | 'stderr'> {
+/** A verb is called with the folder, the variables and the streams to print on. */
+interface Call extends Pick<Invocation, 'stdout' | 'stderr' | 'variables'> {
   readonly dir: string;
 }
 
@@ -63,15 +64,21 @@ const VERBS: readonly Verb[] = [
     run: verify,
   },
   {
+    usage: 'why NAME',
+    help: 'says since when a record or file is public, or why it is not: NAME is a path such as /covers/1, an id, a slug, PLATFORM/GAME, or the path or address of a file; with DATABASE_URL, also asks the database',
+    run: why,
+  },
+  {
     usage: 'diff ID [ID] [--json]',
-    help: 'lists the games and covers that were added, changed or removed between two generations; the second is the current one by default',
+    help: 'lists what was added, changed or removed between two generations, with the members before and after; the second is the current one by default; an ID may be a number, such as 12',
     run: diff,
   },
   {
     usage: 'rollback ID [--with-taken-down] [--reason TEXT] [--no-hold]',
     help: 'verifies a generation, publishes its content as a new one and holds that; refuses, except with --with-taken-down, if it has covers or games that are not public now, or were changed since; with --no-hold, the next run publishes the database again',
     writes: true,
-    async run({ dir, stdout, stderr }, { positionals: [id], texts, switches }) {
+    async run({ dir, stdout, stderr }, { positionals: [name], texts, switches }) {
+      const id = findGeneration(dir, name);
       const reason = readReason(texts.reason);
       const isHold = !switches.has('no-hold');
       if (!isHold && whyHeld(dir) !== undefined) {
@@ -113,7 +120,7 @@ const VERBS: readonly Verb[] = [
     async run({ dir, stdout, stderr }, { texts: { keep = String(KEPT_GENERATIONS) } }) {
       const removed = await prune(dir, readValue('--keep', keep, wholeNumber(1, 1_000)));
       for (const id of removed) print(stdout, id);
-      print(stderr, `${removed.length} generations removed.`);
+      print(stderr, `${counted(removed.length, 'generation')} removed.`);
     },
   },
 ];
@@ -134,7 +141,7 @@ export async function runSnapshot({
       SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
     });
     try {
-      await verb.run({ dir, stdout, stderr }, args);
+      await verb.run({ dir, stdout, stderr, variables }, args);
     } finally {
       // Also if it has failed.
       const held = verb.writes && whyHeld(dir);
@@ -153,12 +160,11 @@ function readReason(text: string | undefined): string | undefined {
   );
 }
 
-/** The id that the operator gave, or else the id of the current generation. */
-function pickId(snapshotsDir: string, id: string | undefined): string {
-  const picked = id ?? currentId(snapshotsDir);
+/** The id of the generation that the operator has named, or else of the current one. */
+function pickId(snapshotsDir: string, name: string | undefined): string {
+  const picked = name ?? currentId(snapshotsDir);
   if (picked === undefined) throw new Error(`There is no generation in ${snapshotsDir} yet.`);
-  requireGeneration(snapshotsDir, picked);
-  return picked;
+  return findGeneration(snapshotsDir, picked);
 }
 
 function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
@@ -182,7 +188,7 @@ function list({ dir, stdout, stderr }: Call, { switches }: Arguments): void {
   }
   if (generations.length === 0) print(stderr, `There is no generation in ${dir} yet.`);
   for (const { id, current, published_at, counts, fault, held } of generations) {
-    const what = counts === null ? fault : `${counts.games} games, ${counts.covers} covers`;
+    const what = counts === null ? fault : contentText(counts);
     const line = `${current ? '*' : ' '} ${id}  ${published_at.slice(0, 19)}Z  ${what}`;
     print(stdout, held ? `${line}  held` : line);
   }
@@ -207,33 +213,39 @@ async function verify({ dir, stdout, stderr }: Call, { positionals }: Arguments)
   }
   const otherCollation = findOtherCollation(manifest);
   if (otherCollation !== undefined) print(stderr, `Warning: ${otherCollation}`);
-  print(stdout, `${id} is complete and undamaged: ${counts.games} games, ${counts.covers} covers.`);
+  print(stdout, `${id} is complete and undamaged: ${contentText(counts)}.`);
   const differences = verifyDifferences(dir);
   if (differences > 0)
     print(stdout, `The differences between generations are undamaged: ${differences}.`);
 }
 
-/** Paths by what happened to the record. */
-type Group = Record<'added' | 'changed' | 'removed', string[]>;
+function contentText({ games, covers }: Manifest['counts']): string {
+  return `${counted(games, 'game')}, ${counted(covers, 'cover')}`;
+}
 
-function diff({ dir, stdout }: Call, { positionals: [first, second], switches }: Arguments): void {
-  const [from, to] = [first, second].map((id) => openIndexOf(generationDir(dir, pickId(dir, id))));
-  const newGroup = (): Group => ({ added: [], changed: [], removed: [] });
-  const groups = { games: newGroup(), covers: newGroup() };
-  for (const { kind, path, before, after } of compareGenerations(from, to)) {
-    if (kind === 'platform') continue;
-    const how = before === null ? 'added' : after === null ? 'removed' : 'changed';
-    groups[`${kind}s`][how].push(path);
+async function why({ dir, stdout, stderr, variables }: Call, { positionals: [name] }: Arguments) {
+  const { explain } = await import('./snapshot/why.ts');
+  const { DATABASE_URL = '' } = variables();
+  const database = DATABASE_URL === '' ? undefined : await openDatabase(DATABASE_URL);
+  if (database === undefined) print(stderr, 'DATABASE_URL is not set: the database is not asked.');
+  try {
+    for (const line of await explain(dir, pickId(dir, undefined), database, name))
+      print(stdout, line);
+  } finally {
+    await database?.close();
   }
-  if (switches.has('json')) {
-    print(stdout, JSON.stringify(groups));
-    return;
-  }
-  for (const { added, changed, removed } of Object.values(groups)) {
-    for (const each of added) print(stdout, `+ ${each}`);
-    for (const each of changed) print(stdout, `~ ${each}`);
-    for (const each of removed) print(stdout, `- ${each}`);
-  }
+}
+
+async function diff({ dir, stdout }: Call, { positionals, switches }: Arguments) {
+  const { changeJson, changeLine, compareRecords } = await import('./snapshot/diff.ts');
+  const [from, to] = [positionals[0], positionals[1]].map((name) => pickId(dir, name));
+  const [before, after] = [from, to].map((id) => {
+    const folder = generationDir(dir, id);
+    return { dir: folder, index: openIndexOf(folder) };
+  });
+  const changes = compareRecords(before, after);
+  if (!switches.has('json')) for (const change of changes) print(stdout, changeLine(change));
+  else print(stdout, `{"from":"${from}","to":"${to}","data":[${Array.from(changes, changeJson)}]}`);
 }
 
 function print(stream: Printable, text: string): void {

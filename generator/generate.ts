@@ -78,6 +78,8 @@ export interface RunOptions {
   readonly isFull?: boolean;
   /** Does everything but publish. */
   readonly isDryRun: boolean;
+  /** Called by a dry run with what it would publish, if that differs from the current generation. */
+  readonly inspect?: (content: ManifestContent, dir: string) => void;
   /** Publishes a catalogue that would be refused. */
   readonly isForced: boolean;
   /** Warnings about the configuration, which are added to the report of the run. */
@@ -273,6 +275,7 @@ async function publishOrRefuse(written: WrittenRun): Promise<RunResult> {
     keepRows(written, previous.manifest);
     return { ...result, outcome: 'unchanged' };
   }
+  if (run.isDryRun) run.inspect?.(content, dir);
   const faults = [
     ...report.faults(),
     ...findShrinkage(previous, content),

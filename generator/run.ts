@@ -15,7 +15,7 @@ import {
   type OptionalRows,
   readOptionalTables,
 } from './read/optional-tables.ts';
-import { readPlatforms, readRows, type Source } from './read/read-catalogue.ts';
+import { countNotPublic, readPlatforms, readRows, type Source } from './read/read-catalogue.ts';
 import { type Conditions, makeReadTable } from './read/read-table.ts';
 import { type DatedCover, findFutureApprovals, isInFuture } from './report/warnings.ts';
 import type { RowsOfRun } from './reuse/earlier-run.ts';
@@ -50,6 +50,7 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
       (table, rows, share) => progress.advance(`reading ${table}`, rows, share),
       options.conditions,
     );
+    report.setNotPublic(await countNotPublic(reader, options.conditions?.covers));
     const platforms = await readPlatforms(readTable);
     const optional = await readOptionalTables(readTable, options.optionalTables);
     const reuse = await beginReuse(reader, options, { platforms, optional, commits });

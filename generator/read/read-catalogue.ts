@@ -181,6 +181,21 @@ function blockOfGame(scope: Scope, value: Value): string | undefined {
   return id && scope.blockOfGame(id);
 }
 
+/** Every other status is an intention of the site, so the cover is not public. Compared byte for byte. */
+const APPROVED = 'approved';
+
+/** How many covers are not public, by status. @param condition in SQL, which chooses the covers */
+export async function countNotPublic(
+  reader: Reader,
+  condition = '1 = 1',
+): Promise<readonly (readonly [status: Value, covers: number])[]> {
+  // HEX: the collation of the column may take "Approved" for "approved".
+  const sql = `SELECT MIN(status), COUNT(*) FROM covers WHERE ${condition} GROUP BY status IS NULL, HEX(status)`;
+  return (await reader.rows(sql))
+    .filter(([status]) => status !== APPROVED)
+    .map(([status = null, count]) => [status, Number(count)]);
+}
+
 function makeCoverRows(count: number) {
   return {
     ids: makeIds<CoverRow>(count),
@@ -214,7 +229,7 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
       const { high, low } = nextId(row[0]);
       const index = at<CoverRow>(count++);
       setId(covers.ids, index, high, low);
-      if (!check.isApproved(row[4] ?? null, note)) return;
+      if (row[4] !== APPROVED) return;
       const gameId = check.checkId(row[1], 'game_id');
       const game = findId(games.ids, games.count, gameId, lastGame);
       if (game === undefined)

@@ -156,15 +156,3 @@ function encodeRest(href: string): string {
   });
   return href.slice(0, start) + rest;
 }
-
-/**
- * Whether a status means "approved". It is compared byte for byte, so the result does not depend on the collation
- * of the column. Every other status is an intention of the site, so the cover is not public. An unknown one is
- * noted, so that covers to which a site gives the status "Approved" or "ok" do not disappear silently.
- */
-export function isApproved(status: Value, note: Note): boolean {
-  if (status === 'approved') return true;
-  if (status !== 'pending' && status !== 'rejected')
-    note('the status is not approved, pending or rejected: not public', status);
-  return false;
-}

@@ -61,6 +61,8 @@ export interface ReportContent {
     Record<string, { rows: number; left_out: number; reasons: Record<string, number> }>
   >;
   readonly covers_gone_with_their_game: number;
+  /** How many covers are not public, by status, the most frequent first. */
+  readonly not_public: Readonly<Record<string, number>>;
   readonly rows: readonly { table: Table; id: Value; reason: string; value: Value }[];
   readonly warnings: readonly Warning[];
 }
@@ -114,6 +116,7 @@ export class Report {
   );
   private readonly otherWarnings: Warning[] = [];
   private needsAllRows = false;
+  private notPublic: readonly (readonly [status: string, covers: number])[] = [];
 
   /** Counts and lists a row that is left out. */
   leaveOut(table: Table, block: string | undefined, id: Value, fault: Fault): void {
@@ -141,6 +144,19 @@ export class Report {
   /** Sets the number of rows. A table that a database may lack is in the report once this is called. */
   setRows(table: Table, rows: number): void {
     this.rowsOf.set(table, rows);
+  }
+
+  /** Sets how many covers are not public, by status, and warns of statuses that the site has not translated. */
+  setNotPublic(counts: readonly (readonly [status: Value, covers: number])[]): void {
+    const sorted = counts
+      .map(([status, covers]) => [String(shownValue(status)) || 'empty', covers] as const)
+      .sort(([a, m], [b, n]) => n - m || compareValues(a, b));
+    this.notPublic = sorted.slice(0, MOST_LISTED);
+    const others = sorted.filter(([status]) => status !== 'pending' && status !== 'rejected');
+    if (others.length === 0) return;
+    const count = others.reduce((total, [, covers]) => total + covers, 0);
+    const reason = `the status is not approved, pending or rejected: not public (${countsText(others)})`;
+    this.addWarnings([{ table: 'covers', reason, count, rows: [] }]);
   }
 
   /** Takes the findings of a block that is not read. */
@@ -180,6 +196,7 @@ export class Report {
         (total, { coversGone }) => total + coversGone,
         0,
       ),
+      not_public: Object.fromEntries(this.notPublic),
       rows: this.tables().flatMap((table) =>
         [...this.leftOut(table)].flatMap(([reason, { rows }]) =>
           rows.map(({ id, value }) => ({ table, id, reason, value })),
@@ -306,6 +323,17 @@ export function summaryOf({ tables }: ReportContent): string[] {
   );
 }
 
+/** How many statuses a line names; the report has all of them. */
+const MOST_STATUSES_NAMED = 8;
+
+/** Numbers of covers by status as "ok: 80, queue: 40", the first ones of them. */
+export function countsText(counts: readonly (readonly [status: string, covers: number])[]): string {
+  const named = counts
+    .slice(0, MOST_STATUSES_NAMED)
+    .map(([status, covers]) => `${status}: ${covers}`);
+  return [...named, ...(counts.length > named.length ? ['…'] : [])].join(', ');
+}
+
 /** A warning as one line without a full stop. */
 export function warningText({ table, reason, count }: Warning): string {
   return table === null ? reason : `${count} of ${table}: ${reason}`;
@@ -334,7 +362,7 @@ export function saveReport(
 
 /** The bytes of `report.json`. */
 function encodeReport(
-  { tables, covers_gone_with_their_game, rows, warnings }: ReportContent,
+  { tables, covers_gone_with_their_game, not_public, rows, warnings }: ReportContent,
   end: RunEnd,
 ): string {
   const lines = (list: readonly unknown[]) =>
@@ -343,6 +371,7 @@ function encodeReport(
     printableJson({ finished_at: utcNow(), ...end }).slice(1, -1),
     `"tables":${printableJson(tables)}`,
     `"covers_gone_with_their_game":${covers_gone_with_their_game}`,
+    `"not_public":${printableJson(not_public)}`,
     `"rows":${lines(rows)}`,
     `"warnings":${lines(warnings)}`,
   ];

@@ -5,6 +5,7 @@
 import { hexOf } from '../format/content-hash.ts';
 import type { Change } from '../format/difference-file.ts';
 import { compareIdsAt, type IdColumns, idAt, textOfId } from '../format/index/ids.ts';
+import type { Lookup } from '../format/index/numbers.ts';
 import {
   gameSlug,
   platformOf,
@@ -34,6 +35,14 @@ export function* compareGenerations(before: RecordIndex, after: RecordIndex): Ge
     const [from, to] = [stateAt(before.covers, old, path), stateAt(after.covers, fresh, path)];
     yield* changesOf('cover', id, from, to);
   }
+}
+
+/** All records of a generation, as if each was added. */
+export function recordsOf(index: RecordIndex): Generator<Change> {
+  const numberOfId = new Uint32Array() as Lookup<number, never>;
+  const games = { ...index.games, numberOfId };
+  const covers = { ...index.covers, numberOfId };
+  return compareGenerations({ platforms: [], platformBySlug: new Map(), games, covers }, index);
 }
 
 function* changesOf(

@@ -47,15 +47,30 @@ export function findChain(
   to: string,
 ): Difference[] | undefined {
   const chain: Difference[] = [];
+  let reached = to;
+  for (const difference of chainTo(differences, to)) {
+    if (reached === from) break;
+    chain.push(difference);
+    reached = difference.from;
+  }
+  return reached === from ? chain.reverse() : undefined;
+}
+
+/** @returns the differences that lead to a generation, the newest first */
+export function* chainTo(differences: readonly Difference[], to: string): Generator<Difference> {
   let wanted = to;
-  for (let at = differences.length - 1; at >= 0 && wanted !== from; at--) {
-    const difference = differences[at];
+  for (const difference of differences.toReversed()) {
     // A run that was killed before its generation became current leaves a difference beside the chain.
     if (difference.to !== wanted) continue;
-    chain.push(difference);
+    yield difference;
     wanted = difference.from;
   }
-  return wanted === from ? chain.reverse() : undefined;
+}
+
+/** When a run has written a difference, as RFC 3339 UTC in seconds. */
+export function publishedAt(snapshotsDir: string, difference: Difference): string {
+  const { mtime } = statSync(path.join(snapshotsDir, CHANGES, differenceFile(difference)));
+  return `${mtime.toISOString().slice(0, 19)}Z`;
 }
 
 /**

@@ -30,11 +30,17 @@ export function generationDir(snapshotsDir: string, id: string): string {
   return path.join(snapshotsDir, GENERATIONS, id);
 }
 
-/** @throws Error that lists the existing generations, if there is no generation with this id */
-export function requireGeneration(snapshotsDir: string, id: string): void {
-  if (isGenerationId(id) && existsSync(generationDir(snapshotsDir, id))) return;
+/**
+ * @param name an id, or a sequence number
+ * @returns the id
+ * @throws Error that lists the existing generations, if there is none with this name
+ */
+export function findGeneration(snapshotsDir: string, name: string): string {
+  if (isGenerationId(name) && existsSync(generationDir(snapshotsDir, name))) return name;
+  const numbered = idsOnDisk(snapshotsDir).filter((id) => sequenceOf(id) === Number(name));
+  if (/^\d+$/.test(name) && numbered.length === 1) return numbered[0];
   const known = idsOnDisk(snapshotsDir).join(', ') || 'none';
-  throw new Error(`There is no generation ${JSON.stringify(id)}. There are: ${known}.`);
+  throw new Error(`There is no generation ${JSON.stringify(name)}. There are: ${known}.`);
 }
 
 /** The id of the generation that `current` points to; undefined before the first generation. */

@@ -8,16 +8,11 @@ import path from 'node:path';
 import type { RecordIndex } from '../format/index/record-index.ts';
 import type { Manifest } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
+import { counted } from '../program/printable.ts';
 import { compareGenerations } from './compare.ts';
 import { isIntact } from './files/checked-files.ts';
 import { place } from './files/file-modes.ts';
-import {
-  checkId,
-  generationDir,
-  isCurrent,
-  openIndexOf,
-  requireGeneration,
-} from './generations.ts';
+import { checkId, findGeneration, generationDir, isCurrent, openIndexOf } from './generations.ts';
 import { removeHold, saveHold, whyHeld } from './hold.ts';
 import { withLock } from './lock.ts';
 import { beginGeneration } from './prune.ts';
@@ -51,7 +46,7 @@ export async function rollbackTo(
   id: string,
   { withTakenDown, warn, hold }: RollbackOptions,
 ): Promise<Manifest> {
-  requireGeneration(snapshotsDir, id);
+  findGeneration(snapshotsDir, id);
   return withLock(snapshotsDir, async () => {
     const source = generationDir(snapshotsDir, id);
     const { manifest, index } = await verifyAndOpen(source);
@@ -142,7 +137,8 @@ function describeReturns(current: RecordIndex, older: RecordIndex): string | und
   if (counts.size === 0) return undefined;
   return Array.from(counts, ([what, { count, named }]) => {
     const more = count > named.length ? ` and ${count - named.length} more` : '';
-    return `${count} ${count === 1 ? what : what.replace(' ', 's ')} (${named.join(', ')}${more})`;
+    const [noun, ...rest] = what.split(' ');
+    return `${counted(count, noun)} ${rest.join(' ')} (${named.join(', ')}${more})`;
   }).join(', ');
 }
 

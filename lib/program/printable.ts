@@ -15,6 +15,11 @@ export function printable(text: string): string {
   );
 }
 
+/** "1 cover", "2300 covers" */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 export function printableJson(value: unknown): string {
   return printable(JSON.stringify(value));
 }

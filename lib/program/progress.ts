@@ -23,6 +23,9 @@ export interface Printable {
   write(text: string | Uint8Array): unknown;
 }
 
+/** Shows nothing. */
+export const SILENT: Progress = { advance() {}, step() {}, warn() {}, end() {} };
+
 export function makeProgress(stream: Printable | NodeJS.WriteStream): Progress {
   return 'isTTY' in stream && stream.isTTY ? makeBar(stream) : makeLines(stream);
 }

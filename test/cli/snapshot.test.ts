@@ -3,11 +3,20 @@
 import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { runSnapshot } from '#cli/snapshot.ts';
+import { openDatabase } from '#lib/database/open.ts';
 import { COVER_INDEX, MINISEARCH } from '#lib/format/layout.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { change } from '#test/support/databases.ts';
-import { generate, runSnapshots, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import {
+  generate,
+  runCommand,
+  runSnapshots,
+  startProxy,
+  testKey,
+  writeKeys,
+} from '#test/support/product.ts';
 import { fitManifest, newSnapshots } from '#test/support/wholeness.ts';
 
 const CHRONO =
@@ -18,12 +27,17 @@ const snapshot = (...args: string[]) => runSnapshots(dir, ...args);
 /** A folder with two generations, to be copied. */
 const template = await makeSampleSnapshots();
 const url = await makeSampleSqlite();
+const database = await openDatabase(url);
+const [[gone, goneFile], [kept, keptFile]] = (await database.rows(
+  `SELECT c.id, MIN(path) FROM covers c JOIN cover_files ON cover_id = c.id WHERE status = 'approved' AND game_id = (SELECT id FROM ${CHRONO}) GROUP BY c.id LIMIT 2`,
+)) as [number, string][];
+await database.close();
 await change(
   url,
   `INSERT INTO games (id, platform_id, slug, title) SELECT 900001, platform_id, 'a-new-game', 'A New Game' FROM ${CHRONO}`,
   "INSERT INTO covers (id, game_id, region, type, status) VALUES (900002, 900001, 'Europe', 'front', 'approved')",
-  `UPDATE covers SET status = 'rejected' WHERE game_id = (SELECT id FROM ${CHRONO})`,
-  `UPDATE games SET developer = 'Someone else' WHERE id = (SELECT id FROM ${CHRONO})`,
+  `UPDATE covers SET status = 'rejected' WHERE id = ${gone}`,
+  `UPDATE games SET title = 'Trigger', developer = 'Someone else' WHERE id = (SELECT id FROM ${CHRONO})`,
 );
 await generate(url, template);
 let dir = template;
@@ -76,23 +90,72 @@ describe('verbs that read', () => {
     expect(stderr).toBe(`There is no /games/snes/a-new-game in ${first}.\n`);
   });
 
-  test('diff names the games and covers that were added, changed and removed', async () => {
-    const { code, stdout } = await snapshot('diff', first, second);
+  test('diff lists members before and after, and a new title without its covers', async () => {
+    const { code, stdout } = await snapshot('diff', '1', '2');
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toContain('+ /games/snes/a-new-game');
-    expect(lines).toContain('~ /games/snes/chrono-trigger');
+    expect(lines).toContain(
+      '~ /games/snes/chrono-trigger  title: "Chrono Trigger" → "Trigger", developer: "Square" → "Someone else", cover_count: 7 → 6',
+    );
     expect(lines).toContain('+ /covers/900002');
-    expect(lines.filter((line) => line.startsWith('- /covers/')).length).toBeGreaterThan(0);
-    expect(lines.filter((line) => line.startsWith('~ /covers/'))).toEqual([]);
-    expect(lines.filter((line) => line.includes('/games/'))).toHaveLength(2);
-    const back = JSON.parse((await snapshot('diff', second, first, '--json')).stdout);
-    expect(back.games).toEqual({
-      added: [],
-      changed: ['/games/snes/chrono-trigger'],
-      removed: ['/games/snes/a-new-game'],
+    expect(lines.filter((line) => / \/(?:games|covers)\//.test(line))).toHaveLength(4);
+    expect(lines.filter((line) => line.startsWith('- /covers/'))).toEqual([`- /covers/${gone}`]);
+    const back = JSON.parse((await snapshot('diff', second, '1', '--json')).stdout);
+    expect(back).toMatchObject({ from: second, to: first });
+    expect(back.data).toContainEqual({
+      ...{ change: 'removed', kind: 'game', id: 900001, path: '/games/snes/a-new-game' },
+      members: {},
+    });
+    expect(back.data).toContainEqual({
+      ...{ change: 'changed', kind: 'game', id: expect.any(Number) },
+      path: '/games/snes/chrono-trigger',
+      members: expect.objectContaining({ developer: ['Someone else', 'Square'] }),
     });
     expect((await snapshot('diff', first, first)).stdout).toBe('');
+  });
+
+  test('why says since when a record is public, and why another one is not', async () => {
+    const why = async (name: string, databaseUrl = '') => {
+      const variables = { SNAPSHOTS_DIR: dir, DATABASE_URL: databaseUrl };
+      return (await runCommand(runSnapshot, ['why', name], variables)).stdout.trimEnd().split('\n');
+    };
+    const [since] = [expect.stringContaining(`is public since ${second} (20`)];
+    expect(await why('/covers/900002')).toEqual([since]);
+    expect(await why('snes/a-new-game')).toEqual([since]);
+    expect(await why('a-new-game', url)).toEqual([since]);
+    expect(await why('/games/snes/chrono-trigger')).toEqual([
+      expect.stringMatching(`is public since ${first} or earlier, last changed in ${second}`),
+    ]);
+    const removed = `/covers/${gone} is not public: removed in ${second}`;
+    expect(await why(String(gone))).toEqual([expect.stringContaining(removed)]);
+    expect(await why(goneFile, url)).toEqual([
+      expect.stringContaining(removed),
+      `  Row ${gone} of covers has the status "rejected".`,
+    ]);
+
+    const later = await makeSampleSqlite();
+    await change(
+      later,
+      "INSERT INTO covers (id, game_id, status) VALUES (900003, 900004, 'approved')",
+      "INSERT INTO games (id, platform_id, slug, title) SELECT 900004, id, 'zelda/2', '' FROM platforms WHERE slug = 'snes'",
+      `UPDATE covers SET status = 'ok' WHERE id = ${kept}`,
+    );
+    const never = `is not public: no generation since ${first} has had it.`;
+    const leftOut = '  Row 900004 of games is left out: slug does not fit a path: "zelda/2".';
+    expect(await why('/covers/900003', later)).toEqual([`/covers/900003 ${never}`, leftOut]);
+    expect(await why(String(kept), later)).toEqual([
+      expect.stringContaining(`/covers/${kept} is public since ${first} or earlier`),
+      `  Row ${kept} of covers has the status "ok".`,
+      '  The next run removes it.',
+    ]);
+    expect(await why(String(gone), later)).toContain('  The next run publishes it.');
+    expect(await why(keptFile)).toEqual([expect.stringContaining(`/covers/${kept} is public`)]);
+    const { code, stderr } = await snapshot('why', '/covers/424242');
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`No generation since ${first} has /covers/424242.`),
+    ]);
   });
 });
 

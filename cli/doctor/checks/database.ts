@@ -14,6 +14,7 @@ import { checkCatalogue } from '../../../lib/database/schema.ts';
 import { checkTables } from '../../../lib/database/tables.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
 import { printableJson } from '../../../lib/program/printable.ts';
+import { SILENT } from '../../../lib/program/progress.ts';
 import { showBody } from '../../../proxy/show-body.ts';
 import { CannotRun, type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
 
@@ -22,7 +23,6 @@ const GAMES = 3;
 /** Further covers of these games are left out, so that the check is quick on any catalogue. */
 const MOST_COVERS = 50;
 const MOST_STATUSES = 12;
-const SILENT = { advance() {}, step() {}, warn() {}, end() {} };
 
 export const database: Check = {
   name: 'database',

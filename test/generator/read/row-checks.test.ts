@@ -82,16 +82,6 @@ test('the path of a file becomes an address', () => {
   }
 });
 
-test('only the status "approved" is public, and an unknown one is noted', () => {
-  const notes: Value[] = [];
-  const statusOf = (value: Value) => check.isApproved(value, (_, status) => notes.push(status));
-  expect(['approved', 'pending', 'rejected'].map(statusOf)).toEqual([true, false, false]);
-  expect(notes).toEqual([]);
-  const unknown = ['', 'Approved', 'approved ', null, 5];
-  expect(unknown.map(statusOf)).not.toContain(true);
-  expect(notes).toEqual(unknown);
-});
-
 test('a time gives the seconds since 1970, and is served as it was', () => {
   const years = ['0001', '1026', '1970', '2126', '9999'];
   const times = years.map((year) => Date.parse(`${year}-03-14T05:06:07Z`) / 1000);

@@ -208,8 +208,13 @@ describe.each(KINDS)('from %s', (kind) => {
     expect(report.covers_gone_with_their_game).toBe(1);
     const { warnings }: { warnings: { reason: string; count: number }[] } = report;
     expect(warnings).toMatchObject([
-      { reason: 'the status is not approved, pending or rejected: not public', count: 3 },
+      {
+        reason:
+          'the status is not approved, pending or rejected: not public (Approved: 1, empty: 1, null: 1)',
+        count: 3,
+      },
     ]);
+    expect(report.not_public).toMatchObject({ Approved: 1, pending: 1, rejected: 1 });
     expect(readManifest(path.join(dir, 'current')).counts.left_out).toBe(
       TABLES.reduce((sum, table) => sum + bad[table].length, 0),
     );

@@ -152,6 +152,7 @@ describe('a run', () => {
       seconds: expect.any(Number),
       read_all_because: expect.stringContaining('updated_at'),
       peak_memory_mb: expect.any(Number),
+      changes: null,
     });
     const { id, counts } = first;
     const second = await jsonOf(url, dir);
@@ -201,7 +202,11 @@ describe('a run', () => {
         .toSorted();
     const before = otherFiles();
     const more = await generate(await makeSqlite(plainCatalogue(5)), dir, ['--dry-run']);
-    expect(more.stdout).toMatch(/5 games \(\+2\)/);
+    expect(more.stdout).toMatch(/^\+ \/games\/.*5 games \(\+2\)/ms);
+    const json = await jsonOf(await makeSqlite(plainCatalogue(5)), dir, '--dry-run');
+    expect(json.changes).toContainEqual({
+      ...{ change: 'added', kind: 'cover', id: 5, path: '/covers/5', members: {} },
+    });
     expect(otherFiles()).toEqual(before);
   });
 });

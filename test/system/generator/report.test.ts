@@ -44,8 +44,10 @@ test('covers with an unknown status are taken down, unless they are more than a 
   const dir = newSnapshots();
   await generate(url, dir);
   await change(url, "UPDATE covers SET status = 'deleted' WHERE id <= 20");
-  const { stderr: warned } = await generate(url, dir);
-  const reason = 'the status is not approved, pending or rejected: not public';
+  const { stderr: warned, stdout } = await generate(url, dir);
+  expect(stdout).toContain('0 rows left out, covers not public: deleted: 20; ');
+  expect(reportOf(dir).not_public).toEqual({ deleted: 20 });
+  const reason = 'the status is not approved, pending or rejected: not public (deleted: 20)';
   expect(warned).toContain(`Warning: 20 of covers: ${reason}.\n`);
   expect(countsOf(dir)).toMatchObject({ covers: 80, left_out: 0 });
   const warnings = [{ reason, count: 20 }];

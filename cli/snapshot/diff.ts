@@ -1,0 +1,132 @@
+/**
+ * What differs between two generations, record by record and member by member, for operators. What only repeats the
+ * change of another record is left out: a cover has the title of its game, a game the name of its platform.
+ */
+import { closeSync } from 'node:fs';
+import type { Change } from '../../lib/format/difference-file.ts';
+import { encodeName } from '../../lib/format/difference-file.ts';
+import { findById, splitId } from '../../lib/format/index/ids.ts';
+import { platformOf, type RecordIndex } from '../../lib/format/index/record-index.ts';
+import { coversPack, gamesPack } from '../../lib/format/layout.ts';
+import { compareGenerations } from '../../lib/generations/compare.ts';
+import { readExactly } from '../../lib/generations/files/checked-files.ts';
+import { openRegularFile } from '../../lib/program/files/bounded-file.ts';
+import { printable } from '../../lib/program/printable.ts';
+
+/** A generation, or the files that a run has written. */
+export interface Side {
+  readonly dir: string;
+  readonly index: RecordIndex;
+}
+
+export interface RecordChange extends Pick<Change, 'kind' | 'id' | 'path'> {
+  readonly change: 'added' | 'changed' | 'removed';
+  /** Of a changed record: each member that differs, such as "files[0].width", before and after. */
+  readonly members: readonly (readonly [name: string, before: unknown, after: unknown])[];
+}
+
+/** The member of a record that repeats another record. */
+const REPEATED = { platform: undefined, game: 'platform', cover: 'game' } as const;
+
+/** @returns the changes by kind and id */
+export function* compareRecords(before: Side, after: Side): Generator<RecordChange> {
+  const [older, newer] = [makeReader(before), makeReader(after)];
+  try {
+    for (const { kind, id, path, ...hashes } of compareGenerations(before.index, after.index)) {
+      const name = { kind, id, path };
+      if (hashes.before === null) yield { change: 'added', ...name, members: [] };
+      else if (hashes.after === null) yield { change: 'removed', ...name, members: [] };
+      else {
+        const members = [...changedMembers(older.read(kind, id), newer.read(kind, id))].filter(
+          ([member]) => member.split('.', 1)[0] !== REPEATED[kind],
+        );
+        if (members.length > 0) yield { change: 'changed', ...name, members };
+      }
+    }
+  } finally {
+    older.close();
+    newer.close();
+  }
+}
+
+/** Reads records of a generation that has them. */
+function makeReader({ dir, index }: Side) {
+  const { platforms } = index;
+  const descriptors = new Map<string, number>();
+  const readPack = (pack: string, position: number, length: number): Buffer => {
+    const descriptor = descriptors.get(pack) ?? openRegularFile(`${dir}/${pack}`);
+    descriptors.set(pack, descriptor);
+    const record = Buffer.allocUnsafe(length);
+    readExactly(descriptor, record, 0, length, position, pack);
+    return record;
+  };
+  return {
+    read(kind: Change['kind'], id: string): unknown {
+      if (kind === 'platform') {
+        return parseRecord(platforms[index.platformBySlug.get(id) ?? -1].record);
+      }
+      const [columns, first, packOf] =
+        kind === 'game'
+          ? ([index.games, 'firstGame', gamesPack] as const)
+          : ([index.covers, 'firstCover', coversPack] as const);
+      const number = findById(columns, splitId(id) ?? [0, 0]) ?? -1;
+      const pack = packOf(platforms[platformOf(platforms, first, number)].slug);
+      return parseRecord(readPack(pack, columns.byteOffset[number], columns.byteLength[number]));
+    },
+    close() {
+      for (const descriptor of descriptors.values()) closeSync(descriptor);
+    },
+  };
+}
+
+/** Ids beyond 2^53 keep their digits, as texts. */
+function parseRecord(record: Buffer): unknown {
+  return JSON.parse(String(record), (_, value, context?: { source?: string }) =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) ? context?.source : value,
+  );
+}
+
+/** The innermost values that differ. */
+function* changedMembers(
+  before: unknown,
+  after: unknown,
+  name = '',
+): Generator<RecordChange['members'][number]> {
+  const isList = Array.isArray(before) && Array.isArray(after) && before.length === after.length;
+  if (isList || (isObject(before) && isObject(after))) {
+    const [from, to] = [before, after] as Record<string, unknown>[];
+    for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+      const inner = isList ? `${name}[${key}]` : name === '' ? key : `${name}.${key}`;
+      yield* changedMembers(from[key], to[key], inner);
+    }
+  } else if (JSON.stringify(before) !== JSON.stringify(after)) yield [name, before, after];
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const SIGNS = { added: '+', changed: '~', removed: '-' };
+/** In UTF-16 code units. */
+const LONGEST_SHOWN = 60;
+
+/** "~ /games/snes/chrono-trigger  title: "A" → "B"" */
+export function changeLine({ change, path, members }: RecordChange): string {
+  const shown = members.map(
+    ([name, before, after]) => `${name}: ${shownPart(before)} → ${shownPart(after)}`,
+  );
+  return `${SIGNS[change]} ${path}${shown.length > 0 ? `  ${shown.join(', ')}` : ''}`;
+}
+
+function shownPart(value: unknown): string {
+  const json = JSON.stringify(value ?? null);
+  return printable(json.length > LONGEST_SHOWN ? `${json.slice(0, LONGEST_SHOWN)}…` : json);
+}
+
+/** A change as a JSON object, as `/changes` has it, with the changed members before and after. */
+export function changeJson({ change, members, ...name }: RecordChange): string {
+  const values = Object.fromEntries(members.map(([member, ...pair]) => [member, pair]));
+  return printable(
+    `{"change":"${change}",${encodeName(name)},"members":${JSON.stringify(values)}}`,
+  );
+}

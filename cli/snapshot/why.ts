@@ -1,0 +1,243 @@
+/**
+ * Why a record or a file is public, or why not. It asks the current generation, the differences of the last 30 days
+ * and, if there is one, the database, whose rows it gives to the generator. It changes nothing.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { generate } from '../../generator/generate.ts';
+import type { Database, Value } from '../../lib/database/database.ts';
+import type { Change } from '../../lib/format/difference-file.ts';
+import { splitId } from '../../lib/format/index/ids.ts';
+import type { RecordIndex } from '../../lib/format/index/record-index.ts';
+import { coversPack, isSlug } from '../../lib/format/layout.ts';
+import type { Settings } from '../../lib/format/manifest.ts';
+import { recordsOf } from '../../lib/generations/compare.ts';
+import {
+  chainTo,
+  listDifferences,
+  publishedAt,
+  readDifference,
+} from '../../lib/generations/differences.ts';
+import { generationDir, openIndexOf, readManifest } from '../../lib/generations/generations.ts';
+import { whyHeld } from '../../lib/generations/hold.ts';
+import { readStatus } from '../../lib/generations/state-files.ts';
+import { printable } from '../../lib/program/printable.ts';
+import { SILENT } from '../../lib/program/progress.ts';
+
+/** A record. The id of a platform is its slug, as in `/changes`. */
+type Subject = Pick<Change, 'kind' | 'id' | 'path'>;
+
+/** What was asked for: a record with this id, or with this slug and perhaps of this platform. */
+interface Name {
+  readonly kind?: Change['kind'];
+  readonly id?: string;
+  readonly slug?: string;
+  readonly platform?: string;
+}
+
+/** The generations in which something happened to a record last, with the times of their publication. */
+type History = Partial<Record<'added' | 'changed' | 'removed', string>>;
+
+/**
+ * @param current the id of the current generation
+ * @param word a path of the API, an id, a slug, PLATFORM/GAME, or the path or address of a file
+ * @returns lines: for each record that has this name, whether it is public, and indented, why
+ * @throws Error if nothing has this name, or something cannot be read
+ */
+export async function explain(
+  snapshotsDir: string,
+  current: string,
+  database: Database | undefined,
+  word: string,
+): Promise<string[]> {
+  const dir = generationDir(snapshotsDir, current);
+  const { settings } = readManifest(dir);
+  const index = openIndexOf(dir);
+  const names = [...readName(word), ...findInPacks(dir, index, word)];
+  if (database !== undefined) names.push(...(await findFiles(database, settings, word)));
+  const subjects = new Map<string, Subject>();
+  const addNamed = (subject: Subject) => {
+    if (names.some((name) => hasName(subject, name))) subjects.set(subject.path, subject);
+    return subjects.has(subject.path);
+  };
+  for (const record of recordsOf(index)) addNamed(record);
+  const published = new Set(subjects.keys());
+  const histories = new Map<string, History>();
+  let oldest = current;
+  for (const difference of chainTo(listDifferences(snapshotsDir), current)) {
+    const generation = `${difference.to} (${publishedAt(snapshotsDir, difference)})`;
+    for (const change of readDifference(snapshotsDir, difference)) {
+      if (!addNamed(change)) continue;
+      const what = change.before === null ? 'added' : change.after === null ? 'removed' : 'changed';
+      // The newest is read first.
+      histories.set(change.path, { [what]: generation, ...histories.get(change.path) });
+    }
+    oldest = difference.from;
+  }
+  if (database !== undefined)
+    for (const name of names) for (const row of await findRows(database, name)) addNamed(row);
+  if (subjects.size === 0) {
+    const where = database === undefined ? '' : ', nor has the database';
+    throw new Error(`No generation since ${oldest} has ${printable(word)}${where}.`);
+  }
+  const lines: string[] = [];
+  for (const subject of subjects.values()) {
+    const isPublished = published.has(subject.path);
+    const { added, changed, removed } = histories.get(subject.path) ?? {};
+    const later = changed === undefined ? '' : `, last changed in ${changed}`;
+    lines.push(
+      isPublished
+        ? `${subject.path} is public since ${added ?? `${oldest} or earlier`}${later}.`
+        : `${subject.path} is not public: ${removed ? `removed in ${removed}` : `no generation since ${oldest} has had it`}.`,
+    );
+    if (database === undefined) continue;
+    const { facts, isPublic } = await askDatabase(database, settings, subject);
+    if (isPublic !== isPublished) facts.push(nextText(snapshotsDir, isPublic));
+    lines.push(...facts.map((fact) => `  ${printable(fact)}`));
+  }
+  return lines;
+}
+
+/** What the next run does with a record that is public only in the database, or only in the generation. */
+function nextText(snapshotsDir: string, isPublic: boolean): string {
+  const held = whyHeld(snapshotsDir);
+  if (held !== undefined) return held;
+  const { outcome, error } = readStatus(snapshotsDir) ?? {};
+  const last = error ? ` The last run was ${outcome}: ${error}` : '';
+  return `The next run ${isPublic ? 'publishes' : 'removes'} it.${last}`;
+}
+
+// Names.
+
+const API_PATH =
+  /^(?:https?:\/\/[^/]+)?(?:\/api\/v1)?\/(platforms|games|covers)\/([^/]+)(?:\/([^/]+)(?:\/covers)?)?$/;
+
+function readName(word: string): Name[] {
+  const [, list, first, second] = API_PATH.exec(word) ?? [];
+  if (list === 'covers') return splitId(first) ? [{ kind: 'cover', id: first }] : [];
+  if (list === 'platforms') return [{ kind: 'platform', slug: first }];
+  if (second !== undefined) return [{ kind: 'game', platform: first, slug: second }];
+  const [slug = '', platform] = word.split('/').reverse();
+  return [
+    ...(splitId(word) === undefined ? [] : [{ id: word }]),
+    ...(isSlug(slug) ? [platform === undefined ? { slug } : { platform, slug }] : []),
+  ];
+}
+
+function hasName({ kind, id, path: name }: Subject, wanted: Name): boolean {
+  if (wanted.kind !== undefined && wanted.kind !== kind) return false;
+  if (wanted.id !== undefined) return kind !== 'platform' && wanted.id === id;
+  const [, , platform, slug = platform] = name.split('/');
+  if (kind === 'cover' || wanted.slug !== slug) return false;
+  return wanted.platform === undefined || (kind === 'game' && wanted.platform === platform);
+}
+
+/** The covers in the generation with a file of this path or address. */
+function* findInPacks(dir: string, { platforms }: RecordIndex, word: string): Generator<Name> {
+  if (!word.includes('/') || API_PATH.test(word)) return;
+  const end = `/${encodeURI(word).replace(/^(?:https?:)?\/+/, '')}"`;
+  for (const { slug } of platforms) {
+    const pack = readFileSync(path.join(dir, coversPack(slug)));
+    for (let at = pack.indexOf(end); at >= 0; at = pack.indexOf(end, at + 1)) {
+      const line = pack.lastIndexOf('\n', at) + 1;
+      const [, id] = /^\{"id":(\d+)/.exec(pack.toString('latin1', line, line + 40)) ?? [];
+      yield { kind: 'cover', id };
+    }
+  }
+}
+
+// The database.
+
+/** A row, and the ids of the rows that it depends on, by table. */
+interface FoundRow extends Subject {
+  readonly rows: Readonly<Partial<Record<'platforms' | 'games' | 'covers', Value>>>;
+  /** Of a cover. */
+  readonly status?: Value;
+}
+
+async function findFiles(database: Database, { files_url }: Settings, word: string) {
+  const relative = word.startsWith(`${files_url}/`) ? word.slice(files_url.length + 1) : word;
+  const sql = 'SELECT cover_id FROM cover_files WHERE path IN (?, ?)';
+  const found = await database.rows(sql, [relative, decodeURI(relative)]);
+  return found.map(([cover]): Name => ({ kind: 'cover', id: String(cover) }));
+}
+
+const subject = (kind: Subject['kind'], id: Value | undefined, name: string): Subject => ({
+  kind,
+  id: String(id),
+  path: name,
+});
+
+/** The rows that may have a name: the collation of a column can take more texts for equal. */
+async function findRows(database: Database, { kind, id, slug }: Name): Promise<FoundRow[]> {
+  const found: FoundRow[] = [];
+  const isWanted = (each: Name['kind']) => kind === undefined || kind === each;
+  if (isWanted('platform') && slug !== undefined) {
+    const rows = await database.rows('SELECT id, slug FROM platforms WHERE slug = ?', [slug]);
+    for (const [row, name] of rows)
+      found.push({ ...subject('platform', name, `/platforms/${name}`), rows: { platforms: row } });
+  }
+  if (isWanted('game')) {
+    const where = id === undefined ? 'g.slug = ?' : `g.id = ${id}`;
+    const rows = await database.rows(
+      `SELECT g.id, g.slug, p.slug, g.platform_id FROM games g LEFT JOIN platforms p ON p.id = g.platform_id WHERE ${where}`,
+      slug === undefined ? [] : [slug],
+    );
+    for (const [games, name, on, platforms] of rows)
+      found.push({ ...subject('game', games, `/games/${on}/${name}`), rows: { games, platforms } });
+  }
+  if (isWanted('cover') && id !== undefined) {
+    const rows = await database.rows(
+      `SELECT c.id, c.status, c.game_id, g.platform_id FROM covers c LEFT JOIN games g ON g.id = c.game_id WHERE c.id = ${id}`,
+    );
+    for (const [covers, status, games, platforms] of rows)
+      found.push({
+        ...subject('cover', covers, `/covers/${covers}`),
+        status,
+        rows: { covers, games, platforms },
+      });
+  }
+  return found;
+}
+
+/** @returns sentences about the rows of a record, and whether a run would publish it */
+async function askDatabase(
+  database: Database,
+  settings: Settings,
+  { kind, id, path: name }: Subject,
+) {
+  const rows = await findRows(database, kind === 'platform' ? { kind, slug: id } : { kind, id });
+  const row = rows.find((each) => each.path === name) ?? rows[0];
+  if (row === undefined) return { facts: ['The database has no such row.'], isPublic: false };
+  const { platforms, games, covers } = row.rows;
+  const is = (column: string, value: Value | undefined) =>
+    /^\d+$/.test(String(value)) ? `${column} = ${value}` : '1 = 0';
+  const snapshotsDir = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-why-'));
+  const conditions = {
+    // Also the games that may have the same path.
+    games: `${is('id', games)} OR slug IN (SELECT slug FROM games WHERE ${is('id', games)})`,
+    covers: is('id', covers),
+    cover_files: is('cover_id', covers),
+    game_titles: '1 = 0',
+    game_ids: '1 = 0',
+    platform_ids: '1 = 0',
+  };
+  const run = { snapshotsDir, settings, conditions, warnings: [], isDryRun: true, isForced: true };
+  const { report } = await generate(database, run, SILENT).finally(() =>
+    rmSync(snapshotsDir, { recursive: true, force: true }),
+  );
+  const ids: Readonly<Record<string, Value | undefined>> = { platforms, games, covers };
+  const leftOut = report.rows.filter(
+    ({ table, id: found }) => table === 'cover_files' || ids[table] === found,
+  );
+  const facts = leftOut.map(
+    (each) =>
+      `Row ${each.id} of ${each.table} is left out: ${each.reason}: ${JSON.stringify(each.value)}.`,
+  );
+  const isHidden = row.status !== undefined && row.status !== 'approved';
+  if (isHidden)
+    facts.unshift(`Row ${covers} of covers has the status ${JSON.stringify(row.status)}.`);
+  const isPublic = !isHidden && leftOut.every(({ table }) => table === 'cover_files');
+  return { facts, isPublic };
+}
