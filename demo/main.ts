@@ -56,12 +56,13 @@ async function main(folder: string): Promise<void> {
   const issue = (note: string) => keys('issue', '--limit', '6000', '--note', note);
   const key = await issue('demo');
   report('Generating a snapshot and starting the proxy …');
-  startProgram('proxy', { ...environment, EXPLORER_KEY: await issue('explorer') });
+  const explorer = { EXPLORER_KEY: await issue('explorer') };
+  startProgram('proxy', { ...environment, ...explorer });
   // Nobody asks their admin addresses. The schedule's warnings would be that only this machine can
   // reach these addresses, which is so on purpose.
   const others = { ...environment, ADMIN_PORT: '0' };
   startProgram('schedule', { ...others, LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' });
-  startProgram('account', others);
+  startProgram('account', { ...others, ...explorer });
   await waitUntilReady(`http://127.0.0.1:${ADMIN_PORT}/readyz`);
   await waitUntilReady(`${environment.ACCOUNT_URL}/account/sign-in`);
 

@@ -6,6 +6,7 @@ import type { Environment } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
 import type { Site, SiteParts } from '../proxy/serve/site.ts';
 import { makeVisitorLimits, withExplorer } from './explore/explorer.ts';
+import { makeFilledPages } from './filled-pages.ts';
 import { withForwarding } from './forward.ts';
 import { makePages, type SitePages } from './static/pages.ts';
 import { makeSiteHandler } from './static/site-handler.ts';
@@ -46,8 +47,9 @@ export function makeSite(
   { publicUrl, accountUrl, explorerKey, pages, visitors }: SiteData,
   parts: SiteParts,
 ): SiteHandler {
-  const { keys, trustedProxies, log } = parts;
-  const explored = withExplorer(makeSiteHandler({ pages, keys, log }), {
+  const { current, keys, trustedProxies, log } = parts;
+  const pageAt = makeFilledPages(pages, current, explorerKey !== '');
+  const explored = withExplorer(makeSiteHandler({ pageAt, keys, log }), {
     ...parts,
     publicUrl,
     explorerKey,

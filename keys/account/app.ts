@@ -62,7 +62,8 @@ export function makeApp(site: Site, log: Logger): App {
   app.use(async (c, next) => {
     const at = new Date();
     c.set('at', at);
-    c.set('viewer', await identify(c, site, at));
+    const { hasExplorer } = site;
+    c.set('viewer', { ...(await identify(c, site, at)), hasExplorer });
     await next();
   });
   app.use(

@@ -38,6 +38,8 @@ export const VARIABLES = [
   'MAIL_FROM',
   'MAIL_FOLDER',
   'DEFAULT_RATE_LIMIT',
+  // Only whether there is one.
+  'EXPLORER_KEY',
   'LOG_LEVEL',
 ] as const;
 
@@ -98,6 +100,7 @@ export async function assemble(
     publicUrl,
     siteUrl: environment.SITE_URL,
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    hasExplorer: environment.EXPLORER_KEY !== '',
     sessionCookie: makeSessionCookie(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,

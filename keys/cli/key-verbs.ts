@@ -116,16 +116,17 @@ function makeVerbWithReason(
 
 export const KEY_VERBS: readonly Verb[] = [
   {
-    usage: 'issue [--limit N] [--note TEXT]',
-    help: 'Creates an approved key without an account and prints it once. The limit is in requests per minute (default: DEFAULT_RATE_LIMIT).',
+    usage: 'issue [--limit N] [--note TEXT] [--for-explorer]',
+    help: 'Creates an approved key without an account and prints it once. The limit is in requests per minute (default: DEFAULT_RATE_LIMIT). With --for-explorer, prints a line for the settings of the proxy (default: --limit 600).',
     prepare(args, settings) {
-      const limit = limitOf(args, settings);
-      const purpose = args.texts.note ?? '';
+      const isForExplorer = args.switches.has('for-explorer');
+      const limit = limitOf(args, isForExplorer ? { ...settings, defaultLimit: 600 } : settings);
+      const purpose = args.texts.note ?? (isForExplorer ? 'explorer' : '');
       return async (database) => {
         const { id, key } = await issueKey(database, { limit, purpose, at: new Date() });
         return {
           message: `Key ${id} is issued with ${limit} requests a minute. It is shown only once:`,
-          data: `${key}\n`,
+          data: `${isForExplorer ? 'EXPLORER_KEY=' : ''}${key}\n`,
         };
       };
     },

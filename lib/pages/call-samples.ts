@@ -40,15 +40,17 @@ with urllib.request.urlopen(request) as response:
 
 /** The address of a call, percent-encoded. */
 export function addressOf({ path, pathValues = {}, query = {} }: Call, api: string): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encode(pathValues[name] ?? ''));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeValue(pathValues[name] ?? ''),
+  );
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${encode(name)}=${encode(value)}`],
+    value === undefined ? [] : [`${encodeValue(name)}=${encodeValue(value)}`],
   );
   return `${api}${filled}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
 /** Slashes and commas stay as they are: the API reads them, and so can people. */
-function encode(text: string): string {
+export function encodeValue(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replaceAll('%2F', '/')
     .replaceAll('%2C', ',')

@@ -11,9 +11,10 @@ export interface Link {
   readonly text: string;
 }
 
+const EXPLORE: Link = { path: '/explore', text: 'Explore' };
+
 /** The links in the header of every page. */
 const NAVIGATION: readonly Link[] = [
-  { path: '/explore', text: 'Explore' },
   { path: '/docs', text: 'Docs' },
   { path: '/account/api-keys', text: 'API keys' },
 ];
@@ -40,6 +41,12 @@ export interface PageParts {
   readonly scripts?: readonly string[];
   /** `column`: text of a comfortable width. `wide`: as wide as the header, for pages with several columns. */
   readonly width?: 'column' | 'wide';
+  /** What link previews and search engines show. */
+  readonly description?: string | undefined;
+  /** The address of an image for link previews. */
+  readonly image?: string | undefined;
+  /** Whether there is an explorer, to which the header then links. */
+  readonly hasExplorer?: boolean;
   /** Links in the header, in addition to those of every page. */
   readonly navigation?: readonly Link[];
   /** What stands at the end of the header, such as the name of the account. */
@@ -49,7 +56,16 @@ export interface PageParts {
 }
 
 export function renderPage(parts: PageParts): Html {
-  const { title, filesPath = '', path, aside, body } = parts;
+  const {
+    title,
+    filesPath = '',
+    path,
+    description,
+    image,
+    hasExplorer = false,
+    aside,
+    body,
+  } = parts;
   const { styles = [], scripts = [], navigation = [], width = 'column' } = parts;
   return html`<!doctype html>
 <html lang="en">
@@ -58,6 +74,9 @@ export function renderPage(parts: PageParts): Html {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <title>${title !== undefined && html`${title} · `}${SITE_NAME}</title>
+    ${description !== undefined && html`<meta name="description" property="og:description" content="${description}">`}
+    <meta property="og:title" content="${title ?? SITE_NAME}">
+    ${image !== undefined && html`<meta property="og:image" content="${image}">`}
     <link rel="icon" href="${filesPath}/icon.svg" type="image/svg+xml">
     <link rel="stylesheet" href="${filesPath}/design.css">
     ${styles.map((file) => html`<link rel="stylesheet" href="${file}">`)}
@@ -69,7 +88,7 @@ export function renderPage(parts: PageParts): Html {
     <header class="site">
       <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${SITE_NAME}</a>
       <nav aria-label="Site">
-        ${[...NAVIGATION, ...navigation].map(
+        ${[...(hasExplorer ? [EXPLORE] : []), ...NAVIGATION, ...navigation].map(
           (link) => html`<a href="${link.path}"${link.path === path && CURRENT}>${link.text}</a>`,
         )}
       </nav>

@@ -1,8 +1,8 @@
 /**
  * The pages under /docs: an overview, the guides and the reference.
  *
- * The guides are Markdown files. In them, `{{api}}` stands for the address of the API, and
- * `{{defaultLimit}}` for the limit of a key. A test runs every example.
+ * The guides are Markdown files. In them, `{{api}}` stands for the address of the API, `{{defaultLimit}}` for
+ * the limit of a key, and other names for examples of the catalogue (`examples.ts`). A test runs every example.
  */
 import { readFileSync } from 'node:fs';
 import { type Html, html } from '../../lib/pages/html.ts';
@@ -29,12 +29,19 @@ export interface GuideFacts {
   readonly api: string;
   /** The limit of a key for which no other was set, in requests per minute. */
   readonly defaultLimit: number;
+  /** Whether pages link to the explorer. */
+  readonly hasExplorer: boolean;
 }
 
 /** A page in the list of all pages. */
 interface Entry extends Link {
   /** What it is about, in one sentence. */
   readonly about: string;
+}
+
+interface Article {
+  readonly body: Html;
+  readonly headings?: readonly Heading[];
 }
 
 const REFERENCE: Entry = {
@@ -58,14 +65,18 @@ export function makeDocs(contract: Contract, facts: GuideFacts): ReadonlyMap<str
   const pages = entries.map((page, at) => {
     const next = entries[at + 1];
     const body = html`${page.body}${next && html`<p class="ruled">Next: <a href="${next.path}">${next.text}</a></p>`}`;
-    return [page.path, docsPage(page, body, links, page.headings)] as const;
+    return { ...page, body };
   });
-  const start = { path: '/docs', text: 'Documentation' };
-  return new Map([[start.path, docsPage(start, overview(entries), links)], ...pages]);
+  const about = 'Guides to the API of the cover catalogue, and its reference.';
+  const start = { path: '/docs', text: 'Documentation', about, body: overview(entries) };
+  return new Map([start, ...pages].map((page) => [page.path, docsPage(page, links, facts)]));
 }
 
 /** The Markdown of a guide. */
-export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): string {
+export function guideText(
+  name: GuideName,
+  { api, defaultLimit }: Omit<GuideFacts, 'hasExplorer'>,
+): string {
   return readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8')
     .replaceAll('{{api}}', api)
     .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit));
@@ -76,14 +87,15 @@ export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): s
  * phone the list stands below the text, and a link leads to it.
  */
 function docsPage(
-  { path, text: title }: Link,
-  body: Html,
+  { path, text: title, about, body, headings = [] }: Entry & Article,
   pages: readonly Link[],
-  headings: readonly Heading[] = [],
+  { hasExplorer }: GuideFacts,
 ): Html {
   const isReference = path === REFERENCE.path;
   return renderPage({
     title,
+    description: about,
+    hasExplorer,
     path: '/docs',
     width: 'wide',
     styles: ['/docs.css'],

@@ -82,11 +82,18 @@ function renderTokens(tokens: readonly Token[], idPrefix: string): Html {
   )}`;
 }
 
+/** Code, and beside it the response to the call whose target stands in a block of the language `response`. */
 function code(blocks: readonly Tokens.Code[], id: string): Html {
-  const [{ text, lang }] = blocks;
-  if (blocks.length === 1) {
-    return codeBlock({ id, name: lang === 'json' ? 'Response' : 'Example', text });
-  }
+  const calls = blocks.filter(({ lang }) => lang !== 'response');
+  const [response] = blocks.filter(({ lang }) => lang === 'response');
+  if (response === undefined) return codeOf(calls, id);
+  const shown = { id: `${id}-response`, name: 'Response', text: `{{GET ${response.text}}}` };
+  return html`<div class="columns call"><div>${codeOf(calls, id)}</div>${codeBlock(shown)}</div>`;
+}
+
+function codeOf(blocks: readonly Tokens.Code[], id: string): Html {
+  const [{ text }] = blocks;
+  if (blocks.length === 1) return codeBlock({ id, name: 'Example', text });
   const samples = blocks.map(({ lang = '', text }) => {
     const language = LANGUAGE_OF[lang];
     if (language === undefined) throw new Error(`Code in "${lang}" stands next to other code.`);

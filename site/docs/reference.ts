@@ -3,10 +3,11 @@
  * a form that sends a real request; then every object that responses contain. `reference.js` makes the forms
  * work.
  */
-import { type Call, callSamples } from '../../lib/pages/call-samples.ts';
+import { addressOf, type Call, callSamples } from '../../lib/pages/call-samples.ts';
 import { codeBlock, codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
+import { placeholderFor } from './examples.ts';
 import { type Heading, renderLine, renderMarkdown } from './markdown.ts';
 
 /** An operation or an object. */
@@ -68,7 +69,7 @@ function operationPart(path: string, operation: Operation, api: string): Part {
   const named = parameters.map((parameter) => [parameter.name, parameter] as const);
   const headers = named.filter(([, parameter]) => parameter.in === 'header');
   const others = named.filter(([, parameter]) => parameter.in !== 'header');
-  const samples = callSamples(exampleCall(path, parameters), api);
+  const call = exampleCall(path, parameters);
   const body = html`<section class="operation columns ruled" id="${id}" aria-labelledby="${id}-title">
     <div>
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>
@@ -79,15 +80,15 @@ function operationPart(path: string, operation: Operation, api: string): Part {
       ${responses(operation)}
     </div>
     <div>
-      ${codeSamples({ id: `${id}-call`, name: summary }, samples)}
-      ${examples(operation.responses['200'], id)}
+      ${codeSamples({ id: `${id}-call`, name: summary }, callSamples(call, api))}
+      ${codeBlock({ id: `${id}-response`, name: 'Response', text: exampleResponse(call, operation) })}
       ${tryForm(path, parameters, id)}
     </div>
   </section>`;
   return { id, text: summary, body };
 }
 
-/** A call with the examples of the contract, which work with the catalogue of the demo. */
+/** A call with placeholders for the examples of the contract. */
 export function exampleCall(path: string, parameters: readonly Parameter[]): Call {
   const values = (place: Parameter['in']) => {
     const given = parameters.filter((each) => each.in === place && exampleOf(each) !== '');
@@ -97,7 +98,7 @@ export function exampleCall(path: string, parameters: readonly Parameter[]): Cal
 }
 
 function exampleOf({ example, required, schema }: Parameter): string {
-  return String(example ?? (required === true ? (schema.examples?.[0] ?? '') : ''));
+  return placeholderFor(String(example ?? (required === true ? (schema.examples?.[0] ?? '') : '')));
 }
 
 interface Member {
@@ -153,14 +154,13 @@ function success(
       ${folded(`Response headers${status === '200' ? '' : ` with ${status}`}`, memberList(fields, id))}`;
 }
 
-/** The examples of a response, of which the first is open. */
-function examples(response: Response | undefined, id: string): Html[] {
-  const all = Object.values(response?.content?.['application/json']?.examples ?? {});
-  return all.map(({ summary, value }, index) => {
-    const text = JSON.stringify(value, null, 2);
-    const block = codeBlock({ id: `${id}-example-${index}`, name: 'Response', text });
-    return folded(`Response${summary === undefined ? '' : ` to ${summary}`}`, block, index === 0);
-  });
+/** The response to the call, or an example of the contract for what depends on more than one snapshot. */
+function exampleResponse(call: Call, { responses }: Operation): string {
+  if (!/^\/(?:changes|snapshot\/)/.test(call.path)) return `{{GET ${addressOf(call, '')}}}`;
+  const [first] = Object.values(responses['200']?.content?.['application/json']?.examples ?? {});
+  const named = (_: string, value: unknown) =>
+    typeof value === 'string' ? value.split('/').map(placeholderFor).join('/') : value;
+  return JSON.stringify(first?.value ?? 'The bytes of the file', named, 2);
 }
 
 /** Not shown without scripts, because only a script can add the key to a request. */

@@ -1,7 +1,6 @@
 /**
- * Calls the API from within the process, and reads the records of its replies. Such a call is a request like
- * any other: it needs a key, counts towards its limit, and appears in the metrics and the access log. Only
- * the network is left out.
+ * Calls the API from within the process. Such a call is a request like any other: it needs a key, counts
+ * towards its limit, and appears in the metrics and the access log. Only the network is left out.
  */
 import { type ApiRequest, type RequestHead, readHead } from '../../proxy/http/request.ts';
 import type { ApiHandler } from '../../proxy/http/response.ts';
@@ -38,12 +37,4 @@ export function callApi(
       },
     );
   });
-}
-
-/** An id of so many digits that a double may not hold it. In a text, the quotes would be escaped. */
-const LONG_ID = /"id":(\d{16,})/g;
-
-/** Parses a body of the API. Pages only show ids: one with so many digits becomes a text. */
-export function parseRecords<T>(text: string): T {
-  return JSON.parse(text.replace(LONG_ID, '"id":"$1"'));
 }

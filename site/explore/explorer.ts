@@ -18,12 +18,13 @@ import { BASE, type RequestHead, readHead, splitTarget } from '../../proxy/http/
 import { respond } from '../../proxy/http/resource.ts';
 import { type ApiHandler, type HeaderLines, withoutSlash } from '../../proxy/http/response.ts';
 import type { SiteHandler } from '../../proxy/http/server.ts';
-import type { CurrentGeneration, Generation } from '../../proxy/snapshot/generation.ts';
+import type { CurrentGeneration } from '../../proxy/snapshot/generation.ts';
+import { parseRecords } from '../docs/read-api.ts';
 import { HTML, makePage, pageResource, uncachedPage } from '../static/page-responses.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
-import { type ApiReply, callApi, parseRecords } from './call-api.ts';
+import { type ApiReply, callApi } from './call-api.ts';
 import { matchPage } from './match-page.ts';
-import { explorerPage, type PageContext } from './page.ts';
+import { explorerPage, originOf, type PageContext } from './page.ts';
 import { coverPage, gamePage } from './record-pages.ts';
 import { searchPage } from './search-page.ts';
 
@@ -153,17 +154,6 @@ function pageOf(view: View, reply: ApiReply, context: PageContext): Html | undef
   if (view.platform !== undefined && !platformBySlug.has(view.platform)) return undefined;
   const found = parseRecords<Body<'/search'>>(reply.text);
   return searchPage(view, found, reply.header('X-Search-Match'), context);
-}
-
-/**
- * The origin of the images of a generation. A replica serves records with the images of its source.
- * @returns undefined if the address of the images is not one that a browser can load
- */
-function originOf(generation: Generation | undefined): string | undefined {
-  const filesUrl = generation?.manifest.settings.files_url ?? '';
-  if (!URL.canParse(filesUrl)) return undefined;
-  const { origin } = new URL(filesUrl);
-  return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : undefined;
 }
 
 // What the explorer shows instead of a result.

@@ -24,6 +24,7 @@ export function explorerPage(title: string, body: Html): Html {
   return renderPage({
     title,
     path: EXPLORE,
+    hasExplorer: true,
     styles: ['/explore.css'],
     scripts: ['/explore.js'],
     width: 'wide',
@@ -47,19 +48,34 @@ export function apiCall({ call, apiUrl }: PageContext): Html | undefined {
 </section>`;
 }
 
-/** A link to a game or a cover, in a list of class "grid". @param image undefined if there is none to show */
+/**
+ * A game or a cover, in a list of class "grid".
+ * @param path what it links to; undefined for no link
+ * @param image undefined if there is none to show
+ */
 export function card(
-  path: string,
+  path: string | undefined,
   image: Html | undefined,
   missing: string,
   title: string,
   more: string,
 ): Html {
-  return html`<li><a class="game" href="${path}">
-  <span class="art">${image ?? html`<span class="faint">${missing}</span>`}</span>
+  const content = html`<span class="art">${image ?? html`<span class="faint">${missing}</span>`}</span>
   <strong>${title}</strong>
-  <span class="faint">${more}</span>
-</a></li>`;
+  <span class="faint">${more}</span>`;
+  if (path === undefined) return html`<li class="game">${content}</li>`;
+  return html`<li><a class="game" href="${path}">${content}</a></li>`;
+}
+
+/**
+ * The origin of the images of a generation. A replica serves records with the images of its source.
+ * @returns undefined if the address of the images is not one that a browser can load
+ */
+export function originOf(generation: Generation | undefined): string | undefined {
+  const filesUrl = generation?.manifest.settings.files_url ?? '';
+  if (!URL.canParse(filesUrl)) return undefined;
+  const { origin } = new URL(filesUrl);
+  return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : undefined;
 }
 
 interface ImageOptions {

@@ -1,11 +1,8 @@
 /**
- * The pages outside the base that are made once at start: the start page, the docs, the changelog and
- * the OpenAPI contract. Only the paths in the map exist. The path of a request is never used as a file
- * name.
+ * The pages outside the base that are made once at start: the docs, the changelog, the OpenAPI contract and the
+ * frame of the start page. Only the paths in the map exist. The path of a request is never used as a file name.
  */
 import { readFileSync } from 'node:fs';
-import { callSamples } from '../../lib/pages/call-samples.ts';
-import { codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { readFiles, renderPage, SHARED_FILES } from '../../lib/pages/layout.ts';
 import { BASE } from '../../proxy/http/request.ts';
@@ -14,6 +11,7 @@ import { parseContract, resolveContract } from '../docs/contract.ts';
 import { makeDocs } from '../docs/docs.ts';
 import { renderMarkdown } from '../docs/markdown.ts';
 import { HTML, makePage, type Page } from './page-responses.ts';
+import { startPage } from './start-page.ts';
 
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 
@@ -30,7 +28,7 @@ export interface SiteFacts {
   readonly publicUrl: string;
   /** The limit of a key for which no other was set, in requests per minute. */
   readonly defaultLimit: number;
-  /** Whether the start page has a search box, which leads to the explorer. */
+  /** Whether pages link to the explorer. */
   readonly hasExplorer: boolean;
 }
 
@@ -48,8 +46,8 @@ export function makePages({ publicUrl, defaultLimit, hasExplorer }: SiteFacts): 
   const origins = { headers: 'Access-Control-Allow-Origin: *\r\n' };
   const htmlPages = new Map([
     ['/', startPage(api, hasExplorer)],
-    ['/changelog', changelogPage()],
-    ...makeDocs(resolveContract(whole), { api, defaultLimit }),
+    ['/changelog', changelogPage(hasExplorer)],
+    ...makeDocs(resolveContract(whole), { api, defaultLimit, hasExplorer }),
   ]);
   return new Map([
     ...Array.from(htmlPages, ([path, page]) => [path, makePage(HTML, page.toString())] as const),
@@ -61,47 +59,12 @@ export function makePages({ publicUrl, defaultLimit, hasExplorer }: SiteFacts): 
   ]);
 }
 
-const FIRST_CALL = {
-  path: '/games/{platformSlug}/{gameSlug}',
-  pathValues: { platformSlug: 'snes', gameSlug: 'chrono-trigger' },
-};
-
-const SEARCH_BOX = html`<form class="inline" role="search" action="/explore">
-            <label class="unseen" for="q">Search games by title</label>
-            <input id="q" name="q" type="search" maxlength="100" placeholder="Search the covers" autocomplete="off">
-            <button>Search</button>
-          </form>`;
-
-/** What the API is, a first call to copy, and the way to a key. @param api its address, with the base path */
-function startPage(api: string, hasExplorer: boolean): Html {
-  return renderPage({
-    title: undefined,
-    path: '/',
-    width: 'wide',
-    body: html`<div class="columns hero">
-        <div>
-          <h1>Video-game covers, as JSON</h1>
-          <p class="lead">Look up platforms, games and approved cover images from a script, a tool or a web page. The API is read-only, and every request needs an API key.</p>
-          ${hasExplorer && SEARCH_BOX}
-          <p class="actions"><a class="button" href="/account/api-keys">Get an API key</a> <a class="button quiet" href="/docs">Read the docs</a></p>
-        </div>
-        <div>
-          ${codeSamples({ id: 'first-call', name: 'Get a game' }, callSamples(FIRST_CALL, api))}
-        </div>
-      </div>
-      <ol class="columns ruled">
-        <li><strong>1. Get a key</strong> <a href="/account/api-keys">Request an API key</a> and say what you are building.</li>
-        <li><strong>2. Set it</strong> In your terminal, run <code>export COVERS_KEY=cck_…</code> with your key.</li>
-        <li><strong>3. Call the API</strong> Paste the code above. To generate a client of your own, use the <a href="/openapi.json">OpenAPI document</a>; it needs no key.</li>
-      </ol>`,
-  });
-}
-
 /** What is new in the API, from the sections "API" of CHANGELOG.md. */
-function changelogPage(): Html {
+function changelogPage(hasExplorer: boolean): Html {
   return renderPage({
     title: 'Changelog',
     path: '/changelog',
+    hasExplorer,
     styles: ['/docs.css'],
     body: html`<h1>Changelog</h1>
       <p class="lead">What is new in the API, the latest version first.</p>

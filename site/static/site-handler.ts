@@ -1,12 +1,11 @@
 /**
- * Answers requests for paths outside the base: pages that are made at start, found by their exact path,
- * and whether a key works. No key is needed. Errors are pages for browsers and JSON for programs.
+ * Answers requests for paths outside the base: fixed pages, found by their exact path, and whether a key works. No key is needed. Errors are pages for browsers and JSON for programs.
  */
 import type { Logger } from 'pino';
 import { isValid, type KeyTable } from '../../proxy/admit/keys/key-table.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
 import { readHead } from '../../proxy/http/request.ts';
-import { respond } from '../../proxy/http/resource.ts';
+import { type Resource, respond } from '../../proxy/http/resource.ts';
 import {
   INTERNAL_ERROR,
   JSON_TYPE,
@@ -16,13 +15,11 @@ import {
 import type { SiteHandler } from '../../proxy/http/server.ts';
 import {
   makePage,
-  pageResource,
   prepareBadRequest,
   prepareSiteError,
   sendError,
   uncachedPage,
 } from './page-responses.ts';
-import type { SitePages } from './pages.ts';
 
 const NOT_FOUND = prepareSiteError(
   404,
@@ -38,19 +35,17 @@ const METHOD_NOT_ALLOWED = prepareSiteError(
   'Allow: GET, HEAD\r\n',
 );
 export interface PageParts {
-  /** From `makePages`. */
-  readonly pages: SitePages;
+  /** The page at a path; undefined if there is none. */
+  readonly pageAt: (path: string) => Resource | undefined;
   readonly keys: Pick<KeyTable, 'byHash'>;
   readonly log: Logger;
 }
 
-export function makeSiteHandler({ pages, keys, log }: PageParts): SiteHandler {
-  const resources = new Map([...pages].map(([path, page]) => [path, pageResource(page)]));
-
+export function makeSiteHandler({ pageAt, keys, log }: PageParts): SiteHandler {
   return function handleSite(request, response, path) {
     const { send } = toResponder(response);
     const head = readHead(request);
-    const page = resources.get(path);
+    const page = pageAt(path);
     const own = page === undefined ? keyStatus(path, keys) : respond(page, head);
     if (head.fault !== undefined) {
       sendError(request, response, prepareBadRequest(head.fault), true);
@@ -61,7 +56,7 @@ export function makeSiteHandler({ pages, keys, log }: PageParts): SiteHandler {
         log.error({ err: error }, 'cannot compress a page');
         send(INTERNAL_ERROR);
       });
-    } else if (/[^/]\/$/.test(path) && pages.has(path.slice(0, -1))) {
+    } else if (/[^/]\/$/.test(path) && pageAt(path.slice(0, -1)) !== undefined) {
       send(withoutSlash(request.url));
     } else {
       sendError(request, response, NOT_FOUND);

@@ -36,3 +36,51 @@ export function titledCatalogue(of: readonly (readonly [string, string, ...unkno
   const covers = games.slice(0, 1).map(() => cover(1));
   return catalogueOf({ platforms: [[1, 'one', 'One']], games, covers });
 }
+
+/** 50 games, none of which has a name of the sample: as the catalogue of a new user may be. */
+export function otherCatalogue(): Catalogue {
+  const things = ['Lantern', 'Harbour', 'Meadow', 'Orchard', 'Thicket'];
+  const kinds = [
+    'Amber',
+    'Brisk',
+    'Crimson',
+    'Dusty',
+    'Early',
+    'Faded',
+    'Gilded',
+    'Hollow',
+    'Inner',
+    'Jolly',
+  ];
+  const titles = kinds.flatMap((kind) =>
+    things.map((thing) => `The ${kind} ${thing}'s Tale: Part II`),
+  );
+  const games = titles.map((title, i): Row => {
+    const slug = `tale-${i + 1}`;
+    return [
+      i + 1,
+      (i % 3) + 1,
+      slug,
+      title,
+      2001 + (i % 9),
+      null,
+      i % 2 ? 'Puzzle' : null,
+      null,
+      null,
+    ];
+  });
+  const covers = games.map(([id]): Row => {
+    return [id, id, Number(id) % 3 ? 'Europe' : null, 'front', 'approved', '2026-01-02 03:04:05'];
+  });
+  return {
+    platforms: ['quartz', 'quartz-2', 'pebble_mini'].map(
+      (slug, i): Row => [i + 1, slug, `The ${slug} & Co.`],
+    ),
+    games,
+    covers: [...covers, [60, 7, 'Europe', 'back', 'approved', '2026-01-03 03:04:05']],
+    coverFiles: [...covers, [60]].map(
+      ([id], i): Row => [i + 1, id, 'full', 'image/png', 600, 800, 9000, `a/${id}.png`],
+    ),
+    accounts: [],
+  };
+}

@@ -99,6 +99,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     ]);
   });
 
+  it('issues a key for the explorer as a setting of the proxy', async () => {
+    const { stdout } = await keys('issue', '--for-explorer');
+    const [, key = ''] = /^EXPLORER_KEY=(\w+)\n$/.exec(stdout) ?? [];
+    expect(await rowOf(1)).toMatchObject({ limit_per_minute: 600, key_hash: hashKey(key) });
+  });
+
   it('issues with the default limit of the environment', async () => {
     const environment = { DEFAULT_RATE_LIMIT: '77' };
     expect((await runKeys(database.url, ['issue'], environment)).code).toBe(0);

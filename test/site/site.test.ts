@@ -147,7 +147,7 @@ describe('the site', () => {
       expect(targets.length).toBeGreaterThan(4);
       const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => `#${id}`);
       expect(new Set(ids).size).toBe(ids.length);
-      const known = [...paths, '/explore', '/account/api-keys', ...ids];
+      const known = [...paths, '/explore', '/match', '/account/api-keys', ...ids];
       const own = targets.filter((target) => !target?.startsWith('https://'));
       for (const target of own) expect(known).toContain(target?.replace(/(?<=.)#.*/, ''));
       expect(faultOfMarkup(html)).toBeUndefined();

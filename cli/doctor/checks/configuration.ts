@@ -80,6 +80,11 @@ export const configuration: Check = {
         'Set TRUSTED_PROXIES to the address of nginx, such as 127.0.0.1.',
       );
     }
+    if (programs.includes('proxy') && !isSet('EXPLORER_KEY')) {
+      ok(
+        'EXPLORER_KEY is not set, so the site has no /explore and /match. To have them, run "cover-catalogue keys issue --for-explorer", and put what it prints into the settings of the proxy.',
+      );
+    }
     if (isSet('SNAPSHOT_PUSH') && !isSet('SNAPSHOT_SIGNING_KEY')) {
       warn(
         'SNAPSHOT_PUSH is set, and SNAPSHOT_SIGNING_KEY is not: replicas cannot tell who wrote what they pull.',

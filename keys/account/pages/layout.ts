@@ -14,6 +14,8 @@ export interface Viewer {
   readonly account: Account | undefined;
   /** Whether the viewer signed in on these pages, and so can sign out here. */
   readonly hasSession: boolean;
+  /** Whether the site has an explorer, to which pages link. */
+  readonly hasExplorer?: boolean;
 }
 
 /** A sentence at the top of a page that says what was done, or why it was refused. */
@@ -35,10 +37,11 @@ const ROLES = { done: 'status', refused: 'alert' };
 const SIGN_OUT_FORM = html`<form method="post" action="${PATHS.signOut}"><button class="quiet small">Sign out</button></form>`;
 
 export function makePage({ title, viewer, path, notice, body }: Parts): Html {
-  const { account, hasSession } = viewer;
+  const { account, hasSession, hasExplorer = false } = viewer;
   return renderPage({
     title,
     filesPath: FILES_PATH,
+    hasExplorer,
     styles: [`${FILES_PATH}/account.css`],
     path,
     navigation: account?.role === 'moderator' ? [{ path: PATHS.review, text: 'Moderation' }] : [],

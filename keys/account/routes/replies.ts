@@ -19,6 +19,8 @@ export interface Site extends Identity {
   readonly siteUrl: string;
   /** The limit, in requests per minute, that the form to request a key suggests. */
   readonly defaultLimit: number;
+  /** Whether the proxy serves an explorer. */
+  readonly hasExplorer: boolean;
   /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: BlockList;
   /** Resolves when the API is to be asked again whether it accepts a new key. */

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Program } from '#cli/doctor/check.ts';
 import { configuration } from '#cli/doctor/checks/configuration.ts';
+import { testKey } from '#test/support/product.ts';
 import { examine, faultsIn } from './examine.ts';
 
 const SOUND = {
@@ -26,6 +27,16 @@ test('a program needs no access to files of another program', async () => {
     { level: 'error', text: expect.stringMatching(/^SITE_JWKS /) },
     { level: 'error', text: expect.stringMatching(/^MAIL_FOLDER /) },
   ]);
+});
+
+test('a site without an explorer is sound, and the doctor says how to make one', async () => {
+  const find = (more: object) => examine(configuration, { ...SOUND, ...more }, ['proxy']);
+  const hint = {
+    level: 'ok',
+    text: expect.stringContaining('"cover-catalogue keys issue --for-explorer"'),
+  };
+  expect(await find({})).toContainEqual(hint);
+  expect(await find({ EXPLORER_KEY: testKey(1).key })).not.toContainEqual(hint);
 });
 
 test.each([

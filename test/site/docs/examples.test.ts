@@ -1,18 +1,23 @@
 /**
  * Runs every example of the guides and of the reference, as it is shown, against the real proxy with the
- * sample catalogue: in bash with curl, in Node, and in Python. Each language runs all of its examples in
- * one process, so that the test stays fast. Nothing is installed for them.
+ * sample catalogue and with one that has none of its names: in bash with curl, in Node, and in Python. Each
+ * language runs all of its examples in one process, so that the test stays fast. Nothing is installed for them.
  */
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { CURRENT } from '#lib/format/layout.ts';
 import { callSamples } from '#lib/pages/call-samples.ts';
+import { makeGeneration } from '#proxy/snapshot/generation.ts';
+import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { parseContract, resolveContract } from '#site/docs/contract.ts';
 import { GUIDES, type GuideName, guideText } from '#site/docs/docs.ts';
+import { chooseExamples, fillIn } from '#site/docs/examples.ts';
 import { exampleCall } from '#site/docs/reference.ts';
-import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { otherCatalogue } from '#test/catalogue/plain.ts';
+import { makeSampleSnapshots, makeSnapshots } from '#test/catalogue/snapshots.ts';
 import { makeFolder, ROOT, startProxy, testKey } from '#test/support/product.ts';
 import { freePort } from '#test/support/servers/ports.ts';
 
@@ -25,22 +30,29 @@ const execute = promisify(execFile);
 const key = testKey(1);
 const folder = makeFolder();
 
-// Link headers begin with PUBLIC_URL, so the port must be known before.
-const port = String(await freePort());
-const proxy = await startProxy(await makeSampleSnapshots([key]), {
-  PORT: port,
-  PUBLIC_URL: `http://127.0.0.1:${port}`,
-});
-const { headers } = await proxy.get('/stats', key.key);
-const snapshot = String(headers['x-snapshot']);
+/** Serves a catalogue. Link headers begin with PUBLIC_URL, so the port must be known before. */
+async function serve(snapshotsDir: string) {
+  const port = String(await freePort());
+  const environment = { PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}` };
+  const dir = realpathSync(path.join(snapshotsDir, CURRENT));
+  const generation = makeGeneration(openFiles({ dir, id: path.basename(dir) }));
+  const proxy = await startProxy(snapshotsDir, environment);
+  return { proxy, generation, examples: chooseExamples(generation) };
+}
+type Served = Awaited<ReturnType<typeof serve>>;
 
-/** The blocks of code of all guides in a language. Links in them lead to the proxy of this test. */
-function guideExamples(language: string): Example[] {
+const sample = await serve(await makeSampleSnapshots([key]));
+const other = await serve(await makeSnapshots(otherCatalogue(), [key]));
+const { proxy } = sample;
+
+/** The blocks of code of all guides in a language. Links in them lead to a proxy of this test. */
+function guideExamples(language: string, { proxy, generation, examples }: Served): Example[] {
   const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
   // Those of "folder" need one, and images: folder.test.ts runs them.
   const guides = Object.keys(GUIDES).filter((guide) => guide !== 'folder');
   return guides.flatMap((guide) => {
-    const text = guideText(guide as GuideName, { api: `${proxy.url}/api/v1`, defaultLimit: 120 });
+    const facts = { api: `${proxy.url}/api/v1`, defaultLimit: 120 };
+    const text = fillIn(guideText(guide as GuideName, facts), examples, generation);
     return [...text.matchAll(fence)].map(([, code = ''], index) => ({
       name: `${guide}-${index + 1}`,
       text: code,
@@ -49,13 +61,12 @@ function guideExamples(language: string): Example[] {
 }
 
 /** The code that the reference shows for each operation. */
-function referenceExamples(language: string): Example[] {
+function referenceExamples(language: string, { proxy, generation, examples }: Served): Example[] {
   return Object.entries(resolveContract(parseContract()).paths).map(([path, { get }]) => {
     const call = exampleCall(path, get.parameters);
     const samples = callSamples(call, `${proxy.url}/api/v1`);
     const text = samples.find((sample) => sample.language === language)?.text ?? '';
-    // The contract names a snapshot that this catalogue does not have.
-    return { name: get.operationId, text: text.replaceAll(/\b0000\d\d-[0-9a-f]{12}\b/g, snapshot) };
+    return { name: get.operationId, text: fillIn(text, examples, generation) };
   });
 }
 
@@ -103,28 +114,38 @@ for file in sys.argv[1:]:
 
 function expectOutputs(
   outputs: ReadonlyMap<string, string>,
-  expected: Record<string, RegExp>,
+  expected: Record<string, RegExp | string>,
 ): void {
-  for (const [name, pattern] of Object.entries(expected)) {
-    expect([name, outputs.get(name)]).toEqual([name, expect.stringMatching(pattern)]);
+  for (const [name, found] of Object.entries(expected)) {
+    const pattern =
+      typeof found === 'string' ? expect.stringContaining(found) : expect.stringMatching(found);
+    expect([name, outputs.get(name)]).toEqual([name, pattern]);
   }
 }
 
-describe('every example works', { timeout: 60_000 }, () => {
+describe.each([
+  ['the sample', sample],
+  ['a catalogue without any name of it', other],
+])('on %s, every example works, and finds something', { timeout: 60_000 }, (_, served) => {
+  const { platform, game, otherGame, title } = served.examples;
+  const { games } = served.generation.manifest.counts;
+
   test('with curl', async () => {
-    const examples = [...guideExamples('sh'), ...referenceExamples('curl')];
-    expect(examples.length).toBeGreaterThan(25);
-    const outputs = await run(['bash', 'sh'], examples, BASH);
+    const all = [...guideExamples('sh', served), ...referenceExamples('curl', served)];
+    expect(all.length).toBeGreaterThan(25);
+    const outputs = await run(['bash', 'sh'], all, BASH);
+    const having = (text: string) => [...outputs].filter(([, out]) => out.includes(text));
     // The only example of an error is the one of the guide to limits and errors.
-    const failed = [...outputs]
-      .filter(([, text]) => text.includes('"error"'))
-      .map(([name]) => name);
-    expect(failed).toEqual(['limits-3']);
+    expect(having('"error"').map(([name]) => name)).toEqual(['limits-3']);
+    // Nothing has changed since the current snapshot.
+    expect(having('"data":[]').map(([name]) => name)).toEqual(['copy-2', 'listChanges']);
+    for (const empty of ['"match":null', '"missing":["', '"missing":[1', '"cover":null']) {
+      expect([empty, having(empty).filter(([name]) => name !== 'pages-1')]).toEqual([empty, []]);
+    }
     expectOutputs(outputs, {
-      'first-call-1': /"title":"Chrono Trigger"/,
-      'pages-1': /"cover":/,
-      'pages-2': /"title":"Super Mario World"/,
-      'copy-2': /"data":\[\]/,
+      'first-call-1': `"slug":"${game}"`,
+      'search-1': `"slug":"${game}"`,
+      'pages-3': `"slug":"${otherGame.split('/')[1]}"`,
       'limits-1': /^x-ratelimit-limit: 1000000/im,
       'limits-2': /first: 200\nsecond: 304/,
       'limits-3': /per_page must be an integer.*\n400$/m,
@@ -133,40 +154,60 @@ describe('every example works', { timeout: 60_000 }, () => {
   });
 
   test('in JavaScript', async () => {
-    const examples = [...guideExamples('js'), ...referenceExamples('javascript')];
-    expect(examples.length).toBeGreaterThan(20);
-    const outputs = await run([process.execPath, 'mjs'], examples, NODE);
+    const all = [...guideExamples('js', served), ...referenceExamples('javascript', served)];
+    expect(all.length).toBeGreaterThan(20);
+    const outputs = await run([process.execPath, 'mjs'], all, NODE);
     expectOutputs(outputs, {
-      'first-call-1': /^Chrono Trigger \(1995\)$/m,
+      'first-call-1': `${title} (`,
       'first-call-2': /^https:\/\/files\.covers\.example\//m,
-      'search-1': /Final Fantasy VII/,
-      'search-2': /^Did you mean:\nChrono Trigger$/m,
-      'pages-1': /^5 of \d+ games, page 2 of \d+$/m,
-      'pages-2': /^Super Mario World$/m,
-      'copy-1': /^230 games of snapshot/m,
-      'copy-2': new RegExp(`that of ${snapshot}\\.`),
-      'limits-1': /^230 games$/m,
-      'limits-2': /^230 games, then 304$/m,
-      getGame: /Chrono Trigger/,
+      'search-1': title,
+      'search-2': /^Did you mean:\n./m,
+      'pages-1': /^5 of \d+ games, page 1 of \d+$/m,
+      'pages-2': title,
+      'copy-1': `${games} games of snapshot`,
+      'copy-2': `that of ${served.generation.id}.`,
+      'limits-1': `${games} games`,
+      'limits-2': `${games} games, then 304`,
+      getGame: title,
       getSnapshotFile: /"platforms"/,
     });
   });
 
   test('in Python', async () => {
-    const examples = [...guideExamples('python'), ...referenceExamples('python')];
-    expect(examples.length).toBeGreaterThan(20);
-    const outputs = await run(['python3', 'py'], examples, PYTHON);
+    const all = [...guideExamples('python', served), ...referenceExamples('python', served)];
+    expect(all.length).toBeGreaterThan(20);
+    const outputs = await run(['python3', 'py'], all, PYTHON);
     expectOutputs(outputs, {
-      'first-call-1': /^Chrono Trigger \(1995\)$/m,
-      'search-2': /^Did you mean:\nChrono Trigger$/m,
-      'pages-1': /^5 of \d+ games, page 2 of \d+$/m,
-      'pages-2': /^Super Mario World$/m,
-      'copy-1': /^230 games of snapshot/m,
-      'copy-2': new RegExp(`that of ${snapshot}\\.`),
-      'limits-1': /^230 games$/m,
+      'first-call-1': `${title} (`,
+      'search-2': /^Did you mean:\n./m,
+      'pages-1': /^5 of \d+ games, page 1 of \d+$/m,
+      'pages-2': title,
+      'copy-1': `${games} games of snapshot`,
+      'copy-2': `that of ${served.generation.id}.`,
+      'limits-1': `${games} games`,
       'limits-2': /^304$/m,
-      getStats: /"games": 230/,
+      getStats: `"games": ${games}`,
     });
+  });
+
+  test('beside a call stands its response, and every page is filled in', async () => {
+    for (const path of [
+      '/',
+      '/docs/reference',
+      ...Object.keys(GUIDES).map((name) => `/docs/${name}`),
+    ]) {
+      const page = await (await fetch(served.proxy.url + path)).text();
+      expect([path, page]).toEqual([path, expect.not.stringMatching(/\{\{|%7B%7B/)]);
+      expect([path, page]).toEqual([
+        path,
+        expect.not.stringMatching(/&quot;error&quot;: &quot;No/),
+      ]);
+      const shown = [...page.matchAll(/<code id=.*?<\/code>|value=".*?"/gs)].join();
+      if (served === other) expect(shown).not.toMatch(/snes|chrono/i);
+    }
+    const start = await (await fetch(served.proxy.url)).text();
+    expect(start).toContain(`/games/${platform}/${game}&#39;`);
+    expect(start).toContain(`&quot;slug&quot;: &quot;${game}&quot;`);
   });
 });
 
@@ -178,7 +219,7 @@ describe('the guides', () => {
 
   test('name the limit of this installation, and leave no placeholder', () => {
     expect(all).toContain('in any 60 seconds: 1,200, unless');
-    expect(all).not.toMatch(/\{\{|<!--/);
+    expect(fillIn(all, chooseExamples(undefined), undefined)).not.toMatch(/\{\{|<!--/);
   });
 
   test('link to guides and headings that exist', async () => {

@@ -38,7 +38,8 @@ test.each([
       mkdirSync(dir, { recursive: true });
       writeFileSync(path.join(dir, name), '');
     });
-    const text = guideText('folder', { api: `${proxy.url}/api/v1`, defaultLimit: 120 });
+    const facts = { api: `${proxy.url}/api/v1`, defaultLimit: 120 };
+    const text = guideText('folder', facts).replaceAll('{{platform}}', 'snes');
     const [, program = ''] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(text) ?? [];
     expect(program.split('\n').length).toBeLessThanOrEqual(41);
     writeFileSync(path.join(folder, `program.${extension}`), program);

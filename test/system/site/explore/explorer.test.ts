@@ -201,9 +201,16 @@ describe('the key', () => {
       for (const link of ['/docs', '/account/api-keys']) expect(text).toContain(`" href="${link}"`);
       expect(text).not.toContain('Super Nintendo');
     }
-    // The start page has no search box, which would lead there.
-    expect((await send(keyless.url)).text).not.toContain('action="/explore"');
-    expect((await send(proxy.url)).text).toContain('action="/explore"');
+    // No page leads there.
+    const toExplorer = /(?:href|action)="\/(?:explore|match)[/?"]/;
+    for (const path of ['/', '/docs', '/docs/folder', '/changelog', '/no-such-page']) {
+      const request = { headers: { accept: 'text/html' } };
+      expect((await send(keyless.url + path, request)).text).not.toMatch(toExplorer);
+    }
+    const start = (await send(proxy.url)).text;
+    expect(start).toContain('action="/explore"');
+    expect(start).toContain('href="/match"');
+    expect(start).toMatch(/href="\/explore\/[\w-]+\/[\w-]+"><span class="art"><img src="http/);
   });
 
   test.each([
