@@ -80,6 +80,8 @@ describe('the reference', () => {
     await operation.getByRole('button', { name: 'Send request' }).click();
     expect(await operation.getByRole('status').textContent()).toContain('Enter your whole API key');
     await page.getByLabel('Your API key').fill(key.key);
+    await operation.getByLabel('platformSlug').fill('snes');
+    await operation.getByLabel('gameSlug').fill('chrono-trigger');
     await operation.getByLabel('include').fill('cover');
     await operation.getByRole('button', { name: 'Send request' }).click();
     await operation.getByText('"Chrono Trigger"').last().waitFor();
