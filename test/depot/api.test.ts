@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { currentId, idsOnDisk } from '#lib/generations/generations.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';
+import { plainCatalogue } from '#test/catalogue/plain.ts';
 import {
   filesOf,
   inodesOf,
@@ -11,7 +12,7 @@ import {
 } from '#test/support/replicas.ts';
 import { expectNoDebris, newSnapshots } from '#test/support/wholeness.ts';
 
-const api = await startApi();
+const api = await startApi(plainCatalogue(20));
 beforeEach(() => {
   api.faulty.change = (reply) => reply;
   api.faulty.requests.length = 0;

@@ -11,6 +11,7 @@ import { pushChanges } from '#depot/push.ts';
 import { RELEASES, storedFile, storedManifest } from '#lib/format/release.ts';
 import { currentId, generationDir } from '#lib/generations/generations.ts';
 import { makeTasks } from '#lib/program/admin/tasks.ts';
+import { plainCatalogue } from '#test/catalogue/plain.ts';
 import {
   makeOrigin,
   newDepotFolder,
@@ -26,7 +27,7 @@ const key = newSigningKey();
 const HOUR = 3_600_000;
 let folder: string;
 let depot: WritableDepot;
-const origin = await makeOrigin();
+const origin = await makeOrigin(undefined, plainCatalogue(20));
 beforeEach(() => {
   folder = newDepotFolder();
   depot = openWritableDepot(folder);

@@ -2,26 +2,121 @@
  * The package of the client, as `npm pack` makes it, installed in an empty folder: plain JavaScript,
  * strict TypeScript, a web page, and the recipes of its README.
  */
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+
+import { execFile } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { request } from 'undici';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createClient, type Game } from '#client/index.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
-import { type Chromium, makeVisits, startChromium, type Visits } from '#test/support/browser.ts';
+import { useChromium, type Visits } from '#test/support/browser.ts';
 import { change } from '#test/support/databases.ts';
-import { generate, NEVER, ROOT, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import type { Texts } from '#test/support/processes.ts';
 import {
-  CLIENT_FOLDER,
-  compile,
-  findNodes,
-  installClient,
-  packClient,
-  runScript,
-} from './installed-client.ts';
-import { type Site, startSite } from './site.ts';
+  generate,
+  makeFolder,
+  NEVER,
+  ROOT,
+  startProxy,
+  testKey,
+  writeKeys,
+} from '#test/support/product.ts';
+import { serve } from '#test/support/servers/static-files.ts';
+
+const IMPORT_MAP = JSON.stringify({
+  imports: {
+    'cover-catalogue-client': '/node_modules/cover-catalogue-client/dist/client/index.js',
+    'cover-catalogue-client/offline': '/node_modules/cover-catalogue-client/dist/client/offline.js',
+    'openapi-fetch': '/node_modules/openapi-fetch/dist/index.mjs',
+    minisearch: '/node_modules/minisearch/dist/es/index.js',
+  },
+});
+
+const execute = promisify(execFile);
+
+const CLIENT_FOLDER = path.join(ROOT, 'client');
+
+/** Packs the client. @returns the path of the package, and the files in it */
+async function packClient(): Promise<{ file: string; files: string[] }> {
+  const folder = makeFolder();
+  // When npm runs the tests, it hands on the settings of this project, which forbid scripts.
+  const args = ['pack', '--json', '--ignore-scripts=false', '--pack-destination', folder];
+  const { stdout } = await execute('npm', args, { cwd: CLIENT_FOLDER });
+  // npm prints what the compiler prints before the JSON.
+  const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf('[\n')));
+  return {
+    file: path.join(folder, filename),
+    files: files.map((one: { path: string }) => one.path),
+  };
+}
+
+/** Installs the package, with what it depends on, as npm would. @returns the folder */
+async function installClient(file: string): Promise<string> {
+  const folder = makeFolder();
+  writeFileSync(path.join(folder, 'package.json'), '{"private":true,"type":"module"}');
+  const packages = path.join(folder, 'node_modules');
+  const own = path.join(packages, 'cover-catalogue-client');
+  mkdirSync(own, { recursive: true });
+  await execute('tar', ['-xzf', file, '-C', own, '--strip-components=1']);
+  const { dependencies } = JSON.parse(readFileSync(path.join(own, 'package.json'), 'utf8'));
+  // Types of one of them come from this one.
+  for (const name of [...Object.keys(dependencies), 'openapi-typescript-helpers']) {
+    cpSync(path.join(CLIENT_FOLDER, 'node_modules', name), path.join(packages, name), {
+      recursive: true,
+    });
+  }
+  return folder;
+}
+
+/** Runs a script with a Node. @returns what it prints; an error contains what it prints to stderr */
+async function runScript(
+  file: string,
+  environment: Texts = {},
+  node = process.execPath,
+): Promise<string> {
+  const options = { cwd: path.dirname(file), env: { PATH: process.env.PATH, ...environment } };
+  return (await execute(node, [file], options)).stdout;
+}
+
+/** The Node of this machine, outside the packages of the project, and that of the tests. */
+function findNodes(): string[] {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  const own = folders
+    .filter((folder) => !folder.includes('node_modules'))
+    .map((folder) => path.join(folder, 'node'))
+    .find((file) => existsSync(file));
+  return [process.execPath, ...(own === undefined ? [] : [own])];
+}
+
+/** Compiles with a TypeScript. @returns the errors; empty if there are none */
+async function compile(
+  folder: string,
+  options: Readonly<Record<string, unknown>>,
+  compiler = path.join(CLIENT_FOLDER, 'node_modules/typescript/bin/tsc'),
+): Promise<string> {
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    target: 'es2022',
+    types: [],
+    lib: ['es2022', 'dom', 'dom.iterable'],
+    ...options,
+  };
+  const config = path.join(folder, `tsconfig.${Object.values(options).join('-')}.json`);
+  writeFileSync(config, JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+  try {
+    await execute(process.execPath, [compiler, '--project', config]);
+    return '';
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}
 
 const LARGEST_BUNDLE = 6 * 1024;
 /** The address of the API in the README. */
@@ -35,6 +130,34 @@ const packed = await packClient();
 const files = packed.files;
 /** Where the package is installed. */
 const folder = await installClient(packed.file);
+
+/** What the website at {@link siteUrl} shows at `/`, and the status that it gives to a response of the API. */
+const site = { html: '', statusOf: (): number | undefined => undefined };
+
+/** Forwards a request to the proxy, with the key, as the README recommends. */
+async function forward(target: string, incoming: IncomingMessage, response: ServerResponse) {
+  const { host, connection, ...headers } = incoming.headers;
+  const authorization = `Bearer ${key.key}`;
+  const found = await request(proxy.url + target, { headers: { ...headers, authorization } });
+  const bytes = Buffer.from(await found.body.arrayBuffer());
+  const changed = site.statusOf();
+  if (changed === undefined) response.writeHead(found.statusCode, found.headers).end(bytes);
+  else response.writeHead(changed).end('{"error":"Snapshot changed"}');
+}
+
+const siteUrl = await serve((incoming, response) => {
+  const target = incoming.url ?? '';
+  const answer = (type: string, text: string | Buffer) =>
+    response.writeHead(200, { 'content-type': `text/${type}` }).end(text);
+  if (target.startsWith('/api/v1/')) {
+    forward(target, incoming, response).catch(() => response.destroy());
+  } else if (target === '/') {
+    const head = `<!doctype html><title>A page</title><script type="importmap">${IMPORT_MAP}</script>`;
+    answer('html; charset=utf-8', head + site.html);
+  } else if (target.startsWith('/node_modules/')) {
+    answer('javascript', readFileSync(path.join(folder, target)));
+  } else response.writeHead(204).end();
+});
 
 /** Writes a file next to the package. @returns its path */
 function write(name: string, text: string): string {
@@ -104,13 +227,8 @@ describe('the recipes of the README', () => {
     const expected = /^230 games of snapshot 000001-[0-9a-f]{12}\n$/;
     expect(await run('crawl.js', code)).toMatch(expected);
     let requests = 0;
-    const site = await startSite({
-      apiUrl: proxy.url,
-      key: key.key,
-      folder,
-      statusOf: () => (++requests === 5 ? 412 : undefined),
-    });
-    const again = code.replaceAll(EXAMPLE_URL, `${site.url}/api/v1`);
+    site.statusOf = () => (++requests === 5 ? 412 : undefined);
+    const again = code.replaceAll(EXAMPLE_URL, `${siteUrl}/api/v1`);
     expect(await run('crawl.js', again)).toMatch(expected);
     const { json } = await proxy.get('/snapshot', key.key);
     const packs = json.files.filter((file: { path: string }) => file.path.startsWith('games/'));
@@ -158,25 +276,17 @@ async function publishChanges(): Promise<void> {
 }
 
 describe('in a web page', { timeout: 60_000 }, () => {
-  let browser: Chromium;
-  let site: Site;
+  const visitsOf = useChromium();
   let visits: Visits;
-
-  beforeAll(async () => {
-    browser = await startChromium();
-    site = await startSite({ apiUrl: proxy.url, key: key.key, folder });
-    visits = makeVisits(browser, site.url);
-  });
-
-  afterAll(async () => {
-    await browser?.close();
+  beforeEach(() => {
+    visits = visitsOf(siteUrl);
   });
 
   /** Shows a page. Its script may print with `print`. */
   async function open(html: string): Promise<Page> {
-    site.show(html);
+    site.html = html;
     const page = await visits.open();
-    await page.goto(site.url);
+    await page.goto(siteUrl);
     return page;
   }
 

@@ -21,7 +21,7 @@ import { replaceFile } from '#lib/generations/files/replace-file.ts';
 import { currentId } from '#lib/generations/generations.ts';
 import { finish, generate, makeFolder, ROOT, startProxyProgram } from '#test/support/product.ts';
 import { startGenerator } from '#test/support/wholeness.ts';
-import { listAll, makeSite, modesOf, SHARED } from './folder-modes.ts';
+import { listAll, makeSite, modesOf, SHARED } from '#test/system/lib/generations/folder-modes.ts';
 
 /** The ids of the users and of their own groups. */
 const GENERATOR = 64_101;
