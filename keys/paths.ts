@@ -17,7 +17,7 @@ export const FILES_PATH = '/account';
 export const ANY_KEY = ':id{[0-9]+}';
 type KeyId = number | typeof ANY_KEY;
 
-export type OwnAction = 'withdraw' | 'rename' | 'reveal' | 'rotate' | 'revoke';
+export type OwnAction = 'withdraw' | 'rename' | 'reveal' | 'rotate' | 'end-old' | 'revoke';
 
 /** The path to which an owner's form for a key is sent. */
 export function ownKeyPath(id: KeyId, action: OwnAction): string {

@@ -18,6 +18,7 @@ import { KEYS_FILE } from '../../lib/format/layout.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../lib/generations/files/file-modes.ts';
 import { keepReserve, replaceWithReserve } from '../../lib/generations/files/reserve.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
+import { toDatabaseTime } from '../tables/values.ts';
 
 /** Rows of keys are gone from the database. These keys keep working, all others were exported. */
 export class KeysLostError extends Error {
@@ -53,7 +54,8 @@ export async function readDecision(
   snapshotsDir: string,
 ): Promise<KeysDecision | undefined> {
   const before = readIfThere(path.join(snapshotsDir, KEYS_FILE));
-  const hasTable = await hasKeys(database);
+  const tables = await database.columns();
+  const hasTable = tables.has('api_keys');
   // A request that was never revealed is not a key yet. In a table that was created again, it may have the
   // id of a lost key.
   const rows = hasTable
@@ -62,6 +64,12 @@ export async function readDecision(
          WHERE key_hash IS NOT NULL OR revealed_at IS NOT NULL`,
       )
     : [];
+  // An installation gets the table with the first use of the account pages after an upgrade.
+  if (hasTable && tables.has('old_keys')) {
+    const old = `SELECT k.id, o.key_hash, k.state, k.limit_per_minute FROM old_keys o
+       JOIN api_keys k ON k.id = o.key_id WHERE o.ends_at > ? ORDER BY k.id`;
+    rows.push(...(await database.rows(old, [toDatabaseTime(new Date())])));
+  }
   // Usually, the file has just these keys already, and is not parsed.
   const unchanged = decideKeys(rows, []);
   if (hasTable && unchanged.content === before) return unchanged;

@@ -23,6 +23,7 @@ export type EventAction =
   | 'rejected'
   | 'revealed'
   | 'rotated'
+  | 'old_key_ended'
   | 'revoked'
   | 'limit_changed';
 

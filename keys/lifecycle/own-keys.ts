@@ -2,14 +2,22 @@
  * What owners do: send, withdraw and name requests; reveal, rotate, name and revoke keys. A key of
  * another account is treated as if it did not exist. A raw key is returned once and stored nowhere.
  */
-import type { Database, Reader } from '../../lib/database/database.ts';
+import type { Database, Reader, Writer } from '../../lib/database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../lib/format/api-key.ts';
 import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
 import { type AccountId, toDatabaseTime } from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
+import { endOldKey, keepOldKey, OVERLAP_HOURS } from './old-keys.ts';
 import { invalid, noSuchAccount, Refusal } from './refusal.ts';
-import { applyTransition, RENAME, REVOKE, type Transition, WITHDRAW } from './transition.ts';
+import {
+  applyTransition,
+  END_OLD_KEY,
+  RENAME,
+  REVOKE,
+  type Transition,
+  WITHDRAW,
+} from './transition.ts';
 import { checkLength, cleanText, parseWebsite, readKeyName } from './typed-text.ts';
 
 /** How many requests of one account may be under review at once. */
@@ -31,6 +39,8 @@ export interface Rotation extends Acting {
    * not replace the new key.
    */
   readonly prefix?: string;
+  /** Whether the old key works for some time beside the new one. */
+  readonly keepsOld?: boolean;
   /** The address of the pages, for links in the mail; without a slash at the end. */
   readonly publicUrl: string;
 }
@@ -55,8 +65,8 @@ export async function requestKey(
   { accountId, purpose: text, websiteUrl, name = '', at }: NewRequest,
 ): Promise<{ id: number }> {
   const purpose = cleanText(text);
-  if (purpose === '') throw invalid('Say what you are building.');
-  checkLength('Your text', purpose);
+  if (purpose === '') throw invalid('Say what you are building.', 'purpose');
+  checkLength('Your text', purpose, 'purpose');
   const typed = [purpose, parseWebsite(websiteUrl), readKeyName(name)];
   const refuseTooMany = async (reader: Reader) => {
     await refuseManyChanges(reader, accountId, at);
@@ -121,12 +131,13 @@ export async function revealKey(database: Database, own: OwnKey): Promise<{ key:
 }
 
 /**
- * Replaces a revealed key by a new one. The old key stops working.
+ * Replaces a revealed key by a new one. The old key, and one that was kept before, stops working, unless the
+ * owner keeps it for {@link OVERLAP_HOURS}.
  * @returns the raw key, which is stored nowhere
  */
 export async function rotateKey(
   database: Database,
-  { prefix, publicUrl, ...own }: Rotation,
+  { prefix, keepsOld = false, publicUrl, ...own }: Rotation,
 ): Promise<{ key: string }> {
   const revealed = {
     sql: 'key_hash IS NOT NULL',
@@ -139,8 +150,15 @@ export async function rotateKey(
   };
   return storeNewKey(database, own, 'rotated', {
     condition: prefix === undefined ? revealed : unchanged,
-    mail: { publicUrl, write: rotatedMail },
+    first: (writer) => (keepsOld ? keepOldKey(writer, own.id, own.at) : endOldKey(writer, own.id)),
+    mail: { publicUrl, write: (news) => rotatedMail(news, keepsOld ? OVERLAP_HOURS : 0) },
   });
+}
+
+/** Ends the old key of a rotation, if it still works. */
+export async function endOwnOldKey(database: Database, own: OwnKey): Promise<void> {
+  const first = (writer: Writer) => endOldKey(writer, own.id);
+  await changeOwn(database, own, 'old_key_ended', { ...END_OLD_KEY, changes: {}, first });
 }
 
 /** Lets an owner revoke an approved key permanently. */
@@ -159,7 +177,7 @@ async function storeNewKey(
   database: Database,
   own: Acting,
   action: 'revealed' | 'rotated',
-  more: Pick<Transition, 'condition' | 'mail'>,
+  more: Pick<Transition, 'condition' | 'first' | 'mail'>,
 ): Promise<{ key: string }> {
   const key = makeKey();
   await changeOwn(database, own, action, {

@@ -10,17 +10,20 @@ export class Refusal extends Error {
   readonly kind: 'invalid' | 'missing' | 'conflict' | 'limited';
   /** When the action is possible again, if there were too many. */
   readonly retryAfterSeconds: number | undefined;
+  /** The field of a form whose value is wrong. */
+  readonly field: string | undefined;
 
-  constructor(message: string, kind: Refusal['kind'], retryAfterSeconds?: number) {
+  constructor(message: string, kind: Refusal['kind'], retryAfterSeconds?: number, field?: string) {
     super(message);
     this.kind = kind;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.field = field;
   }
 }
 
-/** Something that was typed is not valid. */
-export function invalid(message: string): Refusal {
-  return new Refusal(message, 'invalid');
+/** Something that was typed is not valid. @param field the name of its field in a form */
+export function invalid(message: string, field?: string): Refusal {
+  return new Refusal(message, 'invalid', undefined, field);
 }
 
 export function noSuchKey(id: number): Refusal {

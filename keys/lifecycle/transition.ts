@@ -52,6 +52,11 @@ export const RENAME: StateChange = {
   from: ['pending', 'approved'],
   rule: 'only a key that is in use, or a pending request, can get another name',
 };
+export const END_OLD_KEY: StateChange = {
+  from: ['approved'],
+  to: 'approved',
+  rule: 'only an approved key can have an old one',
+};
 export const CHANGE_LIMIT: StateChange = {
   from: ['approved'],
   rule: 'only an approved key can get another limit',
@@ -69,6 +74,8 @@ export interface Transition extends StateChange {
     readonly otherwise: string;
   };
   readonly changes: Readonly<Record<string, Value>>;
+  /** What else is written in the transaction, before the changes. */
+  readonly first?: (writer: Writer) => Promise<void>;
   readonly event: {
     readonly action: EventAction;
     readonly actorId: AccountId | null;
@@ -94,6 +101,7 @@ export async function applyTransition(
   const written = { ...changes, ...(to === undefined ? {} : { state: to }) };
   const assignments = Object.keys(written).map((column) => `${column} = ?`);
   const write = async (writer: Writer) => {
+    await transition.first?.(writer);
     const { changes: changedRows } = await writer.run(
       `UPDATE api_keys SET ${assignments.join(', ')} WHERE id = ? AND state IN (${from.map(() => '?').join(', ')})
        ${ownedBy === undefined ? '' : 'AND account_id = ?'}

@@ -8,6 +8,9 @@ export const LONGEST_TEXT = 5000;
 export const LONGEST_KEY_NAME = 60;
 export const LONGEST_ADDRESS = 2000;
 
+/** The field of the form for the address of a website. */
+const WEBSITE = 'website_url';
+
 /**
  * Returns a text in the form in which it is stored: without white space at both ends, with \n for line
  * breaks, and with a space for every other control character except tabs.
@@ -20,10 +23,11 @@ export function cleanText(text: string): string {
     .trim();
 }
 
-/** @throws Refusal if the text is too long */
-export function checkLength(name: string, text: string): void {
+/** @param field of the form, if a page has one @throws Refusal if the text is too long */
+export function checkLength(name: string, text: string, field?: string): void {
   if (text.length <= LONGEST_TEXT) return;
-  throw invalid(`${name} has ${text.length} characters; at most ${LONGEST_TEXT} are allowed.`);
+  const fault = `${name} has ${text.length} characters; at most ${LONGEST_TEXT} are allowed.`;
+  throw invalid(fault, field);
 }
 
 /**
@@ -37,7 +41,8 @@ export function readKeyName(text: string): string | null {
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
   if (name.length <= LONGEST_KEY_NAME) return /[^\p{C}\p{Z}]/u.test(name) ? name : null;
-  throw invalid(`The name has ${name.length} characters; at most ${LONGEST_KEY_NAME} are allowed.`);
+  const fault = `The name has ${name.length} characters; at most ${LONGEST_KEY_NAME} are allowed.`;
+  throw invalid(fault, 'name');
 }
 
 /** @throws Refusal if a key may not have this limit, in requests per minute */
@@ -66,13 +71,15 @@ export function parseWebsite(text: string): string {
   const trimmed = text.trim();
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw invalid('The website must be an http or https address, such as https://example.org.');
+    const rule = 'The website must be an http or https address, such as https://example.org.';
+    throw invalid(rule, WEBSITE);
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('The website address must not contain a user name or a password.');
+    throw invalid('The website address must not contain a user name or a password.', WEBSITE);
   }
   if (url.href.length <= LONGEST_ADDRESS) return url.href;
   throw invalid(
     `The website has ${url.href.length} characters; at most ${LONGEST_ADDRESS} are allowed.`,
+    WEBSITE,
   );
 }

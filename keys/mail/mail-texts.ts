@@ -69,12 +69,13 @@ export function revokedMail(news: KeyNews, reason: string | undefined): MailText
   };
 }
 
-export function rotatedMail(news: KeyNews): MailText {
+/** @param hours for how long the old key still works */
+export function rotatedMail(news: KeyNews, hours: number): MailText {
   const { keyId, owner, publicUrl } = news;
   return {
     subject: `API key ${keyId} was rotated`,
     body: letter(owner, [
-      `Your API key ${named(news)} was replaced by a new one. The old one no longer works.`,
+      `Your API key ${named(news)} was replaced by a new one. The old one ${hours === 0 ? 'no longer works' : `works for ${hours} more hours`}.`,
       "If that wasn't you, rotate it again at once, or revoke it:",
       `${publicUrl}${PATHS.keys}`,
     ]),

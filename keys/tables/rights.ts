@@ -13,6 +13,7 @@ interface Rights {
 /** What `cover-catalogue account` and `keys` need. */
 export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
   api_keys: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
+  old_keys: { use: ['INSERT', 'DELETE'], setup: ['CREATE'] },
   key_events: { use: ['INSERT'], setup: ['CREATE', 'TRIGGER'] },
   // Only `schedule` writes here, which often has the same user.
   key_usage: { use: [], setup: ['INSERT', 'UPDATE', 'DELETE', 'CREATE'] },

@@ -47,6 +47,15 @@ export const KEYS_TABLES = {
     unique: ['key_hash'],
     keys: ['account_id', 'account_id, state', 'state'],
   },
+  // The key that a rotation has replaced, if it works for some time beside the new one.
+  old_keys: {
+    columns: {
+      key_id: 'BIGINT UNSIGNED PRIMARY KEY',
+      key_hash: 'CHAR(64) NOT NULL',
+      key_prefix: 'VARCHAR(16) NOT NULL',
+      ends_at: 'DATETIME NOT NULL',
+    },
+  },
   // Who did what to which key. Triggers refuse to change or remove a row.
   key_events: {
     columns: {

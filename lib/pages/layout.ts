@@ -23,6 +23,7 @@ const NAVIGATION: readonly Link[] = [
 const FOOTER: readonly Link[] = [
   { path: '/docs/reference', text: 'API reference' },
   { path: '/changelog', text: 'Changelog' },
+  { path: '/status', text: 'Status' },
   { path: '/openapi.json', text: 'OpenAPI document' },
 ];
 

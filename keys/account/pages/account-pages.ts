@@ -4,10 +4,20 @@ import { type Html, html } from '../../../lib/pages/html.ts';
 import { factList, shownNumber } from '../../../lib/pages/shown-values.ts';
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
+import { type OldKey, OVERLAP_HOURS } from '../../lifecycle/old-keys.ts';
 import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
 import { LONGEST_ADDRESS, LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
-import { limitOf, nameOf, numberOf, ownerBadge, prefixOf, purposeOf } from './key-parts.ts';
+import { addSeconds, toDatabaseTime } from '../../tables/values.ts';
+import {
+  HIGHER_LIMIT,
+  limitOf,
+  nameOf,
+  numberOf,
+  ownerBadge,
+  prefixOf,
+  purposeOf,
+} from './key-parts.ts';
 import { day, makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
@@ -22,6 +32,8 @@ export interface AccountPage {
   readonly mayRequest: boolean;
   /** By the id of the key. */
   readonly usage: ReadonlyMap<number, readonly DayOfUse[]>;
+  /** The old keys that still work, by the id of the key. */
+  readonly oldKeys: ReadonlyMap<number, OldKey>;
   readonly now: Date;
   /** The limit of a key, in requests per minute, that most projects need. */
   readonly defaultLimit: number;
@@ -30,12 +42,18 @@ export interface AccountPage {
 }
 
 const ENDED = ['rejected', 'withdrawn', 'revoked'];
+/** For how long the page shows what a moderator has ended without a click. */
+const RECENT_DAYS = 30;
 
 export function accountPage(page: AccountPage): Html {
   const { viewer, keys, notice } = page;
-  const card = (key: KeyRow) => keyCard(key, page.usage.get(key.id) ?? [], page.now);
-  const open = keys.filter(({ state }) => !ENDED.includes(state));
-  const ended = keys.filter(({ state }) => ENDED.includes(state));
+  const card = (key: KeyRow) => keyCard(key, page);
+  const since = toDatabaseTime(addSeconds(page.now, -RECENT_DAYS * 86_400));
+  // What has ended without a reason was ended by its owner.
+  const isFolded = ({ state, reason, revoked_at, reviewed_at }: KeyRow) =>
+    ENDED.includes(state) && (reason === null || (revoked_at ?? reviewed_at ?? '') < since);
+  const open = keys.filter((key) => !isFolded(key));
+  const ended = keys.filter(isFolded);
   return makePage({
     title: 'API keys',
     viewer,
@@ -48,7 +66,7 @@ export function accountPage(page: AccountPage): Html {
         ${
           ended.length > 0 &&
           html`<details>
-          <summary>Revoked, rejected and withdrawn (${ended.length})</summary>
+          <summary>Earlier: revoked, rejected and withdrawn (${ended.length})</summary>
           <ul class="cards">${ended.map(card)}</ul>
         </details>`
         }
@@ -73,20 +91,39 @@ export interface Draft {
   readonly name: string;
   readonly purpose: string;
   readonly websiteUrl: string;
+  /** What is wrong with one of the fields. */
+  readonly fault?: { readonly field: string; readonly text: string } | undefined;
+}
+
+/** The request for a higher limit of a key, which its owner completes. */
+export function higherLimitDraft(key: KeyRow): Draft {
+  const name = key.name === null ? '' : ` (${key.name})`;
+  const purpose = `${HIGHER_LIMIT} ${key.id}${name}, now ${shownNumber(key.limit_per_minute)} requests per minute.\nI need …`;
+  return { name: '', purpose, websiteUrl: key.website_url };
 }
 
 function requestForm(defaultLimit: number, draft: Draft | undefined): Html {
+  const { field, text } = draft?.fault ?? {};
+  const fault = (name: string) =>
+    name === field && html`<p class="state bad" id="${name}-fault">${text}</p>`;
+  const state = (name: string, hint: string) =>
+    name === field
+      ? html` aria-invalid="true" aria-describedby="${name}-fault ${hint}" autofocus`
+      : html` aria-describedby="${hint}"`;
   return html`<form method="post" action="${PATHS.keys}">
           <label for="purpose">What are you building?</label>
           <p class="faint" id="purpose-hint">A moderator reads this to decide. A key allows ${shownNumber(defaultLimit)} requests per minute, enough for most projects. If you need more, say how many, and why.</p>
-          <textarea id="purpose" name="purpose" rows="5" maxlength="${LONGEST_TEXT}" required aria-describedby="purpose-hint">
+          ${fault('purpose')}
+          <textarea id="purpose" name="purpose" rows="5" maxlength="${LONGEST_TEXT}" required${state('purpose', 'purpose-hint')}>
 ${draft?.purpose ?? ''}</textarea>
           <label for="website-url">Website of the project</label>
           <p class="faint" id="website-hint">For example https://example.org. A code repository is fine.</p>
-          <input id="website-url" name="website_url" type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url" aria-describedby="website-hint" value="${draft?.websiteUrl ?? ''}">
+          ${fault('website_url')}
+          <input id="website-url" name="website_url" type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url"${state('website_url', 'website-hint')} value="${draft?.websiteUrl ?? ''}">
           <label for="name">Name of the key (optional)</label>
           <p class="faint" id="name-hint">For you, to tell your keys apart. For example: Shelf app, production.</p>
-          <input id="name" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off" aria-describedby="name-hint" value="${draft?.name ?? ''}">
+          ${fault('name')}
+          <input id="name" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off"${state('name', 'name-hint')} value="${draft?.name ?? ''}">
           <button>Request a key</button>
         </form>`;
 }
@@ -94,7 +131,8 @@ ${draft?.purpose ?? ''}</textarea>
 /** How many characters of its purpose a key or request that has ended shows. */
 const LONGEST_PURPOSE = 1_000;
 
-function keyCard(key: KeyRow, usage: readonly DayOfUse[], now: Date): Html {
+function keyCard(key: KeyRow, { usage, oldKeys, now }: AccountPage): Html {
+  const old = oldKeys.get(key.id);
   const isOpen = key.state === 'pending' || key.state === 'approved';
   return html`<li class="card" id="key-${key.id}">
           <h3>${nameOf(key)} ${ownerBadge(key)}</h3>
@@ -102,17 +140,18 @@ function keyCard(key: KeyRow, usage: readonly DayOfUse[], now: Date): Html {
             ['Reason', key.reason],
             ['Number', key.name && numberOf(key)],
             prefixOf(key),
+            ['Old key', old && html`<code>${old.prefix}…</code> works until ${moment(old.endsAt)}`],
             limitOf(key),
             ['Last used', day(key.last_used_on)],
             ...purposeOf(key, isOpen ? undefined : LONGEST_PURPOSE),
             ['Revoked', moment(key.revoked_at)],
           ])}
-          ${usageChart(usage, { keyId: key.id, now })}
-          ${actionsOf(key)}
+          ${usageChart(usage.get(key.id) ?? [], { keyId: key.id, now })}
+          ${actionsOf(key, old !== undefined)}
         </li>`;
 }
 
-function actionsOf(key: KeyRow): Html | undefined {
+function actionsOf(key: KeyRow, hasOld: boolean): Html | undefined {
   const { id, name, state, key_prefix, revealed_at } = key;
   if (state === 'pending') {
     const text = 'Moderators no longer see the request. This cannot be undone.';
@@ -122,8 +161,13 @@ function actionsOf(key: KeyRow): Html | undefined {
   }
   if (state !== 'approved') return undefined;
   const rotate = html`<input type="hidden" name="prefix" value="${key_prefix ?? ''}">
-              <p>You get a new key, shown only once. The old key stops working at once. Limit and usage stay the same.</p>
-              <button>Rotate key ${id}</button>`;
+              <p>You get a new key, shown only once. Limit and usage stay the same.${hasOld && ' The old key that still works stops working.'}</p>
+              <p><button name="old" value="">Rotate, end the old key at once</button></p>
+              <p>If nobody else has seen the key, your programs can keep using it while you change their settings:</p>
+              <button class="quiet" name="old" value="keep">Rotate, keep the old key for ${OVERLAP_HOURS} hours</button>`;
+  const endOld = html`<p>The old key stops working within seconds. The new one is not affected.</p>
+              <button class="danger">End the old key of ${id}</button>`;
+  const higherLimitPath = `${PATHS.keys}?limit-of=${id}#request`;
   const rename = html`<label for="name-${id}">Name</label>
               <input id="name-${id}" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off" value="${name ?? ''}">
               <button>Save name</button>`;
@@ -131,7 +175,9 @@ function actionsOf(key: KeyRow): Html | undefined {
               <button class="danger">Revoke key ${id}</button>`;
   return html`<div class="actions">
           ${revealed_at === null ? revealForm(id) : foldedForm(id, 'rotate', 'Rotate', 'key', rotate)}
+          ${hasOld && foldedForm(id, 'end-old', 'End old key', 'of key', endOld)}
           ${foldedForm(id, 'rename', 'Rename', 'key', rename)}
+          <a class="button quiet" href="${higherLimitPath}">Ask for a higher limit<span class="unseen"> for key ${id}</span></a>
           ${foldedForm(id, 'revoke', 'Revoke', 'key', revoke)}
           </div>`;
 }
@@ -160,19 +206,19 @@ export interface ShownKey {
   readonly publicUrl: string;
   /** Whether the API accepts the key already. */
   readonly isAccepted: boolean;
-  /** Whether the key replaces another. */
-  readonly isRotation?: boolean;
+  /** If the key replaces another, for how many hours that one still works. */
+  readonly oldKeyHours?: number | undefined;
 }
 
 export function keyShownPage(shown: ShownKey): Html {
-  const { viewer, key, publicUrl, isAccepted, isRotation = false } = shown;
+  const { viewer, key, publicUrl, isAccepted, oldKeyHours } = shown;
   return makePage({
     title: 'Save your API key',
     viewer,
     body: html`
       <p><strong>Copy it now: it is shown only once.</strong> Keep it where only you can read it.${!isAccepted && ' It works within a few seconds.'}</p>
       ${codeBlock({ id: 'key', name: 'API key', text: key })}
-      ${isRotation && html`<p>Your old key no longer works.</p>`}
+      ${oldKeyHours !== undefined && html`<p>Your old key ${oldKeyHours === 0 ? 'no longer works' : `works for ${oldKeyHours} more hours`}.</p>`}
       <h2>Try it</h2>
       ${codeBlock({
         id: 'curl',

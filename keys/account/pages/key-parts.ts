@@ -24,6 +24,15 @@ export function nameOf(key: KeyRow): string {
   return key.name ?? numberOf(key);
 }
 
+/** How a request for a higher limit begins; the id of the key follows. */
+export const HIGHER_LIMIT = 'Higher limit for key';
+
+/** The id of the key for which a request asks a higher limit; undefined if it asks for a key. */
+export function limitedKeyOf({ purpose }: KeyRow): number | undefined {
+  const [, id] = new RegExp(`^${HIGHER_LIMIT} ([1-9]\\d{0,14})\\b`).exec(purpose) ?? [];
+  return id === undefined ? undefined : Number(id);
+}
+
 export function stateBadge(state: KeyState, text = STATE_NAMES[state]): Html {
   return html`<span class="state ${state}">${text}</span>`;
 }

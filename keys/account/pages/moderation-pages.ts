@@ -12,6 +12,7 @@ import {
   excerptOf,
   facts,
   hasLimit,
+  limitedKeyOf,
   limitOf,
   numberOf,
   prefixOf,
@@ -168,9 +169,12 @@ function actorOf({ actor_id, actor_name }: KeyEvent): string {
 }
 
 /** The forms that approve and reject a request. */
-function decisions({ id }: KeyWithAccount, defaultLimit: number): Html {
+function decisions(key: KeyWithAccount, defaultLimit: number): Html {
+  const { id } = key;
+  const limited = limitedKeyOf(key);
   const what = html`<span class="unseen"> request ${id}</span>`;
-  return html`<div class="columns ruled">
+  return html`${limited !== undefined && html`<p class="ruled"><a href="${reviewPath(limited)}">Change the limit of key ${limited}</a>, and then reject this request, saying so. To approve it gives the owner one more key.</p>`}
+      <div class="columns ruled">
         ${decision(id, 'approve', limitInput(id, defaultLimit), html`<button>Approve${what}</button>`)}
         ${decision(id, 'reject', reasonInput(id), html`<button class="danger">Reject${what}</button>`)}
       </div>`;

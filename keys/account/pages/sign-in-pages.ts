@@ -5,13 +5,19 @@ import { PATHS } from '../../paths.ts';
 import { LINK_MINUTES } from '../../tables/sign-in-links.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';
 
-export function signInPage(viewer: Viewer, siteUrl: string, notice?: Notice): Html {
+/** @param site.signInNote what the operator wants visitors to know; '' for nothing */
+export function signInPage(
+  viewer: Viewer,
+  { siteUrl, signInNote }: { readonly siteUrl: string; readonly signInNote: string },
+  notice?: Notice,
+): Html {
   return makePage({
     title: 'Sign in',
     viewer,
     notice,
     body: html`
       <p>Type the e-mail address of your account. We send you a link that signs you in.</p>
+      ${signInNote !== '' && html`<p class="card">${signInNote}</p>`}
       <p>No account yet? Ask for one at <a href="${siteUrl}">the catalogue’s website</a>.</p>
       <form method="post" action="${PATHS.signIn}">
         <label for="email">E-mail address</label>

@@ -4,7 +4,7 @@
  */
 import { type Html, html } from '../../../lib/pages/html.ts';
 import { countOf, dayElement, shownNumber } from '../../../lib/pages/shown-values.ts';
-import { boundsOf, type DayOfUse, totalOf } from '../../lifecycle/key-usage.ts';
+import { boundsOf, type DayOfUse, totalOf, type Use } from '../../lifecycle/key-usage.ts';
 
 /** How many days the chart shows. */
 export const CHART_DAYS = 30;
@@ -21,9 +21,7 @@ export function usageChart(
 ): Html | undefined {
   if (used.length === 0) return undefined;
   const total = totalOf(used);
-  const heading = `${countOf(total.requests, 'request')} in the last ${CHART_DAYS} days${
-    total.refused === 0 ? '' : `, and ${shownNumber(total.refused)} over the limit`
-  }`;
+  const heading = `${countOf(allOf(total), 'request')} in the last ${CHART_DAYS} days${overOf(total)}`;
   return html`<figure class="usage">
           <figcaption id="usage-${keyId}">${heading}</figcaption>
           ${chart(used, keyId, now)}
@@ -34,8 +32,17 @@ export function usageChart(
           </figure>`;
 }
 
+/** All requests, whether they were admitted or not. */
+function allOf({ requests, refused }: Use): number {
+  return requests + refused;
+}
+
+function overOf({ refused }: Use): string {
+  return refused === 0 ? '' : `, ${shownNumber(refused)} of them over the limit`;
+}
+
 function chart(used: readonly DayOfUse[], keyId: number, now: Date): Html {
-  const highest = Math.max(1, ...used.map(({ requests, refused }) => requests + refused));
+  const highest = Math.max(1, ...used.map(allOf));
   const [first, last] = boundsOf({ days: CHART_DAYS, now });
   const xOf = ({ day }: DayOfUse) => ((Date.parse(day) - Date.parse(first)) / DAY_MS) * STEP;
   const width = CHART_DAYS * STEP - (STEP - BAR);
@@ -47,12 +54,13 @@ function chart(used: readonly DayOfUse[], keyId: number, now: Date): Html {
 }
 
 /** The requests of a day and, on top of them, those that were refused. */
-function bar({ day, requests, refused }: DayOfUse, x: number, highest: number): Html {
+function bar(use: DayOfUse, x: number, highest: number): Html {
+  const { day, requests, refused } = use;
   const scaled = (count: number) => (count * HEIGHT) / highest;
   const part = (name: string, below: number, count: number) =>
     count > 0 &&
     html`<rect class="${name}" x="${x}" y="${(HEIGHT - scaled(below + count)).toFixed(2)}" width="${BAR}" height="${scaled(count).toFixed(2)}"></rect>`;
-  return html`<g><title>${day}: ${countOf(requests, 'request')}, ${shownNumber(refused)} over the limit</title>${part('requests', 0, requests)}${part('refused', requests, refused)}</g>`;
+  return html`<g><title>${day}: ${countOf(allOf(use), 'request')}${overOf(use)}</title>${part('requests', 0, requests)}${part('refused', requests, refused)}</g>`;
 }
 
 function table(used: readonly DayOfUse[]): Html {
@@ -62,7 +70,8 @@ function table(used: readonly DayOfUse[]): Html {
             </table>`;
 }
 
-function row({ day, requests, not_modified, refused, bytes }: DayOfUse): Html {
-  const cells = [requests, not_modified, refused, bytes];
+function row(use: DayOfUse): Html {
+  const { day, not_modified, refused, bytes } = use;
+  const cells = [allOf(use), not_modified, refused, bytes];
   return html`<tr><th scope="row">${dayElement(day)}</th>${cells.map((cell) => html`<td>${shownNumber(cell)}</td>`)}</tr>`;
 }

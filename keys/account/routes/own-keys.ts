@@ -5,9 +5,11 @@
 import type { Context } from 'hono';
 import type { Database } from '../../../lib/database/database.ts';
 import { hashKey } from '../../../lib/format/api-key.ts';
-import { listKeysOf } from '../../lifecycle/key-lists.ts';
+import { findKey, listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
+import { OVERLAP_HOURS, oldKeysOf } from '../../lifecycle/old-keys.ts';
 import {
+  endOwnOldKey,
   hasMostPending,
   type OwnKey,
   renameKey,
@@ -19,7 +21,7 @@ import {
 } from '../../lifecycle/own-keys.ts';
 import { Refusal } from '../../lifecycle/refusal.ts';
 import { ANY_KEY, type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
-import { accountPage, type Draft, keyShownPage } from '../pages/account-pages.ts';
+import { accountPage, type Draft, higherLimitDraft, keyShownPage } from '../pages/account-pages.ts';
 import type { Notice } from '../pages/layout.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, readForm } from './forms.ts';
@@ -46,6 +48,7 @@ const DONE: Readonly<Record<string, string>> = {
   requested: 'Your request is sent. We e-mail you when a moderator has decided.',
   withdraw: 'The request is withdrawn.',
   rename: 'The name is saved.',
+  'end-old': 'The old key is ended. It stops working within a few seconds.',
   revoke: 'The key is revoked. It stops working within a few seconds.',
 };
 
@@ -53,6 +56,7 @@ const DONE: Readonly<Record<string, string>> = {
 const ACTIONS: Readonly<Record<OwnAction, Act>> = {
   reveal: revealKey,
   rotate: rotateKey,
+  'end-old': endOwnOldKey,
   rename: renameKey,
   withdraw: withdrawRequest,
   revoke: revokeOwnKey,
@@ -63,15 +67,20 @@ interface OwnForm {
   readonly name: string;
   /** The beginning of the key to replace. If a reload sends the form again, that key no longer exists. */
   readonly prefix: string;
+  /** Whether the replaced key works for some time. */
+  readonly keepsOld: boolean;
 }
 
 export function addOwnKeyRoutes(app: App, site: Site): void {
   const { database, publicUrl } = site;
   app.get(PATHS.account, (c) => redirect(c, PATHS.keys));
   app.get(`${PATHS.account}/`, (c) => redirect(c, PATHS.keys));
-  app.get(PATHS.keys, needsAccount, (c) =>
-    showKeys(c, site, c.var, { notice: doneNotice(c, DONE) }),
-  );
+  app.get(PATHS.keys, needsAccount, async (c) => {
+    const key = await findKey(database, Number(c.req.query('limit-of')) || 0);
+    const isOwn = key?.account_id === c.var.account.id;
+    const draft = isOwn ? higherLimitDraft(key) : undefined;
+    return showKeys(c, site, c.var, { notice: doneNotice(c, DONE), draft });
+  });
   app.post(PATHS.keys, needsAccount, readForm, (c) => {
     const { account, at, form } = c.var;
     const draft = {
@@ -92,11 +101,14 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
       const own = { id: keyIdOf(c), accountId: account.id, at, publicUrl };
       const [name, prefix] = [fieldOf(form, 'name'), fieldOf(form, 'prefix')];
       return attempt(c, site, c.var, async () => {
-        const { key }: { key?: string } = Object(await act(database, { ...own, name, prefix }));
+        const keepsOld = fieldOf(form, 'old') === 'keep';
+        const typed = { name, prefix, keepsOld };
+        const { key }: { key?: string } = Object(await act(database, { ...own, ...typed }));
         if (key === undefined) return redirect(c, `${PATHS.keys}?done=${action}`);
         const isAccepted = await waitUntilAccepted(site, key);
-        const isRotation = action === 'rotate';
-        return sendPage(c, 200, keyShownPage({ viewer, publicUrl, isAccepted, isRotation, key }));
+        const hours = keepsOld ? OVERLAP_HOURS : 0;
+        const oldKeyHours = action === 'rotate' ? hours : undefined;
+        return sendPage(c, 200, keyShownPage({ viewer, publicUrl, isAccepted, oldKeyHours, key }));
       });
     });
   }
@@ -147,6 +159,7 @@ async function showKeys(
     hasMore: found.length > KEYS_PER_PAGE,
     mayRequest: !(await hasMostPending(database, account.id)),
     usage: await usageOf(database, ids, { days: CHART_DAYS, now }),
+    oldKeys: await oldKeysOf(database, ids, now),
     now,
     defaultLimit,
     ...rest,
@@ -167,6 +180,9 @@ async function attempt(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const notice: Notice = { kind: 'refused', text: error.message };
-    return showKeys(c, site, visit, { status: refuse(c, error), notice, draft });
+    const { field, message: text } = error;
+    const fault = field === undefined ? undefined : { field, text };
+    const typed = draft && { ...draft, fault };
+    return showKeys(c, site, visit, { status: refuse(c, error), notice, draft: typed });
   }
 }

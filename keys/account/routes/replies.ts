@@ -17,6 +17,8 @@ export interface Site extends Identity {
   readonly publicUrl: string;
   /** The address of the catalogue's website. */
   readonly siteUrl: string;
+  /** What the sign-in page says besides; '' for nothing. */
+  readonly signInNote: string;
   /** The limit, in requests per minute, that the form to request a key suggests. */
   readonly defaultLimit: number;
   /** Whether the proxy serves an explorer. */

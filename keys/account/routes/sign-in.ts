@@ -38,7 +38,7 @@ function addLinkRequest(app: App, site: Site): void {
   app.get(PATHS.signIn, (c) => {
     const viewer = c.get('viewer');
     if (viewer.account !== undefined) return redirect(c, PATHS.keys);
-    return sendPage(c, 200, signInPage(viewer, site.siteUrl));
+    return sendPage(c, 200, signInPage(viewer, site));
   });
   app.post(PATHS.signIn, readForm, (c) => {
     const email = fieldOf(c.get('form'), 'email').trim();
@@ -89,11 +89,11 @@ function clientOf(c: Context<FormEnv>, { trustedProxies }: Site): string {
 /** The form to request a link, with the reason why there is no link or the one that was used is refused. */
 function refuseSignIn(
   c: Context,
-  { siteUrl }: Site,
+  site: Site,
   status: ContentfulStatusCode,
   text: string,
 ): Response {
-  return sendPage(c, status, signInPage(c.get('viewer'), siteUrl, { kind: 'refused', text }));
+  return sendPage(c, status, signInPage(c.get('viewer'), site, { kind: 'refused', text }));
 }
 
 /** Adds the page that an e-mailed link opens, and the action of its button, which signs in. */

@@ -58,6 +58,7 @@ export const VARIABLES = {
   ACCOUNT_PORT: ['8081', parsePort],
   SITE_JWT_SECRET: ['', String],
   SITE_JWKS: ['', String],
+  SIGN_IN_NOTE: ['', String],
   SMTP_URL: ['', parseSmtpUrl],
   MAIL_FROM: ['Cover Catalogue <no-reply@localhost>', String],
   MAIL_FOLDER: ['./mail', String],

@@ -45,8 +45,12 @@ export function makeKeyStore(
     // The generator sets a new time at every check: only the content shows whether a key changed.
     const found = await readBoundedFile(file, LARGEST_KEYS_FILE);
     if (content === undefined || !found.equals(content)) {
+      const windows = new Map<number, SharedArrayBuffer>();
+      // A key that was rotated may have two entries for a time: they have one window.
       const next = parseKeys(found.toString('utf8')).map((entry) => {
-        return { ...entry, window: windowFor(entry.id, entry.limit) };
+        const window = windows.get(entry.id) ?? windowFor(entry.id, entry.limit);
+        windows.set(entry.id, window);
+        return { ...entry, window };
       });
       keys = new Map(next.map((key) => [key.id, key]));
       await announce(next);

@@ -1,9 +1,20 @@
 /** How owners and moderators use the account pages, over HTTP. */
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readDecision } from '#keys/export/export-keys.ts';
 import { changeLimit, issueKey } from '#keys/lifecycle/reviews.ts';
 import { openDatabase } from '#lib/database/open.ts';
+import { hashKey } from '#lib/format/api-key.ts';
+import { parseKeys } from '#lib/format/keys-file.ts';
 import { linkOf, mailsIn, signIn, tokenOf } from '#test/support/account.ts';
-import { type AccountSite, HOSTILE, KEYS, MODERATION, openAccountSite } from './account-people.ts';
+import { makeFolder } from '#test/support/product.ts';
+import {
+  type AccountSite,
+  HOSTILE,
+  KEYS,
+  MODERATION,
+  openAccountSite,
+  RAW_KEY,
+} from './account-people.ts';
 
 /** Further accounts. */
 const [LATE, lateEmail] = [20, 'late@covers.example'];
@@ -59,11 +70,84 @@ describe('a request', () => {
       const reply = await site.people.owner.post(KEYS, { purpose, website_url });
       expect([website_url, reply.status]).toEqual([website_url, 422]);
       expect(reply.text).toMatch(/role="alert"/);
+      const field = purpose === '' ? 'purpose' : 'website_url';
+      expect(reply.text).toMatch(
+        new RegExp(`id="${field}-fault">.*name="${field}"[^>]* aria-invalid="true"`, 's'),
+      );
       expect(reply.text).toContain(`value="${website_url}"`);
       expect(reply.text).not.toMatch(/href="(javascript|data)/);
     }
     expect(await site.query('SELECT COUNT(*) FROM api_keys')).toEqual(before);
   });
+});
+
+test('a decision of the last 30 days is shown with its reason, an older one is folded away', async () => {
+  const id = await site.request(site.people.owner);
+  await site.decide(id, 'reject', { reason: 'Say more' });
+  const isFolded = async () => {
+    const { text } = await site.people.owner.get(KEYS);
+    return (
+      text.indexOf('<summary>Earlier') < text.indexOf(`id="key-${id}"`) &&
+      text.includes('<summary>Earlier')
+    );
+  };
+  expect(await isFolded()).toBe(false);
+  await site.query("UPDATE api_keys SET reviewed_at = '2020-01-01 00:00:00' WHERE id = ?", [id]);
+  expect(await isFolded()).toBe(true);
+});
+
+test('a rotated key works beside the new one for 24 hours if the owner keeps it, and can be ended before', async () => {
+  const { owner } = site.people;
+  const { id, key } = await site.revealed(owner);
+  const entries = async () => {
+    const database = await openDatabase(site.databaseUrl);
+    const { content = '' } = (await readDecision(database, makeFolder())) ?? {};
+    await database.close();
+    return parseKeys(content)
+      .filter((entry) => entry.id === id)
+      .map(({ hash, state }) => [hash, state]);
+  };
+  const rotate = async (prefix: string, old: string) => {
+    const { text } = await owner.post(`${KEYS}/${id}/rotate`, { prefix, old });
+    return [RAW_KEY.exec(text)?.[0] as string, text] as const;
+  };
+  const [second, page] = await rotate(key.slice(0, 8), 'keep');
+  expect(page).toContain('Your old key works for 24 more hours.');
+  expect(await entries()).toEqual([
+    [hashKey(second), 'approved'],
+    [hashKey(key), 'approved'],
+  ]);
+  expect((await owner.get(KEYS)).text).toMatch(
+    new RegExp(`<code>${key.slice(0, 8)}…</code> works until <time`),
+  );
+  await owner.post(`${KEYS}/${id}/end-old`);
+  expect(await entries()).toEqual([[hashKey(second), 'approved']]);
+  const [third] = await rotate(second.slice(0, 8), 'keep');
+  // Its time has come.
+  await site.query("UPDATE old_keys SET ends_at = '2020-01-01 00:00:00'");
+  expect(await entries()).toEqual([[hashKey(third), 'approved']]);
+  expect((await owner.get(KEYS)).text).not.toContain('works until');
+  const [fourth] = await rotate(third.slice(0, 8), 'keep');
+  // A leak ends all.
+  const [fifth, last] = await rotate(fourth.slice(0, 8), '');
+  expect(last).toContain('Your old key no longer works.');
+  expect(await entries()).toEqual([[hashKey(fifth), 'approved']]);
+  expect((await owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
+});
+
+test('a request for a higher limit names its key, and leads moderators to it', async () => {
+  const { owner, other, moderator } = site.people;
+  const { id } = await site.revealed(owner);
+  expect((await owner.get(KEYS)).text).toContain(`href="${KEYS}?limit-of=${id}#request"`);
+  const { text } = await owner.get(`${KEYS}?limit-of=${id}`);
+  const [, purpose = ''] = /<textarea id="purpose"[^>]*>\n([^<]*)/.exec(text) ?? [];
+  expect(purpose).toContain(`Higher limit for key ${id}, now 60 requests per minute.`);
+  expect((await other.get(`${KEYS}?limit-of=${id}`)).text).not.toContain('Higher limit for key');
+  const request = await site.request(owner, { purpose });
+  expect((await moderator.get(`${MODERATION}/${request}`)).text).toContain(
+    `<a href="${MODERATION}/${id}">Change the limit of key ${id}</a>`,
+  );
+  await site.decide(request, 'reject', { reason: 'Done' });
 });
 
 test('the page of a key shows its limit and its history', async () => {
@@ -108,21 +192,21 @@ test('the pages of the owner and of moderators show what a key has used, the lat
     ]);
   }
   for (const page of await pages()) {
-    expect(page).toContain(`${chart}1,235 requests in the last 30 days, and 30 over the limit`);
+    expect(page).toContain(`${chart}1,265 requests in the last 30 days, 30 of them over the limit`);
     expect(page).toMatch(
       new RegExp(`<svg viewBox="0 0 298 61" role="img" aria-labelledby="usage-${id}">`),
     );
-    expect(page).toContain(`<title>${today}: 1,234 requests, 30 over the limit</title>`);
-    expect(page).toContain(`<title>${before}: 1 request, 0 over the limit</title>`);
+    expect(page).toContain(`<title>${today}: 1,264 requests, 30 of them over the limit</title>`);
+    expect(page).toContain(`<title>${before}: 1 request</title>`);
     // The bars of today: the refused requests on top of the others.
     expect(page).toMatch(
       /class="requests" x="290" y="1\.42" width="8" height="58\.58"><\/rect><rect class="refused" x="290" y="0\.00" width="8" height="1\.42">/,
     );
     expect(page.replace(/<\/?time[^>]*>/g, '')).toMatch(
-      /<th scope="row">[^<]+<\/th><td>1,234<\/td><td>10<\/td><td>30<\/td><td>197,530<\/td>/,
+      /<th scope="row">[^<]+<\/th><td>1,264<\/td><td>10<\/td><td>30<\/td><td>197,530<\/td>/,
     );
   }
-  expect((await people.other.get(KEYS)).text).not.toContain('1,234');
+  expect((await people.other.get(KEYS)).text).not.toContain('1,264');
 });
 
 test('an unknown action is 404, even if its name begins like a known one', async () => {
@@ -197,7 +281,7 @@ describe('with many keys', () => {
   }
   const cardsIn = (text: string) => text.match(/<li class="card"/g)?.length ?? 0;
   const linksIn = (text: string) =>
-    [...text.matchAll(/<a [^>]*href="[^"]*\?([^"#]*)#[\w-]+">([^<]*)/g)].map(
+    [...text.matchAll(/<a [^>]*href="[^"]*\?((?!limit-of)[^"#]*)#[\w-]+">([^<]*)/g)].map(
       ([, ...parts]) => parts,
     );
 

@@ -66,6 +66,17 @@ test('a key keeps its counted requests if its limit is lowered and raised again'
   expect(use(key, 5)).toEqual({ admitted: 1, limit: 11, remaining: 0 });
 });
 
+test('a key and the old one that still works after a rotation count in one window', async () => {
+  const [now, old] = [testKey(1, { limit: 5 }), testKey(1, { limit: 5 })];
+  await replaceKeys([now, old]);
+  expect(store.size()).toBe(1);
+  expect(use(old, 3).remaining).toBe(2);
+  expect(use(now, 3)).toEqual({ admitted: 2, limit: 5, remaining: 0 });
+  await replaceKeys([now]);
+  expect(table.find(old.key)).toBe(undefined);
+  expect(use(now, 1).remaining).toBe(0);
+});
+
 test('the requests of a key count after it is rotated, and not for another key', async () => {
   const keys = [testKey(1, { limit: 5 }), testKey(2, { limit: 5 })];
   await replaceKeys(keys);
