@@ -59,7 +59,10 @@ const TOO_LARGE = prepareSiteError(
 );
 
 export interface ForwardParts {
-  /** The URL of the account pages, without a slash at the end; empty: nothing is forwarded. */
+  /**
+   * The URL of the account pages, without a slash at the end. Empty if nginx forwards to them, and asks here only
+   * for the page that says they are not available.
+   */
   readonly accountUrl: string;
   readonly trustedProxies: BlockList;
   readonly log: Logger;
@@ -67,15 +70,17 @@ export interface ForwardParts {
   readonly limits?: Partial<typeof LIMITS>;
 }
 
-/**
- * Adds the account pages to the site.
- * @returns the unchanged site if `accountUrl` is empty
- */
+/** Adds the account pages to the site. */
 export function withForwarding(
   site: SiteHandler,
   { accountUrl, trustedProxies, log, limits }: ForwardParts,
 ): SiteHandler {
-  if (accountUrl === '') return site;
+  if (accountUrl === '') {
+    return (request, response, path) => {
+      if (!FORWARDED_PATH.test(path)) site(request, response, path);
+      else sendError(request, response, NOT_AVAILABLE, true);
+    };
+  }
   const { mostForwards, longestSilenceMs, longestDrainMs } = { ...LIMITS, ...limits };
   const url = new URL(accountUrl);
   const { request: send } = url.protocol === 'https:' ? https : http;

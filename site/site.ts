@@ -10,11 +10,13 @@ import { makeFilledPages } from './filled-pages.ts';
 import { withForwarding } from './forward.ts';
 import { makePages, type SitePages } from './static/pages.ts';
 import { makeSiteHandler } from './static/site-handler.ts';
+import { withStatus } from './status.ts';
 
 export const SITE_VARIABLES = [
   'PUBLIC_URL',
   'ACCOUNT_URL',
   'EXPLORER_KEY',
+  'SNAPSHOTS_DIR',
   // The guides mention it.
   'DEFAULT_RATE_LIMIT',
 ] as const;
@@ -24,6 +26,7 @@ interface SiteData {
   /** Where the account pages are; '' if there are none. */
   readonly accountUrl: string;
   readonly explorerKey: string;
+  readonly snapshotsDir: string;
   readonly pages: SitePages;
   /** The limits of visitors of the explorer, which all threads share. */
   readonly visitors: SharedArrayBuffer;
@@ -37,6 +40,7 @@ export function prepareSite(environment: Environment<(typeof SITE_VARIABLES)[num
     publicUrl,
     accountUrl,
     explorerKey,
+    snapshotsDir: environment.SNAPSHOTS_DIR,
     pages: makePages({ ...facts, hasExplorer: explorerKey !== '' }),
     visitors: makeVisitorLimits().memory,
   };
@@ -44,12 +48,15 @@ export function prepareSite(environment: Environment<(typeof SITE_VARIABLES)[num
 }
 
 export function makeSite(
-  { publicUrl, accountUrl, explorerKey, pages, visitors }: SiteData,
+  { publicUrl, accountUrl, explorerKey, snapshotsDir, pages, visitors }: SiteData,
   parts: SiteParts,
 ): SiteHandler {
-  const { current, keys, trustedProxies, log } = parts;
-  const pageAt = makeFilledPages(pages, current, explorerKey !== '');
-  const explored = withExplorer(makeSiteHandler({ pageAt, keys, log }), {
+  const { current, keys, now, trustedProxies, log } = parts;
+  const hasExplorer = explorerKey !== '';
+  const pageAt = makeFilledPages(pages, current, hasExplorer);
+  const fixed = makeSiteHandler({ pageAt, keys, log });
+  const site = withStatus(fixed, { snapshotsDir, current, now, hasExplorer });
+  const explored = withExplorer(site, {
     ...parts,
     publicUrl,
     explorerKey,

@@ -313,8 +313,11 @@ test('pages that fall silent in the middle of a response cost only that response
   await expect(send(`http://127.0.0.1:${port}/account`)).rejects.toThrow();
 });
 
-test('without ACCOUNT_URL the site stays as it is', () => {
-  const site = () => {};
-  const parts = { trustedProxies: new BlockList(), log: pino({ level: 'silent' }) };
-  expect(withForwarding(site, { accountUrl: '', ...parts })).toBe(site);
+test('without ACCOUNT_URL a page says that the account pages are not available', async () => {
+  const port = await serveForwarding({ accountUrl: '' });
+  const url = `http://127.0.0.1:${port}/account`;
+  const reply = await send(url, { headers: { accept: 'text/html' } });
+  expect([reply.status, reply.headers['retry-after']]).toEqual([503, '5']);
+  expect(reply.text).toContain('<h1>The account pages are not available</h1>');
+  expect((await send(url)).text).toBe('{"error":"The account pages are not available"}');
 });

@@ -3,13 +3,14 @@
  * `site-browser.test.ts` looks at them in a browser.
  */
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, realpathSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { join } from 'node:path';
+import path, { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { hashKey } from '#lib/format/api-key.ts';
 import { makePages } from '#site/static/pages.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { faultOfMarkup } from '#test/support/markup.ts';
 import { readContract } from '#test/support/openapi.ts';
 import { makeFolder, NEVER, ROOT, startProxy, testKey, writeKeys } from '#test/support/product.ts';
@@ -147,7 +148,7 @@ describe('the site', () => {
       expect(targets.length).toBeGreaterThan(4);
       const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => `#${id}`);
       expect(new Set(ids).size).toBe(ids.length);
-      const known = [...paths, '/explore', '/match', '/account/api-keys', ...ids];
+      const known = [...paths, '/explore', '/match', '/status', '/account/api-keys', ...ids];
       const own = targets.filter((target) => !target?.startsWith('https://'));
       for (const target of own) expect(known).toContain(target?.replace(/(?<=.)#.*/, ''));
       expect(faultOfMarkup(html)).toBeUndefined();
@@ -223,4 +224,33 @@ test('the changelog shows only the API', async () => {
   const changelog = (await sendRequest('/changelog')).bytes.toString();
   expect(changelog).toContain('sort=relevance');
   expect(changelog).not.toMatch(/MariaDB|systemd|OPERATIONS/);
+});
+
+test('the status tells the age of the data, the last publication and maintenance, without a database', async () => {
+  const dir = await makeSampleSnapshots();
+  const { url } = await startProxy(dir, { PUBLIC_URL }, NEVER);
+  const read = async () => {
+    const reply = await fetch(`${url}/status.json`);
+    expect([reply.status, reply.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    return (await reply.json()) as { readonly snapshot: string };
+  };
+  const status = await read();
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  expect(status).toEqual({
+    snapshot: path.basename(realpathSync(join(dir, 'current'))),
+    data_as_of: time,
+    data_age_seconds: expect.any(Number),
+    published_at: time,
+    maintenance: false,
+  });
+  const page = await (await fetch(`${url}/status`)).text();
+  expect(page).toContain('The API is working.');
+  expect(page).toContain(`<code>${status.snapshot}</code>`);
+  expect(faultOfMarkup(page)).toBeUndefined();
+  // A folder without a generation.
+  expect(JSON.parse((await sendRequest('/status.json')).bytes.toString())).toMatchObject({
+    snapshot: null,
+    data_as_of: null,
+  });
+  expect((await sendRequest('/status', {}, 'POST')).status).toBe(405);
 });

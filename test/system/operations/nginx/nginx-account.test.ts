@@ -1,6 +1,7 @@
 /** The account pages behind a real nginx with the project's own nginx.conf. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
+import { makeFolder, NEVER, startProxy } from '#test/support/product.ts';
 import { sendHttp1, sendHttp2Once, startNginx } from '#test/support/servers/nginx.ts';
 import { freePort } from '#test/support/servers/ports.ts';
 import { listenOn } from '#test/support/servers/sockets.ts';
@@ -59,8 +60,17 @@ test('the logs do not contain the token of a sign-in link', async () => {
   expect(JSON.stringify(nginx.logs())).not.toContain('of-a-link');
 });
 
-test('nginx answers 502 when the account pages do not run', async () => {
-  const alone = await startNginx(await freePort(), pagesAt(await freePort()));
+test('while the account pages do not run, the proxy says so: to browsers with a page, to programs as JSON', async () => {
+  const proxy = await startProxy(makeFolder(), {}, NEVER);
+  const alone = await startNginx(proxy.port, pagesAt(await freePort()));
+  const page = await sendHttp1(alone, '/account/api-keys', { headers: { accept: 'text/html' } });
+  expect([page.status, page.headers['retry-after']]).toEqual([503, '5']);
+  expect(page.text).toContain('<h1>The account pages are not available</h1>');
+  for (const options of [{}, { method: 'POST', body: 'purpose=x' }]) {
+    const reply = await sendHttp1(alone, '/account/api-keys', options);
+    expect(reply.text).toBe('{"error":"The account pages are not available"}');
+  }
+  await proxy.stop();
   const reply = await sendHttp1(alone, '/account/api-keys');
   expect([reply.status, reply.text]).toEqual([502, '{"error":"Bad gateway"}']);
   await alone.stop();

@@ -1,0 +1,98 @@
+/**
+ * /status: how old the data is, when it was last published, and whether there is maintenance, as a page and as
+ * JSON. All of it comes from files, so it can be read while the database is gone. No key is needed.
+ */
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { GENERATIONS, MAINTENANCE_FILE } from '../lib/format/layout.ts';
+import { readReplicaState } from '../lib/generations/state-files.ts';
+import { html } from '../lib/pages/html.ts';
+import { renderPage } from '../lib/pages/layout.ts';
+import { countOf, factList, timeElement } from '../lib/pages/shown-values.ts';
+import { toResponder } from '../proxy/http/node-response.ts';
+import { readHead } from '../proxy/http/request.ts';
+import { JSON_TYPE } from '../proxy/http/response.ts';
+import type { SiteHandler } from '../proxy/http/server.ts';
+import { readDataTime } from '../proxy/serve/admin/state.ts';
+import type { CurrentGeneration } from '../proxy/snapshot/generation.ts';
+import { HTML, makePage, uncachedPage } from './static/page-responses.ts';
+
+/** For so long, nobody makes this thread read the files again. */
+const FRESH_MS = 1_000;
+
+export interface StatusParts {
+  readonly snapshotsDir: string;
+  readonly current: CurrentGeneration;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+  readonly hasExplorer: boolean;
+}
+
+/** Adds the status to the site. */
+export function withStatus(site: SiteHandler, parts: StatusParts): SiteHandler {
+  let last: { readonly at: number; readonly status: Promise<Status> } | undefined;
+
+  return (request, response, target) => {
+    const isHere = target === '/status' || target === '/status.json';
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    // The site refuses every other method, and requests that are not well-formed.
+    if (!isHere || !isRead || readHead(request).fault !== undefined) {
+      return site(request, response, target);
+    }
+    const at = parts.now();
+    if (last === undefined || at - last.at >= FRESH_MS) last = { at, status: readStatus(parts) };
+    const { send } = toResponder(response);
+    const isJson = target === '/status.json';
+    last.status
+      .then((status) => send(isJson ? asJson(status) : asPage(status, parts.hasExplorer)))
+      .catch(() => response.destroy());
+  };
+}
+
+type Status = Awaited<ReturnType<typeof readStatus>>;
+
+/** The members of /status.json. Times are RFC 3339 UTC; null stands for what is not known. */
+async function readStatus({ snapshotsDir, current }: StatusParts) {
+  const id = current()?.id;
+  const published =
+    id && statSync(path.join(snapshotsDir, GENERATIONS, id), { throwIfNoEntry: false });
+  const agreed = id && (await readDataTime(snapshotsDir, id, readReplicaState(snapshotsDir)));
+  return {
+    snapshot: id ?? null,
+    /** When the snapshot last agreed with the database. */
+    data_as_of: agreed ? new Date(agreed).toISOString() : null,
+    data_age_seconds: agreed ? Math.max(0, Math.round((Date.now() - agreed) / 1000)) : null,
+    published_at: published ? published.mtime.toISOString() : null,
+    maintenance: existsSync(path.join(snapshotsDir, MAINTENANCE_FILE)),
+  };
+}
+
+function asJson(status: Status) {
+  const headers = 'Access-Control-Allow-Origin: *\r\n';
+  const text = JSON.stringify(status);
+  return uncachedPage(200, makePage(JSON_TYPE, text, { cacheControl: 'no-store', headers }));
+}
+
+function asPage(status: Status, hasExplorer: boolean) {
+  const { snapshot, data_as_of, data_age_seconds: age, published_at, maintenance } = status;
+  const [state, kind] = maintenance
+    ? ['The API is under maintenance.', 'wait']
+    : snapshot === null
+      ? ['The API has no data yet.', 'bad']
+      : ['The API is working.', 'good'];
+  const minutes = countOf(Math.floor((age ?? 0) / 60), 'minute');
+  const page = renderPage({
+    title: 'Status',
+    path: '/status',
+    hasExplorer,
+    body: html`<h1>Status</h1>
+      <p class="notice ${kind}">${state}</p>
+      ${factList([
+        ['Data checked', data_as_of && html`${timeElement(new Date(data_as_of))}, ${minutes} ago`],
+        ['Last published', published_at && timeElement(new Date(published_at))],
+        ['Snapshot', snapshot && html`<code>${snapshot}</code>`],
+      ])}
+      <p class="faint">For programs: <a href="/status.json">status.json</a></p>`,
+  });
+  return uncachedPage(200, makePage(HTML, page.toString(), { cacheControl: 'no-store' }));
+}
