@@ -31,6 +31,10 @@ export const INTERVALS = {
   usage: 60_000,
 };
 
+const SNAPSHOT_FAULT = 'cannot follow the snapshot; the proxy keeps serving as before';
+const MAINTENANCE_FAULT = 'cannot use the content of the file; maintenance is on';
+const USAGE_FAULT = 'cannot report key usage; the proxy keeps serving as before';
+
 export type Intervals = typeof INTERVALS;
 
 export interface Surroundings {
@@ -60,34 +64,18 @@ export async function assemble(
   );
   const snapshots = new Snapshots(snapshotsDir, (files) => threads.all('serve', files), log, now);
   const keys = makeKeyStore(snapshotsDir, (all) => threads.all('setKeys', all), now);
-  const usage = makeKeyUsage(
-    snapshotsDir,
-    environment.PORT,
-    () => threads.all('takeUsage'),
-    Date.now,
-  );
-  const maintenance = makeMaintenance(
-    snapshotsDir,
-    (seconds) => threads.all('setMaintenance', seconds),
-    log,
-  );
+  const { PORT: port } = environment;
+  const usage = makeKeyUsage(snapshotsDir, port, () => threads.all('takeUsage'), Date.now);
+  const setMaintenance = (seconds: number) => threads.all('setMaintenance', seconds);
+  const maintenance = makeMaintenance(snapshotsDir, setMaintenance, log);
+  // What cannot be read or written is reported, and the proxy keeps serving with what it has.
   const warn = (fault: string) => (error: Error) => log.warn({ err: error }, fault);
-  const serveOn = 'the proxy keeps serving as before';
-  /** A file that cannot be read is reported, and the proxy keeps serving with what it has. */
   const polls = [
-    poll(
-      () => snapshots.refresh(),
-      intervals.snapshot,
-      warn(`cannot follow the snapshot; ${serveOn}`),
-    ),
+    poll(() => snapshots.refresh(), intervals.snapshot, warn(SNAPSHOT_FAULT)),
     poll(keys.refresh, intervals.keys, (error) => reportKeys(error, keys.size(), log)),
-    poll(
-      maintenance.refresh,
-      intervals.maintenance,
-      warn('cannot use the content of the file; maintenance is on'),
-    ),
+    poll(maintenance.refresh, intervals.maintenance, warn(MAINTENANCE_FAULT)),
   ];
-  const usagePoll = poll(usage.write, intervals.usage, warn(`cannot report key usage; ${serveOn}`));
+  const usagePoll = poll(usage.write, intervals.usage, warn(USAGE_FAULT));
   let isStopping = false;
   const admin = makeProxyAdmin({
     environment,
@@ -96,10 +84,8 @@ export async function assemble(
     maintenance,
     threads: await threads.all('counts'),
     dropped: accessLog.dropped,
-    faults: () => [
-      ...[...polls, usagePoll].flatMap((each) => each.fault() ?? []),
-      ...accessLog.faults(),
-    ],
+    faults: () =>
+      [...polls, usagePoll].flatMap((each) => each.fault() ?? []).concat(accessLog.faults()),
   });
   return {
     accessLog,

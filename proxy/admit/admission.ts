@@ -22,14 +22,16 @@ const IN_USE_MS = 10 * 60_000;
 export const RETRY_SOON_SECONDS = 5;
 
 /** Why a request is not admitted. */
-export type AdmissionRefusal =
-  | 'missing_key'
-  | 'misplaced_key'
-  | 'several_keys'
-  | 'invalid_key'
-  | 'key_limit'
-  | 'address_limit'
-  | 'limits_unavailable';
+export const ADMISSION_REFUSALS = [
+  'missing_key',
+  'misplaced_key',
+  'several_keys',
+  'invalid_key',
+  'key_limit',
+  'address_limit',
+  'limits_unavailable',
+] as const;
+export type AdmissionRefusal = (typeof ADMISSION_REFUSALS)[number];
 
 export interface AdmissionParts {
   readonly keys: Pick<KeyTable, 'find' | 'size'>;

@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { isGenerationId } from '../../lib/format/layout.ts';
 import { type Admission, type AdmissionParts, type Admit, makeAdmit } from '../admit/admission.ts';
 import { makeSlots } from '../admit/limits/slots.ts';
-import { type ApiRequest, BASE, makeRequestId, splitTarget } from '../http/request.ts';
+import { type ApiRequest, BASE, makeRequestIds, splitTarget } from '../http/request.ts';
 import { respond } from '../http/resource.ts';
 import { type ApiHandler, INTERNAL_ERROR, type Responder } from '../http/response.ts';
 import type { CurrentGeneration } from '../snapshot/generation.ts';
@@ -69,6 +69,7 @@ class Api {
   private readonly admit: Admit;
   private readonly matchRoute: MatchRoute;
   private readonly cache = makeResourceCache();
+  private readonly makeId = makeRequestIds();
   private readonly slots = {
     snapshot: makeSlots(MOST_DOWNLOADS),
     snapshot_file: makeSlots(MOST_DOWNLOADS),
@@ -104,7 +105,7 @@ class Api {
     { quota, key, refusal }: Admission,
   ): void {
     const reply: Reply = {
-      id: request.head.requestId ?? makeRequestId(),
+      id: request.head.requestId ?? this.makeId(),
       request,
       response,
       startedAt,

@@ -3,6 +3,7 @@
  * in shared memory: each thread increments its own, and the first thread reads all of them. Counting
  * takes the same time for every request and allocates nothing.
  */
+import { ADMISSION_REFUSALS } from '../admit/admission.ts';
 import { ROUTES, type RouteName } from './routes/route.ts';
 
 /** A route; 'none' for a request that was answered before its route was known. */
@@ -14,13 +15,7 @@ export type RouteLabel = RouteName | 'none';
  */
 export const REFUSALS = [
   'maintenance',
-  'missing_key',
-  'misplaced_key',
-  'several_keys',
-  'invalid_key',
-  'key_limit',
-  'address_limit',
-  'limits_unavailable',
+  ...ADMISSION_REFUSALS,
   'no_snapshot',
   'no_keys',
   'snapshot_busy',
@@ -49,15 +44,19 @@ export function newRequestCounts(): Float64Array {
   return new Float64Array(new SharedArrayBuffer(LENGTH * Float64Array.BYTES_PER_ELEMENT));
 }
 
-export type RequestCounts = ReturnType<typeof makeRequestCounts>;
+export interface RequestCounts {
+  /** @param milliseconds from reading the request to handing the response to the kernel */
+  count(route: RouteLabel, status: number, milliseconds: number, refusal?: Refusal): void;
+  /** Counts a response whose body came from the cache. */
+  countCached(): void;
+}
 
 /** Counts in the memory of one thread. */
-export function makeRequestCounts(counts: Float64Array) {
+export function makeRequestCounts(counts: Float64Array): RequestCounts {
   const startOf = new Map(LABELS.map((label, number) => [label, number * PER_ROUTE]));
   const refusalAt = new Map(REFUSALS.map((reason, number) => [reason, FIRST_REFUSAL + number]));
   return {
-    /** @param milliseconds from reading the request to handing the response to the kernel */
-    count(route: RouteLabel, status: number, milliseconds: number, refusal?: Refusal): void {
+    count(route, status, milliseconds, refusal) {
       const start = startOf.get(route) ?? 0;
       const seconds = milliseconds / 1000;
       let bucket = 0;
@@ -67,17 +66,30 @@ export function makeRequestCounts(counts: Float64Array) {
       counts[start + TIME_SUM] += seconds;
       if (refusal !== undefined) counts[refusalAt.get(refusal) ?? LENGTH]++;
     },
-    /** Counts a response whose body came from the cache. */
-    countCached(): void {
+    countCached() {
       counts[CACHED]++;
     },
   };
 }
 
-export type RequestTotals = ReturnType<typeof sumRequestCounts>;
+export interface RequestTotals {
+  readonly routes: readonly RouteTotals[];
+  readonly refusals: readonly (readonly [reason: Refusal, count: number])[];
+  readonly cached: number;
+}
+
+interface RouteTotals {
+  readonly route: RouteLabel;
+  /** How many responses had each status. */
+  readonly statuses: Float64Array;
+  /** For each bucket, how many requests it has. Unlike those of Prometheus, they do not add up. */
+  readonly buckets: Float64Array;
+  /** The times of all requests together. */
+  readonly seconds: number;
+}
 
 /** Adds up the counts of all threads. @param threads for each serving thread, its {@link newRequestCounts} */
-export function sumRequestCounts(threads: readonly Float64Array[]) {
+export function sumRequestCounts(threads: readonly Float64Array[]): RequestTotals {
   const sums = new Float64Array(LENGTH).map((_, at) =>
     threads.reduce((sum, counts) => sum + counts[at], 0),
   );
@@ -86,11 +98,8 @@ export function sumRequestCounts(threads: readonly Float64Array[]) {
       const own = sums.subarray(number * PER_ROUTE, (number + 1) * PER_ROUTE);
       return {
         route,
-        /** How many responses had each status. */
         statuses: own.subarray(0, STATUSES),
-        /** For each bucket, how many requests it has. Unlike those of Prometheus, they do not add up. */
         buckets: own.subarray(FIRST_BUCKET, TIME_SUM),
-        /** The times of all requests together. */
         seconds: own[TIME_SUM],
       };
     }),

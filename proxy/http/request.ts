@@ -145,21 +145,21 @@ const LENGTH = 24;
 /** Ids are made in batches of this many. Each alone would take several times as long. */
 const BATCH = 256;
 
-/** The digits of a batch of ids, and how many of them were used. */
-let digits = '';
-let used = 0;
-
 /** Whether a client may choose this id. */
 export function isRequestId(text: string): boolean {
   return SHAPE.test(text) && !text.includes(KEY_PREFIX) && !WITHOUT_PREFIX.test(text);
 }
 
-/** @returns a random id of 24 hex digits */
-export function makeRequestId(): string {
-  if (used === digits.length) {
-    digits = randomBytes((BATCH * LENGTH) / 2).toString('hex');
-    used = 0;
-  }
-  used += LENGTH;
-  return digits.slice(used - LENGTH, used);
+/** @returns a function that makes a random id of 24 hex digits */
+export function makeRequestIds(): () => string {
+  let digits = '';
+  let used = 0;
+  return () => {
+    if (used === digits.length) {
+      digits = randomBytes((BATCH * LENGTH) / 2).toString('hex');
+      used = 0;
+    }
+    used += LENGTH;
+    return digits.slice(used - LENGTH, used);
+  };
 }

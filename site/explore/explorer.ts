@@ -12,7 +12,7 @@ import { addressOf } from '../../lib/pages/call-samples.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
 import { clientAddress } from '../../lib/program/client-address.ts';
-import { type AddressLimits, makeAddressLimits } from '../../proxy/admit/limits/address-limits.ts';
+import { AddressLimits } from '../../proxy/admit/limits/address-limits.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
 import { BASE, type RequestHead, readHead, splitTarget } from '../../proxy/http/request.ts';
 import { respond } from '../../proxy/http/resource.ts';
@@ -38,7 +38,7 @@ const VISITORS_SHARE = 1 / 4;
 
 /** @param memory that of another thread, to share its limits */
 export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
-  return makeAddressLimits(MOST_PAGES, memory);
+  return new AddressLimits(MOST_PAGES, memory);
 }
 
 export interface ExplorerParts {

@@ -87,12 +87,10 @@ export function checkFile(dir: string, file: ManifestFile): void {
   }
 }
 
-/** One for all files. */
-const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-
 /** As {@link checkFile}, for a file that {@link openSized} has opened. */
 export function checkOpenFile(descriptor: number, file: ManifestFile): void {
   const sha256 = createHash('sha256');
+  const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, file.size));
   for (let position = 0; position < file.size; position += chunk.length) {
     const length = Math.min(chunk.length, file.size - position);
     readNamed(descriptor, chunk, 0, length, position, file.path);

@@ -20,21 +20,19 @@ export class ConfigurationError extends Error {
 
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
-/** Why `.env` cannot be read. `readEnvironment` reports it together with the faults of the values. */
-let fileFaults: readonly string[] = [];
-
 /**
  * Adds the variables of `.env` in the working directory that the environment does not set. Warns on stderr of
  * each name in the file that is not a variable: it may be misspelled.
+ * @throws ConfigurationError if the file is there and cannot be read
  */
 export function loadEnvironmentFile(): void {
-  let inFile: NodeJS.Dict<string> = {};
-  fileFaults = [];
+  let inFile: NodeJS.Dict<string>;
   try {
     inFile = parseEnv(readOwnFile('.env'));
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') fileFaults = [`${path.resolve('.env')} cannot be read: ${message}`];
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return;
+    throw new ConfigurationError(`${path.resolve('.env')} cannot be read: ${message}`, { cause });
   }
   for (const [name, text] of Object.entries(inFile)) {
     if (!Object.hasOwn(VARIABLES, name)) {
@@ -101,7 +99,7 @@ export function inspectEnvironment<Name extends VariableName>(
   checks: Checks<Name> = {},
 ): { readonly values: Partial<Environment<Name>>; readonly faults: readonly string[] } {
   const values: Record<string, unknown> = {};
-  const faults = environment === process.env ? [...fileFaults] : [];
+  const faults: string[] = [];
   for (const name of names) {
     const [fallback, parse]: Variable<unknown> = VARIABLES[name];
     const text = environment[name]?.trim() || fallback;

@@ -1,7 +1,8 @@
 /**
  * Reads `keys.json`, which the generator replaces when a key changes, and creates the rolling window of
- * each key. The window belongs to the id of the key, so a key that is rotated keeps it. When a key's limit is raised beyond the capacity of its window, the key gets a larger one with
- * the requests that were counted until then. Until the serving threads know of it, a moment later, what they
+ * each key. The window belongs to the id of the key, so a key that is rotated keeps it. When a key's limit is
+ * raised beyond the capacity of its window, the key gets a larger one with the requests that were counted
+ * until then. Until the serving threads know of it, a moment later, what they
  * admit is counted in the old one.
  */
 import { stat } from 'node:fs/promises';
@@ -9,10 +10,22 @@ import path from 'node:path';
 import { LARGEST_KEYS_FILE, parseKeys } from '../../../lib/format/keys-file.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
 import { readBoundedFile } from '../../../lib/program/files/bounded-file.ts';
-import { makeRollingWindow, openRollingWindow } from '../limits/rolling-window.ts';
+import { makeRollingWindow, RollingWindow } from '../limits/rolling-window.ts';
 import type { SharedKey } from './key-table.ts';
 
-export type KeyStore = ReturnType<typeof makeKeyStore>;
+export interface KeyStore {
+  /** How many keys are known; undefined before the file was first read. */
+  size(): number | undefined;
+  /**
+   * Reads the file if its modification time has changed since it was last read.
+   * @throws Error that explains to an operator why the file cannot be read; the keys stay as they were
+   */
+  refresh(): Promise<void>;
+  /** Why the last refresh could not read the file; undefined if it could. */
+  fault(): string | undefined;
+  /** When the file last agreed with the database, in milliseconds of the wall clock. */
+  confirmedAt(): number | undefined;
+}
 
 /**
  * @param announce called with all keys whenever one changed, to send them to the serving threads;
@@ -23,7 +36,7 @@ export function makeKeyStore(
   snapshotsDir: string,
   announce: (keys: readonly SharedKey[]) => unknown,
   now: () => number,
-) {
+): KeyStore {
   const file = path.join(snapshotsDir, KEYS_FILE);
   /** By id. */
   let keys: ReadonlyMap<number, SharedKey> | undefined;
@@ -34,7 +47,7 @@ export function makeKeyStore(
   function windowFor(id: number, limit: number): SharedArrayBuffer {
     const known = keys?.get(id);
     if (known === undefined) return makeRollingWindow(limit).memory;
-    const window = openRollingWindow(known.window);
+    const window = new RollingWindow(known.window);
     if (limit <= window.capacity) return known.window;
     return makeRollingWindow(limit, window.times(now())).memory;
   }
@@ -60,13 +73,8 @@ export function makeKeyStore(
   }
 
   return {
-    /** How many keys are known; undefined before the file was first read. */
     size: () => keys?.size,
-    /**
-     * Reads the file if its modification time has changed since it was last read.
-     * @throws Error that explains to an operator why the file cannot be read; the keys stay as they were
-     */
-    async refresh(): Promise<void> {
+    async refresh() {
       try {
         await read();
         fault = undefined;
@@ -77,9 +85,7 @@ export function makeKeyStore(
         throw new Error(fault, { cause: error });
       }
     },
-    /** Why the last refresh could not read the file; undefined if it could. */
     fault: () => fault,
-    /** When the file last agreed with the database, in milliseconds of the wall clock. */
     confirmedAt: () => confirmedAt,
   };
 }

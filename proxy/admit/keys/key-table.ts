@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../../lib/format/api-key.ts';
 import type { Usage } from '../../../lib/format/key-usage.ts';
 import type { DecidedState, KeyEntry } from '../../../lib/format/keys-file.ts';
-import { openRollingWindow, type RollingWindow } from '../limits/rolling-window.ts';
+import { RollingWindow } from '../limits/rolling-window.ts';
 
 const MOST_RAW_KEYS = 10_000;
 const UNUSED: Usage = { requests: 0, notModified: 0, refused: 0, bytes: 0 };
@@ -32,19 +32,29 @@ export interface KeyRecord {
   readonly usage: { -readonly [Name in keyof Usage]: number };
 }
 
-export type KeyTable = ReturnType<typeof makeKeyTable>;
+export interface KeyTable {
+  /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
+  find(rawKey: string): KeyRecord | undefined;
+  /** The record of a key by its hash. */
+  byHash(hash: string): KeyRecord | undefined;
+  /** How many keys are known; undefined until `replace` is first called. */
+  size(): number | undefined;
+  /** Replaces all keys that were known. */
+  replace(keys: readonly SharedKey[]): void;
+  /** What keys have used since the last call, by their ids. */
+  takeUsage(): ReadonlyMap<number, Usage>;
+}
 
 /** Whether requests with a raw key are accepted. */
 export function isValid({ state }: KeyRecord): boolean {
   return state === 'approved';
 }
 
-export function makeKeyTable() {
+export function makeKeyTable(): KeyTable {
   const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
   const usageById = new Map<number, KeyRecord['usage']>();
   let records: Map<string, KeyRecord> | undefined;
 
-  /** The record of a key by its hash. */
   const byHash = (hash: string) => records?.get(hash);
 
   function usageOf(id: number): KeyRecord['usage'] {
@@ -57,17 +67,16 @@ export function makeKeyTable() {
   function recordOf({ id, hash, state, limit, window: memory }: SharedKey): KeyRecord {
     const known = byHash(hash);
     if (known === undefined || known.id !== id) {
-      const window = openRollingWindow(memory);
+      const window = new RollingWindow(memory);
       return { id, windowName: `k${id}`, state, limit, window, usage: usageOf(id) };
     }
     Object.assign(known, { state, limit });
-    if (known.window.memory !== memory) known.window = openRollingWindow(memory);
+    if (known.window.memory !== memory) known.window = new RollingWindow(memory);
     return known;
   }
 
   return {
-    /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
-    find(rawKey: string): KeyRecord | undefined {
+    find(rawKey) {
       const cached = rawKeys.get(rawKey);
       if (cached !== undefined || !isWellFormedKey(rawKey)) return cached;
       const record = byHash(hashKey(rawKey));
@@ -75,11 +84,9 @@ export function makeKeyTable() {
       if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
       return record;
     },
-    /** How many keys are known; undefined until `replace` is first called. */
     size: () => records?.size,
     byHash,
-    /** Replaces all keys that were known. */
-    replace(keys: readonly SharedKey[]): void {
+    replace(keys) {
       const next = new Map(keys.map((key) => [key.hash, recordOf(key)]));
       // A key that was deleted from the database must not stay valid through the cached raw keys.
       for (const [hash, record] of records ?? []) {
@@ -90,8 +97,7 @@ export function makeKeyTable() {
       }
       records = next;
     },
-    /** What keys have used since the last call, by their ids. */
-    takeUsage(): ReadonlyMap<number, Usage> {
+    takeUsage() {
       const taken = new Map<number, Usage>();
       for (const [id, usage] of usageById) {
         if (Object.values(usage).every((count) => count === 0)) continue;

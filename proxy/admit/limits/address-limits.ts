@@ -5,7 +5,7 @@
  * a set of eight windows. In a full set, a new address replaces the one that was admitted least recently.
  */
 import { randomBytes } from 'node:crypto';
-import { type LimitWindow, makeRing, NEWEST, type Quota, RING_HEAD } from './rolling-window.ts';
+import { type LimitWindow, NEWEST, type Quota, RING_HEAD, Ring } from './rolling-window.ts';
 import { withLock } from './shared-lock.ts';
 
 const WINDOWS_PER_SET = 8;
@@ -14,20 +14,51 @@ const MOST_SETS = 8_192;
 const MOST_BYTES = 128 * 1024 * 1024;
 const SEED_BYTES = 8;
 
-export type AddressLimits = ReturnType<typeof makeAddressLimits>;
+export class AddressLimits {
+  /** How many requests one address may make in any 60 seconds. */
+  readonly limit: number;
+  /** Another thread can share the limits with it. */
+  readonly memory: SharedArrayBuffer;
+  private readonly cellsPerWindow: number;
+  private readonly seed: Uint32Array;
+  private readonly locks: Int32Array;
+  private readonly cells: Float64Array;
 
-/**
- * @param limit how many requests one address may make in any 60 seconds
- * @param memory that of another thread, to share its limits
- */
-export function makeAddressLimits(limit: number, memory = newMemory(limit)) {
-  const { sets, cellsPerWindow } = layoutOf(limit);
-  const seed = new Uint32Array(memory, 0, 2);
-  const locks = new Int32Array(memory, SEED_BYTES, sets);
-  const cells = new Float64Array(memory, SEED_BYTES + sets * 4);
+  constructor(limit: number, memory = newMemory(limit)) {
+    const { sets, cellsPerWindow } = layoutOf(limit);
+    this.limit = limit;
+    this.memory = memory;
+    this.cellsPerWindow = cellsPerWindow;
+    this.seed = new Uint32Array(memory, 0, 2);
+    this.locks = new Int32Array(memory, SEED_BYTES, sets);
+    this.cells = new Float64Array(memory, SEED_BYTES + sets * 4);
+  }
+
+  /** Counts a request of an address. @param most a lower limit */
+  admit(address: string, now: number, most = this.limit): Quota {
+    return this.windowOf(address).admit(most, now);
+  }
+
+  windowOf(address: string): LimitWindow {
+    const { locks } = this;
+    const { set, tag } = hashOf(address, this.seed, locks.length);
+    return {
+      admit: (most, now, isCounted = true) =>
+        withLock(locks, set, () => {
+          const at = this.find(set, tag);
+          // Only to look, no other address loses its window.
+          const isFree = !isCounted && this.cells[at] !== tag;
+          if (isFree) return { admitted: true, limit: most, remaining: most, resetSeconds: 0 };
+          return this.ringAt(at, tag).admit(most, now, isCounted);
+        }),
+      record: (now) =>
+        withLock(locks, set, () => this.ringAt(this.find(set, tag), tag).record(now)),
+    };
+  }
 
   /** The index in `cells` of the window with a tag or, without one, of the window to replace. */
-  function find(set: number, tag: number): number {
+  private find(set: number, tag: number): number {
+    const { cells, cellsPerWindow } = this;
     const start = set * WINDOWS_PER_SET * cellsPerWindow;
     const newestIn = (at: number) => cells[at + 1 + NEWEST];
     let oldest = start;
@@ -39,40 +70,14 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)) {
     return oldest;
   }
 
-  /** The window of an address. */
-  function windowOf(address: string): LimitWindow {
-    const { set, tag } = hashOf(address, seed, sets);
-
-    /** Uses the ring of the address, which is a new one if it has none. */
-    function withRing<T>(use: (ring: LimitWindow) => T): T {
-      return withLock(locks, set, () => {
-        const at = find(set, tag);
-        const ring = cells.subarray(at + 1, at + cellsPerWindow);
-        if (cells[at] !== tag) ring.fill(0, 0, RING_HEAD);
-        cells[at] = tag;
-        return use(makeRing(ring));
-      });
-    }
-
-    return {
-      admit: (most, now) => withRing((ring) => ring.admit(most, now)),
-      record: (now) => withRing((ring) => ring.record(now)),
-      peek(most, now) {
-        const isKnown = withLock(locks, set, () => cells[find(set, tag)] === tag);
-        if (isKnown) return withRing((ring) => ring.peek(most, now));
-        return { admitted: true, limit: most, remaining: most, resetSeconds: 0 };
-      },
-    };
+  /** The ring of a window, which is a new one if the window has another tag. */
+  private ringAt(at: number, tag: number): Ring {
+    const { cells } = this;
+    const ring = cells.subarray(at + 1, at + this.cellsPerWindow);
+    if (cells[at] !== tag) ring.fill(0, 0, RING_HEAD);
+    cells[at] = tag;
+    return new Ring(ring);
   }
-
-  return {
-    memory,
-    limit,
-    /** Counts a request of an address. @param most a lower limit */
-    admit: (address: string, now: number, most = limit): Quota =>
-      windowOf(address).admit(most, now),
-    windowOf,
-  };
 }
 
 /** The set and the tag of an address. */

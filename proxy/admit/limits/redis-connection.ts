@@ -65,13 +65,31 @@ type WithScript = Redis & {
   takeClaims(keys: number, ...rest: (string | number)[]): Promise<number[]>;
 };
 
-export type RedisConnection = ReturnType<typeof connectToRedis>;
+export interface RedisConnection {
+  /** Whether the server can be asked. */
+  isReady(): boolean;
+  /** Why it cannot; undefined if it can. */
+  fault(): string | undefined;
+  /**
+   * Runs the script.
+   * @param args three for each name
+   * @throws Error if there is no connection, the server refuses, or it does not answer in time
+   */
+  take(names: readonly string[], args: readonly number[]): Promise<readonly number[]>;
+  /** Drops a connection that does not answer, or leads to a server that refuses, and connects again. */
+  reset(reason: string): void;
+  close(): void;
+}
 
 /**
  * @param timeoutMs how long the server may take to answer
  * @param onChange called whenever `isReady` or `fault` may return something else
  */
-export function connectToRedis(address: LimitsAddress, timeoutMs: number, onChange = () => {}) {
+export function connectToRedis(
+  address: LimitsAddress,
+  timeoutMs: number,
+  onChange = () => {},
+): RedisConnection {
   const redis = new Redis({ ...optionsFor(address), commandTimeout: timeoutMs }) as WithScript;
   let fault: string | undefined = 'not connected yet';
 
@@ -91,23 +109,15 @@ export function connectToRedis(address: LimitsAddress, timeoutMs: number, onChan
   });
 
   return {
-    /** Whether the server can be asked. */
     isReady: () => redis.status === 'ready' && fault === undefined,
-    /** Why it cannot; undefined if it can. */
     fault: () => fault,
-    /**
-     * Runs the script.
-     * @param args three for each name
-     * @throws Error if there is no connection, the server refuses, or it does not answer in time
-     */
-    take: (names: readonly string[], args: readonly number[]): Promise<readonly number[]> =>
+    take: (names, args) =>
       redis.takeClaims(names.length, ...names.map((name) => PREFIX + name), ...args),
-    /** Drops a connection that does not answer, or leads to a server that refuses, and connects again. */
-    reset(reason: string): void {
+    reset(reason) {
       fail(reason);
       redis.disconnect(true);
     },
-    close: (): void => redis.disconnect(),
+    close: () => redis.disconnect(),
   };
 }
 

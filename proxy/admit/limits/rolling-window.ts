@@ -25,18 +25,18 @@ export interface Quota {
 
 /** One caller's window. Times are milliseconds of one monotonic clock, never of the wall clock. */
 export interface LimitWindow {
-  /** Counts the request if the limit allows it. @param limit at most the capacity of the window */
-  admit(limit: number, now: number): Quota;
+  /**
+   * Counts the request if the limit allows it.
+   * @param limit at most the capacity of the window
+   * @param isCounted false only to look: `admitted` then says whether a request would be
+   */
+  admit(limit: number, now: number, isCounted?: boolean): Quota;
   /**
    * Counts a request that was admitted elsewhere, whatever the limit. In a full window it replaces the
    * oldest, which then no longer counts where the request was admitted.
    */
   record(now: number): void;
-  /** Returns what is left, without counting anything. `admitted` says whether a request would be. */
-  peek(limit: number, now: number): Quota;
 }
-
-export type RollingWindow = ReturnType<typeof openRollingWindow>;
 
 /** How long an admitted request counts. */
 const WINDOW_MS = 60_000;
@@ -59,70 +59,110 @@ const LOCK_BYTES = 8;
  */
 export function makeRollingWindow(capacity: number, times: readonly number[] = []): RollingWindow {
   const memory = new SharedArrayBuffer(LOCK_BYTES + 8 * (RING_HEAD + capacity));
-  const window = openRollingWindow(memory);
+  const window = new RollingWindow(memory);
   for (const time of times) window.record(time);
   return window;
 }
 
-/** Opens a window whose memory was created before, possibly by another thread. */
-export function openRollingWindow(memory: SharedArrayBuffer) {
-  const locks = new Int32Array(memory, 0, 1);
-  const cells = new Float64Array(memory, LOCK_BYTES);
-  const ring = makeRing(cells);
-  const window: LimitWindow = {
-    admit: (limit, now) => withLock(locks, 0, () => ring.admit(limit, now)),
-    record: (now) => withLock(locks, 0, () => ring.record(now)),
-    peek: (limit, now) => withLock(locks, 0, () => ring.peek(limit, now)),
-  };
-  return {
-    ...window,
-    /** Pass this to {@link openRollingWindow} in another thread to share the window. */
-    memory,
-    /** How many times the ring can hold: the largest limit that the window can enforce. */
-    capacity: cells.length - RING_HEAD,
-    /** The times at which the requests that still count were admitted, the oldest first. */
-    times: (now: number) => withLock(locks, 0, () => ring.times(now)),
-    /** When a request was last admitted; -Infinity if none ever was. */
-    lastAdmitted(): number {
-      const isUsed = cells[COUNT] !== 0 || cells[NEWEST] !== 0;
-      return isUsed ? cells[NEWEST] : Number.NEGATIVE_INFINITY;
-    },
-  };
+/** The window of a key, in memory that was perhaps created by another thread. */
+export class RollingWindow implements LimitWindow {
+  /** Another thread can open the same window with it. */
+  readonly memory: SharedArrayBuffer;
+  private readonly locks: Int32Array;
+  private readonly cells: Float64Array;
+  private readonly ring: Ring;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.memory = memory;
+    this.locks = new Int32Array(memory, 0, 1);
+    this.cells = new Float64Array(memory, LOCK_BYTES);
+    this.ring = new Ring(this.cells);
+  }
+
+  /** How many times the ring can hold: the largest limit that the window can enforce. */
+  get capacity(): number {
+    return this.ring.capacity;
+  }
+
+  admit(limit: number, now: number, isCounted = true): Quota {
+    return withLock(this.locks, 0, () => this.ring.admit(limit, now, isCounted));
+  }
+
+  record(now: number): void {
+    withLock(this.locks, 0, () => this.ring.record(now));
+  }
+
+  /** The times at which the requests that still count were admitted, the oldest first. */
+  times(now: number): number[] {
+    return withLock(this.locks, 0, () => this.ring.times(now));
+  }
+
+  /** When a request was last admitted; -Infinity if none ever was. */
+  lastAdmitted(): number {
+    const isUsed = this.cells[COUNT] !== 0 || this.cells[NEWEST] !== 0;
+    return isUsed ? this.cells[NEWEST] : Number.NEGATIVE_INFINITY;
+  }
 }
 
-/**
- * A window in an array of numbers, which are 0 at first. Whoever uses it holds the lock of the window.
- * @param cells {@link RING_HEAD} and as many as the window has capacity
- */
-export function makeRing(cells: Float64Array): LimitWindow & { times(now: number): number[] } {
-  const capacity = cells.length - RING_HEAD;
+/** A window in an array of numbers, which are 0 at first. Whoever uses it holds the lock of the window. */
+export class Ring implements LimitWindow {
+  readonly capacity: number;
+  private readonly cells: Float64Array;
 
-  const timeAt = (position: number) => cells[RING_HEAD + ((cells[HEAD] + position) % capacity)];
+  /** @param cells {@link RING_HEAD} and as many as the window has capacity */
+  constructor(cells: Float64Array) {
+    this.cells = cells;
+    this.capacity = cells.length - RING_HEAD;
+  }
+
+  admit(limit: number, now: number, isCounted = true): Quota {
+    const time = this.expire(now);
+    const admitted = this.cells[COUNT] < limit;
+    if (admitted && isCounted) this.append(time);
+    return this.quotaOf(limit, admitted, time);
+  }
+
+  record(now: number): void {
+    const time = this.expire(now);
+    if (this.cells[COUNT] === this.capacity) this.dropOldest();
+    this.append(time);
+  }
+
+  times(now: number): number[] {
+    const times = Array.from({ length: this.cells[COUNT] }, (_, position) => this.timeAt(position));
+    return times.filter((time) => now - time < WINDOW_MS);
+  }
+
+  private timeAt(position: number): number {
+    return this.cells[RING_HEAD + ((this.cells[HEAD] + position) % this.capacity)];
+  }
 
   /**
    * Removes the times that no longer count.
    * @returns the present time, but not before the newest in the ring: the clocks of threads differ by
    * microseconds, and an earlier time would unsort the ring
    */
-  function expire(now: number): number {
+  private expire(now: number): number {
+    const { cells } = this;
     const time = cells[COUNT] === 0 ? now : Math.max(now, cells[NEWEST]);
-    while (cells[COUNT] > 0 && time - timeAt(0) >= WINDOW_MS) dropOldest();
+    while (cells[COUNT] > 0 && time - this.timeAt(0) >= WINDOW_MS) this.dropOldest();
     return time;
   }
 
-  function dropOldest(): void {
-    cells[HEAD] = (cells[HEAD] + 1) % capacity;
-    cells[COUNT]--;
+  private dropOldest(): void {
+    this.cells[HEAD] = (this.cells[HEAD] + 1) % this.capacity;
+    this.cells[COUNT]--;
   }
 
-  function append(time: number): void {
-    cells[RING_HEAD + ((cells[HEAD] + cells[COUNT]) % capacity)] = time;
+  private append(time: number): void {
+    const { cells } = this;
+    cells[RING_HEAD + ((cells[HEAD] + cells[COUNT]) % this.capacity)] = time;
     cells[NEWEST] = time;
     cells[COUNT]++;
   }
 
-  function quotaOf(limit: number, admitted: boolean, now: number): Quota {
-    const count = cells[COUNT];
+  private quotaOf(limit: number, admitted: boolean, now: number): Quota {
+    const count = this.cells[COUNT];
     // Not `time + WINDOW_MS - now`: rounding errors make that slightly over a minute, which gives 61 s.
     const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
     return {
@@ -131,31 +171,9 @@ export function makeRing(cells: Float64Array): LimitWindow & { times(now: number
       // After the limit was lowered, the count can exceed it. The requests count until they expire, since
       // the limit may be raised again.
       remaining: Math.max(0, limit - count),
-      resetSeconds: count === 0 ? 0 : untilFree(timeAt(Math.max(0, count - limit))),
+      resetSeconds: count === 0 ? 0 : untilFree(this.timeAt(Math.max(0, count - limit))),
     };
   }
-
-  return {
-    admit(limit, now) {
-      const time = expire(now);
-      const admitted = cells[COUNT] < limit;
-      if (admitted) append(time);
-      return quotaOf(limit, admitted, time);
-    },
-    record(now) {
-      const time = expire(now);
-      if (cells[COUNT] === capacity) dropOldest();
-      append(time);
-    },
-    peek(limit, now) {
-      const time = expire(now);
-      return quotaOf(limit, cells[COUNT] < limit, time);
-    },
-    times(now) {
-      const times = Array.from({ length: cells[COUNT] }, (_, position) => timeAt(position));
-      return times.filter((time) => now - time < WINDOW_MS);
-    },
-  };
 }
 
 // Claims of requests.
@@ -194,7 +212,7 @@ export function takeLocally(claims: readonly Claim[], now: number): Decision {
   for (let position = 0; ; position++) {
     const claim = claims[position];
     const { window, limit, isCounted } = claim;
-    const quota = isCounted ? window.admit(limit, now) : window.peek(limit, now);
+    const quota = window.admit(limit, now, isCounted);
     if (!quota.admitted || position === claims.length - 1) return { quota, claim };
   }
 }

@@ -27,7 +27,11 @@ export interface ChangePage {
   readonly elements: readonly string[];
 }
 
-export type ReadChanges = ReturnType<typeof makeChanges>['read'];
+/**
+ * @returns the page; undefined if no (undamaged) differences lead from one generation to the other; 'busy' if
+ * the client has left, or its key waits for too many lists
+ */
+export type ReadChanges = (request: PageRequest) => Promise<ChangePage | 'busy' | undefined>;
 
 /** @param report called with what the operator should know: which difference is damaged */
 export function makeChanges(snapshotsDir: string, report: (fault: string) => void) {
@@ -36,11 +40,7 @@ export function makeChanges(snapshotsDir: string, report: (fault: string) => voi
   // A difference stays damaged, and clients may ask for it again and again.
   const reported = new Set<string>();
 
-  /**
-   * @returns the page; undefined if no (undamaged) differences lead from one generation to the other; 'busy' if
-   * the client has left, or its key waits for too many lists
-   */
-  async function read(request: PageRequest): Promise<ChangePage | 'busy' | undefined> {
+  const read: ReadChanges = async (request) => {
     // Clients ask for this most.
     if (request.from === request.to) return { total: 0, elements: [] };
     const found = await thread.call('readPage', request);
@@ -51,6 +51,6 @@ export function makeChanges(snapshotsDir: string, report: (fault: string) => voi
       report(`${damage} Clients that need it get 410 and read the catalogue again.`);
     }
     return page;
-  }
+  };
   return { read, close: thread.close };
 }

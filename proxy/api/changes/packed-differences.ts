@@ -19,12 +19,22 @@ const KINDS: readonly Change['kind'][] = ['platform', 'game', 'cover'];
  */
 export const ROW = 5;
 
-export type PackedDifferences = ReturnType<typeof makePackedDifferences>;
+export interface PackedDifferences {
+  /** For each record, a text that sorts as lists do: the kind, how many digits the id has, and the id. */
+  readonly orders: readonly string[];
+  /**
+   * The changes of a difference, {@link ROW} numbers each, in steps, which all who wait for it take together.
+   * @throws DifferenceError
+   */
+  rowsOf(difference: Difference): Generator<void, Uint32Array>;
+  pathOf(record: number): string;
+  /** The members of a change that name its record. */
+  encodeName(record: number): string;
+}
 
-export function makePackedDifferences(snapshotsDir: string) {
+export function makePackedDifferences(snapshotsDir: string): PackedDifferences {
   /** By order and path: another record may take the path of a removed one. */
   const numbers = new Map<string, number>();
-  /** For each record, a text that sorts as lists do: the kind, how many digits the id has, and the id. */
   const orders: string[] = [];
   const paths: string[] = [];
   const packed = new LRUCache<string, Uint32Array>({
@@ -60,8 +70,7 @@ export function makePackedDifferences(snapshotsDir: string) {
 
   return {
     orders,
-    /** In steps, which all who wait for a difference take together. @throws DifferenceError */
-    *rowsOf(difference: Difference): Generator<void, Uint32Array> {
+    *rowsOf(difference) {
       const name = differenceFile(difference);
       for (;;) {
         const known = packed.get(name);
@@ -74,9 +83,8 @@ export function makePackedDifferences(snapshotsDir: string) {
         yield;
       }
     },
-    pathOf: (record: number) => paths[record],
-    /** The members of a change that name its record. */
-    encodeName(record: number): string {
+    pathOf: (record) => paths[record],
+    encodeName(record) {
       const order = orders[record];
       const kind = KINDS[Number(order[0])];
       return encodeName({ kind, id: order.slice(3), path: paths[record] });

@@ -5,7 +5,7 @@ import { findName } from '../../find/match/find-name.ts';
 import { type NameReading, readName } from '../../find/match/read-name.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import { type GamesReadOnce, readGamesOnce } from '../../snapshot/known-games.ts';
-import { asciiJson, makeGameWriter, startBody } from '../bodies.ts';
+import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
 import {
   MATCH_NAMES,
@@ -93,7 +93,7 @@ function matchBody(
   items: readonly Item[],
   include: ResolvedInclude | undefined,
 ): Body {
-  const body = startBody();
+  const body = new BodyWriter(generation);
   const addGame = makeGameWriter(generation, include, body);
   body.addText('{"data":[');
   items.forEach(({ name, reading, found, candidates }, at) => {

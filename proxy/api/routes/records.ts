@@ -92,7 +92,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
             ? consecutive(generation.games, from, to)
             : gatherGames(generation, numbers, members);
         const page = { ...paging, total: passing?.total ?? platform.games };
-        const body = pageBody(content, page);
+        const body = pageBody(generation, content, page);
         const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
         return makeResource(body, generation.id, link);
       };
@@ -116,7 +116,7 @@ export const gameBatchRoute: Route = {
       const members = resolveInclude(generation, include);
       const { numbers, missing } = findBatch(generation, generation.index.games, batch);
       const games = gatherGames(generation, numbers, members);
-      return makeResource(batchBody(games, missing), generation.id);
+      return makeResource(batchBody(generation, games, missing), generation.id);
     };
   },
 };
@@ -140,7 +140,7 @@ export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
         if (platform === undefined) return undefined;
         const page = { ...paging, total: platform.covers };
         const [from, to] = rangeOfPage(platform.firstCover, platform.covers, paging);
-        const body = pageBody(consecutive(generation.covers, from, to), page);
+        const body = pageBody(generation, consecutive(generation.covers, from, to), page);
         const link = pageLinks(`/platforms/${slug}/covers`, parameters, page);
         return makeResource(body, generation.id, link);
       };
@@ -161,7 +161,7 @@ export const coverBatchRoute: Route = {
     }
     return (generation) => {
       const { numbers, missing } = findBatch(generation, generation.index.covers, batch);
-      const body = batchBody(gatherCovers(generation, numbers), missing);
+      const body = batchBody(generation, gatherCovers(generation, numbers), missing);
       return makeResource(body, generation.id);
     };
   },

@@ -36,7 +36,7 @@ export function searchRoute(pageLinks: PageLinks): Route {
           members,
         );
         const numbers = { page, perPage, total };
-        const body = pageBody(games, numbers, facetsJson(generation, query, facets));
+        const body = pageBody(generation, games, numbers, facetsJson(generation, query, facets));
         const link = pageLinks('/search', parameters, numbers);
         return makeResource(body, generation.id, link, step);
       };

@@ -10,7 +10,7 @@ import type { Environment } from '../../../lib/program/environment/environment.t
 import { closeServer, listen } from '../../../lib/program/listen.ts';
 import { now } from '../../../lib/program/shared-clock.ts';
 import { type KeyTable, makeKeyTable, type SharedKey } from '../../admit/keys/key-table.ts';
-import { makeAddressLimits } from '../../admit/limits/address-limits.ts';
+import { AddressLimits } from '../../admit/limits/address-limits.ts';
 import { makeRedisLimiter, newLimitCounts } from '../../admit/limits/redis-limiter.ts';
 import { takeLocally } from '../../admit/limits/rolling-window.ts';
 import type { ReadChanges } from '../../api/changes/changes.ts';
@@ -128,7 +128,7 @@ export async function makeServingThread(
   const api = makeApi({
     current,
     keys,
-    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, start.addresses),
+    addresses: new AddressLimits(environment.ADDRESS_RATE_LIMIT, start.addresses),
     limiter: redis ?? { take: takeLocally },
     trustedProxies,
     publicUrl,

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { type Call, makeCalls } from '../../../lib/program/calls.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
-import { makeAddressLimits } from '../../admit/limits/address-limits.ts';
+import { AddressLimits } from '../../admit/limits/address-limits.ts';
 import type { Site } from '../site.ts';
 import {
   type FirstThread,
@@ -23,7 +23,7 @@ export async function startServingThreads(
 ) {
   const shared = {
     environment,
-    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
+    addresses: new AddressLimits(environment.ADDRESS_RATE_LIMIT).memory,
     site,
     redisTimeoutMs,
   };

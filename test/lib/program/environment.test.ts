@@ -254,7 +254,6 @@ test('.env is not read if another user owns it or can write it', () => {
   } finally {
     process.chdir(before);
     delete process.env.ADMIN_PORT;
-    loadEnvironmentFile();
     vi.restoreAllMocks();
   }
 });

@@ -13,7 +13,7 @@ import { CURRENT } from '#lib/format/layout.ts';
 import { currentId, generationDir } from '#lib/generations/generations.ts';
 import { makeKeyStore } from '#proxy/admit/keys/key-store.ts';
 import { makeKeyTable } from '#proxy/admit/keys/key-table.ts';
-import { makeAddressLimits } from '#proxy/admit/limits/address-limits.ts';
+import { AddressLimits } from '#proxy/admit/limits/address-limits.ts';
 import { takeLocally } from '#proxy/admit/limits/rolling-window.ts';
 import { type ApiParts, makeApi } from '#proxy/api/handler.ts';
 import { HttpServer } from '#proxy/http/server.ts';
@@ -151,7 +151,7 @@ async function serve(broken: Partial<ApiParts>) {
   const api = makeApi({
     current: () => generation,
     keys,
-    addresses: makeAddressLimits(60),
+    addresses: new AddressLimits(60),
     limiter: { take: takeLocally },
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',

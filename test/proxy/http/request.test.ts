@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { makeKey } from '#lib/format/api-key.ts';
-import { isRequestId, makeRequestId, type RequestHead, readHead } from '#proxy/http/request.ts';
+import { isRequestId, makeRequestIds, type RequestHead, readHead } from '#proxy/http/request.ts';
 
 function read(fields: readonly string[], httpVersion = '1.1'): RequestHead {
   const rawHeaders = fields.flatMap((field) => field.split(/: ?(.*)/s, 2));
@@ -153,7 +153,7 @@ test('a client may choose a short id without odd characters and without a key', 
 });
 
 test('a random id is never made twice', () => {
-  const ids = Array.from({ length: 1_000 }, makeRequestId);
+  const ids = Array.from({ length: 1_000 }, makeRequestIds());
   expect(new Set(ids).size).toBe(1_000);
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{24}$/);
 });

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
 import { hashKey, makeKey } from '#lib/format/api-key.ts';
 import { makeKeyTable } from '#proxy/admit/keys/key-table.ts';
-import { makeAddressLimits } from '#proxy/admit/limits/address-limits.ts';
+import { AddressLimits } from '#proxy/admit/limits/address-limits.ts';
 import { makeRollingWindow, takeLocally } from '#proxy/admit/limits/rolling-window.ts';
 import { makeApi } from '#proxy/api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '#proxy/api/request-counts.ts';
@@ -31,7 +31,7 @@ beforeEach(() => {
   api = makeApi({
     current: () => undefined,
     keys,
-    addresses: makeAddressLimits(GUESSES),
+    addresses: new AddressLimits(GUESSES),
     limiter: { take: takeLocally },
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',

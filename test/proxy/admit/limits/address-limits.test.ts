@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { type AddressLimits, makeAddressLimits } from '#proxy/admit/limits/address-limits.ts';
+import { AddressLimits } from '#proxy/admit/limits/address-limits.ts';
 
 const MINUTE = 60_000;
 const WINDOWS_PER_SET = 8;
@@ -19,7 +19,7 @@ const address = (number: number) =>
 
 /** The number of sets of a table for a limit. */
 const setsOf = (limit: number) =>
-  (makeAddressLimits(limit).memory.byteLength - 8) / (4 + WINDOWS_PER_SET * cellsFor(limit) * 8);
+  (new AddressLimits(limit).memory.byteLength - 8) / (4 + WINDOWS_PER_SET * cellsFor(limit) * 8);
 
 /** The set of each window whose last request was admitted at a time, in a table with this limit. */
 function setsUsedAt(memory: SharedArrayBuffer, limit: number, time: number): number[] {
@@ -32,9 +32,9 @@ function setsUsedAt(memory: SharedArrayBuffer, limit: number, time: number): num
 
 /** A table with the seed of another one, or a given seed. */
 function makeLimits(limit: number, seed: Uint32Array): AddressLimits {
-  const memory = new SharedArrayBuffer(makeAddressLimits(limit).memory.byteLength);
+  const memory = new SharedArrayBuffer(new AddressLimits(limit).memory.byteLength);
   new Uint32Array(memory, 0, 2).set(seed);
-  return makeAddressLimits(limit, memory);
+  return new AddressLimits(limit, memory);
 }
 
 /** Finds addresses whose windows are in the same set. */
@@ -52,7 +52,7 @@ function findSharing(limits: AddressLimits, count: number): string[] {
 }
 
 const peek = (limits: AddressLimits, from: string, now: number) =>
-  limits.windowOf(from).peek(limits.limit, now);
+  limits.windowOf(from).admit(limits.limit, now, false);
 
 test('each of thousands of simultaneous addresses has exactly its limit', () => {
   const random = makeRandom(1);
@@ -81,7 +81,7 @@ test('each of thousands of simultaneous addresses has exactly its limit', () => 
 });
 
 test('a new address has its whole limit, and peek does not count', () => {
-  const limits = makeAddressLimits(2);
+  const limits = new AddressLimits(2);
   const nothing = { admitted: true, limit: 2, remaining: 2, resetSeconds: 0 };
   for (let i = 0; i < 5; i++) expect(peek(limits, '192.0.2.1', i)).toEqual(nothing);
   expect(limits.admit('192.0.2.1', 10)).toMatchObject({ admitted: true, remaining: 1 });
@@ -96,7 +96,7 @@ describe('the table', () => {
       [LARGE_LIMIT, 4],
       [1_000_000, 2],
     ]) {
-      const { memory } = makeAddressLimits(limit);
+      const { memory } = new AddressLimits(limit);
       expect([limit, setsOf(limit)]).toEqual([limit, sets]);
       // 128 MiB, unless two sets of the largest limit take more.
       expect(memory.byteLength).toBeLessThan(130 * 2 ** 20);
@@ -105,7 +105,7 @@ describe('the table', () => {
   });
 
   test('replaces the window of a full set that was admitted least recently', () => {
-    const limits = makeAddressLimits(LARGE_LIMIT);
+    const limits = new AddressLimits(LARGE_LIMIT);
     const sharing = findSharing(limits, WINDOWS_PER_SET + 2);
     const eight = sharing.slice(0, WINDOWS_PER_SET);
     for (const [index, from] of eight.entries()) limits.admit(from, 1_000 + index);
@@ -129,8 +129,8 @@ describe('the table', () => {
 });
 
 test('threads that share the memory count in the same windows', () => {
-  const limits = makeAddressLimits(3);
-  const otherThread = makeAddressLimits(3, limits.memory);
+  const limits = new AddressLimits(3);
+  const otherThread = new AddressLimits(3, limits.memory);
   limits.admit('192.0.2.1', 0);
   expect(otherThread.admit('192.0.2.1', 1).remaining).toBe(1);
   expect(peek(limits, '192.0.2.1', 1).remaining).toBe(1);

@@ -396,9 +396,7 @@ describe('an address', () => {
       [`${right.href}?pool=5`, /parameter "pool"/],
       [`${right.href}?ssl=perhaps`, /not "perhaps"/],
       ['mysql://me:tell%nobody@localhost/catalogue', /password .* not percent-encoded/],
-      ['mysql://me:tell-nobody@localhost', /no database name/],
-      ['postgres://me:tell-nobody@localhost/catalogue', /"postgres:"/],
-      ['tell-nobody', /no scheme/],
+      ['mysql://me:tell-nobody@localhost/a/b', /name of the database, "a\/b"/],
     ];
     const password = decodeURIComponent(right.password);
     const secrets = [right.password, password, 'tell-nobody', 'tell%nobody'];
