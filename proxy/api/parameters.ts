@@ -187,9 +187,8 @@ export function listOf(
 // Searches.
 
 export const FILTER_NAMES = ['year', 'has_cover'] as const;
-export const SEARCH_NAMES = [
-  ...['q', 'platform', 'region', 'type', 'genre', ...FILTER_NAMES, 'sort', 'facets'],
-];
+const VALUE_NAMES = ['q', 'platform', 'region', 'type', 'genre'] as const;
+export const SEARCH_NAMES = [...VALUE_NAMES, ...FILTER_NAMES, 'sort', 'facets'];
 /** The longest search query `q` after trimming, in characters. */
 const LONGEST_QUERY = 100;
 const MOST_PLATFORMS = 8;

@@ -16,4 +16,5 @@ const functions = {
 };
 export type OpeningThread = typeof functions;
 
-if (parentPort !== null) makeCalls(parentPort, functions);
+if (parentPort === null) throw new Error('opening-thread.ts can only run as a worker thread.');
+makeCalls(parentPort, functions);

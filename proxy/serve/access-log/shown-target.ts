@@ -8,8 +8,11 @@ import { SEARCH_PARAMETERS } from '../../api/routes/search.ts';
 import { BASE, splitTarget } from '../../http/request.ts';
 
 /** The parameters that are shown. */
-export const SHOWN_PARAMETERS: ReadonlySet<string> = new Set([
-  ...[...SEARCH_PARAMETERS, ...MATCH_NAMES, 'slugs', 'since'],
+export const SHOWN_PARAMETERS: ReadonlySet<string> = new Set<string>([
+  ...SEARCH_PARAMETERS,
+  ...MATCH_NAMES,
+  'slugs',
+  'since',
 ]);
 /** In characters, of the path and of the query. */
 const LONGEST = 1_000;

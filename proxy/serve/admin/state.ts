@@ -24,14 +24,49 @@ export interface StateParts {
   readonly faults: () => readonly string[];
 }
 
-export type ProxyState = Awaited<ReturnType<typeof readState>>;
+/** The members of `/readyz`; null stands for what is not known or does not apply. */
+export type ProxyState = {
+  /**
+   * A generation and the keys are in memory, and the proxy does not refuse all requests, because of maintenance
+   * or because the limits store cannot be asked.
+   */
+  readonly ready: boolean;
+  readonly maintenance: { readonly retry_after_seconds: number } | null;
+  /** The id of the generation in service. */
+  readonly snapshot: string | null;
+  /** Since it last agreed with the database. */
+  readonly snapshot_age_seconds: number | null;
+  readonly refused: { readonly id: string; readonly error: string } | null;
+  readonly held: HeldState | null;
+  /** How many keys are known. */
+  readonly keys: number | null;
+  readonly keys_error: string | null;
+  readonly keys_age_seconds: number | null;
+  readonly replica: ReplicaHealth | null;
+  /** How requests are decided now: by the limits store, or as LIMITS_FAILURE says. */
+  readonly limits: { readonly mode: string; readonly error: string | null } | null;
+  readonly faults: readonly string[];
+};
 
-/**
- * The members of `/readyz`; null stands for what is not known or does not apply. Ready means: a generation
- * and the keys are in memory, and the proxy does not refuse all requests, because of maintenance or because
- * the limits store cannot be asked.
- */
-export async function readState(parts: StateParts) {
+/** That an operator holds publishing. If the hold file cannot be read, `error` says why; all else is null. */
+interface HeldState {
+  readonly id: string | null;
+  readonly since: string | null;
+  readonly reason: string | null;
+  readonly error?: string;
+}
+
+/** How a part of a replica is doing. Ages are since it was last equal to its depot. */
+interface PartHealth extends Pick<FollowedPart, 'from' | 'error' | 'refused'> {
+  readonly age_seconds: number | null;
+}
+
+interface ReplicaHealth extends PartHealth, Pick<ReplicaState['snapshot'], 'published_at'> {
+  /** Null if the replica gets no keys. */
+  readonly keys: PartHealth | null;
+}
+
+export async function readState(parts: StateParts): Promise<ProxyState> {
   const { environment, snapshots, keys, threads, faults } = parts;
   const dir = environment.SNAPSHOTS_DIR;
   const snapshot = snapshots.current();
@@ -44,7 +79,6 @@ export async function readState(parts: StateParts) {
     ready: snapshot !== undefined && keys.size() !== undefined && isServing,
     maintenance: retryAfter === 0 ? null : { retry_after_seconds: retryAfter },
     snapshot: snapshot?.id ?? null,
-    /** Since it last agreed with the database. */
     snapshot_age_seconds:
       snapshot === undefined ? null : secondsSince(await readDataTime(dir, snapshot.id, replica)),
     refused: refused === undefined ? null : { id: refused.id, error: refused.error.message },
@@ -58,8 +92,10 @@ export async function readState(parts: StateParts) {
   };
 }
 
-/** How requests are decided now: by the limits store, or as LIMITS_FAILURE says. */
-function limitsOf(environment: ProxyEnvironment, threads: readonly ThreadCounts[]) {
+function limitsOf(
+  environment: ProxyEnvironment,
+  threads: readonly ThreadCounts[],
+): ProxyState['limits'] {
   if (environment.LIMITS_URL === undefined) return null;
   const isReady = threads.every(({ limits }) => limits[LIMIT_COUNTS.isReady] === 1);
   if (isReady) return { mode: 'shared', error: null };
@@ -92,13 +128,12 @@ export async function readDataTime(
   }
 }
 
-/** How a replica is doing, and its keys if it gets any. Ages are since it was last equal to its depot. */
-function healthOf({ snapshot, keys }: ReplicaState) {
+function healthOf({ snapshot, keys }: ReplicaState): ReplicaHealth {
   const { published_at } = snapshot;
   return { ...healthOfPart(snapshot), published_at, keys: keys && healthOfPart(keys) };
 }
 
-function healthOfPart({ from, current_as_of: time, error, refused }: FollowedPart) {
+function healthOfPart({ from, current_as_of: time, error, refused }: FollowedPart): PartHealth {
   const age_seconds = secondsSince(time === null ? undefined : Date.parse(time));
   return { from, age_seconds, error, refused };
 }
@@ -108,8 +143,7 @@ function secondsSince(time: number | undefined): number | null {
   return time === undefined ? null : Math.max(0, Math.round((Date.now() - time) / 1000));
 }
 
-/** If the hold file cannot be read, `error` says why; all else is null. */
-function readHeld(snapshotsDir: string) {
+function readHeld(snapshotsDir: string): HeldState | null {
   try {
     const hold = readHoldFile(snapshotsDir);
     return hold === undefined ? null : { id: hold.id, since: hold.since, reason: hold.reason };

@@ -10,7 +10,7 @@ import { CHANGES, differenceFile, PLATFORMS } from '#lib/format/layout.ts';
 import { listDifferences } from '#lib/generations/differences.ts';
 import { currentId, generationDir, idsOnDisk } from '#lib/generations/generations.ts';
 import { rollbackTo } from '#lib/generations/rollback.ts';
-import { makeLists } from '#proxy/api/changes/join-thread.ts';
+import { makeLists } from '#proxy/api/changes/lists.ts';
 import { makeChanges } from '#test/generator/reuse/random-changes.ts';
 import { loadTimed } from '#test/generator/reuse/runs.ts';
 import { makeDatabase } from '#test/support/databases.ts';
