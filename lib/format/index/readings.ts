@@ -8,25 +8,53 @@ const LATIN_LETTER = /\p{Script=Latin}/u;
 const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;
 
 const MACRON = /[\u014c\u014d\u016a\u016b]|[ou]\u0304/i;
+const LONG_VOWEL = /([ōū])/i;
+/** With three, a title has up to 27 spellings. Hardly any title has more. */
+const MOST_LONG_VOWELS = 3;
 
 /**
- * The words of a text, and its plain words if they differ. If it has "ō" or "ū", which are "o" and "u" in
- * words, also those of the text with "ou" and "uu" in their place, as they are typed without a macron.
+ * The words of a title, and its plain words if they differ. If it has "ō" or "ū", which are "o" and "u" in words,
+ * also those of the title as it is typed without macrons: each letter is also "ou" or "oo", or "uu".
+ * @returns no empty list, and none twice
+ */
+export function readingsOf(title: string): string[][] {
+  return readingsIn([title, ...(MACRON.test(title) ? spellingsOf(title) : [])]);
+}
+
+/**
+ * The words of a query, and its plain words if they differ; also those with "ou" for "ō" and "uu" for "ū", which
+ * equal the other spellings.
  * @param most how many words of each count
  * @returns no empty list, and none twice
  */
-export function readingsOf(text: string, most = Number.POSITIVE_INFINITY): string[][] {
-  const words = wordsOf(text).slice(0, most);
-  if (hasOnlyPlainWords(text)) return words.length > 0 ? [words] : [];
-  const readings = [words, plainWordsOf(text).slice(0, most)];
-  if (MACRON.test(text)) {
-    const typed = text.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
-    readings.push(wordsOf(typed).slice(0, most), plainWordsOf(typed).slice(0, most));
-  }
+export function queryReadingsOf(q: string, most: number): string[][] {
+  const typed = q.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
+  return readingsIn(MACRON.test(q) ? [q, typed] : [q], most);
+}
+
+function readingsIn(texts: readonly string[], most = Number.POSITIVE_INFINITY): string[][] {
+  const readings = texts.flatMap((text) =>
+    (hasOnlyPlainWords(text) ? [wordsOf] : [wordsOf, plainWordsOf]).map((split) =>
+      split(text).slice(0, most),
+    ),
+  );
   return readings.filter(
     (reading, at) =>
       reading.length > 0 && !readings.slice(0, at).some((known) => equals(known, reading)),
   );
+}
+
+function spellingsOf(title: string): string[] {
+  let spellings = [''];
+  for (const [at, part] of title.normalize('NFC').split(LONG_VOWEL).entries()) {
+    // Every second part is a long vowel.
+    const isVaried = at < MOST_LONG_VOWELS * 2;
+    const forms = /ō/i.test(part) ? ['ou', 'oo', 'o'] : /ū/i.test(part) ? ['uu', 'u'] : [part];
+    spellings = spellings.flatMap((start) =>
+      (isVaried ? forms : forms.slice(0, 1)).map((form) => start + form),
+    );
+  }
+  return spellings;
 }
 
 /** Whether a title is also found by the words of its slug: not all of it is in the Latin script. */

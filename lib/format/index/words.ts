@@ -5,13 +5,15 @@
  * Words that differ only in case, accents, apostrophes or character width count as the same word, and
  * hiragana count as katakana. Apostrophes, ™ and ℠ are removed. Everything else that is not a letter, a
  * digit or a mark separates words; only "c++" and "c#" are words. A run of Chinese, Japanese or Korean
- * characters is a word of its own, even next to Latin letters or digits.
+ * characters is a word of its own, even next to Latin letters or digits. Variants of a kanji count as one.
  *
  * Two more rules apply to words, but not to plain words: "&" is the word "and", and letters separated by
  * dots are one word ("S.T.A.L.K.E.R.").
  *
  * This file also runs in browsers, as a part of the client (`client/`).
  */
+import { KANJI } from './kanji.ts';
+
 /** How many words of a query are used; further words are ignored. */
 export const MOST_WORDS = 8;
 
@@ -43,6 +45,7 @@ const AND = 'and';
 const INITIALS = /(?<![\p{L}\p{N}\p{M}])\p{L}(?:\.\p{L})+(?![\p{L}\p{N}\p{M}])/gu;
 const HIRAGANA = /[\u3041-\u3096\u309d\u309e]/g;
 const TO_KATAKANA = 0x60;
+const IDEOGRAPHS = /[\u4e00-\u9fff]/g;
 
 // Letters that Unicode does not decompose, and the letters that people type instead.
 const LETTERS: Readonly<Record<string, string>> = {
@@ -139,6 +142,7 @@ function fold(text: string): string {
       .toLowerCase()
       .replace(LETTERS_PATTERN, (letter) => LETTERS[letter])
       .replace(HIRAGANA, (kana) => String.fromCharCode(kana.charCodeAt(0) + TO_KATAKANA))
+      .replace(IDEOGRAPHS, (kanji) => KANJI.get(kanji) ?? kanji)
       // Composes kana and Hangul again, which NFKD decomposed. "ヺ" has no hiragana to compose.
       .normalize('NFC')
   );
@@ -150,4 +154,5 @@ export const WORD_RULES = [
   [INITIALS, HIRAGANA].map(String),
   AND,
   LETTERS,
+  [...KANJI].flat().join(''),
 ] as const;

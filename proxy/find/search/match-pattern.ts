@@ -33,6 +33,11 @@ export class PatternMatcher {
     return this.findReadings(pattern, 'readings', []);
   }
 
+  /** Those of them that match without a beginning of a word. @param found the result of `find` */
+  findWhole(pattern: Pattern, found: NumberSet): NumberSet {
+    return this.findReadings(pattern, 'wholeReadings', [found]);
+  }
+
   /**
    * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
    * first one counts:
@@ -47,7 +52,7 @@ export class PatternMatcher {
   *tiers(pattern: Pattern, found: NumberSet): Generator<NumberSet, void> {
     const ofTitles = (set: NumberSet) => this.readings.subtract(set, this.ofSlugs);
     for (const set of this.findBeginnings(pattern)) yield ofTitles(set);
-    const whole = this.findReadings(pattern, 'wholeReadings', [found]);
+    const whole = this.findWhole(pattern, found);
     const wholeOfTitles = ofTitles(whole);
     yield this.withPhrase(pattern, wholeOfTitles);
     yield wholeOfTitles;
@@ -108,9 +113,9 @@ export class PatternMatcher {
         equal.push([range[0], this.firstAbove(range, depth, -1)]);
         return;
       }
-      for (const { phrase, prefix, queryWords } of pattern[at]) {
-        // Only a way with the last word of the query has a prefix: nothing follows.
-        if (prefix !== undefined) withPrefix.push(...this.withWords(range, depth, ...prefix));
+      for (const { phrase, beginnings, queryWords } of pattern[at]) {
+        // Only a way with the last word of the query has any: nothing follows.
+        for (const words of beginnings) withPrefix.push(...this.withWords(range, depth, ...words));
         let ranges = [range];
         for (const [i, numbers] of phrase.entries()) {
           ranges = ranges.flatMap((wider) =>

@@ -1,6 +1,6 @@
 /** Makes the pattern of a reading of a query: for each of its words, the ways to match it. */
 import { atMost, isEmpty, type NumberSet } from './sets/number-set.ts';
-import type { Way, WayFinder } from './ways.ts';
+import type { Place, Way, WayFinder } from './ways.ts';
 
 /** For each word of a query, by position, the ways to match it and the words after it. */
 export type Pattern = readonly (readonly Way[])[];
@@ -22,9 +22,14 @@ export class PatternMaker {
 
   /**
    * @param findNear undefined if only the words themselves count
+   * @param near the words for which near spellings count
    * @returns undefined if no reading can match
    */
-  make(words: readonly string[], findNear?: FindNear): Pattern | undefined {
+  make(
+    words: readonly string[],
+    findNear?: FindNear,
+    near: 'all' | 'last' = 'all',
+  ): Pattern | undefined {
     const { readings } = this.ways;
     const last = words.length - 1;
     const pattern: Way[][] = words.map(() => []);
@@ -33,23 +38,27 @@ export class PatternMaker {
     for (let at = 0; at < words.length; at++) {
       for (let end = at + 2; end <= Math.min(at + MOST_JOINED, words.length); end++) {
         const parts = words.slice(at, end);
-        const key = `joined ${end > last} ${parts.join(' ')}`;
-        const joined = this.once(key, () => this.ways.ofJoined(parts, end > last));
+        const place = { isFirst: at === 0, isLast: end > last };
+        const joined = this.once('joined', parts, place, () => this.ways.ofJoined(parts, place));
         pattern[at].push(...joined);
         if (joined.length > 0) isJoined.fill(true, at, end);
       }
     }
+    const placeOf = (at: number): Place => ({ isFirst: at === 0, isLast: at === last });
     const exact = words.map((word, at) =>
-      this.once(`word ${at === last} ${word}`, () => this.ways.ofWord(word, at === last)),
+      this.once('word', [word], placeOf(at), () => this.ways.ofWord(word, placeOf(at))),
     );
     const sizes = exact.map(([way]) => (way === undefined ? 0 : atMost(way.readings)));
+    if (near === 'last') sizes[last] = Number.POSITIVE_INFINITY;
     // Splits and near spellings take long to find, so those of rare words come first: no more are searched
     // once no reading can match. That is tested only with near spellings; otherwise it takes longer.
     let among: NumberSet | undefined;
     for (const at of [...words.keys()].sort((a, b) => sizes[a] - sizes[b])) {
       const word = words[at];
-      const near = findNear?.(word, among) ?? [];
-      const single = near.length === 0 ? exact[at] : this.ways.ofWord(word, at === last, near);
+      const isNear = near === 'all' || at === last;
+      const spellings = (isNear && findNear?.(word, among)) || [];
+      const single =
+        spellings.length === 0 ? exact[at] : this.ways.ofWord(word, placeOf(at), spellings);
       pattern[at].push(...this.ways.ofSplit(word), ...single);
       if (isJoined[at]) continue;
       if (pattern[at].length === 0) return undefined;
@@ -61,7 +70,13 @@ export class PatternMaker {
     return pattern;
   }
 
-  private once(key: string, find: () => readonly Way[]): readonly Way[] {
+  private once(
+    kind: string,
+    words: readonly string[],
+    { isFirst, isLast }: Place,
+    find: () => readonly Way[],
+  ): readonly Way[] {
+    const key = `${kind} ${isFirst} ${isLast} ${words.join(' ')}`;
     const ways = this.known.get(key) ?? find();
     this.known.set(key, ways);
     return ways;

@@ -15,7 +15,7 @@ export type Step = 'exact' | 'near' | 'platform' | 'partial';
 
 export interface Query {
   /**
-   * The readings of the text, from `readingsOf`, each with at most MOST_WORDS words. Undefined without a
+   * The readings of the text, from `queryReadingsOf`, each with at most MOST_WORDS words. Undefined without a
    * text: every title matches. A text without a word has no reading: no title matches.
    */
   readonly readings: readonly (readonly string[])[] | undefined;

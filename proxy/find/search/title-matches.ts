@@ -13,7 +13,7 @@ import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
 import { Phrases } from './phrases.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
-import { forEach, isEmpty, type NumberSet } from './sets/number-set.ts';
+import { forEach, isEmpty, type NumberSet, sizeOf } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
 import { WayFinder } from './ways.ts';
 
@@ -30,8 +30,12 @@ export interface TitleMatch {
 
 type Readings = readonly (readonly string[])[];
 
-/** A pattern, the readings that match it, and the ranks of their games. */
+/** The words for which near spellings count. */
+type Near = 'all' | 'last';
+
+/** The words of a query, their pattern, the readings that match it, and the ranks of their games. */
 interface Attempt {
+  readonly words: readonly string[];
   readonly pattern: Pattern;
   readonly found: NumberSet;
   readonly ranks: NumberSet;
@@ -85,15 +89,15 @@ export class TitleMatcher {
         ? this.findNear(word, among.list)
         : findAllNear(word);
 
-    const attempt = (words: readonly string[], isNear: boolean, within = limits): Attempt[] => {
-      const pattern = patterns.make(words, isNear ? findNear : undefined);
+    const attempt = (words: readonly string[], near?: Near, within = limits): Attempt[] => {
+      const pattern = patterns.make(words, near && findNear, near);
       if (pattern === undefined) return [];
       const found = this.matcher.find(pattern);
       const ranks = this.ranks.intersect([this.ranksOf(found), ...within]);
-      return isEmpty(ranks) ? [] : [{ pattern, found, ranks }];
+      return isEmpty(ranks) ? [] : [{ words, pattern, found, ranks }];
     };
 
-    const matchPlatforms = (isNear: boolean): TitleMatch | undefined => {
+    const matchPlatforms = (near?: Near): TitleMatch | undefined => {
       for (const { platforms, rest } of readings.flatMap(this.platformNames.runsIn)) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
@@ -101,27 +105,53 @@ export class TitleMatcher {
           if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: undefined };
           continue;
         }
-        const match = this.matchOf('platform', attempt(rest, isNear, within));
+        const match = this.matchOf('platform', attempt(rest, near, within));
         if (match !== undefined) return match;
       }
       return undefined;
     };
 
-    const attemptAll = (all: Readings, isNear = false) =>
-      all.flatMap((words) => attempt(words, isNear));
+    const attemptAll = (all: Readings, near?: Near) => all.flatMap((words) => attempt(words, near));
+    const exact = attemptAll(readings);
+    if (this.areBeginnings(exact, limits)) {
+      // "teken" begins "Tekenen", but rather is "Tekken".
+      const near = this.matchOf('near', exact, attemptAll(readings, 'last'));
+      if (near !== undefined && sizeOf(near.ranks) > sizeOf(this.uniteRanks(exact))) return near;
+    }
     return (
-      this.matchOf('exact', attemptAll(readings)) ??
-      this.matchOf('near', attemptAll(readings, true)) ??
-      matchPlatforms(false) ??
-      matchPlatforms(true) ??
+      this.matchOf('exact', exact) ??
+      this.matchOf('near', attemptAll(readings, 'all')) ??
+      matchPlatforms() ??
+      matchPlatforms('all') ??
       this.matchOf('partial', attemptAll(readings.flatMap(withoutOne)))
     );
   }
 
-  private matchOf(step: Step, attempts: readonly Attempt[]): TitleMatch | undefined {
+  /** Whether titles match attempts only with a beginning of a word that could be misspelled. */
+  private areBeginnings(attempts: readonly Attempt[], within: readonly NumberSet[]): boolean {
+    return (
+      attempts.length > 0 &&
+      attempts.every(({ words, pattern, found }) => {
+        if (nearSpellingDistance(words[words.length - 1]) === 0) return false;
+        const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
+        return isEmpty(this.ranks.intersect([whole, ...within]));
+      })
+    );
+  }
+
+  /** @param groups those of a group come after those of the groups before it */
+  private matchOf(step: Step, ...groups: readonly (readonly Attempt[])[]): TitleMatch | undefined {
+    const attempts = groups.flat();
     if (attempts.length === 0) return undefined;
-    const ranks = this.ranks.unite(attempts.map((attempt) => attempt.ranks));
-    return { step, ranks, tiers: this.tiersOf(attempts) };
+    return { step, ranks: this.uniteRanks(attempts), tiers: this.tiersOfGroups(groups) };
+  }
+
+  private uniteRanks(attempts: readonly Attempt[]): NumberSet {
+    return this.ranks.unite(attempts.map(({ ranks }) => ranks));
+  }
+
+  private *tiersOfGroups(groups: readonly (readonly Attempt[])[]): Generator<NumberSet> {
+    for (const attempts of groups) yield* this.tiersOf(attempts);
   }
 
   private *tiersOf(attempts: readonly Attempt[]): Generator<NumberSet> {

@@ -3,7 +3,7 @@
  * word of a title, or two or three neighbouring words of a title that the query writes as one word.
  */
 import { LRUCache } from 'lru-cache';
-import { equalWords } from '../../../lib/format/index/equal-words.ts';
+import { equalBeginnings, equalWords, isNumeral } from '../../../lib/format/index/equal-words.ts';
 import {
   entriesAt,
   findPrefix,
@@ -19,16 +19,22 @@ import type { PostingSets } from './sets/posting-sets.ts';
 /** One way to match neighbouring words of a query, which some reading matches. */
 export interface Way extends PhraseWay {
   /**
-   * The range of the words that begin with the last word of the query: `from` inclusive, `to` exclusive.
-   * Only a way with one word of a title has it, besides the phrase.
+   * The ranges of the words that begin with the last word of the query: `from` inclusive, `to` exclusive.
+   * Only a way with one word of a title has any, besides the phrase.
    */
-  readonly prefix: readonly [from: number, to: number] | undefined;
+  readonly beginnings: readonly (readonly [from: number, to: number])[];
   /** Whether a part of a word in a script without spaces is enough, whatever the phrase is. */
   readonly allowsParts: boolean;
   /** The readings that match. */
   readonly readings: NumberSet;
-  /** Those of them that match without the prefix. */
+  /** Those of them that match without the beginnings. */
   readonly wholeReadings: NumberSet;
+}
+
+/** Where words are in a query. After its first word, two digits are a year. */
+export interface Place {
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
 }
 
 /** Whether a way matches one word of the query with one word of a title. A word has at most one such way. */
@@ -59,23 +65,29 @@ export class WayFinder {
   }
 
   /** @param near the numbers of the near spellings of the word, which count as the word */
-  ofWord(word: string, isLast: boolean, near: readonly number[] = []): Way[] {
-    const numbers = ascending([...this.numbersOf(equalWords(word)), ...near]);
-    return this.ofOne(1, numbers, isLast ? word : undefined, this.withPart(word));
+  ofWord(word: string, place: Place, near: readonly number[] = []): Way[] {
+    const numbers = ascending([...this.numbersOf(equalWords(word, !place.isFirst)), ...near]);
+    const beginnings = place.isLast ? equalBeginnings(word) : [];
+    return this.ofOne(1, numbers, beginnings, this.withPart(word));
   }
 
   /** The ways to match words that titles join: with one word. */
-  ofJoined(words: readonly string[], hasLast: boolean): Way[] {
+  ofJoined(words: readonly string[], { isLast }: Place): Way[] {
+    const joined = words.join('');
+    if (isNumeral(joined)) return [];
     // Every way to write the words, or words that equal them, as one word.
     const texts = words.reduce(
-      (before, word) => before.flatMap((text) => equalWords(word).map((equal) => text + equal)),
+      (before, word, at) =>
+        before.flatMap((text) => equalWords(word, at > 0).map((equal) => text + equal)),
       [''],
     );
-    return this.ofOne(words.length, this.numbersOf(texts), hasLast ? words.join('') : undefined);
+    const numbers = this.numbersOf(texts.filter((text) => !isNumeral(text)));
+    return this.ofOne(words.length, numbers, isLast ? [joined] : []);
   }
 
   /** The ways to match a word that titles split: with two or three neighbouring words. */
   ofSplit(word: string): readonly Way[] {
+    if (isNumeral(word)) return [];
     const known = this.splits.get(word);
     if (known !== undefined) return known;
     const ways = this.phrasesOf(word).flatMap((phrase): Way[] => {
@@ -83,7 +95,7 @@ export class WayFinder {
       const found = kept(this.phrases.find([[{ queryWords: 1, phrase }]], among));
       if (isEmpty(found)) return [];
       const sets = { readings: found, wholeReadings: found };
-      return [{ queryWords: 1, phrase, prefix: undefined, allowsParts: false, ...sets }];
+      return [{ queryWords: 1, phrase, beginnings: [], allowsParts: false, ...sets }];
     });
     this.splits.set(word, ways);
     return ways;
@@ -93,7 +105,7 @@ export class WayFinder {
   private phrasesOf(word: string): Phrase[] {
     const found: Phrase[] = [];
     const numbersAt = (from: number, to?: number) =>
-      this.numbersOf(equalWords(word.slice(from, to)));
+      this.numbersOf(equalWords(word.slice(from, to), from > 0));
     for (let i = 1; i < word.length; i++) {
       const first = numbersAt(0, i);
       if (first.length === 0) continue;
@@ -113,26 +125,31 @@ export class WayFinder {
 
   /**
    * The way to match words of a query with one word of a title, if there is one.
-   * @param beginning what a word of the title may begin with
+   * @param texts what a word of the title may begin with
    * @param parts the readings with a word that contains the word of the query
    */
   private ofOne(
     queryWords: number,
     numbers: readonly number[],
-    beginning: string | undefined,
+    texts: readonly string[],
     parts = EMPTY,
   ): Way[] {
     const { index, readings } = this;
     const wholeReadings = readings.unite([this.withNumbers(numbers), parts]);
     const way = { queryWords, phrase: [numbers], allowsParts: !isEmpty(parts), wholeReadings };
-    const [from, to] = beginning === undefined ? [0, 0] : findPrefix(index.words, beginning);
-    if (from < to) {
+    const beginnings = texts
+      .map((text) => findPrefix(index.words, text))
+      .filter(([from, to]) => from < to);
+    if (beginnings.length > 0) {
       // Most words that match whole also begin with the last word: they need not be looked up again.
-      const others = this.withNumbers(numbers.filter((number) => number < from || number >= to));
-      const all = readings.unite([readings.ofTexts('words', from, to), others, parts]);
-      return [{ ...way, prefix: [from, to], readings: all }];
+      const others = numbers.filter((number) =>
+        beginnings.every(([from, to]) => number < from || number >= to),
+      );
+      const begun = beginnings.map(([from, to]) => readings.ofTexts('words', from, to));
+      const all = readings.unite([...begun, this.withNumbers(others), parts]);
+      return [{ ...way, beginnings, readings: all }];
     }
-    return isEmpty(wholeReadings) ? [] : [{ ...way, prefix: undefined, readings: wholeReadings }];
+    return isEmpty(wholeReadings) ? [] : [{ ...way, beginnings, readings: wholeReadings }];
   }
 
   /** The numbers of the given words that titles have, each once, ascending. */

@@ -2,7 +2,7 @@
  * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
  * filters, only the platform matters here.
  */
-import { readingsOf } from '#lib/format/index/readings.ts';
+import { queryReadingsOf } from '#lib/format/index/readings.ts';
 import { MOST_WORDS, plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
 import { editDistance } from '#test/proxy/find/search/edit-distance.ts';
 import type { ReferenceGame } from './games.ts';
@@ -44,7 +44,7 @@ export function makeFind(
       platform === undefined
         ? allReadings
         : new Map([...allReadings].filter(([game]) => game.platform.toLowerCase() === platform));
-    const queries = readingsOf(q, MOST_WORDS);
+    const queries = queryReadingsOf(q, MOST_WORDS);
     const withoutOneWord = queries
       .filter((words) => words.length >= 2)
       .flatMap((words) => words.map((_, i) => words.toSpliced(i, 1)));
