@@ -7,7 +7,7 @@ import { firstIndex } from '../../../lib/format/index/arrays.ts';
 import type { WordIndex } from '../../../lib/format/index/search-index.ts';
 import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
-import { isEmpty, type NumberSet } from './sets/number-set.ts';
+import { has, isEmpty, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 import { isSingle } from './ways.ts';
 
@@ -36,6 +36,27 @@ export class PatternMatcher {
   /** Those of them that match without a beginning of a word. @param found the result of `find` */
   findWhole(pattern: Pattern, found: NumberSet): NumberSet {
     return this.findReadings(pattern, 'wholeReadings', [found]);
+  }
+
+  /** The readings of a set that match words of the pattern together with their neighbours, or written together. */
+  findTogether(pattern: Pattern, among: NumberSet): NumberSet {
+    const others = pattern.flat().filter((way) => !isSingle(way));
+    const found = this.readings.unite(others.map((way) => way.readings));
+    return isEmpty(found) ? found : this.readings.intersect([found, among]);
+  }
+
+  /** How many words of a reading, which matches the pattern, the query has at most. */
+  mostMatched(pattern: Pattern, reading: number): number {
+    const most = new Array<number>(pattern.length + 1).fill(Number.NEGATIVE_INFINITY);
+    most[0] = 0;
+    for (const [at, ways] of pattern.entries()) {
+      for (const { queryWords, phrase, readings } of ways) {
+        const matched = most[at] + phrase.length;
+        if (matched > most[at + queryWords] && has(readings, reading))
+          most[at + queryWords] = matched;
+      }
+    }
+    return most[pattern.length];
   }
 
   /**

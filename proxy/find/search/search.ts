@@ -7,6 +7,7 @@
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
  * tenths of a second with this many titles. Only the way it splits texts into words is used.
  */
+import { setBit } from '../../../lib/format/index/bits.ts';
 import type { Rank } from '../../../lib/format/index/numbers.ts';
 import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
 import type { SearchIndex } from '../../../lib/format/index/search-index.ts';
@@ -15,11 +16,11 @@ import { type CountFacet, makeFacetCounter, type ValueCount } from './facets.ts'
 import { Filters } from './filters.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { FacetName, Query, Sort, Step } from './query.ts';
-import { addTo, type NumberSet, sizeOf, slice } from './sets/number-set.ts';
+import { addTo, has, type NumberSet, sizeOf, slice } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
 import { QueryMemory } from './sets/query-memory.ts';
 import { pageInOrder, type RankOrders } from './sets/rank-order.ts';
-import { type TitleMatch, TitleMatcher } from './title-matches.ts';
+import { type Tier, type TitleMatch, TitleMatcher } from './title-matches.ts';
 
 export interface Hits {
   readonly total: number;
@@ -121,7 +122,7 @@ export class Search {
 
   /** A page of the games that are found, one tier after another. */
   private pageOfTiers(
-    tiers: Iterable<NumberSet>,
+    tiers: Iterable<Tier>,
     found: NumberSet,
     start: number,
     count: number,
@@ -131,15 +132,33 @@ export class Search {
     let before = 0;
     const seen = ranks.emptyBits();
     for (const tier of tiers) {
-      const inTier = ranks.subtract(ranks.intersect([tier, found]), seen);
+      const inTier = ranks.subtract(ranks.intersect([tier.ranks, found]), seen);
       const size = sizeOf(inTier);
       const skipped = Math.max(0, start - before);
       const wanted = Math.min(count - page.length, size - skipped);
-      if (wanted > 0) page.push(...pageInOrder(this.orders.inTier, ranks, inTier, skipped, wanted));
+      if (wanted > 0) page.push(...this.pageOfTier(tier, inTier, skipped, wanted));
       if (page.length === count) break;
       before += size;
       addTo(seen, inTier);
     }
     return page;
+  }
+
+  /** A page of some games of a tier: fewer additional words, then more covers, then title order. */
+  private pageOfTier(tier: Tier, inTier: NumberSet, start: number, count: number): number[] {
+    const { ranks, orders } = this;
+    const exceptions = new Map([...tier.exceptions()].filter(([rank]) => has(inTier, rank)));
+    if (exceptions.size === 0) return pageInOrder(orders.inTier, ranks, inTier, start, count);
+    const bits = ranks.emptyBits();
+    for (const rank of exceptions.keys()) setBit(bits, rank);
+    const others = ranks.subtract(inTier, bits);
+    const most = Math.min(start + count, sizeOf(others));
+    const additional = (rank: number) =>
+      exceptions.get(rank) ?? this.titles.lengthOf(rank) - tier.words;
+    const { positions } = orders.relevance;
+    // The first ones are sorted already, so this hardly takes longer than a merge.
+    return [...pageInOrder(orders.inTier, ranks, others, 0, most), ...exceptions.keys()]
+      .sort((a, b) => additional(a) - additional(b) || positions[a] - positions[b])
+      .slice(start, start + count);
   }
 }

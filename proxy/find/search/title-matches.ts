@@ -13,7 +13,7 @@ import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
 import { Phrases } from './phrases.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
-import { forEach, isEmpty, type NumberSet, sizeOf } from './sets/number-set.ts';
+import { forEach, from, has, isEmpty, type NumberSet, sizeOf } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
 import { WayFinder } from './ways.ts';
 
@@ -22,10 +22,19 @@ export interface TitleMatch {
   /** The ranks of the games. */
   readonly ranks: NumberSet;
   /**
-   * The ranks of the games, best tier first, and those of games on other platforms. A game can be in several
-   * tiers; the first one counts. Undefined if the query only names platforms.
+   * Best tier first. A game can be in several tiers; the first one counts. Undefined if the query only names
+   * platforms.
    */
-  readonly tiers: Iterable<NumberSet> | undefined;
+  readonly tiers: Iterable<Tier> | undefined;
+}
+
+export interface Tier {
+  /** The ranks of the games, and of some on other platforms. */
+  readonly ranks: NumberSet;
+  /** @returns the additional words of each game whose number is not that of its words, less the query's */
+  exceptions(): ReadonlyMap<number, number>;
+  /** How many words the query has. */
+  readonly words: number;
 }
 
 type Readings = readonly (readonly string[])[];
@@ -150,17 +159,78 @@ export class TitleMatcher {
     return this.ranks.unite(attempts.map(({ ranks }) => ranks));
   }
 
-  private *tiersOfGroups(groups: readonly (readonly Attempt[])[]): Generator<NumberSet> {
+  private *tiersOfGroups(groups: readonly (readonly Attempt[])[]): Generator<Tier> {
     for (const attempts of groups) yield* this.tiersOf(attempts);
   }
 
-  private *tiersOf(attempts: readonly Attempt[]): Generator<NumberSet> {
+  private *tiersOf(attempts: readonly Attempt[]): Generator<Tier> {
     const all = attempts.map(({ pattern, found }) => this.matcher.tiers(pattern, found));
+    const words = attempts[0]?.words.length ?? 0;
     for (;;) {
-      const tier = all.flatMap((tiers) => tiers.next().value ?? []);
-      if (tier.length === 0) return;
-      yield this.ranksOf(this.readings.unite(tier));
+      const sets = all.flatMap((tiers) => tiers.next().value ?? []);
+      if (sets.length === 0) return;
+      const exceptions = () => this.exceptionsOf(attempts, sets, words);
+      yield { ranks: this.ranksOf(this.readings.unite(sets)), exceptions, words };
     }
+  }
+
+  /**
+   * The additional words of the games that are found by further readings, by words that are written together, or
+   * by a reading of the query with another number of words.
+   * @param sets for each attempt, the readings of the tier
+   */
+  private exceptionsOf(
+    attempts: readonly Attempt[],
+    sets: readonly NumberSet[],
+    words: number,
+  ): Map<number, number> {
+    const { games, rankOfFurther } = this.index;
+    const found = new Map<number, number>();
+    const add = (rank: number, additional: number) =>
+      found.set(rank, Math.min(additional, found.get(rank) ?? additional));
+    const rankOf = (reading: number) =>
+      reading < games ? reading : rankOfFurther[reading - games];
+    for (const [at, attempt] of attempts.entries()) {
+      const set = sets[at];
+      const isOther = attempt.words.length !== words;
+      const together = this.matcher.findTogether(attempt.pattern, set);
+      const further = isOther ? set : this.readings.unite([together, from(set, games)]);
+      forEach(further, (reading) => {
+        const matched = has(together, reading)
+          ? this.matcher.mostMatched(attempt.pattern, reading)
+          : attempt.words.length;
+        const rank = rankOf(reading);
+        if (reading < games) add(rank, this.lengthOf(rank) - matched);
+        else add(rank, Math.max(0, this.shownLength(reading, rank) - matched));
+      });
+    }
+    // A game can also be in the tier by the words of its title alone.
+    for (const rank of found.keys()) {
+      for (const [at, { pattern }] of attempts.entries()) {
+        if (!has(sets[at], rank)) continue;
+        add(rank, this.lengthOf(rank) - this.matcher.mostMatched(pattern, rank));
+      }
+    }
+    return found;
+  }
+
+  /** How many words the title has as it is shown. Initials that are words of their own count as such. */
+  private shownLength(reading: number, rank: number): number {
+    const own = this.lengthOf(reading);
+    const shown = this.lengthOf(rank);
+    return own > shown && this.lettersOf(reading) === this.lettersOf(rank) ? own : shown;
+  }
+
+  /** How many words a reading has. */
+  lengthOf(reading: number): number {
+    const { start } = this.index.readings;
+    return start[reading + 1] - start[reading];
+  }
+
+  private lettersOf(reading: number): string {
+    const { words, start } = this.index.readings;
+    const all = words.subarray(start[reading], start[reading + 1]);
+    return Array.from(all, (word) => textAt(this.index.words, word)).join('');
   }
 
   /** The ranks of the games that have these readings. */

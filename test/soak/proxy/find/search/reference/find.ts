@@ -3,10 +3,22 @@
  * filters, only the platform matters here.
  */
 import { queryReadingsOf } from '#lib/format/index/readings.ts';
-import { MOST_WORDS, plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
+import {
+  MOST_WORDS,
+  nearSpellingDistance,
+  plainWordsOf,
+  wordsOf,
+} from '#lib/format/index/words.ts';
 import { editDistance } from '#test/proxy/find/search/edit-distance.ts';
 import type { ReferenceGame } from './games.ts';
-import { type QueryReading, readQuery, type Tier, type TitleReading, tierOf } from './match.ts';
+import {
+  additionalWords,
+  matches,
+  type QueryReading,
+  readQuery,
+  type TitleReading,
+  tierOf,
+} from './match.ts';
 
 /** Games, in title order, with the words under which they are found. */
 export type Readings = ReadonlyMap<ReferenceGame, readonly TitleReading[]>;
@@ -22,7 +34,13 @@ export interface NamedPlatform {
 
 export type Step = 'exact' | 'near' | 'platform' | 'partial';
 /** The games found, with their tiers: undefined if all words of the query name a platform. */
-export type Tiers = ReadonlyMap<ReferenceGame, Tier | undefined>;
+export type Tiers = ReadonlyMap<ReferenceGame, Place | undefined>;
+
+export interface Place {
+  /** Those of near spellings beside exact matches come after the others. */
+  readonly tier: number;
+  readonly additional: number;
+}
 
 export interface Found {
   readonly step?: Step;
@@ -39,6 +57,10 @@ export function makeFind(
   const exactly = (words: readonly string[]) => readQuery(words, () => []);
   const nearly = (words: readonly string[]) =>
     readQuery(words, (word) => (slugsOfName.has(word) ? [] : nearSpellings(word)));
+  const nearlyAtEnd = (words: readonly string[]) =>
+    readQuery(words, (word, isLast) =>
+      isLast && !slugsOfName.has(word) ? nearSpellings(word) : [],
+    );
   return (q, platform) => {
     const readings =
       platform === undefined
@@ -49,6 +71,7 @@ export function makeFind(
       .filter((words) => words.length >= 2)
       .flatMap((words) => words.map((_, i) => words.toSpliced(i, 1)));
     const steps: readonly [Step, () => Tiers][] = [
+      ['near', () => besideBeginnings(readings, queries, exactly, nearlyAtEnd)],
       ['exact', () => tiersOf(readings, queries.map(exactly))],
       ['near', () => tiersOf(readings, queries.map(nearly))],
       ['platform', () => findOnPlatform(readings, queries, exactly, slugsOfName)],
@@ -69,15 +92,48 @@ export function distinct(lists: readonly string[][]): string[][] {
   return [...byText.values()].filter((words) => words.length > 0);
 }
 
-/** The best tier of each game that matches one of the queries. */
-function tiersOf(readings: Readings, queries: readonly QueryReading[]): Map<ReferenceGame, Tier> {
-  const best = new Map<ReferenceGame, Tier>();
+/**
+ * If the last word is only the beginning of words, and a near spelling of whole words of other titles: both.
+ * @returns none otherwise
+ */
+function besideBeginnings(
+  readings: Readings,
+  queries: readonly (readonly string[])[],
+  exactly: (words: readonly string[]) => QueryReading,
+  nearlyAtEnd: (words: readonly string[]) => QueryReading,
+): Tiers {
+  const exact = tiersOf(readings, queries.map(exactly));
+  const titles = [...readings.values()].flat();
+  const isBeginning = (words: readonly string[]) => {
+    const query = exactly(words);
+    const matching = titles.filter((title) => matches(query, title, true));
+    if (matching.length === 0) return true;
+    return (
+      nearSpellingDistance(words.at(-1) ?? '') > 0 &&
+      matching.every((title) => !matches(query, title, false))
+    );
+  };
+  if (exact.size === 0 || !queries.every(isBeginning)) return new Map();
+  const near = tiersOf(readings, queries.map(nearlyAtEnd));
+  if (near.size === exact.size) return new Map();
+  const after = Array.from(near, ([game, { tier, additional }]): [ReferenceGame, Place] => {
+    return [game, exact.get(game) ?? { tier: tier + 8, additional }];
+  });
+  return new Map(after);
+}
+
+/** The best place of each game that matches one of the queries. */
+function tiersOf(readings: Readings, queries: readonly QueryReading[]): Map<ReferenceGame, Place> {
+  const best = new Map<ReferenceGame, Place>();
   for (const [game, titles] of readings) {
     for (const title of titles) {
       for (const query of queries) {
         const tier = tierOf(query, title);
         const known = best.get(game);
-        if (tier !== undefined && (known === undefined || tier < known)) best.set(game, tier);
+        if (tier === undefined || (known !== undefined && tier > known.tier)) continue;
+        const additional = additionalWords(query, title);
+        if (known?.tier === tier && known.additional <= additional) continue;
+        best.set(game, { tier, additional });
       }
     }
   }

@@ -2,12 +2,14 @@
  * Whether words of a query match a title, and how well. The words are cut, in every possible way, into
  * groups of one to three neighbouring words. They match if, for some cut, every group does.
  */
-import { equalWords } from '#lib/format/index/equal-words.ts';
+import { equalBeginnings, equalWords, isNumeral } from '#lib/format/index/equal-words.ts';
 import { isScriptWithoutSpaces } from '#lib/format/index/words.ts';
 
 /** Words under which a title is found. */
 export interface TitleReading {
   readonly words: readonly string[];
+  /** Those of the title as it is shown. */
+  readonly shown: readonly string[];
   /** Whether they are the words of the slug, which nobody sees as a title. */
   readonly isSlug: boolean;
   /** At index i, every way to write the words i and i + 1 together. */
@@ -21,8 +23,8 @@ interface Group {
   readonly size: number;
   /** One word that is one of these. */
   readonly equal: ReadonlySet<string>;
-  /** Or one word that begins with this, if the last word of the query is in the group. */
-  readonly beginning: string | undefined;
+  /** Or one word that begins with one of these, if the last word of the query is in the group. */
+  readonly beginnings: readonly string[];
   /** Or one word that contains this. */
   readonly part: string | undefined;
   /** Or two or three neighbouring words that, written together, are this. */
@@ -35,35 +37,43 @@ export type QueryReading = readonly (readonly Group[])[];
 /** How well a title matches: 0 is best. */
 export type Tier = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
-export function readTitle(words: readonly string[], isSlug = false): TitleReading {
+export function readTitle(
+  words: readonly string[],
+  shown: readonly string[],
+  isSlug = false,
+): TitleReading {
   const together = (size: number) =>
     words.slice(0, Math.max(0, words.length - size + 1)).map((_, i) => {
       return writtenTogether(words.slice(i, i + size));
     });
-  return { words, isSlug, pairs: together(2), triples: together(3) };
+  return { words, shown, isSlug, pairs: together(2), triples: together(3) };
 }
 
 /** @param nearSpellings the words that may stand for a word of the query because they are near it */
 export function readQuery(
   words: readonly string[],
-  nearSpellings: (word: string) => Iterable<string>,
+  nearSpellings: (word: string, isLast: boolean) => Iterable<string>,
 ): QueryReading {
   return words.map((word, start) => {
     const single = {
       size: 1,
-      equal: new Set([...equalWords(word), ...nearSpellings(word)]),
-      beginning: start + 1 === words.length ? word : undefined,
+      equal: new Set([
+        ...equalWords(word, start > 0),
+        ...nearSpellings(word, start + 1 === words.length),
+      ]),
+      beginnings: start + 1 === words.length ? equalBeginnings(word) : [],
       part: partOf(word),
-      together: word,
+      together: isNumeral(word) ? undefined : word,
     };
     const longer = [2, 3]
       .filter((size) => start + size <= words.length)
+      .filter((size) => !isNumeral(words.slice(start, start + size).join('')))
       .map((size) => {
         const group = words.slice(start, start + size);
         return {
           size,
           equal: writtenTogether(group),
-          beginning: start + size === words.length ? group.join('') : undefined,
+          beginnings: start + size === words.length ? [group.join('')] : [],
           part: undefined,
           together: undefined,
         };
@@ -72,13 +82,13 @@ export function readQuery(
   });
 }
 
-/** Every way to write words together: an equal word of each, in order. */
+/** Every way to write words together: an equal word of each, in order. None is a numeral. */
 function writtenTogether(words: readonly string[]): Set<string> {
   let starts = [''];
-  for (const word of words) {
-    starts = starts.flatMap((start) => equalWords(word).map((equal) => start + equal));
+  for (const [at, word] of words.entries()) {
+    starts = starts.flatMap((start) => equalWords(word, at > 0).map((equal) => start + equal));
   }
-  return new Set(starts);
+  return new Set(starts.filter((text) => !isNumeral(text)));
 }
 
 /** What a word of a title must contain, if the word is in a script without spaces and long enough. */
@@ -98,6 +108,33 @@ export function tierOf(query: QueryReading, title: TitleReading): Tier | undefin
   if (matchesAt(query, 0, title, 0, { begins: true, toTheEnd: false })) return 2;
   if (title.words.some((_, position) => matchesAt(query, 0, title, position, whole))) return 3;
   return matches(query, title, false) ? 4 : 6;
+}
+
+/** How many words the title has, as it is shown, besides those that the query has. It must match. */
+export function additionalWords(query: QueryReading, title: TitleReading): number {
+  const { words, shown } = title;
+  const most = mostMatched(query, title, 0);
+  if (words.join(' ') === shown.join(' ')) return shown.length - most;
+  // Initials are shown as words of their own, too.
+  const isLonger = words.length > shown.length && words.join('') === shown.join('');
+  return Math.max(0, (isLonger ? words : shown).length - most);
+}
+
+function mostMatched(query: QueryReading, title: TitleReading, start: number): number {
+  if (start === query.length) return 0;
+  const most = query[start].map((group) => {
+    const rest = mostMatched(query, title, start + group.size);
+    const { part, together } = group;
+    const isOne = (word: string) =>
+      isOneWord(group, word, true) || (part !== undefined && word.includes(part));
+    const sizes: [number, boolean][] = [
+      [1, title.words.some(isOne)],
+      [2, together !== undefined && title.pairs.some((ways) => ways.has(together))],
+      [3, together !== undefined && title.triples.some((ways) => ways.has(together))],
+    ];
+    return rest + Math.max(...sizes.map(([size, has]) => (has ? size : Number.NEGATIVE_INFINITY)));
+  });
+  return Math.max(...most);
 }
 
 /** Whether the words match anywhere. @param begins whether a word may match the beginning of another */
@@ -125,8 +162,8 @@ function groupMatches(group: Group, title: TitleReading, begins: boolean): boole
   );
 }
 
-function isOneWord({ equal, beginning }: Group, word: string, begins: boolean): boolean {
-  return equal.has(word) || (begins && beginning !== undefined && word.startsWith(beginning));
+function isOneWord({ equal, beginnings }: Group, word: string, begins: boolean): boolean {
+  return equal.has(word) || (begins && beginnings.some((text) => word.startsWith(text)));
 }
 
 /** Whether the words from `start` match the words of the title from `position`, one after another. */

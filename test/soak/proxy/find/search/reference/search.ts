@@ -61,7 +61,6 @@ export function makeReferenceSearch(
   );
   const find = remember(makeFind(readings, platforms));
   const everything: Found = { tiers: new Map(games.map((game) => [game, undefined])) };
-  const countWords = ({ title }: ReferenceGame) => wordsOf(title).length;
   return {
     games,
     find,
@@ -70,7 +69,7 @@ export function makeReferenceSearch(
       const { step, tiers } =
         q === '' ? everything : find(q, query.platform?.toLowerCase() || undefined);
       const hits = games.filter((game) => tiers.has(game) && passes(game, query));
-      return { step, hits: sorted(hits, query.sort, tiers, countWords) };
+      return { step, hits: sorted(hits, query.sort, tiers) };
     },
   };
 }
@@ -93,14 +92,15 @@ function remember<T>(
 /** The words under which a game is found: of its titles, and of its slug if no title has the same. */
 function readingsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleReading[] {
   const titles = [game.title, ...otherTitles];
+  const shown = wordsOf(game.title);
   const ofTitles = distinct(titles.flatMap((title) => readingsOfText(title)));
   const ofSlug = distinct(needsSlug(game.title) ? [plainWordsOf(game.slug)] : []);
   const newOfSlug = ofSlug.filter(
     (words) => !ofTitles.some((known) => known.join(' ') === words.join(' ')),
   );
   return [
-    ...ofTitles.map((words) => readTitle(words)),
-    ...newOfSlug.map((words) => readTitle(words, true)),
+    ...ofTitles.map((words) => readTitle(words, shown)),
+    ...newOfSlug.map((words) => readTitle(words, shown, true)),
   ];
 }
 
@@ -120,7 +120,6 @@ function sorted(
   hits: readonly ReferenceGame[],
   sort: string | undefined,
   tiers: Tiers,
-  countWords: (game: ReferenceGame) => number,
 ): ReferenceGame[] {
   if (sort === 'title_desc') return hits.toReversed();
   if (sort === 'year_asc' || sort === 'year_desc') {
@@ -131,10 +130,10 @@ function sorted(
   }
   if (sort === 'relevance') {
     return hits.toSorted((a, b) => {
-      const [tierA, tierB] = [tiers.get(a), tiers.get(b)];
+      const [placeA, placeB] = [tiers.get(a), tiers.get(b)];
       const byCovers = b.covers - a.covers || compareTitles(a, b);
-      if (tierA === undefined || tierB === undefined) return byCovers;
-      return tierA - tierB || countWords(a) - countWords(b) || byCovers;
+      if (placeA === undefined || placeB === undefined) return byCovers;
+      return placeA.tier - placeB.tier || placeA.additional - placeB.additional || byCovers;
     });
   }
   return [...hits];
