@@ -16,7 +16,7 @@ import { type CountFacet, makeFacetCounter, type ValueCount } from './facets.ts'
 import { Filters } from './filters.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { FacetName, Query, Sort, Step } from './query.ts';
-import { addTo, has, type NumberSet, sizeOf, slice } from './sets/number-set.ts';
+import { addTo, type NumberSet, sizeOf, slice } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
 import { QueryMemory } from './sets/query-memory.ts';
 import { pageInOrder, type RankOrders } from './sets/rank-order.ts';
@@ -147,7 +147,7 @@ export class Search {
   /** A page of some games of a tier: fewer additional words, then more covers, then title order. */
   private pageOfTier(tier: Tier, inTier: NumberSet, start: number, count: number): number[] {
     const { ranks, orders } = this;
-    const exceptions = new Map([...tier.exceptions()].filter(([rank]) => has(inTier, rank)));
+    const exceptions = tier.exceptions(inTier);
     if (exceptions.size === 0) return pageInOrder(orders.inTier, ranks, inTier, start, count);
     const bits = ranks.emptyBits();
     for (const rank of exceptions.keys()) setBit(bits, rank);
@@ -156,9 +156,13 @@ export class Search {
     const additional = (rank: number) =>
       exceptions.get(rank) ?? this.titles.lengthOf(rank) - tier.words;
     const { positions } = orders.relevance;
-    // The first ones are sorted already, so this hardly takes longer than a merge.
-    return [...pageInOrder(orders.inTier, ranks, others, 0, most), ...exceptions.keys()]
-      .sort((a, b) => additional(a) - additional(b) || positions[a] - positions[b])
-      .slice(start, start + count);
+    const compare = (a: number, b: number) =>
+      additional(a) - additional(b) || positions[a] - positions[b];
+    const first = pageInOrder(orders.inTier, ranks, others, 0, most);
+    const last = most === start + count ? first[most - 1] : undefined;
+    const before = [...exceptions.keys()].filter(
+      (rank) => last === undefined || compare(rank, last) < 0,
+    );
+    return [...first, ...before].sort(compare).slice(start, start + count);
   }
 }

@@ -31,8 +31,12 @@ export interface TitleMatch {
 export interface Tier {
   /** The ranks of the games, and of some on other platforms. */
   readonly ranks: NumberSet;
-  /** @returns the additional words of each game whose number is not that of its words, less the query's */
-  exceptions(): ReadonlyMap<number, number>;
+  /**
+   * How many words of its title, as it is shown, the query does not have, for each game of which that is not the
+   * number of its words less that of the query.
+   * @param among the only games that matter
+   */
+  exceptions(among: NumberSet): ReadonlyMap<number, number>;
   /** How many words the query has. */
   readonly words: number;
 }
@@ -169,7 +173,7 @@ export class TitleMatcher {
     for (;;) {
       const sets = all.flatMap((tiers) => tiers.next().value ?? []);
       if (sets.length === 0) return;
-      const exceptions = () => this.exceptionsOf(attempts, sets, words);
+      const exceptions = (among: NumberSet) => this.exceptionsOf(attempts, sets, words, among);
       yield { ranks: this.ranksOf(this.readings.unite(sets)), exceptions, words };
     }
   }
@@ -178,11 +182,13 @@ export class TitleMatcher {
    * The additional words of the games that are found by further readings, by words that are written together, or
    * by a reading of the query with another number of words.
    * @param sets for each attempt, the readings of the tier
+   * @param among the only games that matter
    */
   private exceptionsOf(
     attempts: readonly Attempt[],
     sets: readonly NumberSet[],
     words: number,
+    among: NumberSet,
   ): Map<number, number> {
     const { games, rankOfFurther } = this.index;
     const found = new Map<number, number>();
@@ -190,16 +196,14 @@ export class TitleMatcher {
       found.set(rank, Math.min(additional, found.get(rank) ?? additional));
     const rankOf = (reading: number) =>
       reading < games ? reading : rankOfFurther[reading - games];
-    for (const [at, attempt] of attempts.entries()) {
+    for (const [at, { pattern }] of attempts.entries()) {
       const set = sets[at];
-      const isOther = attempt.words.length !== words;
-      const together = this.matcher.findTogether(attempt.pattern, set);
-      const further = isOther ? set : this.readings.unite([together, from(set, games)]);
-      forEach(further, (reading) => {
-        const matched = has(together, reading)
-          ? this.matcher.mostMatched(attempt.pattern, reading)
-          : attempt.words.length;
+      const together = this.matcher.findTogether(pattern, set);
+      const unusual = this.readings.unite([together, from(set, games)]);
+      forEach(pattern.length === words ? unusual : set, (reading) => {
         const rank = rankOf(reading);
+        if (!has(among, rank)) return;
+        const matched = this.matcher.mostMatched(pattern, reading);
         if (reading < games) add(rank, this.lengthOf(rank) - matched);
         else add(rank, Math.max(0, this.shownLength(reading, rank) - matched));
       });
