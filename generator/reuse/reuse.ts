@@ -11,6 +11,7 @@ import { findGame } from '../../lib/format/index/record-index.ts';
 import {
   MATCH_INDEX,
   MINISEARCH,
+  MINISEARCH_OPTIONS_FILE,
   PATH_INDEX,
   TITLE_INDEX,
   WORD_INDEX,
@@ -244,6 +245,7 @@ const FILES_OF_NAMES: readonly (readonly [
   [TITLE_INDEX, ['titles']],
   [WORD_INDEX, ['titles']],
   [MINISEARCH, ['titles']],
+  [MINISEARCH_OPTIONS_FILE, ['titles']],
   [MATCH_INDEX, ['titles', 'externalIds']],
 ];
 

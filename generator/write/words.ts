@@ -1,10 +1,11 @@
 /**
  * Writes the words of all titles: `index/words.bin`, in which the proxy finds games, and the same words as
- * `search.json`, which MiniSearch can load.
+ * `search.json`, which MiniSearch can load with `search-options.json`.
  */
 
 import { compareSlices } from '../../lib/format/index/arrays.ts';
 import { encodeColumns } from '../../lib/format/index/columns.ts';
+import { optionsAsData } from '../../lib/format/index/minisearch-options.ts';
 import { equals } from '../../lib/format/index/readings.ts';
 import {
   entriesAt,
@@ -16,7 +17,7 @@ import {
   type WordIndex,
 } from '../../lib/format/index/search-index.ts';
 import { isScriptWithoutSpaces } from '../../lib/format/index/words.ts';
-import { MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
+import { MINISEARCH, MINISEARCH_OPTIONS_FILE, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import type { StoredGeneration } from '../reuse/stored-generation.ts';
 import { at, makeList, NONE, type Rank } from '../rows/columns.ts';
@@ -106,6 +107,7 @@ export function makeWords(output: Output, source: WriteSource) {
       return [
         await output.write(WORD_INDEX, encodeColumns(index)),
         await output.write(MINISEARCH, encodeMiniSearch(postings, frequencies, ofTitles, pathOf)),
+        await output.write(MINISEARCH_OPTIONS_FILE, [optionsAsData()]),
       ];
     },
   };

@@ -5,7 +5,7 @@
 import { matching } from './json/values.ts';
 
 /** The version of the format that this code writes, and the only one that it reads. */
-export const FORMAT_VERSION = 5;
+export const FORMAT_VERSION = 6;
 
 // Inside `SNAPSHOTS_DIR`:
 export const CURRENT = 'current';
@@ -78,6 +78,8 @@ export const PLATFORMS = 'platforms.json';
 export const STATS = 'stats.json';
 export const COVERS_RECENT = 'covers-recent.json';
 export const MINISEARCH = 'search.json';
+/** How to load {@link MINISEARCH}, for programs without this code. */
+export const MINISEARCH_OPTIONS_FILE = 'search-options.json';
 export const GAME_INDEX = 'index/games.bin';
 /** Apart from {@link GAME_INDEX}: it stays the same file as long as no title, path or game changes. */
 export const PATH_INDEX = 'index/paths.bin';
@@ -95,6 +97,7 @@ export const FIXED_FILES: readonly string[] = [
   STATS,
   COVERS_RECENT,
   MINISEARCH,
+  MINISEARCH_OPTIONS_FILE,
   GAME_INDEX,
   PATH_INDEX,
   COVER_INDEX,

@@ -7,7 +7,13 @@ import { type BigIntStats, closeSync, fstatSync } from 'node:fs';
 import { checkFilters } from '../../lib/format/index/checks.ts';
 import { openSearchIndex } from '../../lib/format/index/search-index.ts';
 import { openTitles } from '../../lib/format/index/titles.ts';
-import { FIXED_FILES, isPack, MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
+import {
+  FIXED_FILES,
+  isPack,
+  MINISEARCH,
+  MINISEARCH_OPTIONS_FILE,
+  WORD_INDEX,
+} from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile } from '../../lib/format/manifest.ts';
 import { checkMatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import {
@@ -49,7 +55,8 @@ export interface OpenedFiles {
 }
 
 /** The files that are kept in memory: all that requests need, except packs. */
-const IN_MEMORY = FIXED_FILES.filter((name) => name !== MINISEARCH);
+const ONLY_SENT = [MINISEARCH, MINISEARCH_OPTIONS_FILE];
+const IN_MEMORY = FIXED_FILES.filter((name) => !ONLY_SENT.includes(name));
 
 /** @throws Error that names the file which is missing or damaged */
 export function openFiles({ dir, id, current }: OpenOrder): OpenedFiles {

@@ -14,11 +14,16 @@ export const MINISEARCH_OPTIONS = {
   processTerm: (term: string) => term,
 };
 
+/** The content of `search-options.json`: the options that are data, and the rules for words. */
+export function optionsAsData(): string {
+  const { idField, fields, storeFields } = MINISEARCH_OPTIONS;
+  return `${JSON.stringify({ idField, fields, storeFields, words: WORD_RULES }, null, 1)}\n`;
+}
+
 /**
  * The options and the rules for words, as one text. Its SHA-256 is `minisearch_options`.
  * @param unicodeVersion since the same patterns can match other characters in another version of Unicode
  */
 export function minisearchRules(unicodeVersion: string | undefined): string {
-  const { idField, fields } = MINISEARCH_OPTIONS;
-  return JSON.stringify([idField, fields, ...WORD_RULES, unicodeVersion]);
+  return JSON.stringify([optionsAsData(), unicodeVersion]);
 }

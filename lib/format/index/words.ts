@@ -26,11 +26,10 @@ const TRADEMARKS = /[™℠]+/g;
 // Normalisation would append their digits to the preceding number: "3½" would become "31/2". So they get
 // a space before them.
 const FRACTIONS = /[¼-¾⅐-⅞↉]/g;
-const WORD = /(?<![\p{L}\p{N}\p{M}])c(?:\+\+|#)(?![\p{L}\p{N}\p{M}])|[\p{L}\p{N}\p{M}]+/gu;
+const CHARACTER = String.raw`[\p{L}\p{N}\p{M}]`;
 const WITHOUT_SPACES = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]`;
-/** A run of letters, digits and marks in scripts without spaces. */
-const RUN_WITHOUT_SPACES = new RegExp(
-  String.raw`(?:(?=[\p{L}\p{N}\p{M}])${WITHOUT_SPACES})+`,
+const WORD = new RegExp(
+  String.raw`(?<!${CHARACTER})c(?:\+\+|#)(?!${CHARACTER})|(?:(?=${CHARACTER})${WITHOUT_SPACES})+|(?:(?!${WITHOUT_SPACES})${CHARACTER})+`,
   'gu',
 );
 const WORD_WITHOUT_SPACES = new RegExp(`^${WITHOUT_SPACES}+$`, 'u');
@@ -42,7 +41,11 @@ const FOLDED_ASCII_WORD = /(?<![a-z0-9])c(?:\+\+|#)(?![a-z0-9])|[a-z0-9]+/g;
 const ASCII_WITHOUT_RULES = /^[^&.+#\x80-\uffff]*$/;
 /** The word that "&" stands for. */
 const AND = 'and';
-const INITIALS = /(?<![\p{L}\p{N}\p{M}])\p{L}(?:\.\p{L})+(?![\p{L}\p{N}\p{M}])/gu;
+/** A dot between letters that are initials. */
+const INITIAL_DOTS = new RegExp(
+  String.raw`(?<=(?<!${CHARACTER})\p{L}(?:\.\p{L})*)\.(?=\p{L}(?:\.\p{L})*(?!${CHARACTER}))`,
+  'gu',
+);
 const HIRAGANA = /[\u3041-\u3096\u309d\u309e]/g;
 const TO_KATAKANA = 0x60;
 const IDEOGRAPHS = /[\u4e00-\u9fff]/g;
@@ -69,10 +72,7 @@ const LETTERS_PATTERN = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
  */
 export function wordsOf(text: string): string[] {
   if (ASCII_WITHOUT_RULES.test(text)) return asciiWordsOf(text);
-  const folded = fold(text)
-    .replaceAll('&', ` ${AND} `)
-    .replace(INITIALS, (initials) => initials.replaceAll('.', ''));
-  return split(folded);
+  return split(fold(text).replaceAll('&', ` ${AND} `).replace(INITIAL_DOTS, ''));
 }
 
 /** Whether the words of a text are its plain words, because no other rule applies to it. */
@@ -94,18 +94,11 @@ function foldAscii(text: string): string {
 }
 
 function split(folded: string): string[] {
-  if (!NOT_ASCII.test(folded)) return folded.match(FOLDED_ASCII_WORD) ?? [];
-  const words: string[] = [];
-  for (const word of folded.match(WORD) ?? []) {
-    let end = 0;
-    for (const run of word.matchAll(RUN_WITHOUT_SPACES)) {
-      if (run.index > end) words.push(word.slice(end, run.index));
-      words.push(run[0]);
-      end = run.index + run[0].length;
-    }
-    if (end < word.length) words.push(word.slice(end));
-  }
-  return words;
+  return folded.match(NOT_ASCII.test(folded) ? WORD : FOLDED_ASCII_WORD) ?? [];
+}
+
+function toKatakana(kana: string): string {
+  return String.fromCharCode(kana.charCodeAt(0) + TO_KATAKANA);
 }
 
 /** Whether a word is in a script without spaces (Chinese, Japanese, Korean): a query can match a part of it. */
@@ -141,18 +134,38 @@ function fold(text: string): string {
       .replace(ACCENTS, '')
       .toLowerCase()
       .replace(LETTERS_PATTERN, (letter) => LETTERS[letter])
-      .replace(HIRAGANA, (kana) => String.fromCharCode(kana.charCodeAt(0) + TO_KATAKANA))
+      .replace(HIRAGANA, toKatakana)
       .replace(IDEOGRAPHS, (kanji) => KANJI.get(kanji) ?? kanji)
       // Composes kana and Hangul again, which NFKD decomposed. "ヺ" has no hiragana to compose.
       .normalize('NFC')
   );
 }
 
-/** The rules above as plain values. Texts have other words when one of them changes. */
-export const WORD_RULES = [
-  [APOSTROPHES, TRADEMARKS, FRACTIONS, ACCENTS, WORD, RUN_WITHOUT_SPACES].map(String),
-  [INITIALS, HIRAGANA].map(String),
-  AND,
-  LETTERS,
-  [...KANJI].flat().join(''),
-] as const;
+const hiragana = Array.from({ length: 0x60 }, (_, at) => String.fromCharCode(0x3040 + at));
+
+/**
+ * The rules above as data, for `search-options.json`. Texts have other words when one of them changes. They apply in
+ * this order: `before`, NFKD, without `accents`, lower case, `letters`, NFC, `after`; then each match is a `word`.
+ */
+export const WORD_RULES = {
+  before: [
+    [APOSTROPHES.source, ''],
+    [TRADEMARKS.source, ''],
+    [FRACTIONS.source, ' $&'],
+  ],
+  accents: ACCENTS.source,
+  letters: {
+    ...LETTERS,
+    ...Object.fromEntries(
+      hiragana
+        .filter((kana) => kana.search(HIRAGANA) === 0)
+        .map((kana) => [kana, toKatakana(kana)]),
+    ),
+    ...Object.fromEntries(KANJI),
+  },
+  after: [
+    ['&', ` ${AND} `],
+    [INITIAL_DOTS.source, ''],
+  ],
+  word: WORD.source,
+};
