@@ -47,7 +47,7 @@ export async function openSearch(
 
   function find(words: readonly string[], distanceOf: (word: string) => number): string[] {
     const queries = words.map((word, position) =>
-      queryOf(word, distanceOf(word), position === words.length - 1),
+      queryOf(word, distanceOf(word), position > 0, position === words.length - 1),
     );
     return index.search({ combineWith: 'AND', queries }).map(({ id }) => id);
   }
@@ -72,8 +72,13 @@ export async function openSearch(
 const asWritten = () => 0;
 
 /** A query for a word or one that equals it, such as "7" and "vii". The last word may be a beginning. */
-function queryOf(word: string, distance: number, isLast: boolean): QueryCombination {
-  const others = equalWords(word).filter((one) => one !== word);
+function queryOf(
+  word: string,
+  distance: number,
+  isAfterTitle: boolean,
+  isLast: boolean,
+): QueryCombination {
+  const others = equalWords(word, isAfterTitle).filter((one) => one !== word);
   const written = { queries: [word], fuzzy: distance, prefix: isLast };
   return { combineWith: 'OR', queries: [written, ...others] };
 }

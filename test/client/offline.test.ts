@@ -20,6 +20,7 @@ describe('a search', () => {
     ['final fantasy 7', 'ps1/final-fantasy-vii', 'exact'],
     ['super mario bros', 'nes/super-mario-bros', 'exact'],
     ['super mario brothers', 'nes/super-mario-bros', 'exact'],
+    ['nhl 1994', 'mega-drive/nhl-94', 'exact'],
     ['rc pro am', 'nes/r-c-pro-am', 'exact'],
     ['crono triger', 'snes/chrono-trigger', 'near'],
     ['chrono trigger remastered', 'snes/chrono-trigger', 'partial'],

@@ -1,10 +1,12 @@
 /** Compares lib/format/README.md with a golden generation: its files, and the columns of its index files. */
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { expect, test } from 'vitest';
 import { FORMAT_VERSION } from '#lib/format/layout.ts';
-import { ROOT } from '#test/support/product.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { makeFolder, ROOT } from '#test/support/product.ts';
 
 const GENERATION = path.join(ROOT, `test/fixtures/version-${FORMAT_VERSION}/current`);
 const readme = readFileSync(path.join(ROOT, 'lib/format/README.md'), 'utf8');
@@ -34,3 +36,17 @@ test.each(files.filter((file) => file.endsWith('.bin')))(
     expect(listed.map(([, , type]) => type)).toEqual(found.map((name) => directory[name].type));
   },
 );
+
+test('the example loads search.json with MiniSearch alone, and finds a title with an accent', async () => {
+  const [, code = ''] = /```js\n(.*?)```/s.exec(readme) ?? [];
+  const folder = makeFolder();
+  const generation = path.join(await makeSampleSnapshots(), 'current');
+  for (const name of ['search.json', 'search-options.json'])
+    copyFileSync(path.join(generation, name), path.join(folder, name));
+  symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
+  const found = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(found).toBe("[ 'n64/pokemon-snap' ]\n");
+});

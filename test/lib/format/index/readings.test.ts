@@ -1,6 +1,6 @@
 /** The readings of titles and queries: the lists of words under which they are searched. */
 import { expect, test } from 'vitest';
-import { equals, needsSlug, readingsOf } from '#lib/format/index/readings.ts';
+import { equals, needsSlug, queryReadingsOf, readingsOf } from '#lib/format/index/readings.ts';
 
 test.each([
   ['Chrono Trigger', [['chrono', 'trigger']]],
@@ -26,6 +26,10 @@ test.each([
     [
       ['jikkyo', 'kuga'],
       ['jikkyou', 'kuuga'],
+      ['jikkyou', 'kuga'],
+      ['jikkyoo', 'kuuga'],
+      ['jikkyoo', 'kuga'],
+      ['jikkyo', 'kuuga'],
     ],
   ]),
   [
@@ -35,6 +39,8 @@ test.each([
       ['o', 'a'],
       ['ou', 'and', 'a'],
       ['ou', 'a'],
+      ['oo', 'and', 'a'],
+      ['oo', 'a'],
     ],
   ],
   ['Go! Go!', [['go', 'go']]],
@@ -45,6 +51,17 @@ test.each([
   ['', []],
 ])('%j has the readings %j', (text, readings) => {
   expect(readingsOf(text)).toEqual(readings);
+});
+
+test('a title has no more spellings of long vowels than those of the first three', () => {
+  expect(readingsOf('Ō Ō Ō Ō Ō')).toHaveLength(28);
+});
+
+test('a query has its long vowels once without and once with their second letters', () => {
+  expect(queryReadingsOf('Jikkyō Kūga 2', 2)).toEqual([
+    ['jikkyo', 'kuga'],
+    ['jikkyou', 'kuuga'],
+  ]);
 });
 
 test('a title that is not in the Latin script is also found by the words of its slug', () => {

@@ -6,6 +6,7 @@ import {
   isScriptWithoutSpaces,
   nearSpellingDistance,
   plainWordsOf,
+  WORD_RULES,
   wordsOf,
 } from '#lib/format/index/words.ts';
 
@@ -47,6 +48,8 @@ test.each([
   ['ト\u3099ラコ\u3099ン', ['ドラゴン']],
   ['スーパーマリオ2人', ['スーパーマリオ', '2', '人']],
   ['三国志・英雄', ['三国志', '英雄']],
+  // Old, new and simplified forms of a kanji.
+  ['三國志 龍竜龙', ['三国志', '竜竜竜']],
   ['우주전설 2', ['우주전설', '2']],
   ['한글'.normalize('NFD'), ['한글']],
   // Four-byte characters.
@@ -162,4 +165,22 @@ test('near spellings count from four letters on, and never for numbers', () => {
   ];
   expect(beyond.map(nearSpellingDistance)).toEqual([0, 1, 0, 1, 1, 2]);
   expect(foldCase('South KOREA É')).toBe('south korea é');
+});
+
+test('the rules as data give the same words', () => {
+  const change = (text: string, rules: readonly (readonly string[])[]) =>
+    rules.reduce((all, [from, to]) => all.replace(new RegExp(from, 'gu'), to), text);
+  const { before, accents, letters, after, word } = WORD_RULES;
+  const wordsByData = (text: string) => {
+    const folded = change(change(text, before).normalize('NFKD'), [[accents, '']]).toLowerCase();
+    const byLetter: Readonly<Record<string, string>> = letters;
+    const spelled = folded.replace(/./gu, (letter) => byLetter[letter] ?? letter).normalize('NFC');
+    return change(spelled, after).match(new RegExp(word, 'gu')) ?? [];
+  };
+  for (const text of [
+    'Pokémon: Let’s Go! Ærøskøbing 3½ Tetris™',
+    'C++ & C# ABC++ S.T.A.L.K.E.R. A.B.CD x.A.B',
+    'ドラゴンクエストIII そして伝説へ ｶﾞ 三國志 2人 한글',
+  ])
+    expect(wordsByData(text)).toEqual(wordsOf(text));
 });

@@ -142,6 +142,33 @@ test('within a tier: fewer words, then more covers, then title order', async () 
   expect(ranked(search)).toEqual(['!!!', 'Doom b c', 'Doom c', 'Doom a', 'Doom b', 'Words']);
 });
 
+test('words of a title that the query has are not additional, however they are written', async () => {
+  const games = [
+    { title: 'Hat Trick 94', covers: 3 },
+    { title: 'HatTrick94', covers: 2 },
+    { title: "Hat Trick '94", covers: 1 },
+    { title: 'Hat Trick 94 Gold', covers: 3 },
+    { title: 'HatTrick94 Gold', covers: 2 },
+    { title: 'HatTrick94 Gold Edition', covers: 9 },
+  ];
+  const titles = games.map(({ title }) => title);
+  const search = await searchOf(...games.toReversed());
+  expect(ranked(search, 'hat trick 94')).toEqual(titles);
+  expect(ranked(search, 'hattrick94')).toEqual(titles);
+});
+
+test('additional words are those of the title as it is shown', async () => {
+  const search = await searchOf(
+    { title: 'Q.R.S.', covers: 9 },
+    { title: 'Q Darius', covers: 1 },
+    { title: 'Lylat Wars of the Stars', others: ['Comet Fox'], covers: 9 },
+    { title: 'Comet Fox' },
+  );
+  // One by its initials, of which two are additional.
+  expect(ranked(search, 'q')).toEqual(['Q Darius', 'Q.R.S.']);
+  expect(ranked(search, 'comet fox')).toEqual(['Comet Fox', 'Lylat Wars of the Stars']);
+});
+
 test('the other orders are those of the API', async () => {
   const search = await searchOf(
     { title: 'Final Fantasy 10', year: 2001 },

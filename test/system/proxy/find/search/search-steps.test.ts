@@ -15,6 +15,25 @@ describe('near spellings', () => {
     expect(found(search, 'zelga')).toEqual(['near', 'Zelda', 'Zelfa Quest']);
   });
 
+  test('count beside a beginning of a word, and come after it', async () => {
+    const search = await searchOf(
+      on('nes', 'Tekenen met Ton'),
+      on('snes', 'Tekken', 9),
+      on('snes', 'Zelda'),
+    );
+    const ranked = (q: string, platform = '') => {
+      const { step, hits } = search.search({ q, platform, sort: 'relevance' });
+      return [step, ...hits.map(({ title }) => title)];
+    };
+    expect(ranked('teken')).toEqual(['near', 'Tekenen met Ton', 'Tekken']);
+    expect(ranked('met teken')).toEqual(['exact', 'Tekenen met Ton']);
+    expect(ranked('teken', 'nes')).toEqual(['exact', 'Tekenen met Ton']);
+    expect(ranked('tekenen')).toEqual(['exact', 'Tekenen met Ton']);
+    // Nothing else is spelled like it.
+    expect(ranked('zeld')).toEqual(['exact', 'Zelda']);
+    expect(ranked('tek')).toEqual(['exact', 'Tekken', 'Tekenen met Ton']);
+  });
+
   test('are those of the word in the query, not of a word that equals it', async () => {
     const search = await searchOf('Mario Broz');
     expect(found(search, 'mario bros')).toEqual(['near', 'Mario Broz']);
