@@ -118,6 +118,19 @@ saturn | Tōkyō Bus Annai & Ōkami
 pc | Mouse Zoo Soul
 pc | Moose Noon School Book
 virtual-boy | Super Nintendo World
+nes | Sword Saga I & II
+nes | Sword Saga III
+nes | Sword Saga XXIX
+pc | Sword Saga 29 | Sword Saga 1 & 2
+snes | Hat Trick '94
+pc | HatTrick94 | Hat Trick 1994
+pc | Hat Trick 2004
+snes | 三國志 [sangokushi]
+nes | 三国志II [sangokushi-ii]
+snes | Kessen Sū Mō
+pc | Shōgakusei no Kessen
+pc | Tekenen met Ton
+ps1 | Tekken Tag
 `;
 
 const SEEDED_GAMES = 2_600;
