@@ -7,7 +7,7 @@ import { firstIndex } from '../../../lib/format/index/arrays.ts';
 import type { WordIndex } from '../../../lib/format/index/search-index.ts';
 import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
-import { has, isEmpty, type NumberSet } from './sets/number-set.ts';
+import { isEmpty, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 import { isSingle } from './ways.ts';
 
@@ -38,25 +38,10 @@ export class PatternMatcher {
     return this.findReadings(pattern, 'wholeReadings', [found]);
   }
 
-  /** The readings of a set that match words of the pattern together with their neighbours, or written together. */
-  findTogether(pattern: Pattern, among: NumberSet): NumberSet {
-    const others = pattern.flat().filter((way) => !isSingle(way));
-    const found = this.readings.unite(others.map((way) => way.readings));
-    return isEmpty(found) ? found : this.readings.intersect([found, among]);
-  }
-
-  /** How many words of a reading, which matches the pattern, the query has at most. */
-  mostMatched(pattern: Pattern, reading: number): number {
-    const most = new Array<number>(pattern.length + 1).fill(Number.NEGATIVE_INFINITY);
-    most[0] = 0;
-    for (const [at, ways] of pattern.entries()) {
-      for (const { queryWords, phrase, readings } of ways) {
-        const matched = most[at] + phrase.length;
-        if (matched > most[at + queryWords] && has(readings, reading))
-          most[at + queryWords] = matched;
-      }
-    }
-    return most[pattern.length];
+  /** The same readings by how many of their words match, the most first. A reading can be in several sets. */
+  byMatched(pattern: Pattern, found: NumberSet): (readonly [matched: number, NumberSet])[] {
+    if (pattern.every((ways) => ways.every(isSingle))) return [[pattern.length, found]];
+    return this.findByMatched(pattern, 'readings', []).sort(([a], [b]) => b - a);
   }
 
   /**
@@ -93,26 +78,48 @@ export class PatternMatcher {
     readingsOf: 'readings' | 'wholeReadings',
     within: readonly NumberSet[],
   ): NumberSet {
+    const all = this.findByMatched(pattern, readingsOf, within, () => 0);
+    return this.readings.unite(all.map(([, set]) => set));
+  }
+
+  /** @param keyOf what the sets are kept apart by */
+  private findByMatched(
+    pattern: Pattern,
+    readingsOf: 'readings' | 'wholeReadings',
+    within: readonly NumberSet[],
+    keyOf = (matched: number) => matched,
+  ): (readonly [key: number, NumberSet])[] {
     const { readings } = this;
     // For each position, the readings that match the words before it, with at least one such way.
-    const reached: NumberSet[][] = Array.from({ length: pattern.length + 1 }, () => []);
+    const reached: Map<number, NumberSet[]>[] = Array.from(
+      { length: pattern.length + 1 },
+      () => new Map(),
+    );
+    const add = (at: number, matched: number, sets: readonly NumberSet[]) => {
+      const found = readings.intersect(sets);
+      if (isEmpty(found)) return;
+      const key = keyOf(matched);
+      reached[at].set(key, [...(reached[at].get(key) ?? []), found]);
+    };
+    const reachedAt = (at: number) =>
+      Array.from(reached[at], ([key, sets]) => [key, readings.unite(sets)] as const);
     // The sets of the words before a position, each matched by itself; undefined if one has no such way.
     let singles: NumberSet[] | undefined = [...within];
     for (const [at, ways] of pattern.entries()) {
-      const before = readings.unite(reached[at]);
+      const before = reachedAt(at);
       for (const way of ways) {
-        const found = [readings.intersect([way[readingsOf], before])];
+        const { queryWords, phrase, [readingsOf]: ofWay } = way;
+        for (const [matched, set] of before)
+          add(at + queryWords, matched + phrase.length, [ofWay, set]);
         if (!isSingle(way) && singles !== undefined) {
-          found.push(readings.intersect([way[readingsOf], ...singles]));
+          add(at + queryWords, at + phrase.length, [ofWay, ...singles]);
         }
-        reached[at + way.queryWords].push(...found.filter((set) => !isEmpty(set)));
       }
       const single = ways.find(isSingle);
       singles = single && singles && [...singles, single[readingsOf]];
     }
-    const all = [...reached[pattern.length]];
-    if (singles !== undefined) all.push(readings.intersect(singles));
-    return readings.unite(all);
+    if (singles !== undefined) add(pattern.length, pattern.length, singles);
+    return reachedAt(pattern.length);
   }
 
   /** The first three tiers: the readings that equal the query, and those that begin with it. */

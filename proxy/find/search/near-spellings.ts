@@ -9,13 +9,14 @@
  * a whole word, eight misspelt words take 1.2 times as long. An automaton over all words took less time, but
  * eight times as long to prepare and three times as much code.
  */
-import { sharedZeros } from '../../../lib/format/index/arrays.ts';
+import { firstIndex, sharedZeros } from '../../../lib/format/index/arrays.ts';
 import { onesIn } from '../../../lib/format/index/bits.ts';
 import { type Postings, textCount } from '../../../lib/format/index/search-index.ts';
+import { sortByKey } from './sets/rank-order.ts';
 
 /** The words of the index by their length, in memory that threads share. */
 export interface SpellingIndex {
-  /** The numbers of the words: shorter words first, those of the same length ascending. */
+  /** The numbers of the words: shorter words first; of the same length, those of more readings first. */
   readonly numbers: Uint32Array;
   /** The letters in the first and in the second half of each word, in the same order. See {@link bitOf}. */
   readonly firstHalf: Uint32Array;
@@ -24,27 +25,37 @@ export interface SpellingIndex {
   readonly lengthStart: Uint32Array;
 }
 
-export function makeSpellingIndex({ text, textStart }: Postings): SpellingIndex {
+export function makeSpellingIndex({ text, textStart, entriesStart }: Postings): SpellingIndex {
   const count = textCount({ textStart });
+  const ascending = new Uint32Array(count);
   const lengths = new Uint32Array(count);
+  const entries = new Uint32Array(count);
   let longest = 0;
+  let most = 0;
   for (let number = 0; number < count; number++) {
+    ascending[number] = number;
     for (let at = textStart[number]; at < textStart[number + 1]; at++) {
       if (!isFirstOfTwo(text[at])) lengths[number]++;
     }
     if (lengths[number] > longest) longest = lengths[number];
+    entries[number] = entriesStart[number + 1] - entriesStart[number];
+    if (entries[number] > most) most = entries[number];
   }
   const lengthStart = sharedZeros(Uint32Array, longest + 2);
   for (let number = 0; number < count; number++) lengthStart[lengths[number] + 1]++;
   for (let length = 0; length <= longest; length++) lengthStart[length + 1] += lengthStart[length];
 
-  const next = lengthStart.slice();
-  const numbers = sharedZeros(Uint32Array, count);
+  const numbers = sortByKey(
+    sortByKey(
+      ascending,
+      entries.map((own) => most - own),
+    ),
+    lengths,
+  );
   const firstHalf = sharedZeros(Uint32Array, count);
   const secondHalf = sharedZeros(Uint32Array, count);
-  for (let number = 0; number < count; number++) {
-    const slot = next[lengths[number]]++;
-    numbers[slot] = number;
+  for (let slot = 0; slot < count; slot++) {
+    const number = numbers[slot];
     let left = lengths[number] >>> 1;
     for (let at = textStart[number]; at < textStart[number + 1]; at++) {
       if (isFirstOfTwo(text[at])) continue;
@@ -68,19 +79,23 @@ function bitOf(letter: number): number {
   return 1 << (letter & 31);
 }
 
-/**
- * @param among the numbers of the only words to look at; undefined for all words
- * @returns the numbers of the words within `distance` of the wanted word, ascending
- */
+/** The only words that matter: by default, all. */
+export interface AmongWords {
+  readonly numbers?: readonly number[] | undefined;
+  /** Those that more readings have. Looking at fewer words takes less time. */
+  readonly ofMoreThan?: number | undefined;
+}
+
+/** @returns the numbers of the words within `distance` of the wanted word, ascending */
 export function nearSpellings(
   index: SpellingIndex,
-  words: Pick<Postings, 'text' | 'textStart'>,
+  words: Postings,
   wanted: string,
   distance: 1 | 2,
-  among?: readonly number[],
+  { numbers, ofMoreThan = 0 }: AmongWords = {},
 ): number[] {
   const letters = Array.from(wanted, (letter) => letter.codePointAt(0) as number);
-  return (among ?? candidates(index, letters, distance))
+  return (numbers ?? candidates(index, words, letters, distance, ofMoreThan))
     .filter((number) => canBecome(lettersAt(words, number), letters, distance))
     .sort((a, b) => a - b);
 }
@@ -88,9 +103,13 @@ export function nearSpellings(
 /** The numbers of the words whose sets of letters do not rule them out. */
 function candidates(
   { numbers, firstHalf, secondHalf, lengthStart }: SpellingIndex,
+  { entriesStart }: Postings,
   wanted: readonly number[],
   distance: 1 | 2,
+  ofMoreThan: number,
 ): number[] {
+  const isRare = (slot: number) =>
+    entriesStart[numbers[slot] + 1] - entriesStart[numbers[slot]] <= ofMoreThan;
   const found: number[] = [];
   const all = setOf(wanted);
   const longest = Math.min(wanted.length + distance, lengthStart.length - 2);
@@ -103,7 +122,7 @@ function candidates(
     const allowedFirst = setOf(wanted.slice(0, after));
     const neededSecond = setOf(wanted.slice(after));
     const allowedSecond = setOf(wanted.slice(before));
-    const end = lengthStart[length + 1];
+    const end = firstIndex(lengthStart[length], lengthStart[length + 1], isRare);
     for (let slot = lengthStart[length]; slot < end; slot++) {
       const first = firstHalf[slot];
       const second = secondHalf[slot];

@@ -6,7 +6,7 @@ import type { Place, Way, WayFinder } from './ways.ts';
 export type Pattern = readonly (readonly Way[])[];
 
 /** The numbers of the near spellings of a word. @param among if given, only those in these readings matter */
-export type FindNear = (word: string, among?: NumberSet) => readonly number[];
+export type FindNear = (word: string, isLast: boolean, among?: NumberSet) => readonly number[];
 
 /** At most this many neighbouring words count as one. */
 const MOST_JOINED = 3;
@@ -22,14 +22,9 @@ export class PatternMaker {
 
   /**
    * @param findNear undefined if only the words themselves count
-   * @param near the words for which near spellings count
    * @returns undefined if no reading can match
    */
-  make(
-    words: readonly string[],
-    findNear?: FindNear,
-    near: 'all' | 'last' = 'all',
-  ): Pattern | undefined {
+  make(words: readonly string[], findNear?: FindNear): Pattern | undefined {
     const { readings } = this.ways;
     const last = words.length - 1;
     const pattern: Way[][] = words.map(() => []);
@@ -49,14 +44,12 @@ export class PatternMaker {
       this.once('word', [word], placeOf(at), () => this.ways.ofWord(word, placeOf(at))),
     );
     const sizes = exact.map(([way]) => (way === undefined ? 0 : atMost(way.readings)));
-    if (near === 'last') sizes[last] = Number.POSITIVE_INFINITY;
     // Splits and near spellings take long to find, so those of rare words come first: no more are searched
     // once no reading can match. That is tested only with near spellings; otherwise it takes longer.
     let among: NumberSet | undefined;
     for (const at of [...words.keys()].sort((a, b) => sizes[a] - sizes[b])) {
       const word = words[at];
-      const isNear = near === 'all' || at === last;
-      const spellings = (isNear && findNear?.(word, among)) || [];
+      const spellings = findNear?.(word, at === last, among) ?? [];
       const single =
         spellings.length === 0 ? exact[at] : this.ways.ofWord(word, placeOf(at), spellings);
       pattern[at].push(...this.ways.ofSplit(word), ...single);

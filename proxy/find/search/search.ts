@@ -7,7 +7,6 @@
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
  * tenths of a second with this many titles. Only the way it splits texts into words is used.
  */
-import { setBit } from '../../../lib/format/index/bits.ts';
 import type { Rank } from '../../../lib/format/index/numbers.ts';
 import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
 import type { SearchIndex } from '../../../lib/format/index/search-index.ts';
@@ -34,6 +33,13 @@ const NO_HITS: Hits = { total: 0, step: undefined, ranks: [] };
 
 /** For each facet that was asked for, the values of the hits. */
 export type Facets = Partial<Readonly<Record<FacetName, readonly ValueCount[]>>>;
+
+/** The games of a part of a tier that are on no earlier page, and how many. */
+interface FoundPart {
+  readonly matched: number;
+  readonly part: NumberSet;
+  readonly size: number;
+}
 
 export class Search {
   private readonly orders: RankOrders;
@@ -132,37 +138,37 @@ export class Search {
     let before = 0;
     const seen = ranks.emptyBits();
     for (const tier of tiers) {
-      const inTier = ranks.subtract(ranks.intersect([tier.ranks, found]), seen);
-      const size = sizeOf(inTier);
+      const parts = tier.map(({ matched, ranks: all }) => {
+        const part = ranks.subtract(ranks.intersect([all, found]), seen);
+        addTo(seen, part);
+        return { matched, part, size: sizeOf(part) };
+      });
+      const size = parts.reduce((sum, part) => sum + part.size, 0);
       const skipped = Math.max(0, start - before);
       const wanted = Math.min(count - page.length, size - skipped);
-      if (wanted > 0) page.push(...this.pageOfTier(tier, inTier, skipped, wanted));
+      if (wanted > 0) page.push(...this.pageOfTier(parts, skipped, wanted));
       if (page.length === count) break;
       before += size;
-      addTo(seen, inTier);
     }
     return page;
   }
 
-  /** A page of some games of a tier: fewer additional words, then more covers, then title order. */
-  private pageOfTier(tier: Tier, inTier: NumberSet, start: number, count: number): number[] {
+  /** A page of a tier: fewer additional words, then more covers, then title order. */
+  private pageOfTier(all: readonly FoundPart[], start: number, count: number): number[] {
     const { ranks, orders } = this;
-    const exceptions = tier.exceptions(inTier);
-    if (exceptions.size === 0) return pageInOrder(orders.inTier, ranks, inTier, start, count);
-    const bits = ranks.emptyBits();
-    for (const rank of exceptions.keys()) setBit(bits, rank);
-    const others = ranks.subtract(inTier, bits);
-    const most = Math.min(start + count, sizeOf(others));
-    const additional = (rank: number) =>
-      exceptions.get(rank) ?? this.titles.lengthOf(rank) - tier.words;
-    const { positions } = orders.relevance;
-    const compare = (a: number, b: number) =>
-      additional(a) - additional(b) || positions[a] - positions[b];
-    const first = pageInOrder(orders.inTier, ranks, others, 0, most);
-    const last = most === start + count ? first[most - 1] : undefined;
-    const before = [...exceptions.keys()].filter(
-      (rank) => last === undefined || compare(rank, last) < 0,
+    const parts = all.filter(({ size }) => size > 0);
+    if (parts.length === 1) return pageInOrder(orders.inTier, ranks, parts[0].part, start, count);
+    // The first of each part, merged: as numbers, since a hostile query can ask for a page behind very many.
+    const { ranks: byCovers, positions } = orders.relevance;
+    const keys = parts.flatMap(({ matched, part, size }) =>
+      pageInOrder(orders.inTier, ranks, part, 0, Math.min(size, start + count)).map((rank) => {
+        const additional = this.titles.lengthOf(rank) + parts[0].matched - matched;
+        return additional * ranks.below + positions[rank];
+      }),
     );
-    return [...first, ...before].sort(compare).slice(start, start + count);
+    const page = Float64Array.from(keys)
+      .sort()
+      .subarray(start, start + count);
+    return Array.from(page, (key) => byCovers[key % ranks.below]);
   }
 }

@@ -8,12 +8,12 @@ import { nearSpellingDistance } from '../../../lib/format/index/words.ts';
 import type { PlatformNames } from '../platform-names.ts';
 import { remember } from '../remember.ts';
 import { PatternMatcher } from './match-pattern.ts';
-import { nearSpellings } from './near-spellings.ts';
+import { type AmongWords, nearSpellings } from './near-spellings.ts';
 import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
 import { Phrases } from './phrases.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
-import { forEach, from, has, isEmpty, type NumberSet, sizeOf } from './sets/number-set.ts';
+import { forEach, isEmpty, type NumberSet, sizeOf } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
 import { WayFinder } from './ways.ts';
 
@@ -28,23 +28,17 @@ export interface TitleMatch {
   readonly tiers: Iterable<Tier> | undefined;
 }
 
-export interface Tier {
+/** Games that match equally well, in parts: those of which more words match come first. */
+export type Tier = readonly TierPart[];
+
+export interface TierPart {
+  /** How many words match. Those of the title, as it is shown, less these are additional. */
+  readonly matched: number;
   /** The ranks of the games, and of some on other platforms. */
   readonly ranks: NumberSet;
-  /**
-   * How many words of its title, as it is shown, the query does not have, for each game of which that is not the
-   * number of its words less that of the query.
-   * @param among the only games that matter
-   */
-  exceptions(among: NumberSet): ReadonlyMap<number, number>;
-  /** How many words the query has. */
-  readonly words: number;
 }
 
 type Readings = readonly (readonly string[])[];
-
-/** The words for which near spellings count. */
-type Near = 'all' | 'last';
 
 /** The words of a query, their pattern, the readings that match it, and the ranks of their games. */
 interface Attempt {
@@ -53,6 +47,9 @@ interface Attempt {
   readonly found: NumberSet;
   readonly ranks: NumberSet;
 }
+
+/** A beginning of a word is rather a near spelling if so many times as many readings have that. */
+const FAR_MORE = 4;
 
 /** In so few readings, the near spellings of a word are found faster than in all. */
 const FEW_READINGS = 300;
@@ -64,6 +61,9 @@ export class TitleMatcher {
   private readonly readings: PostingSets;
   private readonly ways: WayFinder;
   private readonly matcher: PatternMatcher;
+  /** The readings that do not join the initials of a title, as a list and as bits. */
+  private readonly initials: NumberSet;
+  private readonly initialBits: Uint32Array;
   private readonly platformNames: PlatformNames;
   private readonly onPlatforms: (numbers: readonly number[]) => NumberSet;
 
@@ -85,6 +85,9 @@ export class TitleMatcher {
     const phrases = new Phrases(index.readings, prepared.pairs, this.readings);
     this.ways = new WayFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
+    this.initials = { list: prepared.initials };
+    // A copy, since each query uses the memory of the one before again.
+    this.initialBits = this.readings.toBits(this.initials).bits.slice();
     this.platformNames = platformNames;
     this.onPlatforms = onPlatforms;
   }
@@ -97,20 +100,20 @@ export class TitleMatcher {
     const limits = onPlatform === undefined ? [] : [onPlatform];
     const patterns = new PatternMaker(this.ways);
     const findAllNear = remember((word: string) => this.findNear(word));
-    const findNear: FindNear = (word, among) =>
+    const findNear: FindNear = (word, _isLast, among) =>
       among?.list !== undefined && among.list.length <= FEW_READINGS
-        ? this.findNear(word, among.list)
+        ? this.findNear(word, { numbers: this.wordsIn(among.list) })
         : findAllNear(word);
 
-    const attempt = (words: readonly string[], near?: Near, within = limits): Attempt[] => {
-      const pattern = patterns.make(words, near && findNear, near);
+    const attempt = (words: readonly string[], near?: FindNear, within = limits): Attempt[] => {
+      const pattern = patterns.make(words, near);
       if (pattern === undefined) return [];
       const found = this.matcher.find(pattern);
       const ranks = this.ranks.intersect([this.ranksOf(found), ...within]);
       return isEmpty(ranks) ? [] : [{ words, pattern, found, ranks }];
     };
 
-    const matchPlatforms = (near?: Near): TitleMatch | undefined => {
+    const matchPlatforms = (near?: FindNear): TitleMatch | undefined => {
       for (const { platforms, rest } of readings.flatMap(this.platformNames.runsIn)) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
@@ -124,32 +127,46 @@ export class TitleMatcher {
       return undefined;
     };
 
-    const attemptAll = (all: Readings, near?: Near) => all.flatMap((words) => attempt(words, near));
+    const attemptAll = (all: Readings, near?: FindNear) =>
+      all.flatMap((words) => attempt(words, near));
     const exact = attemptAll(readings);
-    if (this.areBeginnings(exact, limits)) {
-      // "teken" begins "Tekenen", but rather is "Tekken".
-      const near = this.matchOf('near', exact, attemptAll(readings, 'last'));
-      if (near !== undefined && sizeOf(near.ranks) > sizeOf(this.uniteRanks(exact))) return near;
-    }
+    const beside = this.findBesideBeginnings(exact, limits);
+    const both = beside && this.matchOf('near', exact, attemptAll(readings, beside));
+    if (both && sizeOf(both.ranks) > sizeOf(this.uniteRanks(exact))) return both;
     return (
       this.matchOf('exact', exact) ??
-      this.matchOf('near', attemptAll(readings, 'all')) ??
+      this.matchOf('near', attemptAll(readings, findNear)) ??
       matchPlatforms() ??
-      matchPlatforms('all') ??
+      matchPlatforms(findNear) ??
       this.matchOf('partial', attemptAll(readings.flatMap(withoutOne)))
     );
   }
 
-  /** Whether titles match attempts only with a beginning of a word that could be misspelled. */
-  private areBeginnings(attempts: readonly Attempt[], within: readonly NumberSet[]): boolean {
-    return (
-      attempts.length > 0 &&
-      attempts.every(({ words, pattern, found }) => {
-        if (nearSpellingDistance(words[words.length - 1]) === 0) return false;
-        const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
-        return isEmpty(this.ranks.intersect([whole, ...within]));
-      })
-    );
+  /**
+   * If titles have the last word only as the beginning of a word, and far more titles have words that are spelled
+   * nearly like it, these words: "teken" begins "Tekenen", but rather is "Tekken".
+   */
+  private findBesideBeginnings(
+    exact: readonly Attempt[],
+    within: readonly NumberSet[],
+  ): FindNear | undefined {
+    const isBeginning = ({ pattern, found }: Attempt) => {
+      const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
+      return isEmpty(this.ranks.intersect([whole, ...within]));
+    };
+    if (!exact.every(isBeginning)) return undefined;
+    const { entriesStart } = this.index.words;
+    const near = new Map<string, readonly number[]>();
+    for (const word of exact.map(({ words }) => words[words.length - 1])) {
+      const begun = this.ways
+        .beginningsOf(word)
+        .map(([from, to]) => entriesStart[to] - entriesStart[from]);
+      const ofMoreThan = FAR_MORE * begun.reduce((sum, one) => sum + one, 0);
+      const numbers = this.findNear(word, { ofMoreThan });
+      if (numbers.length > 0) near.set(word, numbers);
+    }
+    if (near.size === 0) return undefined;
+    return (word, isLast) => (isLast && near.get(word)) || [];
   }
 
   /** @param groups those of a group come after those of the groups before it */
@@ -159,8 +176,8 @@ export class TitleMatcher {
     return { step, ranks: this.uniteRanks(attempts), tiers: this.tiersOfGroups(groups) };
   }
 
-  private uniteRanks(attempts: readonly Attempt[]): NumberSet {
-    return this.ranks.unite(attempts.map(({ ranks }) => ranks));
+  private uniteRanks(all: readonly { readonly ranks: NumberSet }[]): NumberSet {
+    return this.ranks.unite(all.map(({ ranks }) => ranks));
   }
 
   private *tiersOfGroups(groups: readonly (readonly Attempt[])[]): Generator<Tier> {
@@ -168,73 +185,48 @@ export class TitleMatcher {
   }
 
   private *tiersOf(attempts: readonly Attempt[]): Generator<Tier> {
-    const all = attempts.map(({ pattern, found }) => this.matcher.tiers(pattern, found));
-    const words = attempts[0]?.words.length ?? 0;
+    const all = attempts.map(({ pattern, found }) => ({
+      tiers: this.matcher.tiers(pattern, found),
+      byMatched: this.matcher.byMatched(pattern, found),
+    }));
     for (;;) {
-      const sets = all.flatMap((tiers) => tiers.next().value ?? []);
-      if (sets.length === 0) return;
-      const exceptions = (among: NumberSet) => this.exceptionsOf(attempts, sets, words, among);
-      yield { ranks: this.ranksOf(this.readings.unite(sets)), exceptions, words };
-    }
-  }
-
-  /**
-   * The additional words of the games that are found by further readings, by words that are written together, or
-   * by a reading of the query with another number of words.
-   * @param sets for each attempt, the readings of the tier
-   * @param among the only games that matter
-   */
-  private exceptionsOf(
-    attempts: readonly Attempt[],
-    sets: readonly NumberSet[],
-    words: number,
-    among: NumberSet,
-  ): Map<number, number> {
-    const { games, rankOfFurther } = this.index;
-    const found = new Map<number, number>();
-    const add = (rank: number, additional: number) =>
-      found.set(rank, Math.min(additional, found.get(rank) ?? additional));
-    const rankOf = (reading: number) =>
-      reading < games ? reading : rankOfFurther[reading - games];
-    for (const [at, { pattern }] of attempts.entries()) {
-      const set = sets[at];
-      const together = this.matcher.findTogether(pattern, set);
-      const unusual = this.readings.unite([together, from(set, games)]);
-      forEach(pattern.length === words ? unusual : set, (reading) => {
-        const rank = rankOf(reading);
-        if (!has(among, rank)) return;
-        const matched = this.matcher.mostMatched(pattern, reading);
-        if (reading < games) add(rank, this.lengthOf(rank) - matched);
-        else add(rank, Math.max(0, this.shownLength(reading, rank) - matched));
-      });
-    }
-    // A game can also be in the tier by the words of its title alone.
-    for (const rank of found.keys()) {
-      for (const [at, { pattern }] of attempts.entries()) {
-        if (!has(sets[at], rank)) continue;
-        add(rank, this.lengthOf(rank) - this.matcher.mostMatched(pattern, rank));
+      const parts: TierPart[] = [];
+      for (const { tiers, byMatched } of all) {
+        const { value: tier } = tiers.next();
+        if (tier === undefined) return;
+        for (const [matched, set] of byMatched) {
+          const isOnly = byMatched.length === 1;
+          parts.push(
+            ...this.partsOf(isOnly ? tier : this.readings.intersect([tier, set]), matched),
+          );
+        }
       }
+      const byMatched = [...Map.groupBy(parts, ({ matched }) => matched)];
+      yield byMatched
+        .sort(([a], [b]) => b - a)
+        .map(([matched, same]) => ({ matched, ranks: this.uniteRanks(same) }));
     }
-    return found;
   }
 
-  /** How many words the title has as it is shown. Initials that are words of their own count as such. */
-  private shownLength(reading: number, rank: number): number {
-    const own = this.lengthOf(reading);
-    const shown = this.lengthOf(rank);
-    return own > shown && this.lettersOf(reading) === this.lettersOf(rank) ? own : shown;
+  /** Letters of initials are shown as words of their own, so readings that do not join them are longer. */
+  private partsOf(found: NumberSet, matched: number): TierPart[] {
+    const { games, rankOfFurther } = this.index;
+    const apart = this.readings.intersect([found, this.initials]);
+    if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
+    const others = this.readings.subtract(found, this.initialBits);
+    const parts: TierPart[] = [{ matched, ranks: this.ranksOf(others) }];
+    forEach(apart, (reading) => {
+      const rank = rankOfFurther[reading - games];
+      const letters = this.lengthOf(reading) - this.lengthOf(rank);
+      parts.push({ matched: matched - letters, ranks: { list: Uint32Array.of(rank) } });
+    });
+    return parts;
   }
 
   /** How many words a reading has. */
   lengthOf(reading: number): number {
     const { start } = this.index.readings;
     return start[reading + 1] - start[reading];
-  }
-
-  private lettersOf(reading: number): string {
-    const { words, start } = this.index.readings;
-    const all = words.subarray(start[reading], start[reading + 1]);
-    return Array.from(all, (word) => textAt(this.index.words, word)).join('');
   }
 
   /** The ranks of the games that have these readings. */
@@ -259,16 +251,12 @@ export class TitleMatcher {
     return { bits, atMost: Math.min(set.atMost, games) };
   }
 
-  /**
-   * The numbers of the near spellings of a word that have the same digits.
-   * @param readings the only ones that matter; undefined for all
-   */
-  private findNear(word: string, readings?: Uint32Array): number[] {
+  /** The numbers of the near spellings of a word that have the same digits. */
+  private findNear(word: string, among?: AmongWords): number[] {
     const distance = nearSpellingDistance(word);
     // "snes" is not a misspelled "nes": it names a platform.
     if (distance === 0 || this.platformNames.isName(word)) return [];
     const { words } = this.index;
-    const among = readings && this.wordsIn(readings);
     const digits = digitsOf(word);
     return nearSpellings(this.prepared.spellingIndex, words, word, distance, among).filter(
       (number) => digitsOf(textAt(words, number)) === digits,

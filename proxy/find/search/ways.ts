@@ -67,7 +67,7 @@ export class WayFinder {
   /** @param near the numbers of the near spellings of the word, which count as the word */
   ofWord(word: string, place: Place, near: readonly number[] = []): Way[] {
     const numbers = ascending([...this.numbersOf(equalWords(word, !place.isFirst)), ...near]);
-    const beginnings = place.isLast ? equalBeginnings(word) : [];
+    const beginnings = place.isLast ? this.beginningsOf(word) : [];
     return this.ofOne(1, numbers, beginnings, this.withPart(word));
   }
 
@@ -82,7 +82,7 @@ export class WayFinder {
       [''],
     );
     const numbers = this.numbersOf(texts.filter((text) => !isNumeral(text)));
-    return this.ofOne(words.length, numbers, isLast ? [joined] : []);
+    return this.ofOne(words.length, numbers, isLast ? this.withBeginnings([joined]) : []);
   }
 
   /** The ways to match a word that titles split: with two or three neighbouring words. */
@@ -125,21 +125,18 @@ export class WayFinder {
 
   /**
    * The way to match words of a query with one word of a title, if there is one.
-   * @param texts what a word of the title may begin with
+   * @param beginnings the ranges of the words that begin with what a word of the title may begin with
    * @param parts the readings with a word that contains the word of the query
    */
   private ofOne(
     queryWords: number,
     numbers: readonly number[],
-    texts: readonly string[],
+    beginnings: Way['beginnings'],
     parts = EMPTY,
   ): Way[] {
-    const { index, readings } = this;
+    const { readings } = this;
     const wholeReadings = readings.unite([this.withNumbers(numbers), parts]);
     const way = { queryWords, phrase: [numbers], allowsParts: !isEmpty(parts), wholeReadings };
-    const beginnings = texts
-      .map((text) => findPrefix(index.words, text))
-      .filter(([from, to]) => from < to);
     if (beginnings.length > 0) {
       // Most words that match whole also begin with the last word: they need not be looked up again.
       const others = numbers.filter((number) =>
@@ -150,6 +147,16 @@ export class WayFinder {
       return [{ ...way, beginnings, readings: all }];
     }
     return isEmpty(wholeReadings) ? [] : [{ ...way, beginnings, readings: wholeReadings }];
+  }
+
+  /** The ranges of the words that begin with a word, or with an equal beginning. */
+  beginningsOf(word: string): Way['beginnings'] {
+    return this.withBeginnings(equalBeginnings(word));
+  }
+
+  private withBeginnings(texts: readonly string[]): Way['beginnings'] {
+    const ranges = texts.map((text) => findPrefix(this.index.words, text));
+    return ranges.filter(([from, to]) => from < to);
   }
 
   /** The numbers of the given words that titles have, each once, ascending. */

@@ -4,8 +4,7 @@
  * a result is a slice of the list or a run of bits, and the total is the length of the list or the number
  * of bits.
  */
-import { firstIndex } from '../../../../lib/format/index/arrays.ts';
-import { bitAt, countBits, lowestBit, onesIn, setBit } from '../../../../lib/format/index/bits.ts';
+import { countBits, lowestBit, onesIn, setBit } from '../../../../lib/format/index/bits.ts';
 
 export type NumberSet = NumberList | NumberBits;
 
@@ -99,26 +98,6 @@ export function slice(set: NumberSet, start: number, count: number): number[] {
     }
   }
   return found;
-}
-
-/** Whether a set has a number. */
-export function has({ list, bits }: NumberSet, number: number): boolean {
-  if (bits !== undefined) return bitAt(bits, number) === 1;
-  return list[firstIndex(0, list.length, (at) => list[at] >= number)] === number;
-}
-
-/** The numbers of a set from one on. */
-export function from(set: NumberSet, first: number): NumberSet {
-  const { list, bits } = set;
-  if (list !== undefined) {
-    return { list: list.subarray(firstIndex(0, list.length, (at) => list[at] >= first)) };
-  }
-  const skipped = Math.floor(first / 32);
-  const found: number[] = [];
-  forEach({ bits: bits.subarray(skipped), atMost: set.atMost }, (at) => {
-    if (skipped * 32 + at >= first) found.push(skipped * 32 + at);
-  });
-  return { list: Uint32Array.from(found) };
 }
 
 /** Hands every number of a set to a function, in ascending order. */

@@ -62,17 +62,17 @@ export function makeRankOrders(
 }
 
 /**
- * Sorts ranks by a key, in linear passes; those with the same key keep their order.
- * @param keyOf the key of each rank: a small number
+ * Sorts numbers by a key, in linear passes; those with the same key keep their order.
+ * @param keyOf the key of each number: a small one
  */
-function sortByKey(ranks: Uint32Array, keyOf: Uint16Array | Uint32Array): Uint32Array {
+export function sortByKey(numbers: Uint32Array, keyOf: Uint16Array | Uint32Array): Uint32Array {
   let highest = 0;
-  for (let rank = 0; rank < keyOf.length; rank++) if (keyOf[rank] > highest) highest = keyOf[rank];
+  for (let at = 0; at < keyOf.length; at++) if (keyOf[at] > highest) highest = keyOf[at];
   const next = new Uint32Array(highest + 2);
-  for (let rank = 0; rank < keyOf.length; rank++) next[keyOf[rank] + 1]++;
+  for (let at = 0; at < keyOf.length; at++) next[keyOf[at] + 1]++;
   for (let key = 1; key <= highest; key++) next[key] += next[key - 1];
-  const sorted = sharedZeros(Uint32Array, ranks.length);
-  for (let at = 0; at < ranks.length; at++) sorted[next[keyOf[ranks[at]]]++] = ranks[at];
+  const sorted = sharedZeros(Uint32Array, numbers.length);
+  for (let at = 0; at < numbers.length; at++) sorted[next[keyOf[numbers[at]]]++] = numbers[at];
   return sorted;
 }
 

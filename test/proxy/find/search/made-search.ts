@@ -84,7 +84,9 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
       const { readings = [] } = parseSearch(new Map([['q', q]]));
       const rank = all.findIndex((game) => game.title === title);
       const tiers = [...(titles.match(readings)?.tiers ?? [])];
-      const tier = tiers.findIndex(({ ranks }) => slice(ranks, 0, sizeOf(ranks)).includes(rank));
+      const tier = tiers.findIndex((parts) =>
+        parts.some(({ ranks }) => slice(ranks, 0, sizeOf(ranks)).includes(rank)),
+      );
       return tier < 0 ? undefined : tier;
     },
   };

@@ -2,7 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { makeRandom, type Random } from '#demo/catalogue/random.ts';
 import type { Postings } from '#lib/format/index/search-index.ts';
-import { makeSpellingIndex, nearSpellings } from '#proxy/find/search/near-spellings.ts';
+import {
+  type AmongWords,
+  makeSpellingIndex,
+  nearSpellings,
+} from '#proxy/find/search/near-spellings.ts';
 import { editDistance } from './edit-distance.ts';
 
 function makeIndex(words: Iterable<string>) {
@@ -12,13 +16,15 @@ function makeIndex(words: Iterable<string>) {
     textStart[i + 1] = textStart[i] + word.length;
   });
   const text = Uint16Array.from(sorted.join('').split(''), (unit) => unit.charCodeAt(0));
-  const none = new Uint32Array(0);
-  const postings: Postings = { text, textStart, entries: none, entriesStart: none };
+  // The first word is in no reading but one, the second in two, and so on.
+  const entriesStart = textStart.map((_, i) => (i * (i + 1)) / 2);
+  const postings: Postings = { text, textStart, entries: new Uint32Array(0), entriesStart };
   const spellings = makeSpellingIndex(postings);
   const lengths = sorted.map((word) => [...word].length);
   return {
     sorted,
-    find: (word: string, distance: 1 | 2) => nearSpellings(spellings, postings, word, distance),
+    find: (word: string, distance: 1 | 2, among?: AmongWords) =>
+      nearSpellings(spellings, postings, word, distance, among),
     reference(word: string, distance: number) {
       const { length } = [...word];
       // An edit changes the length by one letter at most. So most words need no table.
@@ -94,6 +100,14 @@ test('a letter is one edit, however many code units it has', () => {
   expect(find('𩸽野家', 1)).toEqual(['𠮷野家']);
   expect(find(`${'𠮷'.repeat(7)}𩸽𩸽`, 2)).toEqual(['𠮷'.repeat(9)]);
   expect(find(`${'𠮷'.repeat(6)}𩸽𩸽𩸽`, 2)).toEqual([]);
+});
+
+test('finds only words that more readings have than so many, or only some words', () => {
+  const index = makeIndex(['bolda', 'golda', 'zelda']);
+  expect(index.find('xolda', 1)).toEqual([0, 1]);
+  expect(index.find('xolda', 1, { ofMoreThan: 1 })).toEqual([1]);
+  expect(index.find('xolda', 1, { ofMoreThan: 2 })).toEqual([]);
+  expect(index.find('xolda', 1, { numbers: [0, 2] })).toEqual([0]);
 });
 
 test('finds nothing where there is nothing', () => {

@@ -131,6 +131,12 @@ snes | Kessen Sū Mō
 pc | Shōgakusei no Kessen
 pc | Tekenen met Ton
 ps1 | Tekken Tag
+ps1 | Tekken Two
+ps1 | Tekken Three
+pc | Tekken Four
+pc | Tekken Five
+pc | G.E.A. of Steel
+pc | G Police
 `;
 
 const SEEDED_GAMES = 2_600;

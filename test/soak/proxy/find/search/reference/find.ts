@@ -2,13 +2,9 @@
  * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
  * filters, only the platform matters here.
  */
+import { equalBeginnings } from '#lib/format/index/equal-words.ts';
 import { queryReadingsOf } from '#lib/format/index/readings.ts';
-import {
-  MOST_WORDS,
-  nearSpellingDistance,
-  plainWordsOf,
-  wordsOf,
-} from '#lib/format/index/words.ts';
+import { MOST_WORDS, plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
 import { editDistance } from '#test/proxy/find/search/edit-distance.ts';
 import type { ReferenceGame } from './games.ts';
 import {
@@ -57,10 +53,15 @@ export function makeFind(
   const exactly = (words: readonly string[]) => readQuery(words, () => []);
   const nearly = (words: readonly string[]) =>
     readQuery(words, (word) => (slugsOfName.has(word) ? [] : nearSpellings(word)));
+  const readingsWith = makeReadingCounts(allReadings);
   const nearlyAtEnd = (words: readonly string[]) =>
-    readQuery(words, (word, isLast) =>
-      isLast && !slugsOfName.has(word) ? nearSpellings(word) : [],
-    );
+    readQuery(words, (word, isLast) => {
+      if (!isLast || slugsOfName.has(word)) return [];
+      const begun = readingsWith((other) =>
+        equalBeginnings(word).some((text) => other.startsWith(text)),
+      );
+      return nearSpellings(word).filter((near) => readingsWith((one) => one === near) > 4 * begun);
+    });
   return (q, platform) => {
     const readings =
       platform === undefined
@@ -93,7 +94,7 @@ export function distinct(lists: readonly string[][]): string[][] {
 }
 
 /**
- * If the last word is only the beginning of words, and a near spelling of whole words of other titles: both.
+ * If the last word is only the beginning of words, and a near spelling of words that far more titles have: both.
  * @returns none otherwise
  */
 function besideBeginnings(
@@ -108,10 +109,7 @@ function besideBeginnings(
     const query = exactly(words);
     const matching = titles.filter((title) => matches(query, title, true));
     if (matching.length === 0) return true;
-    return (
-      nearSpellingDistance(words.at(-1) ?? '') > 0 &&
-      matching.every((title) => !matches(query, title, false))
-    );
+    return matching.every((title) => !matches(query, title, false));
   };
   if (exact.size === 0 || !queries.every(isBeginning)) return new Map();
   const near = tiersOf(readings, queries.map(nearlyAtEnd));
@@ -186,6 +184,15 @@ function makeNearSpellings(readings: Readings): (word: string) => readonly strin
     known.set(word, near);
     return near;
   };
+}
+
+/** How many readings have words for which a test holds; one counts again for each further word. */
+function makeReadingCounts(readings: Readings): (test: (word: string) => boolean) => number {
+  const counts = new Map<string, number>();
+  for (const { words } of [...readings.values()].flat()) {
+    for (const word of new Set(words)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return (test) => [...counts].reduce((sum, [word, count]) => (test(word) ? sum + count : sum), 0);
 }
 
 /** Whether a word of a title is near enough to a word of a query to be what was meant. */

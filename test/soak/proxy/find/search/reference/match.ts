@@ -114,10 +114,9 @@ export function tierOf(query: QueryReading, title: TitleReading): Tier | undefin
 export function additionalWords(query: QueryReading, title: TitleReading): number {
   const { words, shown } = title;
   const most = mostMatched(query, title, 0);
-  if (words.join(' ') === shown.join(' ')) return shown.length - most;
   // Initials are shown as words of their own, too.
   const isLonger = words.length > shown.length && words.join('') === shown.join('');
-  return Math.max(0, (isLonger ? words : shown).length - most);
+  return (isLonger ? words : shown).length - most;
 }
 
 function mostMatched(query: QueryReading, title: TitleReading, start: number): number {
