@@ -179,13 +179,13 @@ export function searchCatalogue(): SearchCatalogue {
  */
 function namePlatform(slug: string, name: string): NamedPlatform {
   const own = [slug, name, ...name.replace(/\(.*?\)/g, '').split(/ - | – | \| |\//)];
-  const key = (text: string) => plainWordsOf(text).join('');
+  const key = (text: string) => plainWordsOf(text.replaceAll('+', ' plus ')).join('');
   const keys = new Set(own.map(key).filter((text) => text !== ''));
   const rows = PLATFORM_ROWS.filter(({ names, others }) =>
     [...names, ...others].some((text) => keys.has(key(text))),
   );
   const named = rows.flatMap(({ names }) => names);
-  return { slug, names: [...own, ...named].filter((text) => key(text) !== '') };
+  return { slug, names: [...own, ...named].map(key).filter((text) => text !== '') };
 }
 
 function readChosen(sample: Catalogue) {
