@@ -183,17 +183,4 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     expect(await mailLink('mixed.CASE@covers.example')).toBe(true);
     expect(await mailsTo(owner.email)).toHaveLength(1);
   });
-
-  it.each([
-    'nobody@covers.example',
-    '',
-    '%@covers.example',
-    "' OR 1=1 --",
-    'owner-1@covers.example\r\nBcc: x@covers.example',
-  ])('sends no mail for the address %j', async (email) => {
-    await newLink();
-    const before = await database.rows('SELECT COUNT(*) FROM mail_outbox');
-    expect(await mailLink(email)).toBe(false);
-    expect(await database.rows('SELECT COUNT(*) FROM mail_outbox')).toEqual(before);
-  });
 });

@@ -15,7 +15,7 @@ import type { ApiHandler, Responder } from '#proxy/http/response.ts';
 import { HttpServer } from '#proxy/http/server.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { NEVER, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { openSocket, readToEnd, statusesIn } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;
@@ -60,15 +60,12 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 4; turn++) await nextTurn();
 }
 
-const statuses = (received: string) =>
-  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
-
 test.each(Object.entries(others))(
   '%s is answered between usual requests, in one packet or several',
   async (_, other) => {
     for (const pieces of [[usual() + other + usual() + last], [usual(), other, usual(), last]]) {
       const received = await exchange(...pieces);
-      expect(statuses(received)).toHaveLength(4);
+      expect(statusesIn(received)).toHaveLength(4);
       // The other response may have the same body.
       expect(received.split(stats).length).toBeGreaterThanOrEqual(4);
       expect(received.endsWith(stats)).toBe(true);
@@ -97,7 +94,7 @@ test.each([
     const other = usual(target, `${more}${connection}Content-Length: 0\r\n`);
     const [fast, slow] = await Promise.all([firstHead(request), firstHead(other)]);
     expect(linesOf(fast)).toEqual(linesOf(slow));
-    expect(statuses(fast)).toEqual([status]);
+    expect(statusesIn(fast)).toEqual([status]);
     expect(fast).toContain(
       connection === '' ? 'Connection: keep-alive\r\nKeep-Alive: timeout=65\r\n' : connection,
     );
@@ -137,7 +134,7 @@ test('a head may arrive in two packets, divided anywhere', async () => {
   const text = usual() + last;
   for (let at = 1; at < text.length; at += 13) {
     const received = await exchange(text.slice(0, at), text.slice(at));
-    expect(statuses(received), `cut at ${at}`).toEqual([200, 200]);
+    expect(statusesIn(received), `cut at ${at}`).toEqual([200, 200]);
   }
 });
 
@@ -145,7 +142,7 @@ test('an unknown method is refused wherever its bytes are divided', async () => 
   const text = usual().replace('GET', 'ABC');
   for (let at = 1; at < text.length; at += 5) {
     const received = await exchange(text.slice(0, at), text.slice(at));
-    expect(statuses(received), `cut at ${at}`).toEqual([405]);
+    expect(statusesIn(received), `cut at ${at}`).toEqual([405]);
   }
 });
 
@@ -156,7 +153,7 @@ test('a response that takes longer delays the responses after it', async () => {
     usual(page, 'Accept-Encoding: br\r\n') + usual() + usual(),
     others['a HEAD'] + last,
   );
-  expect(statuses(received)).toEqual([200, 200, 200, 200, 200]);
+  expect(statusesIn(received)).toEqual([200, 200, 200, 200, 200]);
   expect(received.indexOf('Content-Encoding: br')).toBeLessThan(received.indexOf(stats));
 });
 
@@ -209,7 +206,7 @@ describe('a client that has ended its side of the connection', () => {
     const text = requests();
     socket.end(text, 'latin1');
     const count = text.split('\r\n\r\n').length - 1;
-    const answers = statuses(await received);
+    const answers = statusesIn(await received);
     expect(answers).toHaveLength(count);
     expect(answers.every((status) => status < 500)).toBe(true);
   });

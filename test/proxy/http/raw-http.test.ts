@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import { NEVER, type RunningProxy, startProxy, testKey } from '#test/support/product.ts';
-import { openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { sendRaw, statusesIn } from '#test/support/servers/sockets.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;
@@ -12,13 +12,7 @@ beforeAll(async () => {
   proxy = await startProxy(snapshotsDir, {}, NEVER);
 });
 
-/** Sends bytes and reads until the server closes. */
-async function exchange(text: string): Promise<string> {
-  const socket = await openSocket(proxy.port);
-  const received = readToEnd(socket);
-  socket.write(text, 'latin1');
-  return received;
-}
+const exchange = (text: string) => sendRaw(proxy.port, text);
 
 const keyed = (rest = '') => `Host: x\r\nX-Api-Key: ${key.key}\r\n${rest}\r\n`;
 const CLOSE = 'Connection: close\r\n';
@@ -28,9 +22,6 @@ const stats = line('/api/v1/stats');
 /** A request line of so many bytes, besides its end. */
 const lineOf = (bytes: number, method = 'GET') =>
   line(`/api/v1/${'a'.repeat(bytes - `${method} /api/v1/ HTTP/1.1`.length)}`, '1.1', method);
-
-const statuses = (received: string) =>
-  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
 test.each<[string, () => string, number]>([
   ['a plain request', () => stats + keyed(CLOSE), 200],
@@ -105,7 +96,7 @@ test.each<[string, () => string, number]>([
   ['a field without a colon', () => `${stats}Host: x\r\nNonsense\r\n\r\n`, 400],
 ])('%s gets one response, then the connection is closed', async (_, request, status) => {
   const received = await exchange(request());
-  expect(statuses(received), received).toEqual([status]);
+  expect(statusesIn(received), received).toEqual([status]);
   if (status >= 400) expect(received).toMatch(/\r\n\r\n(\{"error":"[^"]+"\})?$/);
   expect(received).toMatch(/^Date: .+ GMT\r$/m);
   if (status === 405) expect(received).toMatch(/^Allow: /m);
@@ -120,12 +111,12 @@ test('pipelined requests are answered in order', async () => {
       stats +
       keyed(CLOSE),
   );
-  expect(statuses(received)).toEqual([200, 404, 200]);
+  expect(statusesIn(received)).toEqual([200, 404, 200]);
 });
 
 test('after an offer to upgrade, the connection carries no further request', async () => {
   const received = await exchange(stats + keyed('Upgrade: h2c\r\n') + stats + keyed());
-  expect(statuses(received)).toEqual([200]);
+  expect(statusesIn(received)).toEqual([200]);
   expect(received).toContain('Connection: close\r\n');
 });
 
@@ -143,7 +134,7 @@ test('raw UTF-8 in a target is read as if it were percent-encoded', async () => 
     [raw(q), 'HEAD', ''],
   ] as const) {
     const received = await exchange(line(target, '1.1', method) + keyed(fields + CLOSE));
-    expect(statuses(received)).toEqual([200]);
+    expect(statusesIn(received)).toEqual([200]);
     if (method === 'GET') bodies.push(received.split('\r\n\r\n')[1]);
     else expect(received).toContain(`Content-Length: ${bodies[0]?.length}\r\n`);
   }
@@ -155,7 +146,7 @@ test.each(['\xff', '\xc3', 'a\xed\xa0\x80'])(
   async (bytes) => {
     for (const target of [`/api/v1/search?q=${bytes}`, `/api/v1/games/snes/${bytes}`]) {
       const received = await exchange(line(target) + keyed());
-      expect(statuses(received)).toEqual([400]);
+      expect(statusesIn(received)).toEqual([400]);
       expect(received).toContain('{"error":"The request target must be percent-encoded UTF-8"}');
     }
   },
@@ -166,7 +157,7 @@ test('a request hidden in a refused body is not answered', async () => {
   const received = await exchange(
     `${stats + keyed(`Content-Length: ${hidden.length}\r\n`)}${hidden}`,
   );
-  expect(statuses(received)).toEqual([400]);
+  expect(statusesIn(received)).toEqual([400]);
 });
 
 test.each([

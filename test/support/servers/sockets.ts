@@ -29,6 +29,10 @@ export async function sendRaw(port: number, text: string): Promise<string> {
   return readToEnd(socket);
 }
 
+/** The statuses of the responses in what was received, in order. */
+export const statusesIn = (received: string) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
 /** Reads until the server closes or resets the connection. Each character is a byte. */
 export function readToEnd(socket: Socket): Promise<string> {
   return new Promise((resolve) => {

@@ -14,14 +14,12 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runKeys } from '#cli/keys.ts';
-import { runSnapshot } from '#cli/snapshot.ts';
 import { readArguments } from '#lib/program/arguments.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
 import { makeLog } from '#test/support/log.ts';
 import type { Texts } from '#test/support/processes.ts';
-import { end, makeFolder, ROOT, runCommand } from '#test/support/product.ts';
+import { end, makeFolder, ROOT } from '#test/support/product.ts';
 
 const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
 const COMMANDS = 'generate schedule proxy account keys push replica snapshot doctor'.split(' ');
@@ -51,18 +49,6 @@ describe('the arguments of a program', () => {
     const read = () => readArguments('the usage', words);
     expect(read).toThrow(wrong);
     expect(read).toThrow('the usage');
-  });
-
-  test.each([
-    [runKeys, 'keys', ['list', '--limit', '3']],
-    [runKeys, 'keys', ['reject']],
-    [runKeys, 'keys', ['rotate', '1', '2']],
-    [runSnapshot, 'snapshot', ['list', '--limit', '3']],
-    [runSnapshot, 'snapshot', ['rollback']],
-  ] as const)('that are wrong for a verb show its usage (%#)', async (command, name, words) => {
-    const { code, stderr } = await runCommand(command, words, {});
-    expect(code).toBe(2);
-    expect(stderr).toContain(`Usage: cover-catalogue ${name} ${words[0]}`);
   });
 });
 

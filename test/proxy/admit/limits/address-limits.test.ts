@@ -80,15 +80,6 @@ test('each of thousands of simultaneous addresses has exactly its limit', () => 
   expect(refused).toBeGreaterThan(1_000);
 });
 
-test('a new address has its whole limit, and peek does not count', () => {
-  const limits = new AddressLimits(2);
-  const nothing = { admitted: true, limit: 2, remaining: 2, resetSeconds: 0 };
-  for (let i = 0; i < 5; i++) expect(peek(limits, '192.0.2.1', i)).toEqual(nothing);
-  expect(limits.admit('192.0.2.1', 10)).toMatchObject({ admitted: true, remaining: 1 });
-  expect(peek(limits, '192.0.2.2', 10)).toEqual(nothing);
-  expect(peek(limits, '192.0.2.1', 10 + MINUTE)).toEqual(nothing);
-});
-
 describe('the table', () => {
   test('has a fixed size, regardless of the limit and the number of addresses', () => {
     for (const [limit, sets] of [

@@ -78,23 +78,6 @@ test(`a window agrees with a list of all admitted times in ${SCHEDULES} schedule
   expect(refused).toBeGreaterThan(SCHEDULES * 20);
 });
 
-test('a client is admitted after it has waited for Retry-After', () => {
-  for (let seed = 0; seed < 300; seed++) {
-    const random = makeRandom(seed);
-    const limit = 1 + random.below(15);
-    const window = makeRollingWindow(limit);
-    let now = random.next() * 1e6;
-    for (let refusals = 0; refusals < 20; now += random.happens(0.7) ? random.below(1_000) : 0) {
-      const { admitted, resetSeconds } = window.admit(limit, now);
-      if (admitted) continue;
-      refusals++;
-      // A nanosecond more, because the sum is rounded.
-      now += resetSeconds * 1000 + 1e-6;
-      expect(window.admit(limit, now).admitted).toBe(true);
-    }
-  }
-});
-
 test('with a clock that jumps, the limit holds and nobody is blocked forever', () => {
   for (let seed = 0; seed < 300; seed++) {
     const random = makeRandom(seed);

@@ -11,7 +11,7 @@ import { describe, test } from 'vitest';
 import type { ApiHandler, Responder } from '#proxy/http/response.ts';
 import { type ClientTimes, HttpServer } from '#proxy/http/server.ts';
 import { atEndOfFile } from '#test/support/end-of-file.ts';
-import { listenOn, openSocket, readToEnd } from '#test/support/servers/sockets.ts';
+import { listenOn, openSocket, readToEnd, statusesIn } from '#test/support/servers/sockets.ts';
 
 const NEVER = 1e8;
 const SHORT = 100;
@@ -71,9 +71,6 @@ async function sendRequests(socket: Socket, ...requests: string[]): Promise<void
   }
 }
 
-const statuses = (received: string) =>
-  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
-
 describe.concurrent('a client', () => {
   test.for<[name: string, act: Act, before: number[], head: number]>([
     ['nothing', () => {}, [], SHORT],
@@ -118,7 +115,7 @@ describe.concurrent('a client', () => {
     'that sends %s gets 408 after the time for a head',
     async ([, act, before, head], { expect }) => {
       const received = await untilEnd(await serve({ head }), act);
-      expect(statuses(received)).toEqual([...before, 408]);
+      expect(statusesIn(received)).toEqual([...before, 408]);
       const [last] = received.match(/HTTP\/1\.1 408.*/s) ?? [];
       expect(last?.replace(/^Date: .+\r\n/m, '')).toBe(TIMED_OUT);
     },
@@ -135,7 +132,7 @@ describe.concurrent('a client', () => {
       const keepAlive = requests.length > 1 ? LONGER : SHORT;
       const open = await serve({ keepAlive });
       const received = await untilEnd(open, (socket) => sendRequests(socket, ...requests));
-      expect(statuses(received)).toEqual(requests.map(() => 200));
+      expect(statusesIn(received)).toEqual(requests.map(() => 200));
     },
   );
 
@@ -166,7 +163,7 @@ describe.concurrent('a client', () => {
       // The times of this connection have begun later.
       await untilEnd(open, () => {});
       answer(response);
-      expect(statuses(await ended)).toEqual([200]);
+      expect(statusesIn(await ended)).toEqual([200]);
     },
   );
 });

@@ -41,6 +41,13 @@ async function startFleet(
   return Promise.all(Array.from({ length: proxies }, start));
 }
 
+/** Starts proxies that have one key with this limit. */
+async function startWith(limit: number, proxies = 2, ...more: [Texts?, number?]) {
+  const key = testKey(1, { limit });
+  writeKeys(dir, [key]);
+  return { key, fleet: await startFleet(proxies, ...more) };
+}
+
 const allLogged = (fleet: readonly OwnProxy[], part: string, times = 1) =>
   Promise.all(fleet.map((proxy) => proxy.logged(part, times)));
 
@@ -62,9 +69,7 @@ async function sendMany(
 }
 
 test('two proxies with two threads admit exactly 120 of 200 simultaneous requests, and 10 without a key', async () => {
-  const key = testKey(1, { limit: 120 });
-  writeKeys(dir, [key]);
-  const fleet = await startFleet(2, { PROXY_THREADS: '2', ADDRESS_RATE_LIMIT: '10' });
+  const { key, fleet } = await startWith(120, 2, { PROXY_THREADS: '2', ADDRESS_RATE_LIMIT: '10' });
   const statuses = await sendMany(fleet, key.key, 200);
   expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([120, 80]);
   const refused = await fleet[0].get('/stats', key.key);
@@ -81,9 +86,7 @@ test('two proxies with two threads admit exactly 120 of 200 simultaneous request
 });
 
 test('a changed limit applies to what was counted before, and the metrics say who decided', async () => {
-  const key = testKey(1, { limit: 50 });
-  writeKeys(dir, [key]);
-  const fleet = await startFleet(2);
+  const { key, fleet } = await startWith(50);
   const [first, second] = fleet;
   await sendMany([first], key.key, 10);
   writeKeys(dir, [{ ...key, limit: 90 }]);
@@ -113,9 +116,7 @@ test('a proxy that takes over from another one counts what that one admitted', a
 });
 
 test('a server that lost its memory begins again', async () => {
-  const key = testKey(1, { limit: 30 });
-  writeKeys(dir, [key]);
-  const fleet = await startFleet(2);
+  const { key, fleet } = await startWith(30);
   expect(countOf(await sendMany(fleet, key.key, 40), 200)).toBe(30);
   await redis.client.flushall();
   expect(countOf(await sendMany(fleet, key.key, 40), 200)).toBe(30);
@@ -124,9 +125,7 @@ test('a server that lost its memory begins again', async () => {
 
 describe('when the store is gone', () => {
   test('each proxy counts on its own, with what it admitted before', async () => {
-    const key = testKey(1, { limit: 20 });
-    writeKeys(dir, [key]);
-    const fleet = await startFleet(2);
+    const { key, fleet } = await startWith(20);
     // Ten through each of the two.
     expect(countOf(await sendMany(fleet, key.key, 20), 200)).toBe(20);
     await redis.kill();
@@ -141,9 +140,7 @@ describe('when the store is gone', () => {
   });
 
   test('with refuse, requests get 503 and count for nobody', async () => {
-    const key = testKey(1, { limit: 20 });
-    writeKeys(dir, [key]);
-    const fleet = await startFleet(2, { LIMITS_FAILURE: 'refuse' });
+    const { key, fleet } = await startWith(20, 2, { LIMITS_FAILURE: 'refuse' });
     expect(countOf(await sendMany(fleet, key.key, 10), 200)).toBe(10);
     await redis.kill();
     await allLogged(fleet, LOST);
@@ -163,9 +160,8 @@ describe('when the store is gone', () => {
   });
 
   test('a server that does not answer delays one request, and none after it', async () => {
-    const key = testKey(1, { limit: 1000 });
-    writeKeys(dir, [key]);
-    const [proxy] = await startFleet(1, {}, 500);
+    const { key, fleet } = await startWith(1000, 1, {}, 500);
+    const [proxy] = fleet;
     redis.freeze();
     try {
       expect((await proxy.get('/stats', key.key)).status).toBe(200);
