@@ -48,7 +48,7 @@ async function serve(
     options,
   );
   const port = await listenOn(http.server);
-  atEndOfFile(http.closeAllConnections);
+  atEndOfFile(() => http.closeAllConnections());
   return async () => (await openSocket(port)).setNoDelay(true);
 }
 
