@@ -6,7 +6,7 @@
 import { assemble, CHECKS, listen, stop, VARIABLES } from '../keys/account/assemble.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
@@ -23,16 +23,9 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 const STOP_DEADLINE_MS = 10_000;
 
 /** @returns the exit code if they cannot start; undefined if they are served */
-export async function runAccount(invocation: Invocation): Promise<number | undefined> {
-  try {
-    await serve(invocation);
-    return undefined;
-  } catch (error) {
-    return reportFailure(error as Error, 'The account pages cannot start: ', invocation.stderr);
-  }
-}
+export const runAccount = makeCommand(serve, 'The account pages cannot start: ');
 
-async function serve({ words, variables }: Invocation): Promise<void> {
+async function serve({ words, variables }: Invocation): Promise<undefined> {
   readArguments(USAGE, words);
   const environment = readEnvironment(VARIABLES, variables(), CHECKS);
   const log = makeLog(environment.LOG_LEVEL);

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readArguments, readValue } from '../lib/program/arguments.ts';
 import { oneOf } from '../lib/program/environment/variables.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { printable, printableJson } from '../lib/program/printable.ts';
 import {
@@ -63,13 +63,7 @@ const CHECKS: readonly Check[] = [
 const INDENT = ' '.repeat(11);
 
 /** @returns the exit code: 0 no errors, 1 errors (with --strict, also warnings), 2 wrong usage */
-export async function runDoctor(invocation: Invocation): Promise<number> {
-  try {
-    return await examine(invocation);
-  } catch (error) {
-    return reportFailure(error as Error, '', invocation.stderr);
-  }
-}
+export const runDoctor = makeCommand(examine);
 
 async function examine({ words, variables: read, stdout }: Invocation): Promise<number> {
   const { texts, switches } = readArguments(USAGE, words);

@@ -24,7 +24,7 @@ import { readPrevious } from '../lib/generations/publish.ts';
 import { saveStatus } from '../lib/generations/state-files.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { counted, printableJson } from '../lib/program/printable.ts';
 import { makeProgress, type Progress } from '../lib/program/progress.ts';
@@ -57,17 +57,11 @@ configuration, 3 refused to publish or held, 4 another run is under way.
 /** Addresses that mean the client's own machine. */
 const LOCAL = /^https?:\/\/(?:localhost|127\.|\[::1\])/;
 
-/** @returns the exit code */
-export async function runGenerator(invocation: Invocation): Promise<number> {
+export const runGenerator = makeCommand(async (invocation): Promise<number> => {
   const progress = makeProgress(invocation.stderr);
-  try {
-    await publish(invocation, progress);
-    return 0;
-  } catch (error) {
-    progress.end();
-    return reportFailure(error as Error, '', invocation.stderr);
-  }
-}
+  await publish(invocation, progress).finally(progress.end);
+  return 0;
+});
 
 async function publish(
   { words, variables: readVariables, stdout }: Invocation,

@@ -12,22 +12,14 @@ import { openDatabase } from '../lib/database/open.ts';
 import { checkTables } from '../lib/database/tables.ts';
 import { readVerb } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 
 export const VERBS = [...KEY_VERBS, ...ACCOUNT_VERBS];
 
-/** @returns the exit code */
-export async function runKeys(invocation: Invocation): Promise<number> {
-  try {
-    await runVerb(invocation);
-    return 0;
-  } catch (error) {
-    return reportFailure(error as Error, '', invocation.stderr);
-  }
-}
+export const runKeys = makeCommand(runVerb);
 
-async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<void> {
+async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<number> {
   const summary = 'API keys and accounts in the database of DATABASE_URL.';
   const program = { name: 'cover-catalogue keys', summary, verbs: VERBS };
   const { verb, args } = readVerb(program, words);
@@ -60,6 +52,7 @@ async function runVerb({ words, stdout, stderr, ...rest }: Invocation): Promise<
     const { data = '', message } = await run(database);
     if (message !== undefined) stderr.write(`${message}\n`);
     stdout.write(data);
+    return 0;
   } finally {
     await database.close();
   }

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readArguments } from '../lib/program/arguments.ts';
 import { readEnvironment } from '../lib/program/environment/environment.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import { checkReadableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
@@ -26,16 +26,9 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 
 /** @returns the exit code if it cannot start; undefined if it serves */
-export async function runProxy(invocation: Invocation): Promise<number | undefined> {
-  try {
-    await serve(invocation);
-    return undefined;
-  } catch (error) {
-    return reportFailure(error as Error, 'The proxy cannot start: ', invocation.stderr);
-  }
-}
+export const runProxy = makeCommand(serve, 'The proxy cannot start: ');
 
-async function serve({ words, variables: readVariables }: Invocation): Promise<void> {
+async function serve({ words, variables: readVariables }: Invocation): Promise<undefined> {
   readArguments(USAGE, words);
   const variables = readVariables();
   const environment = readEnvironment([...VARIABLES, ...SITE_VARIABLES], variables, {

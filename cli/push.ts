@@ -7,7 +7,7 @@ import { PUSH_CHECKS, PUSH_VARIABLES } from '../depot/signing.ts';
 import { megabytes } from '../depot/transfers.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeProgress } from '../lib/program/progress.ts';
 
@@ -23,30 +23,26 @@ Exit codes: 0 pushed, or everything was there; 1 failed; 2 wrong usage or
 configuration; 3 refused, because the depot has something that must stay.
 `;
 
-/** @returns the exit code */
-export async function runPush({ words, variables, stdout, stderr }: Invocation): Promise<number> {
+export const runPush = makeCommand(pushOnce);
+
+async function pushOnce({ words, variables, stdout, stderr }: Invocation): Promise<number> {
   const progress = makeProgress(stderr);
   const started = performance.now();
-  try {
-    const { texts } = readArguments(USAGE, words);
-    const environment = variables();
-    const settings = readEnvironment(PUSH_VARIABLES, environment, PUSH_CHECKS);
-    const SNAPSHOT_PUSH = texts.to ?? settings.SNAPSHOT_PUSH;
-    if (SNAPSHOT_PUSH === '') {
-      throw new ConfigurationError(`Neither --to nor SNAPSHOT_PUSH is set.\n\n${USAGE}`);
-    }
-    const result = await pushConfigured({ ...settings, SNAPSHOT_PUSH }, environment, progress);
-    progress.end();
-    const { outcome, depot, id, sent, sentBytes, present, removed } = result;
-    const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    stdout.write(
-      outcome === 'unchanged'
-        ? `${depot} has ${id} already; ${removed} old objects removed.\n`
-        : `Pushed ${id} to ${depot}: ${sent} files sent (${megabytes(sentBytes)} MB), ${present} were there; ${removed} old objects removed; ${seconds} s.\n`,
-    );
-    return 0;
-  } catch (error) {
-    progress.end();
-    return reportFailure(error as Error, '', stderr);
+  const { texts } = readArguments(USAGE, words);
+  const environment = variables();
+  const settings = readEnvironment(PUSH_VARIABLES, environment, PUSH_CHECKS);
+  const SNAPSHOT_PUSH = texts.to ?? settings.SNAPSHOT_PUSH;
+  if (SNAPSHOT_PUSH === '') {
+    throw new ConfigurationError(`Neither --to nor SNAPSHOT_PUSH is set.\n\n${USAGE}`);
   }
+  const pushing = pushConfigured({ ...settings, SNAPSHOT_PUSH }, environment, progress);
+  const result = await pushing.finally(progress.end);
+  const { outcome, depot, id, sent, sentBytes, present, removed } = result;
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  stdout.write(
+    outcome === 'unchanged'
+      ? `${depot} has ${id} already; ${removed} old objects removed.\n`
+      : `Pushed ${id} to ${depot}: ${sent} files sent (${megabytes(sentBytes)} MB), ${present} were there; ${removed} old objects removed; ${seconds} s.\n`,
+  );
+  return 0;
 }

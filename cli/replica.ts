@@ -8,14 +8,14 @@ import { isApiAddress, openDepot, openKeysDepot } from '../depot/open.ts';
 import type { Pulled } from '../depot/pull.ts';
 import { makeReplica, type Replica } from '../depot/replica.ts';
 import { readPublicKeys } from '../depot/signing.ts';
-import { megabytes, systemClock } from '../depot/transfers.ts';
+import { type Clock, megabytes, systemClock } from '../depot/transfers.ts';
 import type { Release } from '../lib/format/release.ts';
 import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../lib/program/admin/program-admin.ts';
 import { readArguments, readValue } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { wholeNumber } from '../lib/program/environment/variables.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import { checkWritableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
@@ -65,58 +65,63 @@ const USAGE_INTERVAL_MS = 5_000;
  * @param stopWith sets what a signal ends
  * @returns the exit code; undefined if the replica continues until a signal
  */
-export async function runReplica(
-  { words, variables, stdout, stderr }: Invocation,
+export function runReplica(
+  invocation: Invocation,
   stopWith: StopWith = stopOnSignal,
   clock = systemClock,
 ): Promise<number | undefined> {
-  const progress = makeProgress(stderr);
-  try {
-    const { texts, switches } = readArguments(USAGE, words);
-    const environment = variables();
-    const settings = readEnvironment(VARIABLES, environment, {
-      SNAPSHOTS_DIR: checkWritableFolder,
-      SNAPSHOT_PUBLIC_KEYS: readPublicKeys,
-    });
-    const { SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL } = settings;
-    const from = texts.from ?? settings.REPLICA_FROM;
-    if (from === '') {
-      throw new ConfigurationError(`Neither --from nor REPLICA_FROM is set.\n\n${USAGE}`);
-    }
-    const { interval = isApiAddress(from) ? '60' : '1' } = texts;
-    const seconds = readValue('--interval', interval, wholeNumber(1, LONGEST_SECONDS));
-    const depot = openDepot(from, { environment, keyFile: texts['key-file'] });
-    const others = { 'the depot of snapshots': from };
-    const keysDepot = openKeysDepot(settings.KEYS_DEPOT, others, { environment });
-    const log = makeLog(LOG_LEVEL);
-    const replica = makeReplica({
-      snapshotsDir,
-      depot,
-      keysDepot,
-      clock,
-      publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
-      report: switches.has('once') ? progress : logProgress(log),
-    });
-    if (switches.has('once')) {
-      stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
-      await runOnce(replica, progress, stdout).finally(() => {
-        depot.close();
-        keysDepot?.close();
-      });
-      return 0;
-    }
-    const admin = makeProgramAdmin({ program: 'replica', settings, refresh: () => readDisk() });
-    const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
-    const address = await admin.listen();
-    run(replica, seconds * 1000, admin, log, stopWith);
-    const places = { from: depot.name, keys: keysDepot?.name, snapshotsDir, admin: address };
-    log.info(places, 'replicating');
-    reportReady(log);
-    return undefined;
-  } catch (error) {
-    progress.end();
-    return reportFailure(error as Error, '', stderr);
+  const progress = makeProgress(invocation.stderr);
+  const work = () => start(invocation, progress, stopWith, clock).finally(progress.end);
+  return makeCommand(work)(invocation);
+}
+
+async function start(
+  { words, variables, stdout }: Invocation,
+  progress: Progress,
+  stopWith: StopWith,
+  clock: Clock,
+): Promise<number | undefined> {
+  const { texts, switches } = readArguments(USAGE, words);
+  const environment = variables();
+  const settings = readEnvironment(VARIABLES, environment, {
+    SNAPSHOTS_DIR: checkWritableFolder,
+    SNAPSHOT_PUBLIC_KEYS: readPublicKeys,
+  });
+  const { SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL } = settings;
+  const from = texts.from ?? settings.REPLICA_FROM;
+  if (from === '') {
+    throw new ConfigurationError(`Neither --from nor REPLICA_FROM is set.\n\n${USAGE}`);
   }
+  const { interval = isApiAddress(from) ? '60' : '1' } = texts;
+  const seconds = readValue('--interval', interval, wholeNumber(1, LONGEST_SECONDS));
+  const depot = openDepot(from, { environment, keyFile: texts['key-file'] });
+  const others = { 'the depot of snapshots': from };
+  const keysDepot = openKeysDepot(settings.KEYS_DEPOT, others, { environment });
+  const log = makeLog(LOG_LEVEL);
+  const replica = makeReplica({
+    snapshotsDir,
+    depot,
+    keysDepot,
+    clock,
+    publicKeys: readPublicKeys(settings.SNAPSHOT_PUBLIC_KEYS),
+    report: switches.has('once') ? progress : logProgress(log),
+  });
+  if (switches.has('once')) {
+    stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
+    await runOnce(replica, progress, stdout).finally(() => {
+      depot.close();
+      keysDepot?.close();
+    });
+    return 0;
+  }
+  const admin = makeProgramAdmin({ program: 'replica', settings, refresh: () => readDisk() });
+  const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
+  const address = await admin.listen();
+  run(replica, seconds * 1000, admin, log, stopWith);
+  const places = { from: depot.name, keys: keysDepot?.name, snapshotsDir, admin: address };
+  log.info(places, 'replicating');
+  reportReady(log);
+  return undefined;
 }
 
 async function runOnce(replica: Replica, progress: Progress, stdout: Invocation['stdout']) {

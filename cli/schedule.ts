@@ -21,7 +21,7 @@ import { makeProgramAdmin } from '../lib/program/admin/program-admin.ts';
 import type { Tasks } from '../lib/program/admin/tasks.ts';
 import { readArguments } from '../lib/program/arguments.ts';
 import { type Environment, readEnvironment } from '../lib/program/environment/environment.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { reportReady, stopWith } from '../lib/program/service.ts';
@@ -46,16 +46,9 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 const PUBLISH_AT_MOST_EVERY_MS = 10_000;
 
 /** @returns the exit code if it cannot start; undefined if it goes on */
-export async function runSchedule(invocation: Invocation): Promise<number | undefined> {
-  try {
-    await start(invocation);
-    return undefined;
-  } catch (error) {
-    return reportFailure(error as Error, '', invocation.stderr);
-  }
-}
+export const runSchedule = makeCommand(start);
 
-async function start({ words, variables: readVariables }: Invocation): Promise<void> {
+async function start({ words, variables: readVariables }: Invocation): Promise<undefined> {
   readArguments(USAGE, words);
   const variables = readVariables();
   const environment = readEnvironment(

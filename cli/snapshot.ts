@@ -25,7 +25,7 @@ import { verifyAndOpen } from '../lib/generations/verify.ts';
 import { type Arguments, readValue, readVerb, type VerbSyntax } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { wholeNumber } from '../lib/program/environment/variables.ts';
-import { reportFailure } from '../lib/program/failure.ts';
+import { makeCommand } from '../lib/program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { counted } from '../lib/program/printable.ts';
@@ -125,31 +125,24 @@ const VERBS: readonly Verb[] = [
   },
 ];
 
-/** @returns the exit code */
-export async function runSnapshot({
-  words,
-  stdout,
-  stderr,
-  variables,
-}: Invocation): Promise<number> {
+export const runSnapshot = makeCommand(runVerb);
+
+async function runVerb({ words, stdout, stderr, variables }: Invocation): Promise<number> {
+  const summary = 'Generations in SNAPSHOTS_DIR.';
+  const { verb, args } = readVerb(
+    { name: 'cover-catalogue snapshot', summary, verbs: VERBS },
+    words,
+  );
+  const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables(), {
+    SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
+  });
   try {
-    const { verb, args } = readVerb(
-      { name: 'cover-catalogue snapshot', summary: 'Generations in SNAPSHOTS_DIR.', verbs: VERBS },
-      words,
-    );
-    const { SNAPSHOTS_DIR: dir } = readEnvironment(['SNAPSHOTS_DIR'], variables(), {
-      SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
-    });
-    try {
-      await verb.run({ dir, stdout, stderr, variables }, args);
-    } finally {
-      // Also if it has failed.
-      const held = verb.writes && whyHeld(dir);
-      if (held) print(stderr, held);
-    }
+    await verb.run({ dir, stdout, stderr, variables }, args);
     return 0;
-  } catch (error) {
-    return reportFailure(error as Error, '', stderr);
+  } finally {
+    // Also if it has failed.
+    const held = verb.writes && whyHeld(dir);
+    if (held) print(stderr, held);
   }
 }
 
