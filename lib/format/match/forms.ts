@@ -5,7 +5,7 @@
  */
 import { EQUAL } from '../index/equal-words.ts';
 import { needsSlug } from '../index/readings.ts';
-import { isScriptWithoutSpaces, wordsOf } from '../index/words.ts';
+import { isScriptWithoutSpaces, plainWordsOf, wordsOf } from '../index/words.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */
 export const MATCH_RULES = 3;
@@ -89,14 +89,15 @@ const BETWEEN_TITLES = ' / ';
 const SHORTEST_HALF = 3;
 const BRACKETS = /\([^()]*\)/g;
 
-/** Words that are dropped at the start of a title, and after it. */
-const DROPPED_IN_FRONT = new Set(['the', 'a', 'an']);
-const DROPPED = new Set(['the', 'and', 'n']);
+/** Words that are dropped, except at the end. */
+const DROPPED = new Set(['the', 'a', 'an', 'and', 'n']);
 /**
  * Words of a title that a name may lack, wherever they stand. A name, or an alternative title, may have one
  * at its end that the title lacks.
  */
 const LEFT_OUT = new Set(['version', 'edition', 'edicion']);
+/** What stands in front of names that a file may lack: "Miner 2049er Starring Bounty Bob". */
+const STARRING = new Set(['starring', 'featuring']);
 /** What a word, or two words that follow each other, count as: a number, or the shortest of equal words. */
 const SHORT = new Map(
   Array.from(EQUAL, ([word, group]) => [
@@ -116,7 +117,7 @@ const FIRST_OF_TWO = new Set(SHORT_FORMS.flatMap(([words]) => words.split(' ').s
  * file name about 1.04.
  */
 const SHAPES = new Uint32Array(128);
-for (const words of [SHORT, FIRST_OF_TWO, DROPPED, DROPPED_IN_FRONT, LICENCES_BY_WORD])
+for (const words of [SHORT, FIRST_OF_TWO, DROPPED, LICENCES_BY_WORD])
   for (const word of words.keys()) SHAPES[word.charCodeAt(0) & 127] |= 1 << (word.length & 31);
 
 function mayBeSpecial(word: string): boolean {
@@ -150,7 +151,11 @@ export function looseFormsOf(
     if (slugOf !== undefined && needsSlug(title)) wordLists.push(wordsOf(slugOf()));
   }
   if (text.includes('eries')) wordLists.push(wordsOf(text.replace(SERIES, '')));
+  const star = slugOf === undefined ? -1 : words.findIndex((word) => STARRING.has(word));
+  if (star > 0) wordLists.push(words.slice(0, star));
   if (text.includes('+')) wordLists.push(wordsOf(text.replaceAll('+', ' plus ')));
+  // The slug of "P.V" is "p-v".
+  if (slugOf === undefined && text.includes('.')) wordLists.push(plainWordsOf(text));
   const platform = words.length > 2 ? words.lastIndexOf('for') : -1;
   if (platform > 0 && PLATFORM_WORDS.has(words[platform + 1]))
     wordLists.push(words.slice(0, platform));
@@ -256,7 +261,7 @@ function specialWords(words: readonly string[]): string[] {
   for (let at = start; at < words.length; at++) {
     let word = words[at];
     if (mayBeSpecial(word)) {
-      if ((at === start ? DROPPED_IN_FRONT : DROPPED).has(word)) continue;
+      if (at < words.length - 1 && DROPPED.has(word)) continue;
       const ofTwo = FIRST_OF_TWO.has(word) ? SHORT.get(`${word} ${words[at + 1]}`) : undefined;
       if (ofTwo !== undefined) at++;
       word = ofTwo ?? SHORT.get(word) ?? word;

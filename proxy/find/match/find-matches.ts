@@ -111,6 +111,7 @@ export function findMatches(
     const { sure, games } = findParts(
       catalogue,
       titles.map((title) => ({ ...wantedBy(title), ...partsOf(title) })),
+      isGuess,
     );
     if (seen.size === 0 && sure !== undefined && !isHack) return result(sure, 'near');
     note(games, 'part');

@@ -13,32 +13,36 @@ type Title = LooseForms & Parts;
 const SURE = 0;
 /** The name adds a subtitle to a title with a number. */
 const NUMBER = 1;
-const PART = 2;
+/** The name lacks a subtitle. */
+const HEAD = 2;
+const PART = 3;
 /** They have a subtitle that only one game has. */
-const SUBTITLE = 3;
+const SUBTITLE = 4;
 /** They have other subtitles. */
-const HEAD = 4;
-const NOTHING = 5;
+const OTHER = 5;
+const NOTHING = 6;
 
 /** Of the games that a title finds, how many are compared. */
 const MOST_GAMES = 24;
-/** Shorter subtitles, such as "The Game", do not tell games apart. */
-const SHORTEST_SUBTITLE = 8;
+/** Shorter parts, such as "The Game", do not tell games apart. */
+const SHORTEST_PART = 8;
 
 /**
  * @param titles those that the name may mean
+ * @param isGuess whether the name says more than they do
  * @returns all games, the likeliest first; and the first if it is the only one that the name can mean
  */
 export function findParts(
   catalogue: Catalogue,
   titles: readonly Title[],
+  isGuess = false,
 ): { readonly games: readonly number[]; readonly sure: number | undefined } {
   const { index, platforms, looseOf, titlesOf } = catalogue;
   const found = new Map<number, number>();
   for (const one of titles) {
     const gamesWith = (parts: readonly string[]) =>
       withKeys(index.parts, platforms, parts.map(hashForm));
-    const subtitles = one.tails.filter((tail) => tail.length >= SHORTEST_SUBTITLE);
+    const subtitles = one.tails.filter((tail) => tail.length >= SHORTEST_PART);
     const ofOneGame = subtitles.filter((tail) => gamesWith([tail]).length === 1);
     const titles = subtitles.filter(
       (tail) => new Set([...withLoose(catalogue, [tail]), ...gamesWith([tail])]).size === 1,
@@ -59,10 +63,29 @@ export function findParts(
     .filter(([, common]) => common < NOTHING)
     .sort(([game, common], [other, ofOther]) => common - ofOther || game - other);
   const games = ranked.map(([game]) => game);
-  const [first, second] = ranked.map(([, common]) => common);
-  const isSure =
-    (first === SURE && (second ?? HEAD) >= SUBTITLE) || (first === NUMBER && second === undefined);
-  return { games, sure: isSure ? games[0] : undefined };
+  const [[first, common] = [undefined, NOTHING], ...others] = ranked;
+  const isKnown = () => isGuess || isAnywhere(catalogue, titles);
+  if (others.length === 0 && (common === NUMBER || (common === HEAD && !isKnown())))
+    return { games, sure: first };
+  // Parts of a game, such as its downloads, have its title in front of their own.
+  const likely = ranked.filter(([, of]) => of < SUBTITLE);
+  const isPartOf = (part: number, whole: number) =>
+    titlesOf(part).some((title) =>
+      looseOf(whole).some(({ loose }) => overlap(loose, partsOf(title).heads)),
+    );
+  const whole = likely.find(([game]) =>
+    likely.every(([other, of]) => of === SURE && (other === game || isPartOf(other, game))),
+  );
+  return { games, sure: whole?.[0] };
+}
+
+/** Whether a game of any platform has one of the titles, so that another game may be meant. */
+function isAnywhere(catalogue: Catalogue, titles: readonly Title[]): boolean {
+  const platforms = [...catalogue.index.loose.start.keys()].slice(0, -1);
+  const loose = titles.flatMap((title) => title.loose);
+  return withLoose({ ...catalogue, platforms }, loose).some((game) =>
+    catalogue.looseOf(game).some((forms) => overlap(forms.loose, loose)),
+  );
 }
 
 /**
@@ -77,12 +100,14 @@ function commonOf(
 ): number {
   const isWhole =
     overlap(one.loose.filter(endsWithNumber), other.heads) ||
+    overlap(one.heads.filter(endsWithVolume), other.heads) ||
     (one.lists[0]?.length > 1 && overlap(one.loose, other.tails));
   if (isWhole || haveSameSubtitle(one, other, subtitles)) return SURE;
   if (overlap(one.heads.filter(hasNumber), other.loose)) return NUMBER;
-  if (overlap(one.heads, other.loose) || overlap(one.loose, other.heads)) return PART;
+  if (overlap(one.loose, other.heads)) return isTelling(one) ? HEAD : PART;
+  if (overlap(one.heads, other.loose)) return PART;
   if (overlap(titles, [...other.loose, ...other.tails])) return SUBTITLE;
-  return overlap(one.heads, other.heads) ? HEAD : NOTHING;
+  return overlap(one.heads, other.heads) ? OTHER : NOTHING;
 }
 
 /** Whether two titles have the same subtitle, and in front of it the same numbers and a word in common. */
@@ -97,8 +122,18 @@ function haveSameSubtitle(one: Title, other: Title, subtitles: readonly string[]
   );
 }
 
+/** Whether a title has several words, and no number that sets it apart from another of its series. */
+function isTelling({ lists, loose: [form] }: Title): boolean {
+  return lists[0].length > 1 && form.length >= SHORTEST_PART && !hasNumber(form);
+}
+
 function hasNumber(form: string): boolean {
   return /\d/.test(form);
+}
+
+/** A volume is one game of its series, whatever its subtitle. */
+function endsWithVolume(form: string): boolean {
+  return /vol\d+$/.test(form);
 }
 
 /** Whether a number closes a title, or opens it: what follows "Sonic 3 & Knuckles" makes another game of it. */

@@ -57,6 +57,7 @@ test.each([
   ['マーブル', 'マーブル Marble Madness'],
   ['Fifa 123', 'Fifa 1-2-3'],
   ['Lunar Cats X 4', 'Lunar Cats X4'],
+  ['Night of Thousand Owls', 'Night of a Thousand Owls'],
   ['Lunar Cats X IV', 'Lunar Cats X4'],
   ['Lunar Cats 0', 'Lunar Cats Zero'],
   ['Katzen vom Mond', 'Lunar Cats (World) / Katzen vom Mond'],
@@ -68,6 +69,7 @@ test.each([
 
 test('the words of a slug stand for a title in another script, and only for such a title', () => {
   expect(compare('Dobutsu no Mori', 'どうぶつの森', 'dobutsu-no-mori')).toBe('same');
+  expect(compare('Racer P.V', 'レーサー P.V', 'racer-p-v')).toBe('same');
   expect(compare('Tetris 2', 'Tetris', 'tetris-2')).toBe('none');
 });
 
@@ -85,6 +87,7 @@ test.each([
   ['Mega Man 2', 'Mega Man 3'],
   ['Game 1 2', 'Game 13'],
   ['Tetris Plus', 'Tetris'],
+  ['Lunar Cats A', 'Lunar Cats'],
   ['Doom', 'Quake'],
   ['Disney', 'Aladdin'],
 ])('%s and %s have nothing in common', (one, other) => {

@@ -50,6 +50,13 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [SNES, 'Comet Kart', 'USA'],
   [SNES, 'Twin Peaks', 'USA'],
   [SNES, 'Twin Peaks!', 'Japan'],
+  [PS2, 'Glass Harbor: The Long Night'],
+  [PS2, 'Super Metroid Saga: Exile'],
+  [SNES, 'Super Metroid Saga'],
+  [PS2, 'Party Box Vol. 7: Bowling Night'],
+  [PS2, 'Robo Quest 2: Iron Dawn'],
+  [PS2, 'Robo Quest 2: Iron Dawn: Map Pack'],
+  [PS2, 'Harbor Golf 2 featuring Pip'],
 ];
 
 function makeCatalogue(): Catalogue {
@@ -199,6 +206,15 @@ test.each([
   ['Rune Story - Special Edition', 'ps2', null, null],
   ['Sanrio Shanghai', 'ps2', 'near', 22],
   ['Okage', 'ps2', null, null],
+  ['Glass Harbor', 'ps2', 'near', 38],
+  ['Glass Harbor (Hack)', 'ps2', null, null],
+  // A game of another platform has this title.
+  ['Super Metroid Saga', 'ps2', null, null],
+  ['Party Box Vol. 7 - The Bowling', 'ps2', 'near', 41],
+  ['Party Box Vol. 8 - Bowling Night', 'ps2', null, null],
+  // The other game is a part of it.
+  ['Robo Quest 2', 'ps2', 'near', 42],
+  ['Harbor Golf 2', 'ps2', 'same', 44],
   // Another game has the same title in front of a subtitle.
   ["Phantasy Star II - Huey's Adventure", 'ps2', null, null],
 ])('%s on %s, whose title lacks a part, is %s %s', async (name, platform, kind, id) => {
