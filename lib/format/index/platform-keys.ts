@@ -17,7 +17,7 @@ export function platformKey(name: string): string {
 /** The keys that a name may have, the surest first. */
 export function platformKeys(name: string): string[] {
   const short = withoutQualifier(name).replace(REPEATED_MAKER, '');
-  return [name, short].map(platformKey);
+  return (short === name ? [name] : [name, short]).map(platformKey);
 }
 
 /** A qualifier does not name a platform: "Wii (Digital)" is called Wii. */

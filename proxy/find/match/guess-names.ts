@@ -4,9 +4,9 @@
  */
 import { regionOf } from '../regions.ts';
 
-const EXTENSION = /\.([A-Za-z0-9]{1,8})$/;
+const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
 /** A number or a numeral belongs to the title, except the `.001` of a file in parts. */
-const NUMERAL = /^(?:[1-9]\d*|0|[IVX]+)$/i;
+const NUMERAL = /\.(?:[1-9]\d*|[IVX]+)$|\d\.0$/i;
 const COPY = /^copy (?:\(?\d+\)? )?of\s+|\s+(?:-\s+)?copy(?:\s\d+)?$/i;
 /** `01 - Title`, `001. Title`, `01_Title`, `01 Title` */
 const LIST_NUMBER = /^(?:#?\d{1,4}\s*(?:-\s|[._)\]])|0\d+\s)\s*-?\s*(?=\S)/;
@@ -25,7 +25,7 @@ const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
 export function splitExtension(name: string): { rest: string; extension?: string } {
   const [end, extension] = EXTENSION.exec(name) ?? [''];
   const rest = name.slice(0, name.length - end.length).trim();
-  if (extension === undefined || NUMERAL.test(extension) || rest === '') return { rest: name };
+  if (extension === undefined || NUMERAL.test(name) || rest === '') return { rest: name };
   // In "Mega.Man.Kart" the dots are spaces.
   const isDotted = /^[^\s.]*\.\S*$/.test(rest) && /[A-Za-z0-9]{2}/.test(rest);
   if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return { rest: name };

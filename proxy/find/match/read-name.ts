@@ -31,7 +31,7 @@ const BRACKETS = /\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\}/g;
 const LAST_BRACKETS = /(?:\([^()]*\)|\[[^[\]]*\]|\{[^{}]*\})$/;
 const AKA = /^\(a\.?k\.?a\.?\s+(.+)\)$/i;
 /** An extension that the table does not have. After a tag, nothing can belong to the title. */
-const EXTENSION_OF_TAG = /(?<=[)\]])\.[A-Za-z0-9]{1,8}$/;
+const EXTENSION_OF_TAG = /(?<=[)\]])\.[A-Za-z0-9]{1,10}$/;
 /** As in "H.E.R.O", whose last letter is not an extension. */
 const INITIALS = /(?<![^.\s_-])\p{L}\.\p{L}$/u;
 /** `C:\roms\`, which a name can only have if it was a path elsewhere. */
@@ -81,7 +81,7 @@ const SERIAL_IN_BRACKETS = /\s*[[(]([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})[\])]/;
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
   const found: Found = { regions: new Set(), disc: null, serial: null, withTags: [] };
-  let text = name.normalize('NFC');
+  let text = cut(decoded(name.normalize('NFC').trim()), FOLDERS);
   for (let before = ''; before !== text; ) {
     before = text;
     text = dropEnds(text, found);
@@ -110,7 +110,7 @@ type Found = {
 
 /** Drops an extension, a serial or a certain release number in front, separators, and known tags at the end. */
 function dropEnds(text: string, found: Found): string {
-  let rest = cut(decoded(text.trim()), FOLDERS);
+  let rest = text.trim();
   const extension = EXTENSION.exec(rest)?.[1].toLowerCase() ?? '';
   // The caller drops the next end.
   if (EXTENSIONS.has(extension) && !INITIALS.test(rest) && rest.length > extension.length + 1)

@@ -231,6 +231,9 @@ test.each([
   ['Comet.Kart', 35],
   ['Super.Metroid.Kart', null],
   ['super.metroid.kart', null],
+  ['Super Metroid.wsquashfs', 1],
+  ['Super Metroid.0', 1],
+  ['Mega Man X2.0', null],
   ['Super Metroid.2', null],
   ['Super Metroid.IV', null],
   // One half of a title, "Version" left out, an X and its number.
