@@ -2,13 +2,15 @@
  * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, ask why a record is not
  * public, roll back, hold and resume publishing, and prune. Data goes to stdout, everything else to stderr.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { createReadStream, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../lib/database/open.ts';
 import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
 import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
 import { MINISEARCH } from '../lib/format/layout.ts';
 import { findOtherCollation, type Manifest } from '../lib/format/manifest.ts';
+import type { ReadFile } from '../lib/format/tar.ts';
 import { verifyDifferences } from '../lib/generations/differences.ts';
 import {
   currentId,
@@ -17,6 +19,7 @@ import {
   idsOnDisk,
   openIndexOf,
   readManifest,
+  readManifestFile,
 } from '../lib/generations/generations.ts';
 import { holdCurrent, removeHold, whyHeld } from '../lib/generations/hold.ts';
 import { KEPT_GENERATIONS, prune } from '../lib/generations/prune.ts';
@@ -67,6 +70,11 @@ const VERBS: readonly Verb[] = [
     usage: 'why NAME',
     help: 'says since when a record or file is public, or why it is not: NAME is a path such as /covers/1, an id, a slug, PLATFORM/GAME, or the path or address of a file; with DATABASE_URL, also asks the database',
     run: why,
+  },
+  {
+    usage: 'archive [ID]',
+    help: 'writes a generation to stdout as a tar file, the bytes that the API sends for /snapshot/archive',
+    run: archive,
   },
   {
     usage: 'diff ID [ID] [--json]',
@@ -226,6 +234,21 @@ async function why({ dir, stdout, stderr, variables }: Call, { positionals: [nam
       print(stdout, line);
   } finally {
     await database?.close();
+  }
+}
+
+async function archive({ dir, stdout }: Call, { positionals }: Arguments): Promise<void> {
+  if ('isTTY' in stdout && stdout.isTTY) {
+    throw new ConfigurationError('An archive is not for a terminal: add "> snapshot.tar".');
+  }
+  const folder = generationDir(dir, pickId(dir, positionals[0]));
+  const { manifest } = await verifyAndOpen(folder);
+  const { archiveOf, readArchive } = await import('../lib/format/tar.ts');
+  const { size, parts } = archiveOf(manifest, readManifestFile(folder).file);
+  const read: ReadFile = (file, from, to) =>
+    createReadStream(path.join(folder, file.path), { start: from, end: to - 1 });
+  for await (const piece of readArchive({ size, parts }, 0, size, read)) {
+    if (stdout.write(piece) === false) await once(stdout as NodeJS.WriteStream, 'drain');
   }
 }
 

@@ -2,8 +2,8 @@
  * The manifest: the last file written into a generation and the first one read. It lists every other file
  * with its size and SHA-256, so that a reader refuses an incomplete generation.
  *
- * It contains nothing about the run that wrote it, except the versions of ICU and Unicode. With the same
- * versions, the same rows and settings give the same content.
+ * It contains nothing about the run that wrote it, except the versions of ICU and Unicode, and when files changed.
+ * With the same versions, the same rows and settings give the same content.
  */
 import { hash } from 'node:crypto';
 import { parseObject, readMembers, shown } from './json/parse-file.ts';
@@ -12,6 +12,7 @@ import {
   isSequence,
   isSha256,
   isString,
+  isTime,
   listOf,
   type Members,
   orAbsent,
@@ -34,6 +35,11 @@ const FILE = {
   size: isCount,
   /** The SHA-256 of the whole content, 64 hex digits. */
   sha256: isSha256,
+};
+const DATED_FILE = {
+  ...FILE,
+  /** When these bytes replaced others under this path, or the path was new: RFC 3339 UTC, whole seconds. */
+  changed_at: isTime,
 };
 const COUNTS = {
   platforms: isCount,
@@ -61,10 +67,11 @@ const MEMBERS = {
   /** The version of Unicode that this ICU supports; absent like the one of ICU. */
   unicode_version: orAbsent(isString),
   /** Sorted by path. */
-  files: listOf(withMembers(FILE)),
+  files: listOf(withMembers(DATED_FILE)),
 };
 
 export type ManifestFile = Members<typeof FILE>;
+type DatedFile = Members<typeof DATED_FILE>;
 export type Counts = Members<typeof COUNTS>;
 /** Settings that affect the content of a generation. */
 export type Settings = Members<typeof SETTINGS>;
@@ -73,9 +80,9 @@ export type Manifest = Members<typeof MEMBERS>;
 /** A manifest without the members that {@link makeManifest} adds. */
 export type ManifestContent = Omit<
   Manifest,
-  'format_version' | 'id' | 'sequence' | keyof typeof COLLATION_VERSIONS
+  'format_version' | 'id' | 'sequence' | 'files' | keyof typeof COLLATION_VERSIONS
 > &
-  Partial<Manifest>;
+  Partial<Omit<Manifest, 'files'>> & { readonly files: readonly ManifestFile[] };
 
 /** The versions in every manifest that this Node writes. */
 export const COLLATION_VERSIONS = {
@@ -103,7 +110,7 @@ export function findOtherCollation({
  * The largest manifest that is read, in bytes: enough for three thousand platforms. One of another machine
  * may be hostile, and its objects may take 50 times its size in memory.
  */
-export const LARGEST_MANIFEST = 1024 * 1024;
+export const LARGEST_MANIFEST = 1280 * 1024;
 /** The manifest, its list of files, one of them, and a wrong value in that, which the error names. */
 const DEEPEST = 4;
 
@@ -120,8 +127,16 @@ export function contentHash(content: ManifestContent): string {
   );
 }
 
-/** The manifest of a generation with a content and a sequence number. */
-export function makeManifest(content: ManifestContent, sequence: number): Manifest {
+/**
+ * The manifest of a generation with a content and a sequence number.
+ * @param before the files of the generation that it replaces @param now in milliseconds since 1970
+ */
+export function makeManifest(
+  content: ManifestContent,
+  sequence: number,
+  before: readonly DatedFile[] = [],
+  now = Date.now(),
+): Manifest {
   const { latest_cover_at, counts, settings, minisearch_options } = content;
   const { icu_version, unicode_version } = content;
   return {
@@ -134,8 +149,26 @@ export function makeManifest(content: ManifestContent, sequence: number): Manife
     minisearch_options,
     icu_version,
     unicode_version,
-    files: sortedFiles(content.files),
+    files: dateFiles(sortedFiles(content.files), before, now),
   };
+}
+
+/**
+ * A file with other bytes always gets a later time, even if the clock goes back or two generations share a second:
+ * mirrors compare sizes and times.
+ */
+function dateFiles(
+  files: readonly ManifestFile[],
+  before: readonly DatedFile[],
+  now: number,
+): DatedFile[] {
+  const known = new Map(before.map((file) => [file.path, file]));
+  return files.map((file) => {
+    const old = known.get(file.path);
+    if (old?.sha256 === file.sha256) return { ...file, changed_at: old.changed_at };
+    const time = old === undefined ? now : Math.max(now, Date.parse(old.changed_at) + 1000);
+    return { ...file, changed_at: `${new Date(time).toISOString().slice(0, 19)}Z` };
+  });
 }
 
 /** The bytes of `manifest.json`. */

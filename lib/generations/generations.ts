@@ -19,6 +19,7 @@ import {
 import {
   LARGEST_MANIFEST,
   type Manifest,
+  type ManifestContent,
   type ManifestFile,
   parseManifest,
 } from '../format/manifest.ts';
@@ -157,7 +158,7 @@ export function openIndexOf(dir: string, read = readChecked): RecordIndex {
  * @throws Error that names the file and its first fault
  */
 export function openIndex(
-  { files }: Pick<Manifest, 'files'>,
+  { files }: Pick<ManifestContent, 'files'>,
   contentOf: (name: string) => Uint8Array,
 ): RecordIndex {
   const sizes = new Map(files.map(({ path: name, size }) => [name, size]));

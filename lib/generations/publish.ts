@@ -105,7 +105,8 @@ export async function publish(
   steps: PublishSteps,
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
-  const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
+  const sequence = last === undefined ? 1 : sequenceOf(last) + 1;
+  const manifest = makeManifest(content, sequence, previous.manifest?.files);
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
   return publishAs(snapshotsDir, dir, encodeManifest(manifest), previous, steps);

@@ -1,20 +1,19 @@
 /**
- * Downloads of the files of a generation: whole, compressed in pieces, or ranges. They share the thread
+ * Downloads of a generation, file by file or as one archive: whole, compressed in pieces, or ranges. They share the thread
  * with all other requests, so there is a limit on how many are sent at the same time, by key.
  */
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { RequestHead } from '../http/request.ts';
-import { acceptsGzip, matchesEtag, SMALLEST_COMPRESSED } from '../http/resource.ts';
+import { acceptsGzip, matchesEtag } from '../http/resource.ts';
 import {
   headerLines,
-  JSON_TYPE,
   NO_BODY,
   type PreparedResponse,
   prepareError,
   type ResponseInPieces,
 } from '../http/response.ts';
-import { checkStored, readPieces } from '../snapshot/stored-file.ts';
+import { checkStored } from '../snapshot/stored-file.ts';
 import { CACHING, CORS } from './routes/route.ts';
 import type { Download } from './routes/snapshot.ts';
 
@@ -25,8 +24,6 @@ import type { Download } from './routes/snapshot.ts';
  */
 export const MOST_DOWNLOADS = 40;
 
-const BINARY_TYPE = 'application/octet-stream';
-
 /**
  * Makes the response to a download. Checks that the file is still the one that was checked when its
  * generation was opened.
@@ -34,41 +31,47 @@ const BINARY_TYPE = 'application/octet-stream';
  * @throws FileGoneError if the file was removed or replaced since
  */
 export function makeDownload(
-  { stored, hasRanges, snapshot }: Download,
-  { ifNoneMatch, acceptEncoding, ...head }: RequestHead,
+  download: Download,
+  { ifNoneMatch, ifModifiedSince, acceptEncoding, ...head }: RequestHead,
   isHead: boolean,
 ): PreparedResponse | ResponseInPieces {
-  const { size, sha256, path } = stored.file;
-  const etag = `"${sha256}"`;
-  const gzipEtag = `"${sha256}-gzip"`;
-  const shared = `X-Snapshot: ${snapshot}\r\n${CACHING}`;
-  const known = [etag, gzipEtag].find((each) => ifNoneMatch && matchesEtag(ifNoneMatch, each));
+  const { size, hasRanges, changedAt = '' } = download;
+  const etag = `"${download.etag}"`;
+  const gzipEtag = `"${download.etag}-gzip"`;
+  let shared = `X-Snapshot: ${download.snapshot}\r\n${CACHING}`;
+  if (changedAt !== '') shared += `Last-Modified: ${new Date(changedAt).toUTCString()}\r\n`;
+  // RFC 9110, section 13.1.3: with If-None-Match, the time does not count.
+  const isOld =
+    ifNoneMatch === undefined && Date.parse(changedAt) <= Date.parse(ifModifiedSince ?? '');
+  const known = isOld
+    ? etag
+    : [etag, gzipEtag].find((each) => ifNoneMatch && matchesEtag(ifNoneMatch, each));
   if (known !== undefined) {
     return { status: 304, headers: `${shared}ETag: ${known}\r\n`, body: NO_BODY };
   }
-  checkStored(stored);
+  for (const stored of download.files) checkStored(stored);
   const range: WantedRange =
     isHead || !hasRanges ? 'whole' : readRange(head.range, head.ifRange, etag, size);
   if (range === 'unsatisfiable') {
     const headers = `${CORS}Content-Range: bytes */${size}\r\n`;
     return prepareError(416, 'Range not satisfiable', headers);
   }
-  const fields = [`Content-Type: ${path.endsWith('.json') ? JSON_TYPE : BINARY_TYPE}`];
+  const fields = [`Content-Type: ${download.type}`];
   if (hasRanges) fields.push('Accept-Ranges: bytes');
   if (range !== 'whole') {
     const { from, to } = range;
     fields.push(`ETag: ${etag}`, `Content-Range: bytes ${from}-${to - 1}/${size}`);
     fields.push(`Content-Length: ${to - from}`);
     const headers = shared + headerLines(...fields);
-    return { status: 206, headers, pieces: readPieces(stored, from, to) };
+    return { status: 206, headers, pieces: download.read(from, to) };
   }
-  const isCompressed = size >= SMALLEST_COMPRESSED && acceptsGzip(acceptEncoding);
+  const isCompressed = download.isCompressible && acceptsGzip(acceptEncoding);
   // The size of what is compressed in pieces is not known before.
   if (isCompressed) fields.push(`ETag: ${gzipEtag}`, 'Content-Encoding: gzip');
   else fields.push(`ETag: ${etag}`, `Content-Length: ${size}`);
   const headers = shared + headerLines(...fields);
   if (isHead) return { status: 200, headers, body: NO_BODY };
-  const pieces = readPieces(stored, 0, size);
+  const pieces = download.read(0, size);
   return { status: 200, headers, pieces: isCompressed ? gzipPieces(pieces) : pieces };
 }
 

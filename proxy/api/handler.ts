@@ -169,7 +169,7 @@ class Api {
     }
     if (found === undefined) return this.send(reply, ERRORS.notFound);
     if (found instanceof Promise) return void this.sendLater(reply, found);
-    if ('stored' in found) return void this.sendDownload(reply, found);
+    if ('files' in found) return void this.sendDownload(reply, found);
     this.sendResource(reply, found);
     if (cached === 'repeated') {
       this.cache.add(current.id, target, { route: route.name, resource: found });

@@ -38,6 +38,7 @@ export interface RequestHead {
   /** Whether a header field contains a key, but not in the form in which it is read. */
   readonly hasMisplacedKey: boolean;
   readonly ifNoneMatch: string | undefined;
+  readonly ifModifiedSince: string | undefined;
   readonly acceptEncoding: string | undefined;
   readonly range: string | undefined;
   readonly ifRange: string | undefined;
@@ -102,6 +103,7 @@ export function readHead({
     hasSeveralKeys,
     hasMisplacedKey: hasMisplacedKey && key?.startsWith(KEY_PREFIX) !== true,
     ifNoneMatch: fields.get('if-none-match'),
+    ifModifiedSince: fields.get('if-modified-since'),
     acceptEncoding: fields.get('accept-encoding'),
     range: fields.get('range'),
     ifRange: fields.get('if-range'),

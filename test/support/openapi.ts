@@ -152,7 +152,7 @@ function readRules(
     };
   });
   const content = response.content as JsonObject | undefined;
-  const isFile = content?.['application/octet-stream'] !== undefined;
+  const isFile = ['octet-stream', 'x-tar'].some((type) => content?.[`application/${type}`]);
   const media = content?.['application/json'] as JsonObject | undefined;
   const schema = isFile ? undefined : (media?.schema as JsonObject | undefined);
   return { headers, body: schema && { schema, validate: compile(schema) }, isFile };

@@ -32,6 +32,7 @@ export const ROUTES = [
   'stats',
   'snapshot',
   'snapshot_file',
+  'snapshot_archive',
   'changes',
 ] as const;
 export type RouteName = (typeof ROUTES)[number];

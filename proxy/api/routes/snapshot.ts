@@ -1,47 +1,106 @@
 /**
- * The routes of a whole generation: its manifest, and each of its files. A path is looked up in the
- * manifest; no part of it is ever used as a file name.
+ * The routes of a whole generation: its manifest, each of its files, and all of them as one archive. A path is
+ * looked up in the manifest; no part of it is ever used as a file name.
  */
 import { MANIFEST } from '../../../lib/format/layout.ts';
+import { archiveOf, readArchive } from '../../../lib/format/tar.ts';
 import { DOWNLOADS } from '../../http/request.ts';
-import type { StoredFile } from '../../snapshot/stored-file.ts';
+import { SMALLEST_COMPRESSED } from '../../http/resource.ts';
+import { JSON_TYPE } from '../../http/response.ts';
+import type { Generation } from '../../snapshot/generation.ts';
+import { readPieces, type StoredFile } from '../../snapshot/stored-file.ts';
 import { readParameters } from '../parameters.ts';
 import { decodePart } from './match-route.ts';
 import type { Route, RouteName } from './route.ts';
 
-/** A file of the generation with this id. */
+/** What is sent of the generation with this id, from files on disk. */
 export interface Download {
   readonly snapshot: string;
-  readonly stored: StoredFile;
-  /** Whether clients may request parts of the file. */
+  /** The files whose bytes it has. */
+  readonly files: readonly StoredFile[];
+  readonly type: string;
+  /** In bytes. */
+  readonly size: number;
+  /** Without quotes. */
+  readonly etag: string;
+  /** When its bytes changed last, RFC 3339; undefined if that is not known. */
+  readonly changedAt?: string | undefined;
+  /** Whether clients may request parts of it. */
   readonly hasRanges: boolean;
+  readonly isCompressible: boolean;
+  /** The bytes from `from` (inclusive) to `to` (exclusive). */
+  readonly read: (from: number, to: number) => AsyncIterable<Buffer>;
 }
 
 const FILES = `${DOWNLOADS}/files/`;
+const ARCHIVE = `${DOWNLOADS}/archive`;
+const BINARY_TYPE = 'application/octet-stream';
 
 /**
  * The download that a path names; undefined if there is none.
  * @param path the raw path after the base, without the query; begins with "/"
  */
 export function matchDownload(path: string): Route<Download> | undefined {
-  if (path === DOWNLOADS) return downloadRoute('snapshot', MANIFEST);
+  if (path === DOWNLOADS) return downloadRoute('snapshot', fileOf(MANIFEST, false));
+  if (path === ARCHIVE) return downloadRoute('snapshot_archive', makeArchive);
   if (!path.startsWith(FILES)) return undefined;
   // Generated clients write the slash in "games/snes.json" as %2F.
   const name = decodePart(path.slice(FILES.length));
   // The manifest has a path of its own, and does not contain itself.
   if (name === undefined || name === MANIFEST) return undefined;
-  return downloadRoute('snapshot_file', name);
+  return downloadRoute('snapshot_file', fileOf(name, true));
 }
 
-function downloadRoute(name: RouteName, path: string): Route<Download> {
+type Find = (generation: Generation) => Download | undefined;
+
+function downloadRoute(name: RouteName, find: Find): Route<Download> {
   return {
     name,
     prepare(queryString) {
       readParameters(queryString, []);
-      return (generation) => {
-        const stored = generation.file(path);
-        return stored && { snapshot: generation.id, stored, hasRanges: name === 'snapshot_file' };
-      };
+      return find;
     },
+  };
+}
+
+function fileOf(path: string, hasRanges: boolean): Find {
+  return (generation) => {
+    const stored = generation.file(path);
+    if (stored === undefined) return undefined;
+    const { size, sha256 } = stored.file;
+    return {
+      snapshot: generation.id,
+      files: [stored],
+      type: path.endsWith('.json') ? JSON_TYPE : BINARY_TYPE,
+      size,
+      etag: sha256,
+      changedAt: generation.manifest.files.find((file) => file.path === path)?.changed_at,
+      hasRanges,
+      isCompressible: size >= SMALLEST_COMPRESSED,
+      read: (from, to) => readPieces(stored, from, to),
+    };
+  };
+}
+
+function makeArchive(generation: Generation): Download {
+  const { id, manifest } = generation;
+  const stored = (path: string): StoredFile => {
+    const found = generation.file(path);
+    if (found === undefined) throw new Error(`The generation has no file ${path}.`);
+    return found;
+  };
+  const manifestFile = stored(MANIFEST).file;
+  const archive = archiveOf(manifest, manifestFile);
+  return {
+    snapshot: id,
+    files: [MANIFEST, ...manifest.files.map(({ path }) => path)].map(stored),
+    type: 'application/x-tar',
+    size: archive.size,
+    // The manifest has the hash and the time of each file.
+    etag: `${manifestFile.sha256}-tar`,
+    hasRanges: true,
+    isCompressible: false,
+    read: (from, to) =>
+      readArchive(archive, from, to, ({ path }, ...range) => readPieces(stored(path), ...range)),
   };
 }

@@ -19,7 +19,8 @@ const content = {
   minisearch_options: sha256,
   files: [...layout.FIXED_FILES, ...packs].map((path) => ({ path, size: path.length, sha256 })),
 };
-const manifest = makeManifest(content, 7);
+const NOW = Date.UTC(2026, 10, 27, 12);
+const manifest = makeManifest(content, 7, [], NOW);
 
 /** The text of the manifest with a change, and with the id that fits the changed content. */
 function change(members: object): string {
@@ -34,11 +35,29 @@ function expectRefused(text: string, fault: string): void {
 
 test('a manifest is read as it was made, in any order of its files', () => {
   expect(parseManifest(encodeManifest(manifest))).toEqual(manifest);
-  expect(makeManifest({ ...content, files: [...content.files].reverse() }, 7)).toEqual(manifest);
+  const reversed = { ...content, files: [...content.files].reverse() };
+  expect(makeManifest(reversed, 7, [], NOW)).toEqual(manifest);
   const paths = content.files.map(({ path }) => path);
   expect(manifest.files.map(({ path }) => path)).toEqual(paths.toSorted());
   const withoutCovers = makeManifest({ ...content, latest_cover_at: null }, 1);
   expect(parseManifest(encodeManifest(withoutCovers))).toEqual(withoutCovers);
+});
+
+test('a file keeps its time while its bytes are the same, and other bytes get a later one on any clock', () => {
+  const [first, ...others] = content.files;
+  const changed = { ...content, files: [{ ...first, sha256: 'cd'.repeat(32) }, ...others] };
+  for (const [now, time] of [
+    [NOW + 5_500, '2026-11-27T12:00:05Z'],
+    [NOW, '2026-11-27T12:00:01Z'],
+    [NOW - 60_000, '2026-11-27T12:00:01Z'],
+  ] as const) {
+    const { files } = makeManifest(changed, 8, manifest.files, now);
+    for (const { path, changed_at } of files)
+      expect(changed_at).toBe(path === first?.path ? time : '2026-11-27T12:00:00Z');
+  }
+  expect(makeManifest(content, 8, [], NOW + 1000).files[0]?.changed_at).toBe(
+    '2026-11-27T12:00:01Z',
+  );
 });
 
 test('the hash depends on everything but the sequence, and the id contains its beginning', () => {
@@ -58,7 +77,7 @@ test('the hash depends on everything but the sequence, and the id contains its b
 
 describe('the versions of the collation', () => {
   const versions = { icu_version: '1.2', unicode_version: '3.4' };
-  const dated = makeManifest({ ...content, ...versions }, 7);
+  const dated = makeManifest({ ...content, ...versions }, 7, [], NOW);
 
   test('are kept but not part of the hash, so that older manifests stay readable', () => {
     expect(parseManifest(encodeManifest(dated))).toEqual({ ...manifest, ...versions });
@@ -142,7 +161,7 @@ describe('a manifest is refused', () => {
     );
   });
 
-  const file = { path: 'games/nes.json', size: 1, sha256 };
+  const file = { path: 'games/nes.json', size: 1, sha256, changed_at: '2026-11-27T12:00:00Z' };
   test.each([
     ...['', '.', '..', '../x', '/etc/passwd', 'games/../../x', 'games/', 'games//x'],
     ...['games/.x', 'games\\x', 'games/x\n', 'games/x\0', 'games/a/b', './x'],
@@ -158,7 +177,8 @@ describe('a manifest is refused', () => {
     expectRefused(change({ files: [...manifest.files, twice] }), '"files" holds a path twice');
     const hashes = [sha256.slice(1), `x${sha256}`, `${sha256}0`, sha256.toUpperCase(), null, 1];
     const sizes = [-1, '1', 0.5].map((size) => ({ size }));
-    for (const wrong of [...sizes, ...hashes.map((other) => ({ sha256: other }))]) {
+    const times = [null, 5, 'yesterday'].map((changed_at) => ({ changed_at }));
+    for (const wrong of [...sizes, ...times, ...hashes.map((other) => ({ sha256: other }))]) {
       const text = change({ files: [...manifest.files, { ...file, ...wrong }] });
       expectRefused(text, '"files" is [');
     }

@@ -108,6 +108,7 @@ test('the case and order of the fields and unknown fields between them do not ma
     hasSeveralKeys: false,
     hasMisplacedKey: false,
     ifNoneMatch: '"a", W/"b"',
+    ifModifiedSince: undefined,
     acceptEncoding: 'gzip;q=0.5, br',
     range: 'bytes=0-1',
     ifRange: '"a"',

@@ -1,5 +1,8 @@
-/** `GET /snapshot` and `GET /snapshot/files/{path}`, by both parsers: a generation as it is on disk. */
+/** `GET /snapshot`, `/snapshot/archive` and `/snapshot/files/{path}`, by both parsers: a generation as it is on disk. */
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { currentId } from '#lib/generations/generations.ts';
@@ -8,6 +11,7 @@ import { makeSqlite } from '#test/catalogue/snapshots.ts';
 import { checkContract } from '#test/support/openapi.ts';
 import {
   generate,
+  makeFolder,
   NEVER,
   PARSERS,
   type Reply,
@@ -131,7 +135,52 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     expect(compressed.headers['content-length']).toBeUndefined();
   });
 
-  test.each(['/snapshot', '/snapshot/files/index/paths.bin'])(
+  test('a client that has the bytes of a file since they changed gets 304, unless it sends an ETag', async () => {
+    const { files: listed } = JSON.parse(String(contentOf('manifest.json')));
+    const at = new Date(
+      listed.find(({ path }: { path: string }) => path === 'stats.json').changed_at,
+    );
+    const conditional = (time: number, more = {}) =>
+      getFile('stats.json', { 'if-modified-since': new Date(time).toUTCString(), ...more });
+    const reply = await conditional(at.getTime() - 1000);
+    expect([reply.status, reply.headers['last-modified']]).toEqual([200, at.toUTCString()]);
+    expect((await conditional(at.getTime())).status).toBe(304);
+    expect((await conditional(at.getTime(), { 'if-none-match': '"other"' })).status).toBe(200);
+    expect((await conditional(Number.MAX_VALUE)).status).toBe(200);
+  });
+
+  test('the archive is what tar reads as the files of the manifest, whole and in ranges', async () => {
+    const whole = await get('/snapshot/archive', { 'accept-encoding': 'gzip' });
+    const { etag } = whole.headers as { etag: string };
+    expect(whole.headers).toMatchObject({
+      'content-type': 'application/x-tar',
+      'content-length': String(whole.bytes.length),
+      'accept-ranges': 'bytes',
+      'x-snapshot': id,
+    });
+    const folder = makeFolder();
+    execFileSync('tar', ['-xf', '-', '-C', folder], { input: whole.bytes });
+    const names = execFileSync('tar', ['-tf', '-'], { input: whole.bytes })
+      .toString()
+      .trim()
+      .split('\n');
+    expect(names.toSorted()).toEqual([...files.keys()].toSorted());
+    expect(names[0]).toBe('manifest.json');
+    for (const name of names) {
+      expect(readFileSync(path.join(folder, name)).equals(contentOf(name)), name).toBe(true);
+    }
+    const { length } = whole.bytes;
+    for (let at = 0; at < length; at += Math.ceil(length / 7)) {
+      const range = `bytes=${at}-${at + Math.ceil(length / 7) - 1}`;
+      const part = await get('/snapshot/archive', { range, 'if-range': etag });
+      expect(part.status).toBe(206);
+      expect(part.bytes.equals(whole.bytes.subarray(at, at + Math.ceil(length / 7)))).toBe(true);
+    }
+    expect((await get('/snapshot/archive', { 'if-none-match': etag })).status).toBe(304);
+    expect((await head('/snapshot/archive')).headers['content-length']).toBe(String(length));
+  });
+
+  test.each(['/snapshot', '/snapshot/archive', '/snapshot/files/index/paths.bin'])(
     '%s gets 412 if another snapshot is current than the request expects',
     async (target) => {
       expect((await get(target, { 'x-snapshot': id })).status).toBe(200);
@@ -183,9 +232,9 @@ describe.each(PARSERS)('over %s', (_, fields) => {
   });
 });
 
-test('SNAPSHOT_DOWNLOADS=off turns both off', async () => {
+test('SNAPSHOT_DOWNLOADS=off turns all of them off', async () => {
   const proxy = await startProxy(snapshotsDir, { SNAPSHOT_DOWNLOADS: 'off' }, NEVER);
-  for (const target of ['/snapshot', '/snapshot/files/stats.json']) {
+  for (const target of ['/snapshot', '/snapshot/archive', '/snapshot/files/stats.json']) {
     const reply = await proxy.get(target, key.key);
     expect([reply.status, reply.json]).toEqual([404, { error: 'Not found' }]);
   }
