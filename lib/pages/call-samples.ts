@@ -12,25 +12,42 @@ export interface Call {
   readonly pathValues?: Readonly<Record<string, string>>;
   /** Parameters that are undefined are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
+  /** The file for a response that is not JSON. */
+  readonly file?: string;
 }
 
 /** @param api the address of the API, with the base path and without a slash at the end */
 export function callSamples(call: Call, api: string): Sample[] {
   const address = addressOf(call, api);
+  const { file } = call;
   const curl = `curl -H "Authorization: Bearer $COVERS_KEY" \\
-  '${address}'`;
-  const javascript = `const response = await fetch('${address}', {
+  '${address}'${file === undefined ? '' : ` -o ${file}`}`;
+  const [imported, useBody, modules, useResponse] =
+    file === undefined
+      ? [
+          '',
+          'console.log(JSON.stringify(await response.json(), null, 2));',
+          'json, os',
+          'print(json.dumps(json.load(response), indent=2))',
+        ]
+      : [
+          "import { writeFile } from 'node:fs/promises';\n\n",
+          `await writeFile('${file}', response.body);`,
+          'os, shutil',
+          `shutil.copyfileobj(response, open("${file}", "wb"))`,
+        ];
+  const javascript = `${imported}const response = await fetch('${address}', {
   headers: { Authorization: \`Bearer \${process.env.COVERS_KEY}\` },
 });
-console.log(JSON.stringify(await response.json(), null, 2));`;
-  const python = `import json, os, urllib.request
+${useBody}`;
+  const python = `import ${modules}, urllib.request
 
 request = urllib.request.Request(
     "${address}",
     headers={"Authorization": "Bearer " + os.environ["COVERS_KEY"]},
 )
 with urllib.request.urlopen(request) as response:
-    print(json.dumps(json.load(response), indent=2))`;
+    ${useResponse}`;
   return [
     { language: 'curl', text: curl },
     { language: 'javascript', text: javascript },

@@ -82,7 +82,7 @@ function operationPart(path: string, operation: Operation, api: string): Part {
     <div>
       ${codeSamples({ id: `${id}-call`, name: summary }, callSamples(call, api))}
       ${codeBlock({ id: `${id}-response`, name: 'Response', text: exampleResponse(call, operation) })}
-      ${tryForm(path, parameters, id)}
+      ${call.file === undefined && tryForm(path, parameters, id)}
     </div>
   </section>`;
   return { id, text: summary, body };
@@ -94,7 +94,8 @@ export function exampleCall(path: string, parameters: readonly Parameter[]): Cal
     const given = parameters.filter((each) => each.in === place && exampleOf(each) !== '');
     return Object.fromEntries(given.map((each) => [each.name, exampleOf(each)]));
   };
-  return { path, pathValues: values('path'), query: values('query') };
+  const file = path === '/snapshot/archive' ? { file: 'snapshot.tar' } : {};
+  return { path, pathValues: values('path'), query: values('query'), ...file };
 }
 
 function exampleOf({ example, required, schema }: Parameter): string {

@@ -83,6 +83,22 @@ describe('verbs that read', () => {
     await proxy.stop();
   });
 
+  test('archive writes the bytes that the API sends', async () => {
+    const key = testKey(1);
+    writeKeys(dir, [key]);
+    const proxy = await startProxy(dir);
+    const { bytes } = await proxy.get('/snapshot/archive', key.key);
+    await proxy.stop();
+    const pieces: Buffer[] = [];
+    const code = await runSnapshot({
+      words: ['archive', '2'],
+      variables: () => ({ SNAPSHOTS_DIR: dir }),
+      stdout: { write: (piece) => pieces.push(Buffer.from(piece)) },
+      stderr: process.stderr,
+    });
+    expect([code, Buffer.concat(pieces).equals(bytes)]).toEqual([0, true]);
+  });
+
   test('show accepts an id, and reports a resource that does not exist', async () => {
     expect((await snapshot('show', '/games/snes/a-new-game', second)).code).toBe(0);
     const { code, stderr } = await snapshot('show', '/games/snes/a-new-game', first);

@@ -138,7 +138,7 @@ describe.each([
     // The only example of an error is the one of the guide to limits and errors.
     expect(having('"error"').map(([name]) => name)).toEqual(['limits-3']);
     // Nothing has changed since the current snapshot.
-    expect(having('"data":[]').map(([name]) => name)).toEqual(['copy-2', 'listChanges']);
+    expect(having('"data":[]').map(([name]) => name)).toEqual(['copy-3', 'listChanges']);
     for (const empty of ['"match":null', '"missing":["', '"missing":[1', '"cover":null']) {
       expect([empty, having(empty).filter(([name]) => name !== 'pages-1')]).toEqual([empty, []]);
     }
