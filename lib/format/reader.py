@@ -40,7 +40,8 @@ class Generation:
         if manifest["format_version"] != VERSION:
             raise ValueError(f"manifest.json has version {manifest['format_version']}, not {VERSION}")
         hashed = ["format_version", "latest_cover_at", "counts", "settings", "minisearch_options", "files"]
-        text = json.dumps([manifest[key] for key in hashed], separators=(",", ":"), ensure_ascii=False)
+        without_times = {**manifest, "files": [{k: file[k] for k in ("path", "size", "sha256")} for file in manifest["files"]]}
+        text = json.dumps([without_times[key] for key in hashed], separators=(",", ":"), ensure_ascii=False)
         content = hashlib.sha256(text.encode()).hexdigest()
         if name != manifest["id"] or name != f"{manifest['sequence']:06}-{content[:12]}":
             raise ValueError("manifest.json does not match the name of its folder")

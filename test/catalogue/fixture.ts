@@ -141,12 +141,13 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
   const manifestFile = path.join(snapshotsDir, CURRENT, MANIFEST);
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
   const { icu_version: _icu, unicode_version: _unicode, ...rest } = manifest;
-  writeFileSync(manifestFile, encodeManifest(rest));
+  const when = '2026-11-01T00:00:00Z';
+  const files = rest.files.map((entry: object) => ({ ...entry, changed_at: when }));
+  writeFileSync(manifestFile, encodeManifest({ ...rest, files }));
   for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`, REPORT]) {
     rmSync(path.join(snapshotsDir, name));
   }
   const file = path.join(snapshotsDir, STATUS_FILE);
-  const when = '2026-11-01T00:00:00Z';
   const status = statusFile.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, statusFile.encode({ ...status, finished_at: when, current_as_of: when }));
 }
@@ -176,7 +177,8 @@ export function makeFutureFixture(from: string, to: string): void {
     return { ...file, sha256: hash('sha256', bytes) };
   });
   const { latest_cover_at, counts, settings, minisearch_options } = before;
-  const content = [FUTURE_VERSION, latest_cover_at, counts, settings, minisearch_options, files];
+  const hashed = files.map(({ path: name, size, sha256 }) => ({ path: name, size, sha256 }));
+  const content = [FUTURE_VERSION, latest_cover_at, counts, settings, minisearch_options, hashed];
   const sequence = before.sequence + 1;
   const nextId = generationId(sequence, hash('sha256', JSON.stringify(content)));
   const after = { ...before, format_version: FUTURE_VERSION, id: nextId, sequence, files };

@@ -88,7 +88,8 @@ async function run(
   const program = path.join(folder, `run-all.${extension}`);
   writeFileSync(program, main);
   const env = { PATH: process.env.PATH, COVERS_KEY: key.key };
-  const { stdout } = await execute(command, [program, ...files], { cwd: folder, env });
+  // Some write files.
+  const { stdout } = await execute(command, [program, ...files], { cwd: makeFolder(), env });
   const parts = stdout.split(/^=== .*\n/m).slice(1);
   return new Map(examples.map(({ name }, index) => [name, parts[index] ?? '']));
 }
