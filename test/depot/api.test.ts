@@ -35,7 +35,7 @@ test('a replica has the same files, fetches only what changed, and never shows t
     stdout: `Nothing is newer than ${id}, which stays current.\n`,
   });
   expect(pathsOf()).toEqual(['/api/v1/snapshot']);
-  const next = await api.publishChange();
+  const next = await api.publish();
   await pullFromApi(api, to);
   const linked = [...inodesOf(to, next)].filter(([name, inode]) => inodes.get(name) === inode);
   expect(linked.length).toBeGreaterThan(3);
@@ -60,7 +60,7 @@ test('a generation that is replaced during a pull is followed by the newer one',
   let publishing: Promise<string> | undefined;
   api.faulty.change = async (reply, { path }) => {
     if (path.includes('/files/')) {
-      publishing ??= api.publishChange();
+      publishing ??= api.publish();
       await publishing;
     }
     return reply;

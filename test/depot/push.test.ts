@@ -61,7 +61,7 @@ describe('a push', () => {
 
   test('sends only what changed, and replaces what was lost or damaged', async () => {
     await pushHere();
-    await origin.publishChange();
+    await origin.publish();
     const { sent, present } = await pushHere();
     expect(sent).toBeGreaterThan(0);
     expect(present).toBeGreaterThan(0);
@@ -86,7 +86,7 @@ describe('a push', () => {
   });
 
   test('refuses to send a damaged file', async () => {
-    const { id } = await origin.publishChange();
+    const { id } = await origin.publish();
     const file = path.join(generationDir(origin.snapshotsDir, id), 'stats.json');
     const content = readFileSync(file);
     writeFileSync(file, content.toString().toUpperCase());
@@ -125,14 +125,14 @@ describe('a push refuses to replace', () => {
     await expectRefused(/not older than .*replica --once --from/, signed, other.snapshotsDir);
     // As the message says: then its numbers continue.
     await startReplica(depot, { snapshotsDir: other.snapshotsDir }).checkSnapshot();
-    await other.publishChange();
+    await other.publish();
     await pushHere(signed, other.snapshotsDir);
     expect((await readDepot(depot)).release.id).toBe(other.current());
   });
 
   test('a release that was pushed in the meantime', async () => {
     await pushHere();
-    await origin.publishChange();
+    await origin.publish();
     const newer = { ...(await readStoredRelease(depot)), sequence: 9e15 };
     let reads = 0;
     const get: WritableDepot['get'] = async (name) => {
@@ -150,7 +150,7 @@ describe('a push refuses to replace', () => {
     await pushHere({ signingKey: key.signingKey });
     const release = { ...(await readStoredRelease(depot)), sequence: 9e15 };
     writeFileSync(path.join(folder, RELEASES.snapshot), JSON.stringify(release));
-    await origin.publishChange();
+    await origin.publish();
     await pushHere({ signingKey: key.signingKey });
     expect((await readStoredRelease(depot)).id).toBe(origin.current());
   });
@@ -195,7 +195,7 @@ describe('what a depot no longer needs', () => {
 
   test('is only warned about if it cannot be removed', async () => {
     await pushHere();
-    await origin.publishChange();
+    await origin.publish();
     const warnings: string[] = [];
     const remove = async () => {
       throw new Error('access denied');
@@ -222,7 +222,7 @@ test('a program that runs all the time pushes changes, and again after failures'
   await pushes.now();
   await pushes.now();
   expect(pushed).toHaveLength(2);
-  const { id } = await origin.publishChange();
+  const { id } = await origin.publish();
   await pushes.now();
   expect(pushed.at(-1)).toBe(id);
   time += 60_000;

@@ -51,7 +51,7 @@ describe('a replica', () => {
     const { release } = await replica.checkSnapshot();
     const old = filesOf(replica.snapshotsDir, release.id);
     const inodes = inodesOf(replica.snapshotsDir, release.id);
-    const { id } = await origin.publishChange();
+    const { id } = await origin.publish();
     const { pulled } = await replica.checkSnapshot();
     const now = filesOf(replica.snapshotsDir, id);
     const isChanged = (name: string) => !old.get(name)?.equals(now.get(name) as Buffer);
@@ -102,7 +102,7 @@ describe('a replica', () => {
     let publishing: Promise<Release> | undefined;
     replica.faulty.fault = async (name, reply) => {
       if (name.startsWith('files/')) {
-        publishing ??= origin.publishChange();
+        publishing ??= origin.publish();
         await publishing;
       }
       return reply();
@@ -112,7 +112,7 @@ describe('a replica', () => {
     expect(release.id).toBe(newer?.id);
     replica.faulty.fault = async (name, reply) =>
       name === RELEASES.snapshot ? reply() : undefined;
-    await origin.publishChange();
+    await origin.publish();
     await expect(replica.checkSnapshot()).rejects.toThrow(/no longer has/);
     expect(currentId(replica.snapshotsDir)).toBe(newer?.id);
   });
@@ -121,7 +121,7 @@ describe('a replica', () => {
     const { snapshotsDir, ...replica } = start();
     const { release } = await replica.checkSnapshot();
     await holdCurrent(snapshotsDir, 'a test', () => {});
-    const { id } = await origin.publishChange();
+    const { id } = await origin.publish();
     await expect(replica.checkSnapshot()).rejects.toThrow(HeldError);
     expect(currentId(snapshotsDir)).toBe(release.id);
     expect(stateOf(snapshotsDir)?.error).toMatch(/^Nothing is published\. Publishing is held/);
@@ -165,7 +165,7 @@ describe('a replica refuses', () => {
     await replica.checkSnapshot();
     const id = currentId(replica.snapshotsDir);
     const old = (await readBytes(origin.depot, RELEASES.snapshot)) as Buffer;
-    await origin.publishChange();
+    await origin.publish();
     const offered = await offer(old.toString());
     for (const each of [replica, start({ snapshotsDir: replica.snapshotsDir })]) {
       each.faulty.fault = async (name, reply) => (object.test(name) ? replyWith(offered) : reply());
@@ -207,7 +207,7 @@ describe('a replica refuses', () => {
     const replica = start();
     await replica.checkSnapshot();
     const old = (await readBytes(origin.depot, RELEASES.snapshot)) as Buffer;
-    const { id } = await origin.publishChange();
+    const { id } = await origin.publish();
     await replica.checkSnapshot();
     replica.faulty.fault = async (name, reply) =>
       name === RELEASES.snapshot ? replyWith(old) : reply();
@@ -229,7 +229,7 @@ describe('a replica refuses', () => {
     await replica.checkSnapshot();
     const file = path.join(snapshotsDir, 'accepted.json');
     writeFileSync(file, '{"version":1}\n');
-    const { id } = await origin.publishChange();
+    const { id } = await origin.publish();
     await expect(start({ snapshotsDir }).checkSnapshot()).rejects.toThrow(
       /Nothing new is accepted.*remove .*accepted\.json/,
     );

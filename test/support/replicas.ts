@@ -80,10 +80,8 @@ export async function makeOrigin(signingKey?: KeyObject, catalogue?: Catalogue) 
     depot,
     /** The id of the current generation. */
     current: () => currentId(snapshotsDir) as string,
-    /** Changes the catalogue, publishes and pushes. */
+    /** Changes the catalogue, by default one game, publishes and pushes. */
     publish,
-    /** The same with a change of one game. */
-    publishChange: () => publish(),
   };
 }
 
@@ -118,10 +116,8 @@ export async function startApi(catalogue?: Catalogue) {
     address: `${faulty.url}/snapshot`,
     /** Lets the proxy read its folder. @returns the id of the generation that it now serves */
     settle,
-    /** Changes the catalogue and publishes. @returns the id that the proxy now serves */
+    /** Changes the catalogue, by default one game, and publishes. @returns the id that the proxy now serves */
     publish,
-    /** The same with a change of one game. */
-    publishChange: () => publish(),
     close: () => proxy.stop(),
   };
 }

@@ -73,7 +73,7 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
   while (figures.killed < KILLS) {
     const isFresh = figures.killed === 0 || random.happens(0.25);
     if (isFresh) to = newSnapshots();
-    else await origin.publishChange();
+    else await origin.publish();
     if (isFresh) figures.fresh++;
     for (let killsInARow = 1 + random.below(4); killsInARow > 0; killsInARow--) {
       const before = currentId(to);
@@ -155,7 +155,7 @@ test('a replica on a full disk keeps what it has, and continues when there is ro
     expect(await run()).toMatchObject({ code: 0 });
     for (let round = 0; round < FULL_DISKS; round++) {
       const before = currentId(to) as string;
-      const { id } = await origin.publishChange();
+      const { id } = await origin.publish();
       const left = round === 0 ? 0 : random.below((size / 1024) * 0.6);
       const makeRoom = disk.fill(left);
       const { code, stderr } = await run();

@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startTiedUntil, type TiedServer } from '#test/support/processes.ts';
+import { startTiedUntil } from '#test/support/processes.ts';
 import { freePort } from './ports.ts';
 
 const run = promisify(execFile);
@@ -58,7 +58,7 @@ export async function startMariaDb() {
   const temporary = `--tmpdir=${directory}`;
   await writeFile(
     init,
-    `CREATE USER IF NOT EXISTS ${USER}@'%' IDENTIFIED BY '${PASSWORD}';\n` +
+    `CREATE USER ${USER}@'%' IDENTIFIED BY '${PASSWORD}';\n` +
       `GRANT ALL ON *.* TO ${USER}@'%' WITH GRANT OPTION;\n`,
   );
   await run('mariadb-install-db', [
@@ -72,49 +72,33 @@ export async function startMariaDb() {
   ]);
   const port = await freePort();
 
-  function start(): Promise<TiedServer> {
-    return startTiedUntil(
-      'ready for connections',
-      [
-        'mariadbd',
-        '--no-defaults',
-        `--datadir=${data}`,
-        temporary,
-        `--user=${user}`,
-        `--socket=${socketPath}`,
-        `--pid-file=${join(directory, 'server.pid')}`,
-        `--init-file=${init}`,
-        `--port=${port}`,
-        '--bind-address=127.0.0.1',
-        '--skip-name-resolve',
-        '--character-set-server=utf8mb4',
-        '--performance-schema=off',
-        '--key-buffer-size=1M',
-        '--aria-pagecache-buffer-size=8M',
-        '--innodb-log-file-size=64M',
-        '--innodb-flush-log-at-trx-commit=2',
-        '--innodb-doublewrite=0',
-        '--max-connections=100',
-      ],
-      { signal: 'KILL' },
-    );
-  }
-
-  let server = await start();
+  const server = await startTiedUntil(
+    'ready for connections',
+    [
+      'mariadbd',
+      '--no-defaults',
+      `--datadir=${data}`,
+      temporary,
+      `--user=${user}`,
+      `--socket=${socketPath}`,
+      `--pid-file=${join(directory, 'server.pid')}`,
+      `--init-file=${init}`,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+      '--skip-name-resolve',
+      '--character-set-server=utf8mb4',
+      '--performance-schema=off',
+      '--key-buffer-size=1M',
+      '--aria-pagecache-buffer-size=8M',
+      '--innodb-log-file-size=64M',
+      '--innodb-flush-log-at-trx-commit=2',
+      '--innodb-doublewrite=0',
+      '--max-connections=100',
+    ],
+    { signal: 'KILL' },
+  );
   return {
     ...mariaDbAt({ port, socketPath, pid: server.pid }),
-    get pid() {
-      return server.pid;
-    },
-    /** Kills the server as a crash would. Its files stay until `stop`. */
-    kill: () => server.stop(),
-    /** Suspends the process: the server accepts connections but does not answer. */
-    freeze: () => process.kill(server.pid, 'SIGSTOP'),
-    thaw: () => process.kill(server.pid, 'SIGCONT'),
-    /** Restarts a killed server on the same files and port. */
-    async restart() {
-      server = await start();
-    },
     /** Ends the server and removes its files. */
     async stop() {
       await server.stop();

@@ -1,8 +1,6 @@
-/**
- * Ports on loopback for servers that cannot choose one themselves, and whether a server listens.
- */
+/** Ports on loopback for servers that cannot choose one themselves. */
 import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
 /**
  * The system gives ports from 32768 on to clients and to servers that listen on port 0, so those below
@@ -38,20 +36,5 @@ function listenAt(host: string, port: number): Promise<Server | undefined> {
   return new Promise((resolve) => {
     server.once('error', () => resolve(undefined));
     server.listen(port, host, () => resolve(server));
-  });
-}
-
-/**
- * Whether a server listens.
- * @param address a port of 127.0.0.1, or the path of a socket
- */
-export function listens(address: number | string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = typeof address === 'number' ? connect(address, '127.0.0.1') : connect(address);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
   });
 }

@@ -32,9 +32,6 @@ export async function startRedis(options: readonly string[] = []) {
     port,
     /** For `LIMITS_URL`. */
     url: `redis://:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}`,
-    get pid() {
-      return server.pid;
-    },
     /** A connection for the test. It reconnects after a restart. */
     client,
     /** Suspends the process: the server accepts connections but does not answer. */

@@ -13,8 +13,6 @@ export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 interface Side {
   readonly from: Socket;
   readonly to: Socket;
-  /** The bytes that arrived while the proxy held the connection. */
-  readonly waiting: Buffer[];
 }
 
 /**
@@ -34,10 +32,7 @@ export async function startTcpProxy(
   const reached = Promise.withResolvers<void>();
 
   function forward(side: Side, chunk: Buffer): void {
-    if (state === 'held') {
-      side.waiting.push(chunk);
-      return;
-    }
+    if (state === 'held') return;
     const room = state === 'open' ? limit - bytes : chunk.length;
     const passing = chunk.subarray(0, Math.min(chunk.length, room));
     bytes += passing.length;
@@ -47,7 +42,6 @@ export async function startTcpProxy(
     }
     if (state !== 'open' || bytes < limit) return;
     state = 'held';
-    if (passing.length < chunk.length) side.waiting.push(chunk.subarray(passing.length));
     for (const { from } of sides) from.pause();
     reached.resolve();
   }
@@ -60,7 +54,7 @@ export async function startTcpProxy(
   };
 
   function join(from: Socket, to: Socket): void {
-    const side: Side = { from, to, waiting: [] };
+    const side: Side = { from, to };
     sides.add(side);
     from.on('data', (chunk) => forward(side, chunk as Buffer));
     from.on('end', () => state !== 'held' && to.end());
@@ -94,7 +88,7 @@ export async function startTcpProxy(
     port: typeof address === 'object' ? Number(address?.port) : 0,
     /** The number of bytes that passed so far. */
     bytes: () => bytes,
-    /** Resolves when the limit is reached. No byte passes after it until `cut` or `resume`. */
+    /** Resolves when the limit is reached. No byte passes after it. */
     reached: reached.promise,
     /** @param isPermanent whether later connections are cut too */
     cut(how: Cut, isPermanent: boolean) {
@@ -102,13 +96,6 @@ export async function startTcpProxy(
       end(how);
       // Later connections pass again.
       state = how === 'silence' ? 'held' : 'passed';
-    },
-    resume() {
-      state = 'passed';
-      for (const side of sides) {
-        for (const chunk of side.waiting.splice(0)) forward(side, chunk);
-        side.from.resume();
-      }
     },
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve));

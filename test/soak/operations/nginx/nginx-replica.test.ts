@@ -24,7 +24,7 @@ function runReplica(SNAPSHOTS_DIR: string, environment: Record<string, string>) 
 test('a replica over TLS has the same files, and later those that changed', async () => {
   const to = newSnapshots();
   const trusting = { NODE_EXTRA_CA_CERTS: authority };
-  for (const publish of [origin.settle, origin.publishChange]) {
+  for (const publish of [origin.settle, () => origin.publish()]) {
     const id = await publish();
     const { code, stderr } = await runReplica(to, trusting);
     expect(code, stderr).toBe(0);
