@@ -11,7 +11,7 @@ import { PUSH_CHECKS, PUSH_VARIABLES, readSigningKey } from '../depot/signing.ts
 import { checkCron, NO_RUNS, startAt } from '../generator/schedule/cron.ts';
 import { paceRuns } from '../generator/schedule/pace-runs.ts';
 import { pollChanges } from '../generator/schedule/poll-changes.ts';
-import { makeRuns } from '../generator/schedule/runs.ts';
+import { Runs } from '../generator/schedule/runs.ts';
 import { addScheduleMetrics } from '../generator/schedule/schedule-metrics.ts';
 import { KeysPolls } from '../keys/export/poll-keys.ts';
 import { addDiskMetrics } from '../lib/generations/disk-metrics.ts';
@@ -83,7 +83,7 @@ async function start({ words, variables: readVariables }: Invocation): Promise<u
   const { registry, tasks } = admin;
   const readDisk = addDiskMetrics(registry, snapshotsDir);
   const { lastRun, noteEnding } = addScheduleMetrics(registry, snapshotsDir);
-  const runs = makeRuns(isHeld, noteEnding, log);
+  const runs = new Runs(isHeld, noteEnding, log);
   const adminAddress = await admin.listen();
   const task = isOff ? undefined : startAt(cron, runs.start);
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);

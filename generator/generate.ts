@@ -5,18 +5,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../lib/database/database.ts';
-import { findHiddenViews, type HiddenViews } from '../lib/database/hidden-views.ts';
+import { findHiddenViews } from '../lib/database/hidden-views.ts';
 import { checkCatalogue, type Optional, TIMED_TABLES } from '../lib/database/schema.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../lib/format/index/minisearch-hash.ts';
 import { isPack, REPORT } from '../lib/format/layout.ts';
-import {
-  COLLATION_VERSIONS,
-  type Counts,
-  type Manifest,
-  type ManifestContent,
-  type ManifestFile,
-  type Settings,
-} from '../lib/format/manifest.ts';
+import type { Counts, ManifestContent, ManifestFile, Settings } from '../lib/format/manifest.ts';
+import { COLLATION_VERSIONS } from '../lib/format/manifest.ts';
 import { compareGenerations } from '../lib/generations/compare.ts';
 import { checkFile, isSameFile, readChecked } from '../lib/generations/files/checked-files.ts';
 import { generationDir, openIndex, openIndexOf } from '../lib/generations/generations.ts';
@@ -28,7 +22,6 @@ import {
   findShrinkage,
   isUnchanged,
   type Previous,
-  type PublishSteps,
   publish,
   readPrevious,
 } from '../lib/generations/publish.ts';
@@ -36,26 +29,10 @@ import { type Checks, checkPack } from '../lib/generations/verify.ts';
 import type { ErrorWithExitCode } from '../lib/program/failure.ts';
 import type { Progress } from '../lib/program/progress.ts';
 import type { Conditions } from './read/read-table.ts';
-import {
-  Report,
-  type ReportContent,
-  type RunEnd,
-  saveReport,
-  summaryOf,
-  type Warning,
-  warningText,
-} from './report/report.ts';
-import { warnOfHiddenViews } from './report/warnings.ts';
-import {
-  type EarlierRun,
-  findEarlierRun,
-  type KeyOf,
-  makeRunKey,
-  type RowsOfRun,
-  saveRun,
-  whyUntimed,
-} from './reuse/earlier-run.ts';
-import { PathTaken } from './reuse/reuse.ts';
+import type { ReportContent, RunEnd, Warning } from './report/report.ts';
+import { Report, saveReport, summaryOf, warningText } from './report/report.ts';
+import type { EarlierRun, KeyOf, RowsOfRun } from './reuse/earlier-run.ts';
+import { findEarlierRun, makeRunKey, saveRun } from './reuse/earlier-run.ts';
 import { getOrAdd } from './rows/get-or-add.ts';
 import { readAndWrite } from './run.ts';
 
@@ -101,104 +78,180 @@ export interface RunResult {
   readonly readAllBecause: string | null;
 }
 
-/** The options of a run, and what was found in the database. */
-export type Run = RunOptions & Optional;
-
-/** How a run reads the rows. */
-interface ReadMode {
-  readonly earlier: EarlierRun | undefined;
-  /** Why all rows are read; null if only the changed ones are. */
-  readonly reason: string | null;
-  /** When the run began, in milliseconds since 1970. */
-  readonly startedAt: number;
-  /** Undefined if the database cannot show which rows have changed. */
-  readonly keyOf: KeyOf | undefined;
-}
-
 /** @throws LockedError, HeldError or RefusedError; any other Error names the step that failed */
 export async function generate(
   database: Database,
   options: RunOptions,
   progress: Progress,
 ): Promise<RunResult> {
-  const { snapshotsDir } = options;
+  const { snapshotsDir, isDryRun, conditions } = options;
   const held = whyHeld(snapshotsDir);
-  if (held !== undefined && options.isDryRun) progress.warn(held);
-  else if (held !== undefined) throw new HeldError(held);
+  if (held !== undefined && !isDryRun) throw new HeldError(held);
+  if (held !== undefined) progress.warn(held);
   const catalogue = await checkCatalogue(database);
   // Without updated_at, all rows are read anyway.
-  const isTimed = catalogue.withoutUpdatedAt.length === 0 && options.conditions === undefined;
+  const isTimed = catalogue.withoutUpdatedAt.length === 0 && conditions === undefined;
   const hidden = isTimed ? await findHiddenViews(database, TIMED_TABLES) : undefined;
-  const warnings = [...options.warnings, ...warnOfHiddenViews(hidden)];
-  const run = { ...options, ...catalogue, warnings };
-  return withLock(snapshotsDir, () => readChangesOrAll(database, run, hidden, progress));
+  const warnings = [...options.warnings];
+  if (hidden !== undefined) {
+    const reason = `All rows are read: ${hidden.fault}, so a new definition would go unnoticed. Run as an administrator: ${hidden.grant}`;
+    warnings.push({ table: null, reason, count: 1, rows: [] });
+  }
+  const missing = catalogue.withoutUpdatedAt.map((table) => `${table}.updated_at`).join(', ');
+  /** Why the database cannot show which rows have changed. */
+  let untimed = conditions ? 'only a part is read' : hidden?.fault;
+  if (missing !== '') untimed ??= `the database does not have ${missing}`;
+  return withLock(snapshotsDir, async () => {
+    const keyOf = untimed ? undefined : await makeRunKey(database, options.settings);
+    const run = { ...options, ...catalogue, database, warnings, progress, keyOf };
+    return readChangesOrAll({ ...run, startedAt: Date.now() }, untimed);
+  });
+}
+
+/** A run, and what it found in the database. */
+interface Run extends RunOptions, Optional {
+  readonly database: Database;
+  readonly progress: Progress;
+  /** When it began, in milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Undefined if the database cannot show which rows have changed. */
+  readonly keyOf: KeyOf | undefined;
 }
 
 /** Reads the rows that have changed or, if that is impossible or fails, all rows. */
-async function readChangesOrAll(
-  database: Database,
-  run: Run,
-  hidden: HiddenViews | undefined,
-  progress: Progress,
-): Promise<RunResult> {
-  const { snapshotsDir, settings, withoutUpdatedAt, isFull = false } = run;
-  const untimed = run.conditions ? 'only a part is read' : whyUntimed(withoutUpdatedAt, hidden);
-  const keyOf = untimed === undefined ? await makeRunKey(database, settings) : undefined;
-  const startedAt = Date.now();
+async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<RunResult> {
+  const { snapshotsDir, isFull = false, keyOf, progress } = run;
   const readAll = (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
-    return runOnce(database, run, progress, { earlier: undefined, reason, keyOf, startedAt });
+    return new Attempt(run, undefined, reason).run();
   };
   if (keyOf === undefined || isFull) return readAll(untimed ?? 'a full run was requested');
-  const found = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), keyOf);
-  if ('reason' in found) return readAll(found.reason);
-  for (let earlier = found; ; ) {
-    try {
-      return await runOnce(database, run, progress, { earlier, reason: null, keyOf, startedAt });
-    } catch (error) {
-      if (error instanceof HeldError || error instanceof RefusedError) throw error;
-      if (!(error instanceof PathTaken))
-        return readAll(`reading only the changes failed (${(error as Error).message})`);
-      earlier = { ...earlier, dependentBlocks: [...earlier.dependentBlocks, error.block] };
-    }
+  const earlier = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), keyOf);
+  if ('reason' in earlier) return readAll(earlier.reason);
+  try {
+    return await new Attempt(run, earlier, null).run();
+  } catch (error) {
+    if (error instanceof HeldError || error instanceof RefusedError) throw error;
+    return readAll(`reading only the changes failed (${(error as Error).message})`);
   }
 }
 
-async function runOnce(
-  database: Database,
-  run: Run,
-  progress: Progress,
-  mode: ReadMode,
-): Promise<RunResult> {
-  const { snapshotsDir, settings } = run;
-  const { earlier, keyOf } = mode;
-  const unfinished = beginGeneration(snapshotsDir);
-  const { dir } = unfinished;
-  try {
-    const report = new Report();
-    const checks = makeChecks(earlier);
-    const { written, rows } = await readAndWrite(database, {
-      ...run,
-      report,
-      progress,
-      dir,
-      earlier,
-      isTimed: keyOf !== undefined && !run.isDryRun,
-      readFile: checks.read,
-    });
-    report.addWarnings(run.warnings);
-    const content = written && {
-      latest_cover_at: written.latest_cover_at,
-      counts: { ...written.counts, left_out: report.total() },
-      settings,
-      minisearch_options: MINISEARCH_OPTIONS_HASH,
-      ...COLLATION_VERSIONS,
-      files: written.files,
-    };
+class Attempt {
+  private readonly options: Run;
+  private readonly earlier: EarlierRun | undefined;
+  private readonly readAllBecause: string | null;
+  private readonly report = new Report();
+  private readonly previous: Previous;
+
+  /** @param readAllBecause why there is no earlier run that shows what has changed, or null */
+  constructor(options: Run, earlier: EarlierRun | undefined, readAllBecause: string | null) {
+    this.options = options;
+    this.earlier = earlier;
+    this.readAllBecause = readAllBecause;
+    this.previous = readPrevious(options.snapshotsDir);
+  }
+
+  async run(): Promise<RunResult> {
+    const { options, report, earlier } = this;
+    const { snapshotsDir, settings, warnings, keyOf, isDryRun } = options;
+    const { dir, clear } = beginGeneration(snapshotsDir);
+    try {
+      const checks = makeChecks(earlier);
+      const isTimed = keyOf !== undefined && !isDryRun;
+      const how = { ...options, report, dir, earlier, isTimed, readFile: checks.read };
+      const { written, rows } = await readAndWrite(options.database, how);
+      report.addWarnings(warnings);
+      const content = written && {
+        latest_cover_at: written.latest_cover_at,
+        counts: { ...written.counts, left_out: report.total() },
+        settings,
+        minisearch_options: MINISEARCH_OPTIONS_HASH,
+        ...COLLATION_VERSIONS,
+        files: written.files,
+      };
+      return await this.end(content, rows, dir, checks);
+    } finally {
+      clear();
+    }
+  }
+
+  /**
+   * Ends a run: nothing is new, or it is refused, or published.
+   * @param content undefined if nothing has changed since the earlier run
+   * @param rows for the next run; undefined if that must read all rows
+   * @param dir the folder of the generation
+   */
+  private async end(
+    content: ManifestContent | undefined,
+    rows: RowsOfRun | undefined,
+    dir: string,
+    checks: Checks,
+  ): Promise<RunResult> {
+    const { previous, readAllBecause } = this;
+    const { snapshotsDir, progress, isForced, isDryRun } = this.options;
+    const report = this.report.content();
+    const leftOut = summaryOf(report);
+    for (const line of leftOut) progress.warn(`Left out: ${line}.`);
+    for (const warning of report.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
+    const previousCounts = previous.manifest?.counts;
+    const counts = content?.counts ?? previousCounts;
+    if (counts === undefined) throw new Error('the current generation cannot be read');
+    const result = { id: previous.id, counts, previousCounts, leftOut, report, readAllBecause };
+    /** Writes the report of the run. @returns whether it was written */
+    const finish = (
+      outcome: RunEnd['outcome'],
+      error: string | null = null,
+      waiting: number | null = null,
+    ) => saveReport(snapshotsDir, report, { outcome, error, takedowns_waiting: waiting }, progress);
+
+    if (content === undefined || isUnchanged(snapshotsDir, previous, content)) {
+      finish('unchanged');
+      this.leave(rows, previous);
+      return { ...result, outcome: 'unchanged' };
+    }
+    if (isDryRun) this.options.inspect?.(content, dir);
+    const faults = [
+      ...this.report.faults(),
+      ...findShrinkage(previous, content),
+      ...findMissingCovers(previous, content),
+    ].join('; ');
+    if (faults !== '' && !isForced) {
+      const waiting = countWaitingTakedowns(snapshotsDir, previous, content, dir);
+      const late = waiting
+        ? `, with ${waiting} covers that this run would have taken down or changed`
+        : '';
+      const stays = previous.id === undefined ? '' : `The current generation stays${late}. `;
+      const refusal = `Nothing is published: ${faults}. ${stays}Fix the data, or run with --force if this is what you want.`;
+      const isSaved = finish('refused', refusal, waiting);
+      const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, REPORT)}.` : '';
+      throw new RefusedError(refusal + where, { ...result, outcome: 'refused' });
+    }
+    if (faults !== '') progress.warn(`Not refused because of --force: ${faults}.`);
+    if (isDryRun) {
+      finish('dry_run');
+      return { ...result, outcome: 'dry_run' };
+    }
+    progress.step('verifying and publishing');
     const steps = { checks, warn: progress.warn };
-    return await publishOrRefuse({ run, progress, mode, report, dir, content, rows, steps });
-  } finally {
-    unfinished.clear();
+    const manifest = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
+      if (error instanceof HeldError) finish('held', error.message);
+      throw error;
+    });
+    finish('published');
+    this.leave(rows, { id: manifest.id, manifest });
+    return { ...result, outcome: 'published', id: manifest.id };
+  }
+
+  /** Leaves what the run knows to the next one. @param current the generation that fits it */
+  private leave(rows: RowsOfRun | undefined, { manifest }: Previous): void {
+    const { snapshotsDir, keyOf, startedAt, progress } = this.options;
+    if (rows === undefined || keyOf === undefined || manifest === undefined) return;
+    const fullRunAt = this.earlier?.fullRunAt ?? startedAt;
+    try {
+      saveRun(snapshotsDir, keyOf(manifest.id), manifest, fullRunAt, rows);
+    } catch (error) {
+      progress.warn(`Warning: the next run will read all rows: ${(error as Error).message}`);
+    }
   }
 }
 
@@ -227,86 +280,6 @@ function makeChecks(earlier: EarlierRun | undefined): Checks {
   };
 }
 
-/** A run whose files are written. */
-interface WrittenRun {
-  readonly run: Run;
-  readonly progress: Progress;
-  readonly mode: ReadMode;
-  readonly report: Report;
-  /** The folder of the generation. */
-  readonly dir: string;
-  /** Undefined if nothing has changed since the earlier run. */
-  readonly content: ManifestContent | undefined;
-  /** For the next run; undefined if that must read all rows. */
-  readonly rows: RowsOfRun | undefined;
-  readonly steps: PublishSteps;
-}
-
-/** Ends a run: nothing is new, or it is refused, or published. */
-async function publishOrRefuse(written: WrittenRun): Promise<RunResult> {
-  const { run, progress, mode, report, dir, content, steps } = written;
-  const { snapshotsDir } = run;
-  const found = report.content();
-  const leftOut = summaryOf(found);
-  for (const line of leftOut) progress.warn(`Left out: ${line}.`);
-  for (const warning of found.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
-  const previous = readPrevious(snapshotsDir);
-  const previousCounts = previous.manifest?.counts;
-  const counts = content?.counts ?? previousCounts;
-  if (counts === undefined) throw new Error('the current generation cannot be read');
-  const readAllBecause = mode.reason;
-  const result = {
-    id: previous.id,
-    counts,
-    previousCounts,
-    leftOut,
-    report: found,
-    readAllBecause,
-  };
-  /** Writes the report of the run. @returns whether it was written */
-  const finish = (
-    outcome: RunEnd['outcome'],
-    error: string | null = null,
-    waiting: number | null = null,
-  ) => saveReport(snapshotsDir, found, { outcome, error, takedowns_waiting: waiting }, progress);
-
-  if (content === undefined || isUnchanged(snapshotsDir, previous, content)) {
-    finish('unchanged');
-    keepRows(written, previous.manifest);
-    return { ...result, outcome: 'unchanged' };
-  }
-  if (run.isDryRun) run.inspect?.(content, dir);
-  const faults = [
-    ...report.faults(),
-    ...findShrinkage(previous, content),
-    ...findMissingCovers(previous, content),
-  ].join('; ');
-  if (faults !== '' && !run.isForced) {
-    const waiting = countWaitingTakedowns(snapshotsDir, previous, content, dir);
-    const stays =
-      previous.id === undefined
-        ? ''
-        : `The current generation stays${waiting ? `, with ${waiting} covers that this run would have taken down or changed` : ''}. `;
-    const refusal = `Nothing is published: ${faults}. ${stays}Fix the data, or run with --force if this is what you want.`;
-    const isSaved = finish('refused', refusal, waiting);
-    const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, REPORT)}.` : '';
-    throw new RefusedError(refusal + where, { ...result, outcome: 'refused' });
-  }
-  if (faults !== '') progress.warn(`Not refused because of --force: ${faults}.`);
-  if (run.isDryRun) {
-    finish('dry_run');
-    return { ...result, outcome: 'dry_run' };
-  }
-  progress.step('verifying and publishing');
-  const manifest = await publish(snapshotsDir, dir, content, previous, steps).catch((error) => {
-    if (error instanceof HeldError) finish('held', error.message);
-    throw error;
-  });
-  finish('published');
-  keepRows(written, manifest);
-  return { ...result, outcome: 'published', id: manifest.id };
-}
-
 /**
  * How many covers of the current generation are not in the one that is refused, or differ there: a changed
  * address may be another image. Null if the current one is damaged.
@@ -327,16 +300,5 @@ function countWaitingTakedowns(
     return waiting;
   } catch {
     return null;
-  }
-}
-
-/** Leaves what the run knows to the next one. @param manifest of the generation that fits it */
-function keepRows({ run, progress, mode, rows }: WrittenRun, manifest: Manifest | undefined): void {
-  if (rows === undefined || mode.keyOf === undefined || manifest === undefined) return;
-  const fullRunAt = mode.earlier?.fullRunAt ?? mode.startedAt;
-  try {
-    saveRun(run.snapshotsDir, mode.keyOf(manifest.id), manifest.files, fullRunAt, rows);
-  } catch (error) {
-    progress.warn(`Warning: the next run will read all rows: ${(error as Error).message}`);
   }
 }

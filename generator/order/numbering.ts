@@ -6,27 +6,20 @@ import { compareIds } from '../../lib/format/index/ids.ts';
 import type { Catalogue } from '../reuse/reuse.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
-import {
-  at,
-  type Column,
-  type CoverItem,
-  type CoverNumber,
-  columnOf,
-  type GameItem,
-  type GameNumber,
-  group,
-  merge,
-  NONE,
-  type None,
-  next,
-  numbersOf,
-  type PlatformNumber,
-  type Rank,
-  reverse,
-  through,
-} from '../rows/columns.ts';
+import type { Column } from '../rows/columns.ts';
+import { columnOf, group, merge, numbersOf, reverse, through } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { idOf } from '../rows/ids.ts';
+import type {
+  CoverItem,
+  CoverNumber,
+  GameItem,
+  GameNumber,
+  None,
+  PlatformNumber,
+  Rank,
+} from '../rows/numbers.ts';
+import { at, NONE, next } from '../rows/numbers.ts';
 import { orderTitles } from './title-order.ts';
 
 export interface Numbering {
@@ -115,12 +108,7 @@ function sortCovers(
   const compareItems = (a: number, b: number) => compare(at(a), at(b));
   for (let game = at<GameNumber>(0); game + 1 < firstCover.length; game++) {
     const [from, to] = [firstCover[game], firstCover[next(game)]];
-    // Most covers are in order, and to look is cheaper than to sort.
-    for (let cover = next(from); cover < to; cover++) {
-      if (compare(itemOfCover[at<CoverNumber>(cover - 1)], itemOfCover[cover]) < 0) continue;
-      items.subarray(from, to).sort(compareItems);
-      break;
-    }
+    if (to - from > 1) items.subarray(from, to).sort(compareItems);
   }
 }
 

@@ -6,7 +6,7 @@
  * printable ASCII: they are sorted by keys that give the same order. The collator sorts the other
  * titles, and the two lists are merged.
  */
-import { makeCollator } from '../rows/collation.ts';
+import { compareUnits, makeCollator } from '../rows/collation.ts';
 import { merge, numbersOf } from '../rows/columns.ts';
 
 /** Titles with a longer run of digits get no key. */
@@ -29,22 +29,18 @@ export function orderTitles(
 ): Uint32Array {
   const collator = makeCollator();
   const keyOf = makeKeys(collator);
-  const keys: string[] = [];
-  const simple = new Uint32Array(titles);
-  let simpleTitles = 0;
+  const keys: (string | undefined)[] = [];
   const others = new Map<number, string>();
   for (let index = 0; index < titles; index++) {
     const title = titleAt(index);
-    const key = keyOf(title);
-    keys.push(key ?? '');
-    if (key === undefined) others.set(index, title);
-    else simple[simpleTitles++] = index;
+    keys.push(keyOf(title));
+    if (keys[index] === undefined) others.set(index, title);
   }
-  const sorted = simple.subarray(0, simpleTitles);
-  sorted.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : tieOrder(a, b)));
+  const simple = Uint32Array.from(keys.keys()).filter((index) => keys[index] !== undefined);
+  simple.sort((a, b) => compareUnits(keys[a] ?? '', keys[b] ?? '') || tieOrder(a, b));
   const compare = (a: number, b: number) =>
     collator.compare(others.get(a) ?? titleAt(a), others.get(b) ?? titleAt(b)) || tieOrder(a, b);
-  return numbersOf(merge<number>(sorted, [...others.keys()].sort(compare), compare));
+  return numbersOf(merge<number>(simple, [...others.keys()].sort(compare), compare));
 }
 
 /**
@@ -85,21 +81,16 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
  * weight if the collator treats them as equal.
  */
 function weighAscii(collator: Intl.Collator): Uint8Array {
-  const characters: string[] = [];
-  for (let code = FIRST_PRINTABLE; code <= LAST_PRINTABLE; code++) {
-    if (code <= ZERO || code > NINE) characters.push(String.fromCharCode(code));
-  }
-  characters.sort(collator.compare);
   const weights = new Uint8Array(LAST_PRINTABLE + 1);
+  const codes = [...weights.keys()].slice(FIRST_PRINTABLE);
+  const characters = codes.filter((code) => code === ZERO || !isDigit(code));
+  const texts = characters.map((code) => String.fromCharCode(code)).sort(collator.compare);
   let weight = 0;
-  characters.forEach((character, index) => {
-    const before = characters[index - 1];
-    if (before === undefined || collator.compare(before, character) !== 0) weight++;
-    weights[character.charCodeAt(0)] = weight;
-  });
+  for (const [index, text] of texts.entries()) {
+    if (index === 0 || collator.compare(texts[index - 1], text) !== 0) weight++;
+    weights[text.charCodeAt(0)] = weight;
+  }
   return weights;
 }
 
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= NINE;
-}
+const isDigit = (code: number) => code >= ZERO && code <= NINE;

@@ -5,30 +5,16 @@
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { NO_BLOCK, type Report } from '../report/report.ts';
-import {
-  type CoverRows,
-  type FileRows,
-  type GameRows,
-  NO_YEAR,
-  type Platform,
-  type Rows,
-} from '../rows/catalogue.ts';
+import type { CoverRows, FileRows, GameRows, Platform, Rows } from '../rows/catalogue.ts';
+import { NO_YEAR } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
-import {
-  at,
-  type CoverRow,
-  columnOf,
-  type FileRow,
-  type GameRow,
-  indexesOf,
-  makeColumn,
-  NONE,
-  type None,
-  type PlatformNumber,
-} from '../rows/columns.ts';
+import { columnOf, indexesOf, makeColumn } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { findId, idOf, makeIds, readId, setId } from '../rows/ids.ts';
+import type { CoverRow, FileRow, GameRow, None, PlatformNumber } from '../rows/numbers.ts';
+import { at, NONE } from '../rows/numbers.ts';
 import { RowTexts } from '../rows/texts.ts';
+import { encodeTime } from '../rows/times.ts';
 import { makeIdCheck, type ReadTable, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
 import { RowFault } from './row-checks.ts';
@@ -48,7 +34,7 @@ export interface Scope {
   blockOfFile(cover: Id): string;
   /**
    * Whether a game that is not read has the path of one that is, and a lower id.
-   * @throws Error if it has a higher one: then it must be read, too
+   * @throws Error if it has a higher one: then all rows must be read
    */
   isTaken(platform: PlatformNumber, slug: string, id: Id): boolean;
 }
@@ -146,9 +132,9 @@ async function readGames(source: Source): Promise<GameRows> {
     pathOf: ([, platform, slug]) =>
       `${platforms.platforms[platforms.numberOf.get(String(platform)) ?? -1]?.slug}/${slug}`,
     take(row, note) {
-      const { high, low } = nextId(row[0]);
+      const id = nextId(row[0]);
       const index = at<GameRow>(count++);
-      setId(games.ids, index, high, low);
+      setId(games.ids, index, id);
       const platformId = String(row[1]);
       const platform = platforms.numberOf.get(platformId);
       if (platform === undefined) {
@@ -162,7 +148,7 @@ async function readGames(source: Source): Promise<GameRows> {
       games.texts.add(index, gameValues(row, year, note));
       const genre = genres.numberOf(row[6]);
       const taken = getOrAdd(slugs, platform, () => new Set<string>());
-      if (taken.has(slug) || scope.isTaken(platform, slug, [high, low])) {
+      if (taken.has(slug) || scope.isTaken(platform, slug, id)) {
         const reason = 'the slug appears twice on its platform';
         throw new RowFault(reason, slug, { dependsOn: 'other blocks' });
       }
@@ -216,7 +202,7 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
   const types = numberValues('type', scope.values.types);
   const nextId = makeIdCheck();
   let count = 0;
-  let lastGame = 0;
+  const soon = Date.now() / 1000 + 60;
   const blockOf = (row: Row) => blockOfGame(scope, row[1] ?? null);
   await readTable('covers', {
     columns: COVER_COLUMNS,
@@ -226,15 +212,14 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
     },
     blockOf,
     take(row, note) {
-      const { high, low } = nextId(row[0]);
+      const id = nextId(row[0]);
       const index = at<CoverRow>(count++);
-      setId(covers.ids, index, high, low);
+      setId(covers.ids, index, id);
       if (row[4] !== APPROVED) return;
       const gameId = check.checkId(row[1], 'game_id');
-      const game = findId(games.ids, games.count, gameId, lastGame);
+      const game = findId(games.ids, games.count, gameId);
       if (game === undefined)
         throw new RowFault('the game does not exist', row[1], { isConsequence: true });
-      lastGame = game;
       const region = regions.numberOf(row[2]);
       check.noteDamage(regions.values[region], 'region', note);
       const type = types.numberOf(row[3]);
@@ -247,6 +232,9 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
       if (Number.isNaN(approvedAt) && row[5] !== null) {
         note('approved_at is zero or empty: served as null, and not among the recent ones', row[5]);
       }
+      // Clocks differ a little; a time zone makes a difference of at least a quarter of an hour.
+      if (approvedAt > soon)
+        note('approved_at is in the future: is it UTC?', encodeTime(approvedAt));
       covers.game[index] = game;
       covers.region[index] = region;
       covers.type[index] = type;
@@ -272,8 +260,7 @@ async function readFiles(source: Source, games: GameRows, covers: CoverRows): Pr
   let files = makeFileRows(0);
   const nextId = makeIdCheck();
   let count = 0;
-  let lastCover = 0;
-  const coverOf = (id: Id) => findId(covers.ids, covers.count, id, lastCover);
+  const coverOf = (id: Id) => findId(covers.ids, covers.count, id);
   await readTable('cover_files', {
     columns: FILE_COLUMNS,
     selection: scope.covers && { conditions: filesOf(covers), rows: undefined },
@@ -292,7 +279,6 @@ async function readFiles(source: Source, games: GameRows, covers: CoverRows): Pr
       nextId(row[0]);
       const cover = coverOf(check.checkId(row[1], 'cover_id'));
       if (cover === undefined) throw noCover(row);
-      lastCover = cover;
       if (covers.game[cover] === NONE) return;
       const url = check.checkFileUrl(row[7], filesUrl);
       check.noteDamage(String(row[7]), 'path', note);

@@ -4,7 +4,8 @@
  * ends early is an error: it must not look like a smaller table.
  */
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
-import { compareIds } from '../../lib/format/index/ids.ts';
+import { compareIds, type Id } from '../../lib/format/index/ids.ts';
+import type { Progress } from '../../lib/program/progress.ts';
 import { compareValues, type Report, type Table } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
 import { checkId, type Note, RowFault } from './row-checks.ts';
@@ -37,22 +38,20 @@ export interface TableOptions {
 /** @returns how many rows were read */
 export type ReadTable = (table: Table, options: TableOptions) => Promise<number>;
 
-/** @param onRows called now and then, and at the end. @param share which share of the table was read */
-export type OnRows = (table: Table, rows: number, share: number) => void;
-
 const ROWS_PER_REPORT = 4096;
 
 /** @param conditions to read only a part of the catalogue */
 export function makeReadTable(
   reader: Reader,
   report: Report,
-  onRows: OnRows,
+  progress: Progress,
   conditions: Conditions = {},
 ): ReadTable {
   return async (table, options) => {
     const { columns, selection, begin } = options;
     const { add, end } = makeRowCheck(table, report, options);
     let rows = 0;
+    const advance = (share: number) => progress.advance(`reading ${table}`, rows, share);
     if (selection === undefined) {
       const condition = conditions[table];
       const from = condition === undefined ? table : `${table} WHERE ${condition}`;
@@ -61,7 +60,7 @@ export function makeReadTable(
       const order = columns.startsWith('id') ? 'id' : columns;
       await reader.each(`SELECT ${columns} FROM ${from} ORDER BY ${order}`, (row) => {
         add(row);
-        if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, Math.min(rows / expected, 0.999));
+        if (++rows % ROWS_PER_REPORT === 0) advance(Math.min(rows / expected, 0.999));
       });
       checkCount(table, rows, expected);
       report.setRows(table, rows);
@@ -72,7 +71,7 @@ export function makeReadTable(
       for (const row of found) add(row);
     }
     end();
-    onRows(table, rows, 1);
+    advance(1);
     return rows;
   };
 }
@@ -169,33 +168,18 @@ function compareRows(a: Row, b: Row, pathOf: TableOptions['pathOf']): number {
   return byPath || (column < 0 ? 0 : compareValues(a[column], b[column]));
 }
 
-/** Checks that the ids of a table ascend. @returns a function that returns the halves of an id in `last` */
-export function makeIdCheck() {
-  let isFirst = true;
-  const last = { high: 0, low: 0 };
-  return (value: Value) => {
-    // Nearly all ids, without an array for each of them.
-    if (
-      typeof value === 'number' &&
-      value > last.low &&
-      last.high === 0 &&
-      value <= 0xffff_ffff &&
-      Number.isInteger(value)
-    ) {
-      last.low = value;
-    } else {
-      const [high, low] = checkId(value);
-      const order = high - last.high || low - last.low;
-      if (!isFirst && order <= 0) {
-        // A database orders an id column of texts by characters, so that 10 comes before 2.
-        const reason =
-          order === 0 ? 'the id appears twice' : 'the column id must have a numeric type';
-        throw new RowFault(reason, value, { dependsOn: 'all rows' });
-      }
-      last.high = high;
-      last.low = low;
+/** @returns a function that reads an id of a table, and checks that ids ascend */
+export function makeIdCheck(): (value: Value) => Id {
+  let last: Id | undefined;
+  return (value) => {
+    const id = checkId(value);
+    const order = last === undefined ? 1 : compareIds(id, last);
+    if (order > 0) {
+      last = id;
+      return id;
     }
-    isFirst = false;
-    return last;
+    // A database orders an id column of texts by characters, so that 10 comes before 2.
+    const reason = order === 0 ? 'the id appears twice' : 'the column id must have a numeric type';
+    throw new RowFault(reason, value, { dependsOn: 'all rows' });
   };
 }

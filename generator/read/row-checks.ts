@@ -8,7 +8,7 @@ import type { Id } from '../../lib/format/index/ids.ts';
 import { isSlug } from '../../lib/format/layout.ts';
 import type { Fault } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
-import { plainSeconds } from '../rows/times.ts';
+import { readTime, TIME } from '../rows/times.ts';
 
 /** Thrown for a row that breaks the contract and is left out. The message is the reason. */
 export class RowFault extends Error implements Fault {
@@ -98,7 +98,6 @@ export function checkOptionalYear(value: Value, note: Note): number | null {
   return null;
 }
 
-const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
 /** The zero date, which MySQL stores for an unknown time. */
 const ZERO_TIME = /^0000-00-00(?:[ T]00:00:00(?:\.0+)?Z?)?$/;
 
@@ -107,13 +106,9 @@ export function checkOptionalTime(value: Value, name: string): number {
   // Some programs store an empty text or 0 for an unknown time.
   if (value === null || value === '' || value === 0) return Number.NaN;
   if (typeof value !== 'string') throw new RowFault(`${name} is not a time`, value);
-  const plain = plainSeconds(value);
-  if (!Number.isNaN(plain)) return plain;
-  if (ZERO_TIME.test(value)) return Number.NaN;
-  if (!TIME.test(value)) throw new RowFault(`${name} is not a time`, value);
-  const seconds = plainSeconds(`${value.slice(0, 10)} ${value.slice(11, 19)}`);
-  if (Number.isNaN(seconds)) throw new RowFault(`${name} is not a time that exists`, value);
-  return seconds;
+  const seconds = readTime(value);
+  if (!Number.isNaN(seconds) || ZERO_TIME.test(value)) return seconds;
+  throw new RowFault(`${name} is not a time${TIME.test(value) ? ' that exists' : ''}`, value);
 }
 
 /** A path that needs no encoding. Nearly all paths are of this form. */

@@ -31,30 +31,14 @@ export function gameValues(row: Row, year: number | null, note: Note): string {
  * @param row the values of {@link FILE_COLUMNS} @param url its address
  */
 export function fileValues(row: Row, url: string, filesUrl: string, note: Note): string {
-  const variant = repeatedValue(row[2], 'variant', note);
-  const mimeType = repeatedValue(row[3], 'mime_type', note);
+  const variant = textValue(row[2], 'variant', note);
+  const mimeType = textValue(row[3], 'mime_type', note);
   const width = checkOptionalCount(row[4], 'width');
   const height = checkOptionalCount(row[5], 'height');
   const size = checkOptionalCount(row[6], 'size_bytes');
   // An address is in ASCII, and JSON escapes none of its characters.
   const rest = url.startsWith(filesUrl) ? `${FILES_URL}${url.slice(filesUrl.length)}` : url;
   return `${row[0]}\0${variant}\0${mimeType}\0${width}\0${height}\0${size}\0"${rest}"\0`;
-}
-
-/** The JSON of values that nearly all files share. */
-const repeated = new Map<Value, string>();
-const MOST_REPEATED = 100;
-
-function repeatedValue(value: Value, name: string, note: Note): string {
-  const known = repeated.get(value);
-  if (known !== undefined) return known;
-  let isDamaged = false;
-  const json = textValue(value, name, (reason, text) => {
-    isDamaged = true;
-    note(reason, text);
-  });
-  if (repeated.size < MOST_REPEATED && !isDamaged) repeated.set(value, json);
-  return json;
 }
 
 /** The JSON of a text, or null for a text that is unknown (null or empty). */

@@ -165,14 +165,14 @@ export class Report {
   }
 
   /** The findings of each block, for the next run; undefined if that must read all rows. */
-  blocks(): ReadonlyMap<string, BlockFindings> | undefined {
+  blocks(): (readonly [block: string, BlockFindings])[] | undefined {
     if (this.needsAllRows) return undefined;
-    return new Map([...this.byBlock].filter(([block]) => block !== NO_BLOCK));
+    return [...this.byBlock].filter(([block]) => block !== NO_BLOCK);
   }
 
   /** The number of rows left out, over all tables. */
   total(): number {
-    return this.tables().reduce((total, table) => total + sum(this.leftOut(table)), 0);
+    return [...this.rowsOf.keys()].reduce((total, table) => total + sum(this.leftOut(table)), 0);
   }
 
   /** One text for each table with too many rows left out. If there is any, nothing is published. */
@@ -185,38 +185,27 @@ export class Report {
   }
 
   content(): ReportContent {
-    const tables = [...this.rowsOf].map(([table, rows]) => {
+    const tables: Record<string, ReportContent['tables'][string]> = {};
+    const rows: ReportContent['rows'][number][] = [];
+    const warnings: Warning[] = [];
+    for (const [table, count] of this.rowsOf) {
       const found = this.leftOut(table);
-      const reasons = [...found].map(([reason, { count }]) => [reason, count]);
-      return [table, { rows, left_out: sum(found), reasons: Object.fromEntries(reasons) }];
-    });
+      const reasons = Array.from(found, ([reason, { count }]) => [reason, count]);
+      tables[table] = { rows: count, left_out: sum(found), reasons: Object.fromEntries(reasons) };
+      for (const [reason, finding] of found)
+        for (const { id, value } of finding.rows) rows.push({ table, id, reason, value });
+      for (const [reason, finding] of this.merge(table, ['warning']))
+        warnings.push({ table, reason, ...finding });
+    }
+    let gone = 0;
+    for (const { coversGone } of this.byBlock.values()) gone += coversGone;
     return {
-      tables: Object.fromEntries(tables),
-      covers_gone_with_their_game: [...this.byBlock.values()].reduce(
-        (total, { coversGone }) => total + coversGone,
-        0,
-      ),
+      tables,
+      covers_gone_with_their_game: gone,
       not_public: Object.fromEntries(this.notPublic),
-      rows: this.tables().flatMap((table) =>
-        [...this.leftOut(table)].flatMap(([reason, { rows }]) =>
-          rows.map(({ id, value }) => ({ table, id, reason, value })),
-        ),
-      ),
-      warnings: [
-        ...this.tables().flatMap((table) =>
-          [...this.merge(table, ['warning'])].map(([reason, found]) => ({
-            table,
-            reason,
-            ...found,
-          })),
-        ),
-        ...this.otherWarnings,
-      ],
+      rows,
+      warnings: [...warnings, ...this.otherWarnings],
     };
-  }
-
-  private tables(): Table[] {
-    return [...this.rowsOf.keys()];
   }
 
   private leftOut(table: Table): Merged {
@@ -231,13 +220,13 @@ export class Report {
 
   private add(
     block: string | undefined,
-    { table, kind, reason }: Pick<Finding, 'table' | 'kind' | 'reason'>,
+    found: Pick<Finding, 'table' | 'kind' | 'reason'>,
     id: Value,
     value: Value,
   ) {
     const { findings } = this.inBlock(block);
-    const key = `${table} ${kind} ${reason}`;
-    findings[key] ??= { table, kind, reason, count: 0, rows: [] };
+    const key = `${found.table} ${found.kind} ${found.reason}`;
+    findings[key] ??= { ...found, count: 0, rows: [] };
     const finding = findings[key];
     finding.count++;
     list(finding.rows, { id: shownValue(id), value: shownValue(value) });
@@ -360,20 +349,13 @@ export function saveReport(
   }
 }
 
-/** The bytes of `report.json`. */
-function encodeReport(
-  { tables, covers_gone_with_their_game, not_public, rows, warnings }: ReportContent,
-  end: RunEnd,
-): string {
-  const lines = (list: readonly unknown[]) =>
-    list.length === 0 ? '[]' : `[\n${list.map(printableJson).join(',\n')}\n]`;
-  const members = [
-    printableJson({ finished_at: utcNow(), ...end }).slice(1, -1),
-    `"tables":${printableJson(tables)}`,
-    `"covers_gone_with_their_game":${covers_gone_with_their_game}`,
-    `"not_public":${printableJson(not_public)}`,
-    `"rows":${lines(rows)}`,
-    `"warnings":${lines(warnings)}`,
-  ];
-  return `{${members.join(',\n')}}\n`;
+/** The bytes of `report.json`: a line for each member, and for each entry of a list. */
+function encodeReport(content: ReportContent, end: RunEnd): string {
+  const encode = (value: unknown) =>
+    Array.isArray(value) && value.length > 0
+      ? `[\n${value.map(printableJson).join(',\n')}\n]`
+      : printableJson(value);
+  const members = Object.entries(content).map(([name, value]) => `"${name}":${encode(value)}`);
+  const head = printableJson({ finished_at: utcNow(), ...end }).slice(1, -1);
+  return `{${[head, ...members].join(',\n')}}\n`;
 }

@@ -7,9 +7,7 @@ import { createHash, hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../lib/database/database.ts';
-import type { HiddenViews } from '../../lib/database/hidden-views.ts';
-import type { TimedTable } from '../../lib/database/schema.ts';
-import { type Column, encodeColumns, viewColumns } from '../../lib/format/index/columns.ts';
+import { type Columns, encodeColumns, viewColumns } from '../../lib/format/index/columns.ts';
 import { EARLIER_RUN } from '../../lib/format/layout.ts';
 import type { Manifest, ManifestFile, Settings } from '../../lib/format/manifest.ts';
 import { replaceFile } from '../../lib/generations/files/replace-file.ts';
@@ -18,7 +16,6 @@ import type { Previous } from '../../lib/generations/publish.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 import type { Scope } from '../read/read-catalogue.ts';
 import type { BlockFindings } from '../report/report.ts';
-import type { DatedCover } from '../report/warnings.ts';
 import type { Shifts } from './blocks.ts';
 import type { AllFingerprints, LastCommits } from './find-changes.ts';
 
@@ -26,9 +23,7 @@ import type { AllFingerprints, LastCommits } from './find-changes.ts';
 const FULL_RUN_HOURS = 24;
 /** Four times the size of the file for a million games. */
 const MOST_BYTES = 256 * 1024 * 1024;
-/** Of the first line. */
-const HASH_BYTES = 65;
-const ALIGNMENT = 8;
+const HASH_BYTES = 32;
 
 /** What must be the same for the next run to rely on this one. */
 export interface RunKey {
@@ -60,19 +55,13 @@ export interface RowsOfRun {
   readonly titles: string;
   /** The hash of all rows of `game_ids` and `platform_ids`. */
   readonly externalIds: string;
-  /** The covers that were approved in the future then. */
-  readonly future: readonly DatedCover[];
-  readonly findings: ReadonlyMap<string, BlockFindings>;
-  readonly details: Details;
-}
-
-/** What a generation does not have in columns: values of games and covers by their numbers. */
-export interface Details {
+  readonly findings: readonly (readonly [block: string, BlockFindings])[];
   readonly values: Scope['values'];
-  /** Indexes of `values`, and other numbers; `approvedAt` in the memory of 64-bit floats. */
-  readonly columns: Readonly<
-    Record<'genre' | 'year' | 'region' | 'type' | 'files' | 'approvedAt', Column>
-  >;
+  /**
+   * What the generation does not have in columns, by the numbers of games and covers: `genre`, `year`, `region`,
+   * `type`, `files`, and `approvedAt` in the memory of 64-bit floats.
+   */
+  readonly columns: Columns;
 }
 
 export interface EarlierRun extends RowsOfRun {
@@ -80,8 +69,6 @@ export interface EarlierRun extends RowsOfRun {
   readonly manifest: Manifest;
   /** When all rows were read last, in milliseconds since 1970. */
   readonly fullRunAt: number;
-  /** The blocks of games whose faults depend on other blocks. */
-  readonly dependentBlocks: readonly string[];
 }
 
 export type KeyOf = (generation: string) => RunKey;
@@ -91,16 +78,6 @@ export async function makeRunKey(database: Database, settings: Settings): Promis
   const identity = await database.identity();
   const program = programVersion();
   return (generation) => ({ generation, database: identity, settings, program });
-}
-
-/** Why a database cannot show which rows have changed; undefined if it can. */
-export function whyUntimed(
-  withoutUpdatedAt: readonly TimedTable[],
-  hiddenViews: HiddenViews | undefined,
-): string | undefined {
-  if (withoutUpdatedAt.length === 0) return hiddenViews?.fault;
-  const columns = withoutUpdatedAt.map((table) => `${table}.updated_at`);
-  return `the database does not have ${columns.join(', ')}`;
 }
 
 /** @returns the earlier run, or why all rows must be read. @param now in milliseconds since 1970 */
@@ -114,10 +91,9 @@ export function findEarlierRun(
   if (manifest === undefined) return { reason: 'the current generation cannot be read' };
   const file = path.join(snapshotsDir, EARLIER_RUN);
   if (!existsSync(file)) return { reason: 'nothing is known of the last run' };
-  const found = readStored(file);
-  if (found === undefined) return { reason: `${EARLIER_RUN} is damaged` };
-  const { key, fullRunAt, files, findings, values: _, ...rows } = found.stored;
-  const { details } = found;
+  const stored = readStored(file);
+  if (stored === undefined) return { reason: `${EARLIER_RUN} is damaged` };
+  const { key, fullRunAt, files } = stored;
   const wanted = keyOf(id);
   for (const part of ['program', 'database', 'settings', 'generation'] as const) {
     if (JSON.stringify(key[part]) !== JSON.stringify(wanted[part]))
@@ -132,78 +108,46 @@ export function findEarlierRun(
   if (touched !== undefined) {
     return { reason: `${touched.path} of the current generation was touched` };
   }
-  const dependentBlocks = findings
-    .filter(([, { dependsOnOthers }]) => dependsOnOthers)
-    .map(([block]) => block.replace('games ', ''));
-  return {
-    ...rows,
-    details,
-    fullRunAt,
-    dir,
-    manifest,
-    findings: new Map(findings),
-    dependentBlocks,
-  };
+  return { ...stored, dir, manifest };
 }
 
-type Stored = Omit<RowsOfRun, 'findings' | 'details'> & {
+interface Stored extends RowsOfRun {
   readonly key: RunKey;
-  readonly values: Details['values'];
   readonly fullRunAt: number;
   /** The state of each file of the generation. */
   readonly files: Readonly<Record<string, string | undefined>>;
-  readonly findings: readonly [block: string, BlockFindings][];
-};
+}
 
-/** The first line is the hash of what follows: a line of JSON, and columns. */
+/** A file of columns, of which one is JSON, and at the end their hash. */
 export function saveRun(
   snapshotsDir: string,
   key: RunKey,
-  files: readonly ManifestFile[],
+  manifest: Manifest,
   fullRunAt: number,
-  rows: RowsOfRun,
+  { columns, ...rows }: RowsOfRun,
 ): void {
   const dir = generationDir(snapshotsDir, key.generation);
-  const { details, ...others } = rows;
-  const stored: Stored = {
-    ...others,
-    key,
-    values: details.values,
-    fullRunAt,
-    files: Object.fromEntries(files.map((file) => [file.path, fileState(dir, file)])),
-    findings: [...rows.findings],
-  };
-  const json = JSON.stringify(stored);
-  // Columns begin at a multiple of 8, so that they can be opened where they are.
-  const spaces = ALIGNMENT - 1 - ((HASH_BYTES + Buffer.byteLength(json)) % ALIGNMENT);
-  const content = Buffer.concat([
-    Buffer.from(`${json}${' '.repeat(spaces)}\n`),
-    ...encodeColumns(details.columns),
-  ]);
-  const file = Buffer.concat([Buffer.from(`${hashOf(content)}\n`), content]);
+  const states = manifest.files.map((file) => [file.path, fileState(dir, file)]);
+  const stored = { ...rows, key, fullRunAt, files: Object.fromEntries(states) };
+  const json = Buffer.from(JSON.stringify(stored));
+  const content = Buffer.concat([...encodeColumns({ json, ...columns })]);
+  const file = Buffer.concat([content, hash('sha256', content, 'buffer')]);
   replaceFile(path.join(snapshotsDir, EARLIER_RUN), file, { mode: 0o600 });
 }
 
-function readStored(file: string): { stored: Stored; details: Details } | undefined {
+function readStored(file: string): Stored | undefined {
   try {
     const bytes = readBoundedFileSync(file, MOST_BYTES);
-    const content = bytes.subarray(HASH_BYTES);
-    if (bytes.toString('latin1', 0, HASH_BYTES) !== `${hashOf(content)}\n`) return undefined;
-    const end = content.indexOf('\n') + 1;
-    const stored: Stored = JSON.parse(content.toString('utf8', 0, end));
-    const { genre, year, region, type, files, approvedAt } = viewColumns(
-      content.subarray(end),
-      EARLIER_RUN,
-    );
-    const columns = { genre, year, region, type, files, approvedAt };
-    return { stored, details: { values: stored.values, columns } };
+    const content = bytes.subarray(0, -HASH_BYTES);
+    if (!bytes.subarray(-HASH_BYTES).equals(hash('sha256', content, 'buffer'))) return undefined;
+    const { json, ...columns } = viewColumns(content, EARLIER_RUN);
+    return {
+      ...JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.length).toString()),
+      columns,
+    };
   } catch {
     return undefined;
   }
-}
-
-function hashOf(content: Buffer): string {
-  return hash('sha256', content);
 }
 
 /**

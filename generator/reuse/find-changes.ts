@@ -9,7 +9,7 @@
 import type { Reader, SnapshotReader, Value } from '../../lib/database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
 import { splitId } from '../../lib/format/index/ids.ts';
-import { plainSeconds } from '../rows/times.ts';
+import { readTime } from '../rows/times.ts';
 import { blockOf, GROUPED, GROUPS, type Group, rangesOf, type Shifts } from './blocks.ts';
 import type { EarlierRun } from './earlier-run.ts';
 
@@ -60,9 +60,14 @@ export async function readFingerprints(
   return fingerprints;
 }
 
-/** How many rows a block has. */
-export function rowsIn(fingerprint: string | undefined): number {
-  return Number(fingerprint?.split(' ', 1)[0] ?? 0);
+/** How many rows some blocks have; by default, all. */
+export function countRows(
+  fingerprints: Fingerprints,
+  blocks: Iterable<string> = Object.keys(fingerprints),
+): number {
+  let rows = 0;
+  for (const block of blocks) rows += Number(fingerprints[block]?.split(' ', 1)[0] ?? 0);
+  return rows;
 }
 
 /** The blocks that differ, are new, or are gone, and those that may have changed unseen. */
@@ -73,7 +78,6 @@ export function differingBlocks(before: Fingerprints, after: Fingerprints): stri
   );
 }
 
-const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d{1,6})?Z?$/;
 const NUMBER = /^\d{1,16}(?:\.\d{1,6})?$/;
 /** Larger numbers are milliseconds since 1970, not seconds. */
 const LARGEST_SECONDS = 1e11;
@@ -81,9 +85,7 @@ const LARGEST_SECONDS = 1e11;
 /** A value of `updated_at` in seconds since 1970; NaN for NULL and unknown forms. */
 export function timeOf(updatedAt: Value): number {
   const text = String(updatedAt);
-  const [, date, time] = TIME.exec(text) ?? [];
-  if (date !== undefined) return plainSeconds(`${date} ${time}`);
-  if (!NUMBER.test(text)) return Number.NaN;
+  if (!NUMBER.test(text)) return readTime(text);
   const number = Number(text);
   return number < LARGEST_SECONDS ? number : number / 1000;
 }
@@ -148,22 +150,17 @@ export async function findChanges(
   if (platforms !== earlier.platforms) throw new Error('the platforms have changed');
   const { shifts } = earlier;
   const commits = await readLastCommits(reader);
-  const fingerprints: Partial<Record<Group, Fingerprints>> = {};
-  const changed: Partial<Record<Group, readonly string[]>> = {};
+  const all = { ...earlier.fingerprints };
+  const changed: Record<Group, readonly string[]> = {
+    ...{ games: [], covers: [], cover_files: [], cover_ids: [] },
+  };
   for (const group of GROUPS) {
-    const before = earlier.fingerprints[group];
-    const isSameTable = hadNoCommit(group, earlier.commits, commits);
-    if (isSameTable || (group === 'cover_ids' && changed.covers?.length === 0)) {
-      fingerprints[group] = before;
-      changed[group] = [];
-      continue;
-    }
-    const after = await readFingerprints(reader, group, shifts, now);
-    fingerprints[group] = after;
-    changed[group] = differingBlocks(before, after);
+    if (hadNoCommit(group, earlier.commits, commits)) continue;
+    if (group === 'cover_ids' && changed.covers.length === 0) continue;
+    all[group] = await readFingerprints(reader, group, shifts, now);
+    changed[group] = differingBlocks(earlier.fingerprints[group], all[group]);
   }
-  const { games = [], covers = [], cover_files = [], cover_ids = [] } = changed;
-  const all = fingerprints as AllFingerprints;
+  const { games, covers, cover_files, cover_ids } = changed;
   const blocks = new Set([...games, ...covers]);
   const files = new Set([...cover_files, ...cover_ids]);
   for (const condition of rangesOf('cover_ids', cover_files, shifts)) {
@@ -173,13 +170,10 @@ export async function findChanges(
       if (id !== undefined) blocks.add(blockOf(id, shifts.game));
     }
   }
-  if (blocks.size + files.size > 0) for (const block of earlier.dependentBlocks) blocks.add(block);
-  const rows = (list: Iterable<string>) => {
-    let sum = 0;
-    for (const block of list) sum += rowsIn(all.games[block]);
-    return sum;
-  };
-  const most = Math.max(FEWEST_GAMES_READ, rows(Object.keys(all.games)) * LARGEST_SHARE_READ);
-  if (rows(blocks) > most) throw new Error('too many rows have changed');
+  if (blocks.size + files.size > 0)
+    for (const [block, { dependsOnOthers }] of earlier.findings)
+      if (dependsOnOthers) blocks.add(block.replace('games ', ''));
+  const most = Math.max(FEWEST_GAMES_READ, countRows(all.games) * LARGEST_SHARE_READ);
+  if (countRows(all.games, blocks) > most) throw new Error('too many rows have changed');
   return { games: blocks, files, fingerprints: all };
 }

@@ -5,16 +5,11 @@
 import { findById, type IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug, platformOf, type RecordColumns } from '../../lib/format/index/record-index.ts';
 import type { Rows } from '../rows/catalogue.ts';
-import {
-  type Column,
-  type CoverRow,
-  type GameRow,
-  indexesOf,
-  makeColumn,
-  NONE,
-  numbersOf,
-} from '../rows/columns.ts';
+import type { Column } from '../rows/columns.ts';
+import { indexesOf, makeColumn, numbersOf } from '../rows/columns.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
+import type { CoverRow, GameRow } from '../rows/numbers.ts';
+import { NONE } from '../rows/numbers.ts';
 import { type Records, type RecordTarget, slugOf, titleOf } from '../rows/records.ts';
 import { hasHash, type StoredGeneration } from './stored-generation.ts';
 

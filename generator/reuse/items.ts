@@ -3,145 +3,133 @@
  * kept games and covers have their earlier numbers. Without an earlier generation, items are rows. The distinct
  * values of columns are numbered on from those of the earlier run.
  */
-import type { Column as Stored } from '../../lib/format/index/columns.ts';
+import type { Columns, Column as Stored } from '../../lib/format/index/columns.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug } from '../../lib/format/index/record-index.ts';
-import {
-  type CoverRows,
-  type Covers,
-  type GameRows,
-  type Games,
-  type Rows,
-  rowOf,
-} from '../rows/catalogue.ts';
-import {
-  type Column,
-  type CoverItem,
-  type CoverNumber,
-  type CoverRow,
-  columnOf,
-  type GameItem,
-  type GameNumber,
-  type GameRow,
-  groupsOf,
-  indexesOf,
-  makeList,
-  merge,
-  NONE,
-  type None,
-  numbersOf,
-  reverse,
-  through,
-} from '../rows/columns.ts';
+import type { Covers, Games, Items, Rows } from '../rows/catalogue.ts';
+import { rowOf } from '../rows/catalogue.ts';
+import type { Column } from '../rows/columns.ts';
+import { columnOf, groupsOf, merge, numbersOf, reverse, through } from '../rows/columns.ts';
 import type { Ids } from '../rows/ids.ts';
+import type { CoverItem, CoverNumber, GameItem, GameNumber } from '../rows/numbers.ts';
+import { NONE, type None } from '../rows/numbers.ts';
 import { slugOf, titleOf } from '../rows/records.ts';
-import type { Details } from './earlier-run.ts';
 import type { Found } from './find-stored.ts';
 import type { StoredGeneration } from './stored-generation.ts';
 
-export function joinItems(stored: StoredGeneration | undefined, rows: Rows, found: Found) {
-  const games = joinGames(stored, rows.games, found);
-  return { games, covers: joinCovers(stored, rows.covers, games.firstRow, found) };
-}
-
-function joinGames(stored: StoredGeneration | undefined, rows: GameRows, found: Found): Games {
-  const { games, platforms = [] } = stored?.index ?? {};
-  const { columns } = stored?.run.details ?? NO_DETAILS;
-  const firstRow = games?.rank.length ?? 0;
-  const platformOf = new Uint32Array(firstRow);
-  for (const [platform, { firstGame, games: count }] of platforms.entries())
-    platformOf.fill(platform, firstGame, firstGame + count);
-  stored?.isKept.forEach((kept, game) => {
-    if (kept === 0) platformOf[game] = NONE;
-  });
-  const kept = platformOf.map((platform, game) => (platform === NONE ? NONE : game));
-  const platform: Games['platform'] = append(platformOf, rows.platform);
-  const ids: Games['ids'] = joinIds(games, rows.ids);
-  const known: Games['known'] = append(kept, found.known);
-  const itemOf = numbersOf(reverse(known, firstRow));
-  const inOrder = numbersOf(games?.gameOfRank ?? []).map((game) => itemOf[game]);
-  return {
-    firstRow,
-    count: firstRow + rows.count,
-    ids,
-    platform,
-    year: append(columns.year, rows.year, Int32Array),
-    genres: rows.genres,
-    genre: append(columns.genre, rows.genre),
-    byId: orderById(games, firstRow, platform, ids),
-    record: append(kept, found.games),
-    known,
-    inOrder: columnOf(inOrder.filter((item) => item !== NONE)),
-    slug: (game) =>
-      stored !== undefined && game < firstRow
-        ? gameSlug(stored.index, game)
-        : slugOf(rows, rowOf(game, firstRow)),
-    title: (game) =>
-      stored !== undefined && game < firstRow
-        ? stored.title(game)
-        : titleOf(rows, rowOf(game, firstRow)),
-  };
-}
-
-function joinCovers(
-  stored: StoredGeneration | undefined,
-  rows: CoverRows,
-  firstGameRow: number,
-  found: Found,
-): Covers {
-  const { games, covers } = stored?.index ?? {};
-  const { columns } = stored?.run.details ?? NO_DETAILS;
-  const firstRow = covers?.byteLength.length ?? 0;
-  const gameOf =
-    games === undefined ? new Uint32Array(0) : numbersOf(groupsOf(columnOf(games.firstCover)));
-  gameOf.forEach((game, cover) => {
-    if (stored?.isKept[game] === 0) gameOf[cover] = NONE;
-  });
-  const kept = gameOf.map((game, cover) => (game === NONE ? NONE : cover));
-  const game: Covers['game'] = append(gameOf, itemsOf(rows.game, firstGameRow));
-  const ids: Covers['ids'] = joinIds(covers, rows.ids);
-  const { buffer, byteOffset } = columns.approvedAt;
-  const approvedAt = new Float64Array(buffer, byteOffset, firstRow);
-  return {
-    firstRow,
-    count: firstRow + rows.count,
-    ids,
-    game,
-    regions: rows.regions,
-    region: append(columns.region, rows.region),
-    types: rows.types,
-    type: append(columns.type, rows.type),
-    approvedAt: append(approvedAt, rows.approvedAt, Float64Array),
-    files: append(columns.files, rows.files),
-    byId: orderById(covers, firstRow, game, ids),
-    record: append(kept, found.covers),
-  };
-}
-
-/** The items of the games of covers. */
-function itemsOf(
-  gameOf: Column<CoverRow, GameRow | None>,
-  firstRow: number,
-): Column<CoverRow, GameItem | None> {
-  const games = numbersOf(gameOf);
-  return columnOf(
-    firstRow === 0 ? games : games.map((row) => (row === NONE ? NONE : firstRow + row)),
-  );
-}
-
-const NO_NUMBERS = new Uint32Array(0);
+type Numbers = Stored | Float64Array;
+const NOTHING = new Uint32Array(0);
+const NO_IDS: IdColumns = { idHigh: NOTHING, idLow: NOTHING, numberOfId: NOTHING };
 /** Of a run without an earlier one. */
-export const NO_DETAILS: Details = {
-  values: { genres: [null], regions: [null], types: [null] },
-  columns: {
-    genre: NO_NUMBERS,
-    year: new Int32Array(0),
-    region: NO_NUMBERS,
-    type: NO_NUMBERS,
-    files: NO_NUMBERS,
-    approvedAt: NO_NUMBERS,
-  },
+const NO_COLUMNS: Columns = {
+  ...{ genre: NOTHING, year: NOTHING, region: NOTHING, type: NOTHING, files: NOTHING },
+  approvedAt: NOTHING,
 };
+
+export function joinItems(
+  stored: StoredGeneration | undefined,
+  rows: Rows,
+  found: Found,
+): { readonly games: Games; readonly covers: Covers } {
+  const { platforms = [], games = NO_IDS, covers = NO_IDS } = stored?.index ?? {};
+  const { genre, year, region, type, files, approvedAt } = stored?.run.columns ?? NO_COLUMNS;
+  const isKept = stored?.isKept ?? NOTHING;
+  const platformOf = new Uint32Array(isKept.length).fill(NONE);
+  for (const [platform, { firstGame, games }] of platforms.entries())
+    for (let game = firstGame; game < firstGame + games; game++)
+      if (isKept[game] === 1) platformOf[game] = platform;
+  const platform: Games['platform'] = append(platformOf, rows.games.platform);
+  const firstRow = platformOf.length;
+  const gameItems = joinRecords(games, platformOf, rows.games.ids, platform, found.games);
+  const known: Games['known'] = append(keptOf(platformOf), found.known);
+  const itemOf = numbersOf(reverse(known, firstRow));
+  const inOrder = Uint32Array.from(stored?.index.games.gameOfRank ?? [], (game) => itemOf[game]);
+
+  const gameOf = numbersOf(
+    groupsOf(columnOf(stored?.index.games.firstCover ?? new Uint32Array(1))),
+  );
+  const keptGames = gameOf.map((game) => (isKept[game] === 1 ? game : NONE));
+  const read = numbersOf(rows.covers.game).map((row) => (row === NONE ? NONE : firstRow + row));
+  const game: Covers['game'] = append(keptGames, columnOf(read));
+  const times = new Float64Array(approvedAt.buffer, approvedAt.byteOffset, keptGames.length);
+  return {
+    games: {
+      ...gameItems,
+      platform,
+      year: append(year, rows.games.year, Int32Array),
+      genres: rows.games.genres,
+      genre: append(genre, rows.games.genre),
+      known,
+      inOrder: columnOf(inOrder.filter((item) => item !== NONE)),
+      slug: (item) =>
+        stored !== undefined && item < firstRow
+          ? gameSlug(stored.index, item)
+          : slugOf(rows.games, rowOf(item, firstRow)),
+      title: (item) =>
+        stored !== undefined && item < firstRow
+          ? stored.title(item)
+          : titleOf(rows.games, rowOf(item, firstRow)),
+    },
+    covers: {
+      ...joinRecords(covers, keptGames, rows.covers.ids, game, found.covers),
+      game,
+      regions: rows.covers.regions,
+      region: append(region, rows.covers.region),
+      types: rows.covers.types,
+      type: append(type, rows.covers.type),
+      approvedAt: append(times, rows.covers.approvedAt, Float64Array),
+      files: append(files, rows.covers.files),
+    },
+  };
+}
+
+/**
+ * What games and covers have in common.
+ * @param keptParents the parents of stored records: none if a record is not kept
+ * @param parents of all items: none if an item is not published
+ */
+function joinRecords<Item extends number, Row extends number>(
+  stored: IdColumns,
+  keptParents: Uint32Array,
+  idsOfRows: Ids<Row>,
+  parents: Column<Item, number>,
+  found: Column<Row, number>,
+): Items<Item> {
+  const [high, low] = [new Uint32Array(keptParents.length), new Uint32Array(keptParents.length)];
+  stored.numberOfId.forEach((number, position) => {
+    low[number] = stored.idLow[position];
+    if (stored.idHigh.length > 0) high[number] = stored.idHigh[position];
+  });
+  const ids: Ids<Item> = { high: append(high, idsOfRows.high), low: append(low, idsOfRows.low) };
+  const isPublished = (item: number) => numbersOf(parents)[item] !== NONE;
+  const rows = Uint32Array.from(idsOfRows.low, (_, row) => keptParents.length + row);
+  const byId = merge<Item>(
+    columnOf<number, Item>(numbersOf(stored.numberOfId).filter(isPublished)),
+    columnOf<number, Item>(rows.filter(isPublished)),
+    (a, b) => ids.high[a] - ids.high[b] || ids.low[a] - ids.low[b],
+  );
+  const record: Column<Item, number | None> = append(keptOf(keptParents), found);
+  return { firstRow: keptParents.length, count: parents.length, ids, byId, record };
+}
+
+/** The numbers of the stored records that are kept. */
+function keptOf(parents: Uint32Array): Uint32Array {
+  return parents.map((parent, number) => (parent === NONE ? NONE : number));
+}
+
+/** The numbers of stored records, and after them those of rows. */
+function append<Item extends number, Row extends number, To extends number>(
+  stored: Numbers,
+  rows: Column<Row, To>,
+  Type: new (length: number) => Numbers = Uint32Array,
+): Column<Item, To> {
+  const ofRows = numbersOf(rows);
+  if (stored.length === 0) return columnOf(ofRows);
+  const joined = new Type(stored.length + ofRows.length);
+  joined.set(stored);
+  joined.set(ofRows, stored.length);
+  return columnOf(joined);
+}
 
 /** A catalogue, and its items in the order of publication. */
 export interface Written {
@@ -154,16 +142,10 @@ export interface Written {
 }
 
 /** What only the catalogue says of its games and covers, by their numbers, for the next run. */
-export function detailsOf({
-  games,
-  covers,
-  numbering: { itemOfGame, itemOfCover },
-}: Written): Details {
+export function valuesOf({ games, covers, numbering }: Written) {
+  const { itemOfGame, itemOfCover } = numbering;
   const ofCovers = (column: Column<CoverItem, number>) => narrow(through(itemOfCover, column));
-  const approvedAt = new Float64Array(itemOfCover.length);
-  itemOfCover.forEach((cover, number) => {
-    approvedAt[number] = covers.approvedAt[cover];
-  });
+  const times = Float64Array.from(itemOfCover, (cover) => covers.approvedAt[cover]);
   return {
     values: { genres: games.genres, regions: covers.regions, types: covers.types },
     columns: {
@@ -172,26 +154,10 @@ export function detailsOf({
       region: ofCovers(covers.region),
       type: ofCovers(covers.type),
       files: ofCovers(covers.files),
-      approvedAt: new Uint32Array(approvedAt.buffer),
+      approvedAt: new Uint32Array(times.buffer),
     },
   };
 }
-
-/** The numbers of kept items, and after them those of the rows. */
-function append<Item extends number, Row extends number, To extends number>(
-  kept: Numbers,
-  rows: Column<Row, To>,
-  Type: new (length: number) => Numbers = Uint32Array,
-): Column<Item, To> {
-  const ofRows = numbersOf(rows);
-  if (kept.length === 0) return columnOf(ofRows);
-  const joined = new Type(kept.length + ofRows.length);
-  joined.set(kept);
-  joined.set(ofRows, kept.length);
-  return columnOf(joined);
-}
-
-type Numbers = Stored | Float64Array;
 
 /** The same numbers in the narrowest type. */
 function narrow<From extends number>(column: Column<From, number>): Stored {
@@ -199,39 +165,4 @@ function narrow<From extends number>(column: Column<From, number>): Stored {
   const most = numbers.reduce((most, number) => Math.max(most, number), 0);
   if (most < 2 ** 8) return Uint8Array.from(numbers);
   return most < 2 ** 16 ? Uint16Array.from(numbers) : numbers;
-}
-
-function joinIds<Item extends number, Row extends number>(
-  kept: IdColumns | undefined,
-  rows: Ids<Row>,
-): Ids<Item> {
-  const count = kept?.numberOfId.length ?? 0;
-  const [high, low] = [new Uint32Array(count), new Uint32Array(count)];
-  kept?.numberOfId.forEach((number, position) => {
-    low[number] = kept.idLow[position];
-    if (kept.idHigh.length > 0) high[number] = kept.idHigh[position];
-  });
-  return { high: append(high, rows.high), low: append(low, rows.low) };
-}
-
-/** The published items in the order of their ids. @param parentOf none if an item is not published */
-function orderById<Item extends number>(
-  kept: IdColumns | undefined,
-  firstRow: number,
-  parentOf: Column<Item, number>,
-  ids: Ids<Item>,
-): Column<number, Item> {
-  if (kept === undefined) return indexesOf(parentOf);
-  const parents = numbersOf(parentOf);
-  const rows = makeList();
-  for (let item = firstRow; item < parents.length; item++)
-    if (parents[item] !== NONE) rows.add(item);
-  const stillThere = makeList(Math.max(1, parents.length));
-  for (const number of kept.numberOfId) if (parents[number] !== NONE) stillThere.add(number);
-  const [high, low] = [numbersOf(ids.high), numbersOf(ids.low)];
-  return merge<Item>(
-    columnOf<number, Item>(stillThere.all()),
-    columnOf<number, Item>(rows.all()),
-    (a, b) => high[a] - high[b] || low[a] - low[b],
-  );
 }

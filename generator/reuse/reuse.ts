@@ -6,50 +6,25 @@
 import { createHash } from 'node:crypto';
 import type { Reader, Row, SnapshotReader } from '../../lib/database/database.ts';
 import { TIMED_TABLES } from '../../lib/database/schema.ts';
-import { compareIds, findById, type Id, idAt } from '../../lib/format/index/ids.ts';
+import { compareIds, findById, type Id, idAt, textOfId } from '../../lib/format/index/ids.ts';
 import { findGame } from '../../lib/format/index/record-index.ts';
-import {
-  MATCH_INDEX,
-  MINISEARCH,
-  MINISEARCH_OPTIONS_FILE,
-  PATH_INDEX,
-  TITLE_INDEX,
-  WORD_INDEX,
-} from '../../lib/format/layout.ts';
+import * as layout from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
 import type { Platforms, Scope } from '../read/read-catalogue.ts';
 import type { Selection } from '../read/read-table.ts';
 import type { Report } from '../report/report.ts';
-import { type DatedCover, findFutureApprovals } from '../report/warnings.ts';
 import type { Covers, GameRows, Games, Platform, Rows } from '../rows/catalogue.ts';
-import { NONE } from '../rows/columns.ts';
 import { findId } from '../rows/ids.ts';
+import { NONE } from '../rows/numbers.ts';
 import { Records } from '../rows/records.ts';
-import { blockOf, chooseShifts, GROUPS, type Group, rangesOf, type Shifts } from './blocks.ts';
+import { blockOf, chooseShifts, type Group, rangesOf, type Shifts } from './blocks.ts';
 import type { EarlierRun, RowsOfRun } from './earlier-run.ts';
-import {
-  type AllFingerprints,
-  type Changes,
-  type Fingerprints,
-  findChanges,
-  type LastCommits,
-  readFingerprints,
-  rowsIn,
-  timeOf,
-} from './find-changes.ts';
+import type { AllFingerprints, Changes, LastCommits } from './find-changes.ts';
+import { countRows, findChanges, readFingerprints, timeOf } from './find-changes.ts';
 import { findStored } from './find-stored.ts';
-import { detailsOf, joinItems, NO_DETAILS, type Written } from './items.ts';
+import { joinItems, valuesOf, type Written } from './items.ts';
 import { type ReadFile, StoredGeneration } from './stored-generation.ts';
-
-/** Thrown if a game that was read takes the path of one that is not: that one must be read, too. */
-export class PathTaken extends Error {
-  readonly block: string;
-  constructor(block: string) {
-    super(`block ${block} has a game whose path is taken`);
-    this.block = block;
-  }
-}
 
 export interface ReuseOptions {
   readonly settings: Settings;
@@ -63,24 +38,22 @@ export interface ReuseOptions {
   readonly readFile: ReadFile;
 }
 
-/** The rows of the tables that are read whole, and the last commits before the snapshot of the database. */
-interface Read {
-  readonly platforms: Platforms;
-  readonly optional: OptionalRows;
-  readonly commits: LastCommits;
-}
-
 /**
+ * @param platforms and `optional`: what was read of the tables that are read whole
+ * @param commits the last ones before the snapshot of the database
  * @returns undefined if nothing has changed that a run would read
  * @throws Error if all rows must be read
  */
 export async function beginReuse(
   reader: SnapshotReader,
   options: ReuseOptions,
-  { platforms, optional, commits }: Read,
+  platforms: Platforms,
+  optional: OptionalRows,
+  commits: LastCommits,
 ): Promise<Reuse | undefined> {
   const { earlier, report } = options;
-  const now = await readTime(reader);
+  const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
+  const now = timeOf(time);
   const known = {
     platforms: platforms.asText,
     titles: hashOf(optional.game_titles),
@@ -93,19 +66,14 @@ export async function beginReuse(
   }
   const changes = await findChanges(reader, earlier, platforms.asText, now);
   // The fingerprints tell how many rows each table has.
-  for (const table of TIMED_TABLES) {
-    const fingerprints = changes.fingerprints[table];
-    report.setRows(table, sumOfRows(fingerprints, Object.keys(fingerprints)));
-  }
+  for (const table of TIMED_TABLES) report.setRows(table, countRows(changes.fingerprints[table]));
   const isUnread =
     changes.games.size + changes.files.size === 0 &&
     known.titles === earlier.titles &&
     known.externalIds === earlier.externalIds;
   for (const [block, findings] of earlier.findings)
     if (isUnread || !isRead(block, changes)) report.keep(block, findings);
-  if (!isUnread) return new Reuse({ ...state, shifts: earlier.shifts, changes });
-  report.addWarnings(findFutureApprovals(earlier.future, Date.now() / 1000));
-  return undefined;
+  return isUnread ? undefined : new Reuse({ ...state, shifts: earlier.shifts, changes });
 }
 
 interface State {
@@ -155,13 +123,9 @@ export class Reuse {
 
   /** @returns a function that tells whether a game is published */
   isPublished({ ids, platform, count }: GameRows): (id: Id) => boolean {
-    let last = 0;
     return (id) => {
-      const row = findId(ids, count, id, last);
-      if (row !== undefined) {
-        last = row;
-        return platform[row] !== NONE;
-      }
+      const row = findId(ids, count, id);
+      if (row !== undefined) return platform[row] !== NONE;
       const { index, isKept } = this.stored ?? {};
       const game = index && findById(index.games, id);
       return game !== undefined && isKept?.[game] === 1;
@@ -175,11 +139,8 @@ export class Reuse {
    */
   join(rows: Rows): Catalogue | undefined {
     const { stored } = this;
-    const {
-      options,
-      known,
-      platforms: { platforms },
-    } = this.state;
+    const { platforms } = this.state.platforms;
+    const { known, options } = this.state;
     const { earlier, report, settings } = options;
     if (stored !== undefined && report.blocks() === undefined)
       throw new Error('the fault of a row depends on all rows');
@@ -195,66 +156,51 @@ export class Reuse {
     const items = joinItems(stored, rows, found);
     const { byId, inOrder, firstRow } = items.games;
     const areKnown = inOrder.length === byId.length && inOrder.length === firstRow;
-    const sameFiles = FILES_OF_NAMES.filter(
-      ([, needs]) => areKnown && needs.every((table) => areSame[table]),
-    );
-    return {
-      settings,
-      platforms,
-      ...items,
-      records,
-      stored,
-      sameFiles: new Set(sameFiles.map(([name]) => name)),
-      hasSameTitles: areSame.titles,
-    };
+    const haveSameTitles = areKnown && areSame.titles;
+    // These files depend only on the ids, paths and titles of games, and on the optional tables.
+    const sameFiles = new Set([
+      ...(areKnown ? [layout.PATH_INDEX] : []),
+      ...(haveSameTitles ? [layout.TITLE_INDEX, layout.WORD_INDEX, layout.MINISEARCH] : []),
+      ...(haveSameTitles && areSame.externalIds ? [layout.MATCH_INDEX] : []),
+    ]);
+    const hasSameTitles = areSame.titles;
+    return { settings, platforms, ...items, records, stored, sameFiles, hasSameTitles };
   }
 
   /**
    * What the run leaves; undefined if the next one must read all rows.
-   * @param future the covers that were approved in the future
    * @param written undefined if the files of the earlier generation stay
    */
-  async leave(
-    future: readonly DatedCover[],
-    written: Written | undefined,
-  ): Promise<RowsOfRun | undefined> {
+  async leave(written: Written | undefined): Promise<RowsOfRun | undefined> {
     const { options, known, shifts, changes } = this.state;
     const findings = options.report.blocks();
-    const details = written === undefined ? options.earlier?.details : detailsOf(written);
-    if (findings === undefined || details === undefined || !options.isTimed) return undefined;
+    const kept = written === undefined ? options.earlier : valuesOf(written);
+    if (findings === undefined || kept === undefined || !options.isTimed) return undefined;
     const fingerprints = changes?.fingerprints ?? (await this.readFingerprints());
-    return { ...known, shifts, fingerprints, findings, future, details };
+    const { values, columns } = kept;
+    return { ...known, shifts, fingerprints, findings, values, columns };
   }
 
   readonly close = (): void => this.stored?.close();
 
   private async readFingerprints(): Promise<AllFingerprints> {
     const { reader, shifts, now } = this.state;
-    const found: Partial<Record<Group, Fingerprints>> = {};
-    for (const group of GROUPS) found[group] = await readFingerprints(reader, group, shifts, now);
-    return found as AllFingerprints;
+    const read = (group: Group) => readFingerprints(reader, group, shifts, now);
+    return {
+      games: await read('games'),
+      covers: await read('covers'),
+      cover_files: await read('cover_files'),
+      cover_ids: await read('cover_ids'),
+    };
   }
 }
-
-/** The files that depend only on the ids, paths and titles of games, and on these tables. */
-const FILES_OF_NAMES: readonly (readonly [
-  name: string,
-  needs: readonly ('titles' | 'externalIds')[],
-])[] = [
-  [PATH_INDEX, []],
-  [TITLE_INDEX, ['titles']],
-  [WORD_INDEX, ['titles']],
-  [MINISEARCH, ['titles']],
-  [MINISEARCH_OPTIONS_FILE, ['titles']],
-  [MATCH_INDEX, ['titles', 'externalIds']],
-];
 
 function makeScope(
   { shifts, changes, options }: State,
   stored: StoredGeneration | undefined,
 ): Scope {
   const known = {
-    values: (options.earlier?.details ?? NO_DETAILS).values,
+    values: options.earlier?.values ?? { genres: [null], regions: [null], types: [null] },
     blockOfGame: (id: Id) => `games ${blockOf(id, shifts.game)}`,
     blockOfFile: (cover: Id) => `files ${blockOf(cover, shifts.cover)}`,
   };
@@ -263,7 +209,7 @@ function makeScope(
   const { games, files, fingerprints } = changes;
   const select = (group: Exclude<Group, 'cover_ids'>, chosen: ReadonlySet<string>): Selection => ({
     conditions: rangesOf(group, chosen, shifts),
-    rows: sumOfRows(fingerprints[group], chosen),
+    rows: countRows(fingerprints[group], chosen),
   });
   const { index, isKept } = stored;
   return {
@@ -279,7 +225,7 @@ function makeScope(
       if (game === undefined || isKept[game] === 0) return false;
       const owner = idAt(index.games, index.games.numberOfId.indexOf(game));
       if (compareIds(owner, id) < 0) return true;
-      throw new PathTaken(blockOf(owner, shifts.game));
+      throw new Error(`game ${textOfId(id)} has the path of game ${textOfId(owner)}`);
     },
   };
 }
@@ -288,18 +234,6 @@ function makeScope(
 function isRead(block: string, { games, files }: Changes): boolean {
   const [kind, number = ''] = block.split(' ');
   return kind === 'games' ? games.has(number) : kind !== 'files' || files.has(number);
-}
-
-/** How many rows some blocks have. */
-function sumOfRows(fingerprints: Fingerprints, blocks: Iterable<string>): number {
-  let sum = 0;
-  for (const block of blocks) sum += rowsIn(fingerprints[block]);
-  return sum;
-}
-
-async function readTime(reader: Reader): Promise<number> {
-  const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
-  return timeOf(time);
 }
 
 function hashOf(...tables: readonly (readonly Row[] | undefined)[]): string {

@@ -5,12 +5,9 @@
 import { closeSync, linkSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { hashBytes } from '../../lib/format/content-hash.ts';
-import { type Id, idAt } from '../../lib/format/index/ids.ts';
-import {
-  openRecordIndex,
-  platformOf,
-  type RecordIndex,
-} from '../../lib/format/index/record-index.ts';
+import { idAt } from '../../lib/format/index/ids.ts';
+import type { RecordIndex } from '../../lib/format/index/record-index.ts';
+import { openRecordIndex, platformOf } from '../../lib/format/index/record-index.ts';
 import { openWordIndex, textAt, textCount } from '../../lib/format/index/search-index.ts';
 import { gamesPack, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
@@ -18,8 +15,9 @@ import { FORM_LISTS, openMatchIndex } from '../../lib/format/match/match-index.t
 import { titleOf } from '../../lib/format/pack.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { hasModes, modesIn } from '../../lib/generations/files/file-modes.ts';
-import { columnOf, group, NONE } from '../rows/columns.ts';
+import { columnOf, group } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
+import { NONE } from '../rows/numbers.ts';
 import { blockOf } from './blocks.ts';
 import type { EarlierRun } from './earlier-run.ts';
 
@@ -129,15 +127,8 @@ function findKept(
   isRead: (block: string) => boolean,
 ): Uint8Array {
   const isKept = new Uint8Array(games.rank.length).fill(1);
-  let last: Id = [-1, 0];
-  let isLastRead = false;
   games.numberOfId.forEach((number, position) => {
-    const id = idAt(games, position);
-    // Ids ascend, so most are in the block of the one before.
-    const isSameBlock = id[0] === last[0] && id[1] >>> shift === last[1] >>> shift;
-    if (!isSameBlock || shift > 31) isLastRead = isRead(blockOf(id, shift));
-    last = id;
-    if (isLastRead) isKept[number] = 0;
+    if (isRead(blockOf(idAt(games, position), shift))) isKept[number] = 0;
   });
   return isKept;
 }

@@ -5,9 +5,10 @@
  * Rows are what was read. Items are what may be published: those that are stored and were not read, by their
  * stored numbers, and after them the rows. If all rows were read, items are rows.
  */
+import type { Column } from './columns.ts';
+import type { Ids } from './ids.ts';
 import {
   at,
-  type Column,
   type CoverItem,
   type CoverRow,
   type FileRow,
@@ -15,8 +16,7 @@ import {
   type GameRow,
   type None,
   type PlatformNumber,
-} from './columns.ts';
-import type { Ids } from './ids.ts';
+} from './numbers.ts';
 import type { RowTexts } from './texts.ts';
 
 export interface Platform {
@@ -27,8 +27,6 @@ export interface Platform {
 export const NO_YEAR = -0x8000;
 
 interface GameColumns<Game extends number> {
-  readonly count: number;
-  readonly ids: Ids<Game>;
   /** None if the game is not published. */
   readonly platform: Column<Game, PlatformNumber | None>;
   /** The release year, or {@link NO_YEAR} if it is unknown. */
@@ -39,8 +37,6 @@ interface GameColumns<Game extends number> {
 }
 
 interface CoverColumns<Cover extends number, Game extends number> {
-  readonly count: number;
-  readonly ids: Ids<Cover>;
   /** None if the cover is not published. */
   readonly game: Column<Cover, Game | None>;
   /** The distinct regions and types, and for each cover the index of its own. */
@@ -59,12 +55,16 @@ interface CoverColumns<Cover extends number, Game extends number> {
  * covers can be left out.
  */
 export interface GameRows extends GameColumns<GameRow> {
+  readonly count: number;
+  readonly ids: Ids<GameRow>;
   /** The values of their records (`records.ts`). */
   readonly texts: RowTexts<GameRow>;
 }
 
 /** The covers that were read, in the order of their ids. */
 export interface CoverRows extends CoverColumns<CoverRow, GameRow> {
+  readonly count: number;
+  readonly ids: Ids<CoverRow>;
   readonly firstFile: Column<CoverRow, FileRow | None>;
   readonly lastFile: Column<CoverRow, FileRow | None>;
 }
@@ -83,7 +83,10 @@ export interface Rows {
   readonly files: FileRows;
 }
 
-interface Items<Item extends number> {
+/** What games and covers have in common. */
+export interface Items<Item extends number> {
+  readonly count: number;
+  readonly ids: Ids<Item>;
   /** The item of the first row. */
   readonly firstRow: number;
   /** The published items in the order of their ids. */

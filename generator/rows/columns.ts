@@ -1,34 +1,6 @@
-/**
- * The spaces that numbers are in, and columns that lead from one space to another. The compiler tells the spaces
- * apart; at run time, a number is a number and a column a typed array.
- */
+/** Columns that lead from one space of numbers to another. At run time, a column is a typed array. */
 import { firstIndexNear } from '../../lib/format/index/arrays.ts';
-
-declare const space: unique symbol;
-type In<Space extends string> = number & { readonly [space]: Space };
-
-/** What was read: the index of a row, in the order of ids; that of a file in the order in which files came. */
-export type GameRow = In<'row of a game'>;
-export type CoverRow = In<'row of a cover'>;
-export type FileRow = In<'row of a file'>;
-/** A game or cover of the catalogue (`catalogue.ts`), published or not. */
-export type GameItem = In<'item of a game'>;
-export type CoverItem = In<'item of a cover'>;
-/** What is published, in the order of publication: the numbers of the format. */
-export type PlatformNumber = In<'number of a platform'>;
-export type GameNumber = In<'number of a game'>;
-export type CoverNumber = In<'number of a cover'>;
-/** A game in title order over all platforms. */
-export type Rank = In<'rank of a game'>;
-
-/** Stands for a number that does not exist. */
-export const NONE = 0xffff_ffff;
-export type None = typeof NONE;
-
-/** The number of a space that has an index. Only this function and those that make columns assert a space. */
-export function at<Space extends number>(index: number): Space {
-  return index as Space;
-}
+import { NONE, type None } from './numbers.ts';
 
 /** For each number of one space, a number of another. */
 export type Column<From extends number, To extends number> = Iterable<To> & {
@@ -81,11 +53,6 @@ export function reverse<From extends number, To extends number>(
     found[to] = from;
   });
   return columnOf(found);
-}
-
-/** The number after another one. */
-export function next<Space extends number>(number: Space): Space {
-  return at(number + 1);
 }
 
 /** The indexes of a column whose value is not {@link NONE}, ascending. */
@@ -151,19 +118,29 @@ export function merge<Of extends number>(
 }
 
 /** A list of 32-bit numbers that grows. An array would take twice the memory, and leave more garbage. */
-export function makeList(capacity = 1024) {
-  let numbers = new Uint32Array(capacity);
-  let count = 0;
-  return {
-    add(number: number): void {
-      if (count === numbers.length) {
-        const larger = new Uint32Array(count * 2);
-        larger.set(numbers);
-        numbers = larger;
-      }
-      numbers[count++] = number;
-    },
-    /** The numbers so far, as a view. */
-    all: () => numbers.subarray(0, count),
-  };
+export class NumberList {
+  private numbers: Uint32Array;
+  private count = 0;
+
+  constructor(capacity = 1024) {
+    this.numbers = new Uint32Array(capacity);
+  }
+
+  add(number: number): void {
+    if (this.count === this.numbers.length) {
+      const larger = new Uint32Array(this.count * 2);
+      larger.set(this.numbers);
+      this.numbers = larger;
+    }
+    this.numbers[this.count++] = number;
+  }
+
+  last(): number | undefined {
+    return this.numbers[this.count - 1];
+  }
+
+  /** The numbers so far, as a view. */
+  all(): Uint32Array {
+    return this.numbers.subarray(0, this.count);
+  }
 }

@@ -1,7 +1,8 @@
 /** Ids of rows: unsigned 64-bit integers, as columns of their halves. `lib/format/index/ids.ts` has single ids. */
 import { firstIndexNear } from '../../lib/format/index/arrays.ts';
-import { evenlySpaced, type Id, splitId, textOfId } from '../../lib/format/index/ids.ts';
-import { at, type Column, makeColumn, numbersOf } from './columns.ts';
+import { evenlySpaced, type Id, splitId } from '../../lib/format/index/ids.ts';
+import { type Column, makeColumn, numbersOf } from './columns.ts';
+import { at } from './numbers.ts';
 
 /** The upper and lower halves of ids. */
 export interface Ids<Of extends number> {
@@ -13,7 +14,7 @@ export function makeIds<Of extends number>(count: number): Ids<Of> {
   return { high: makeColumn(count), low: makeColumn(count) };
 }
 
-export function setId<Of extends number>(ids: Ids<Of>, of: Of, high: number, low: number): void {
+export function setId<Of extends number>(ids: Ids<Of>, of: Of, [high, low]: Id): void {
   // Memory to which nothing was written takes none, and nearly all upper halves are 0.
   if (high !== 0) numbersOf(ids.high)[of] = high;
   numbersOf(ids.low)[of] = low;
@@ -32,30 +33,12 @@ export function readId(value: string | number | null): Id | undefined {
   return value === null ? undefined : splitId(value);
 }
 
-/**
- * The row that has an id; undefined if none has it.
- * @param rows the number of rows, which are in ascending order of their ids
- * @param guess the row found last. Usually that row or the next one has the id, since the rows of a
- * table refer to those of another in about the same order.
- */
-export function findId<Of extends number>(
-  ids: Ids<Of>,
-  rows: number,
-  id: Id,
-  guess: number,
-): Of | undefined {
+/** The row that has an id; undefined if none has it. @param rows how many rows there are, in the order of ids */
+export function findId<Of extends number>(ids: Ids<Of>, rows: number, id: Id): Of | undefined {
+  if (rows === 0) return undefined;
   const compareAt = (index: number) =>
     ids.high[at<Of>(index)] - id[0] || ids.low[at<Of>(index)] - id[1];
-  if (guess < rows && compareAt(guess) === 0) return at(guess);
-  if (guess + 1 < rows && compareAt(guess + 1) === 0) return at(guess + 1);
-  if (rows === 0) return undefined;
   const near = evenlySpaced(idOf(ids, at(0)), idOf(ids, at(rows - 1)), rows, id);
   const row = firstIndexNear(near, 0, rows, (index) => compareAt(index) >= 0);
   return row < rows && compareAt(row) === 0 ? at(row) : undefined;
-}
-
-/** An id as a database returns it: a number, or its decimal digits if it is beyond 2^53. */
-export function valueOfId(id: Id): number | string {
-  const text = textOfId(id);
-  return Number.isSafeInteger(Number(text)) ? Number(text) : text;
 }

@@ -7,8 +7,8 @@ import { textOfId } from '../../lib/format/index/ids.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import { textOf } from '../../lib/format/pack.ts';
 import type { GameRows, Platform, Rows } from './catalogue.ts';
-import { type CoverRow, type GameRow, NONE, type None } from './columns.ts';
 import { idOf } from './ids.ts';
+import { type CoverRow, type GameRow, NONE, type None } from './numbers.ts';
 import type { RowTexts } from './texts.ts';
 import { encodeTime } from './times.ts';
 

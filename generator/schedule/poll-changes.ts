@@ -31,8 +31,7 @@ const SHARE = 1 / 10;
 const MOST_SAVED = 2_000;
 const LONGEST_STOP_MS = 2_000;
 
-/** Starts to poll. While the database cannot show what has changed, polls only find out whether it can. */
-export function pollChanges(options: {
+interface PollOptions {
   readonly databaseUrl: string;
   readonly seconds: number;
   readonly tasks: Tasks;
@@ -41,139 +40,170 @@ export function pollChanges(options: {
   readonly request: (isUrgent: boolean) => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
-}) {
-  const { databaseUrl, seconds, tasks, log, request, now = () => performance.now() } = options;
-  const share = makeTimeShare(now);
-  let database: Database | undefined;
-  /** Whether the tables were found to have `updated_at` since the database was opened. */
-  let isTimed = false;
-  /** The columns that were found to be missing last, as they are named in the log. */
-  let lastMissing: string | undefined;
-  let before: TableState | undefined;
-  /** The {@link Database.changeMark} of the last reading of the tables; undefined if they must be read. */
-  let lastMark: string | undefined;
-  let readAt = Number.NEGATIVE_INFINITY;
-  /** Whether there was a commit since the last request that did not change the state. */
-  let isInDoubt = false;
-  let requestedAt = Number.NEGATIVE_INFINITY;
-  /** Whether the next run must not wait, because an urgent one has failed. */
-  let isRetryUrgent = false;
-  let wasSlow = false;
-  let hasMark = true;
+}
 
-  /** @returns why polls cannot show changes; undefined if they can */
-  async function findReason(opened: Database): Promise<string | undefined> {
-    if (isTimed) return undefined;
-    const started = now();
-    const { withoutUpdatedAt } = await checkCatalogue(opened);
-    share.use(now() - started);
-    const missing = withoutUpdatedAt.map((table) => `${table}.${UPDATED_AT}`).join(', ');
-    const reason = `the database does not have ${missing}`;
-    isTimed = missing === '';
-    if (missing !== lastMissing) {
-      lastMissing = missing;
-      if (isTimed) log.info({ seconds }, 'changes in the database are published at once');
-      else log.info(`changes are published only at the times of GENERATE_CRON: ${reason}`);
-    }
-    return isTimed ? undefined : reason;
-  }
-
-  async function pollOnce(): Promise<NothingToDo | undefined> {
-    try {
-      database ??= await openDatabase(databaseUrl);
-      const opened = database;
-      const reason = await findReason(opened);
-      if (reason !== undefined) return new NothingToDo(reason);
-      const started = now();
-      const state = await readIfChanged(opened);
-      const taken = now() - started;
-      share.use(taken);
-      if (taken > SLOW_POLL && !wasSlow) {
-        wasSlow = true;
-        log.warn(
-          `asking the database for changes takes ${Math.round(taken)} ms: make sure that games, covers and cover_files have indexes on updated_at`,
-        );
-      }
-      if (state !== undefined && state.all !== before?.all) {
-        const isUrgent =
-          before === undefined ? isRetryUrgent : await isTakedown(opened, before, state);
-        before = state;
-        requestRun(isUrgent);
-      } else if (isInDoubt && now() >= requestedAt + LONGEST_TRUST_MS) {
-        requestRun(false);
-      }
-    } catch (error) {
-      await close();
-      throw error;
-    }
-  }
-
-  /** @returns undefined if nothing has happened to the tables since the last reading */
-  async function readIfChanged(database: Database): Promise<TableState | undefined> {
-    // Read first: a change after it gives another mark, and so the next call reads the tables again.
-    const mark = await database.changeMark(POLLED_TABLES);
-    hasMark = mark !== undefined;
-    const isSame = hasMark && mark === lastMark;
-    if (isSame && now() < readAt + LONGEST_TRUST_MS) return undefined;
-    const hasCommit = hasMark && lastMark !== undefined && !isSame;
-    const state = await readTableState(database);
-    lastMark = mark;
-    readAt = now();
-    isInDoubt ||= hasCommit;
-    return state;
-  }
-
-  function requestRun(isUrgent: boolean): void {
-    isInDoubt = false;
-    isRetryUrgent = false;
-    requestedAt = now();
-    request(isUrgent);
-  }
-
-  async function close(): Promise<void> {
-    const old = database;
-    database = undefined;
-    isTimed = false;
-    lastMark = undefined;
-    await old?.close().catch(() => {});
-  }
-
+/** Starts to poll. While the database cannot show what has changed, polls only find out whether it can. */
+export function pollChanges(options: PollOptions) {
+  const { seconds, tasks, log } = options;
+  const changes = new ChangePolls(options);
   const polling = poll(
-    tasks.observe('poll_changes', pollOnce),
-    () => Math.max((seconds * 1000) / (isTimed && hasMark ? MARKS_PER_POLL : 1), share.pause()),
+    tasks.observe('poll_changes', changes.pollOnce),
+    () => Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
     ({ message }) => log.error(`the database cannot be asked for changes: ${message}`),
   );
   void polling.start();
-
   return {
     /** Polls now. Resolves when the poll has ended. */
     now: polling.now,
-    /** Requests a run at the next poll, whatever has changed. @param isUrgent whether it must not wait */
-    forget(isUrgent: boolean) {
-      before = undefined;
-      isRetryUrgent = isUrgent;
-      lastMark = undefined;
-    },
-    stop: () => Promise.race([polling.stop().then(close), pause(LONGEST_STOP_MS)]),
+    forget: changes.forget,
+    stop: () => Promise.race([polling.stop().then(changes.close), pause(LONGEST_STOP_MS)]),
   };
+}
+
+class ChangePolls {
+  private readonly options: PollOptions;
+  private readonly now: () => number;
+  readonly share: TimeShare;
+  private database: Database | undefined;
+  /** Whether the tables were found to have `updated_at` since the database was opened. */
+  private isTimed = false;
+  /** The columns that were found to be missing last, as they are named in the log. */
+  private lastMissing: string | undefined;
+  private before: TableState | undefined;
+  /** The {@link Database.changeMark} of the last reading of the tables; undefined if they must be read. */
+  private lastMark: string | undefined;
+  private hasMark = true;
+  private readAt = Number.NEGATIVE_INFINITY;
+  /** Whether there was a commit since the last request that did not change the state. */
+  private isInDoubt = false;
+  private requestedAt = Number.NEGATIVE_INFINITY;
+  /** Whether the next run must not wait, because an urgent one has failed. */
+  private isRetryUrgent = false;
+  private wasSlow = false;
+
+  constructor(options: PollOptions) {
+    this.options = options;
+    this.now = options.now ?? (() => performance.now());
+    this.share = new TimeShare(this.now);
+  }
+
+  readonly pollOnce = async (): Promise<NothingToDo | undefined> => {
+    try {
+      this.database ??= await openDatabase(this.options.databaseUrl);
+      const { database, before } = this;
+      const reason = await this.findReason(database);
+      if (reason !== undefined) return new NothingToDo(reason);
+      const state = await this.readIfChanged(database);
+      if (state !== undefined && state.all !== before?.all) {
+        const isUrgent = before ? await isTakedown(database, before, state) : this.isRetryUrgent;
+        this.before = state;
+        this.request(isUrgent);
+      } else if (this.isInDoubt && this.now() >= this.requestedAt + LONGEST_TRUST_MS) {
+        this.request(false);
+      }
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  };
+
+  /** Requests a run at the next poll, whatever has changed. @param isUrgent whether it must not wait */
+  readonly forget = (isUrgent: boolean): void => {
+    this.before = undefined;
+    this.isRetryUrgent = isUrgent;
+    this.lastMark = undefined;
+  };
+
+  readonly close = async (): Promise<void> => {
+    const { database } = this;
+    this.database = undefined;
+    this.isTimed = false;
+    this.lastMark = undefined;
+    await database?.close().catch(() => {});
+  };
+
+  /** How many polls there are in the time of CHANGE_POLL_SECONDS. */
+  perInterval(): number {
+    return this.isTimed && this.hasMark ? MARKS_PER_POLL : 1;
+  }
+
+  /** @returns why polls cannot show changes; undefined if they can */
+  private async findReason(database: Database): Promise<string | undefined> {
+    if (this.isTimed) return undefined;
+    const { log, seconds } = this.options;
+    const started = this.now();
+    const { withoutUpdatedAt } = await checkCatalogue(database);
+    this.share.use(this.now() - started);
+    const missing = withoutUpdatedAt.map((table) => `${table}.${UPDATED_AT}`).join(', ');
+    const reason = `the database does not have ${missing}`;
+    this.isTimed = missing === '';
+    if (missing !== this.lastMissing) {
+      if (this.isTimed) log.info({ seconds }, 'changes in the database are published at once');
+      else log.info(`changes are published only at the times of GENERATE_CRON: ${reason}`);
+    }
+    this.lastMissing = missing;
+    return this.isTimed ? undefined : reason;
+  }
+
+  /** @returns undefined if nothing has happened to the tables since the last reading */
+  private async readIfChanged(database: Database): Promise<TableState | undefined> {
+    const started = this.now();
+    // Read first: a change after it gives another mark, and so the next call reads the tables again.
+    const mark = await database.changeMark(POLLED_TABLES);
+    this.hasMark = mark !== undefined;
+    const isSame = this.hasMark && mark === this.lastMark;
+    const isTrusted = isSame && this.now() < this.readAt + LONGEST_TRUST_MS;
+    const state = isTrusted ? undefined : await readTableState(database);
+    if (state !== undefined) {
+      this.isInDoubt ||= this.hasMark && this.lastMark !== undefined && !isSame;
+      this.lastMark = mark;
+      this.readAt = this.now();
+    }
+    this.noteTime(this.now() - started);
+    return state;
+  }
+
+  private noteTime(milliseconds: number): void {
+    this.share.use(milliseconds);
+    if (milliseconds <= SLOW_POLL || this.wasSlow) return;
+    this.wasSlow = true;
+    this.options.log.warn(
+      `asking the database for changes takes ${Math.round(milliseconds)} ms: make sure that games, covers and cover_files have indexes on updated_at`,
+    );
+  }
+
+  private request(isUrgent: boolean): void {
+    this.isInDoubt = false;
+    this.isRetryUrgent = false;
+    this.requestedAt = this.now();
+    this.options.request(isUrgent);
+  }
 }
 
 /**
  * Keeps polls within their share of the time of one core of the server. Time that was not used is saved up,
  * so that a poll which is slow once, because a run is under way, does not delay the next takedown.
- * @param now a monotonic clock in milliseconds
  */
-export function makeTimeShare(now: () => number) {
-  let saved = MOST_SAVED;
-  let countedAt = now();
-  return {
-    /** Call it at the end of a poll. @param milliseconds how long the poll took */
-    use(milliseconds: number): void {
-      const earned = (now() - countedAt) * SHARE;
-      saved = Math.min(MOST_SAVED, saved + earned) - milliseconds;
-      countedAt = now();
-    },
-    /** How many milliseconds to wait before the next poll. */
-    pause: () => Math.max(0, -saved / SHARE),
-  };
+export class TimeShare {
+  private readonly now: () => number;
+  private saved = MOST_SAVED;
+  private countedAt: number;
+
+  /** @param now a monotonic clock in milliseconds */
+  constructor(now: () => number) {
+    this.now = now;
+    this.countedAt = now();
+  }
+
+  /** Call it at the end of a poll. @param milliseconds how long the poll took */
+  use(milliseconds: number): void {
+    const earned = (this.now() - this.countedAt) * SHARE;
+    this.saved = Math.min(MOST_SAVED, this.saved + earned) - milliseconds;
+    this.countedAt = this.now();
+  }
+
+  /** How many milliseconds to wait before the next poll. */
+  pause(): number {
+    return Math.max(0, -this.saved / SHARE);
+  }
 }

@@ -28,24 +28,54 @@ interface PrintedResult {
   readonly report: unknown;
 }
 
-/** @param isHeld while it returns true, no run starts */
-export function makeRuns(isHeld: () => boolean, onEnd: (ending: RunEnding) => void, log: Logger) {
-  let running: ChildProcess | undefined;
-  let isStopping = false;
-  let underWay = Promise.resolve(true);
+export class Runs {
+  private readonly isHeld: () => boolean;
+  private readonly onEnd: (ending: RunEnding) => void;
+  private readonly log: Logger;
+  private running: ChildProcess | undefined;
+  private underWay = Promise.resolve(true);
+  private isStopping = false;
 
-  async function run(): Promise<boolean> {
+  /** @param isHeld while it returns true, no run starts */
+  constructor(isHeld: () => boolean, onEnd: (ending: RunEnding) => void, log: Logger) {
+    this.isHeld = isHeld;
+    this.onEnd = onEnd;
+    this.log = log;
+  }
+
+  /** Starts a run, unless one is under way. @returns whether it has read the catalogue, once it has ended */
+  readonly start = async (): Promise<boolean> => {
+    // The generator checks for a hold, too, but opens the database first.
+    if (this.running !== undefined || this.isHeld()) return false;
+    this.underWay = this.run();
+    return this.underWay;
+  };
+
+  /** As {@link start}, after the run that is under way. */
+  readonly startNext = async (): Promise<boolean> => {
+    await this.underWay;
+    return this.start();
+  };
+
+  /** Ends the run under way. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    this.running?.kill('SIGTERM');
+    await this.underWay;
+  }
+
+  private async run(): Promise<boolean> {
     const started = performance.now();
     const child = spawn(EXECUTABLE, ['generate', '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       // This program pushes what a run publishes, and tries again if that fails.
       env: { ...process.env, SNAPSHOT_PUSH: '' },
     });
-    running = child;
+    this.running = child;
     let lastLine = '';
     createInterface({ input: child.stderr }).on('line', (line) => {
       lastLine = line;
-      log.debug({ run: child.pid }, line);
+      this.log.debug({ run: child.pid }, line);
     });
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -56,60 +86,43 @@ export function makeRuns(isHeld: () => boolean, onEnd: (ending: RunEnding) => vo
       child.once('error', (error) => resolve(error.message));
       child.once('close', (exit, signal) => resolve(exit ?? signal ?? 'nothing'));
     });
-    running = undefined;
-    if (isStopping && code !== 0) {
-      log.info('the run that was under way was stopped');
+    this.running = undefined;
+    if (this.isStopping && code !== 0) {
+      this.log.info('the run that was under way was stopped');
       return false;
     }
-    const result = parseResult(output);
-    const outcome = outcomeOf(code, result);
-    onEnd({
-      outcome,
-      seconds: (performance.now() - started) / 1000,
-      error: outcome === 'published' || outcome === 'unchanged' ? null : lastLine,
-    });
-    if (code === 0 && result !== undefined) {
-      // The report is in a file.
-      const { left_out: leftOut, warnings, report: _, ...others } = result;
-      for (const line of leftOut) log.warn(`Left out: ${line}.`);
-      for (const line of warnings) log.warn(`${line}.`);
-      log.info(others, 'generated');
-    } else if (outcome === 'locked') log.warn(lastLine);
-    else if (outcome === 'held') log.info('the run that was under way published nothing');
-    else log.error({ code }, `the generator failed: ${lastLine}`);
+    const result = code === 0 ? parseResult(output) : undefined;
+    const outcome = this.outcomeOf(code, result);
+    const error = outcome === 'published' || outcome === 'unchanged' ? null : lastLine;
+    this.onEnd({ outcome, seconds: (performance.now() - started) / 1000, error });
+    this.logEnding(outcome, result, code, lastLine);
     // A refused run has read everything: it would be refused again.
     return code === 0 || outcome === 'refused';
   }
 
-  function outcomeOf(code: number | string, result: PrintedResult | undefined): RunOutcome {
+  private outcomeOf(code: number | string, result: PrintedResult | undefined): RunOutcome {
     if (code === 0) return result?.outcome ?? 'failed';
     if (code === 4) return 'locked';
-    if (code === 3) return isHeld() ? 'held' : 'refused';
+    if (code === 3) return this.isHeld() ? 'held' : 'refused';
     return 'failed';
   }
 
-  /** Starts a run, unless one is under way. @returns whether it has read the catalogue, once it has ended */
-  async function start(): Promise<boolean> {
-    // The generator checks for a hold, too, but opens the database first.
-    if (running !== undefined || isHeld()) return false;
-    underWay = run();
-    return underWay;
+  private logEnding(
+    outcome: RunOutcome,
+    result: PrintedResult | undefined,
+    code: number | string,
+    lastLine: string,
+  ): void {
+    if (result !== undefined) {
+      // The report is in a file.
+      const { left_out: leftOut, warnings, report: _, ...others } = result;
+      for (const line of leftOut) this.log.warn(`Left out: ${line}.`);
+      for (const line of warnings) this.log.warn(`${line}.`);
+      this.log.info(others, 'generated');
+    } else if (outcome === 'locked') this.log.warn(lastLine);
+    else if (outcome === 'held') this.log.info('the run that was under way published nothing');
+    else this.log.error({ code }, `the generator failed: ${lastLine}`);
   }
-
-  return {
-    start,
-    /** As {@link start}, after the run that is under way. */
-    async startNext(): Promise<boolean> {
-      await underWay;
-      return start();
-    },
-    /** Ends the run under way. */
-    async stop(): Promise<void> {
-      isStopping = true;
-      running?.kill('SIGTERM');
-      await underWay;
-    },
-  };
 }
 
 /** @returns undefined if the run ended before it printed a result */

@@ -45,16 +45,11 @@ export function addScheduleMetrics(registry: Registry, snapshotsDir: string) {
   });
   for (const outcome of RUN_OUTCOMES) runs.inc({ outcome }, 0);
   addGauge(registry, 'schedule_run_seconds', 'How long the last run took', () => lastSeconds);
-  addGauges(
-    registry,
-    'schedule_last_run_outcome',
-    '1 for the outcome of the last run, 0 for all others',
-    'outcome',
-    () => {
-      const last = lastRun()?.outcome;
-      return STATUS_OUTCOMES.map((outcome) => [outcome, Number(outcome === last)]);
-    },
-  );
+  const oneOf = '1 for the outcome of the last run, 0 for all others';
+  addGauges(registry, 'schedule_last_run_outcome', oneOf, 'outcome', () => {
+    const last = lastRun()?.outcome;
+    return STATUS_OUTCOMES.map((outcome) => [outcome, Number(outcome === last)]);
+  });
   addGauge(registry, 'schedule_last_run_timestamp_seconds', 'When the last run ended', () =>
     secondsOf(lastRun()?.finished_at),
   );
@@ -83,16 +78,13 @@ function secondsOf(time: string | null | undefined): number | undefined {
 }
 
 function addRows(registry: Registry, readRows: () => Rows): void {
-  addGauges(registry, 'schedule_rows', 'Rows in each table, as of the last report', 'table', () =>
-    Object.entries(readRows().read).map(([table, { rows }]) => [table, rows]),
-  );
-  addGauges(
-    registry,
-    'schedule_rows_left_out',
-    'Rows left out in the last run that published or found nothing new',
-    'table',
-    () => Object.entries(readRows().served).map(([table, { left_out }]) => [table, left_out]),
-  );
+  const add = (name: string, help: string, kind: 'read' | 'served', of: 'rows' | 'left_out') =>
+    addGauges(registry, name, help, 'table', () =>
+      Object.entries(readRows()[kind]).map(([table, counts]) => [table, counts[of]]),
+    );
+  add('schedule_rows', 'Rows in each table, as of the last report', 'read', 'rows');
+  const help = 'Rows left out in the last run that published or found nothing new';
+  add('schedule_rows_left_out', help, 'served', 'left_out');
   addGauge(
     registry,
     'schedule_takedowns_waiting',

@@ -2,7 +2,7 @@
  * What a poll reads of the tables to find out whether anything that is published has changed, and whether
  * a part of it was taken down: numbers of rows, sums over what makes them public, and latest times.
  */
-import type { Database, Row } from '../../lib/database/database.ts';
+import type { Database, Row, Value } from '../../lib/database/database.ts';
 import { TIMED_TABLES, UPDATED_AT } from '../../lib/database/schema.ts';
 
 /** The tables that {@link readTableState} reads. */
@@ -29,27 +29,37 @@ const STATE = `SELECT * FROM
   (SELECT COUNT(*) AS files, ${latestOf('cover_files')} || '' AS latest_file FROM cover_files) AS f,
   (SELECT ${sumOf("id || ' ' || slug || ' ' || name")} AS platforms FROM platforms) AS p`;
 
-export type TableState = Awaited<ReturnType<typeof readTableState>>;
-type PublicRows = ReturnType<typeof publicRowsOf>;
+export interface TableState {
+  readonly games: PublicRows;
+  readonly covers: PublicRows;
+  readonly coverFiles: number;
+  /** Changes with every platform. */
+  readonly platforms: string;
+  /** Everything that was read, as a text to compare. */
+  readonly all: string;
+}
 
-export async function readTableState({ rows }: Database) {
+interface PublicRows {
+  readonly count: number;
+  /** Changes with the set of the rows, and with where they are. */
+  readonly sum: string;
+  /** The latest time of the table, or null, and how many of the rows have it. */
+  readonly latest: Value;
+  readonly withLatest: number;
+}
+
+export async function readTableState({ rows }: Database): Promise<TableState> {
   const [row = []] = await rows(STATE);
   return {
     games: publicRowsOf(row.slice(0, 4)),
     covers: publicRowsOf(row.slice(4, 8)),
     coverFiles: Number(row[8]),
-    /** Changes with every platform. */
     platforms: String(row[10]),
-    /** Everything that was read, as a text to compare. */
     all: JSON.stringify(row),
   };
 }
 
-/**
- * @returns the number of the rows; a sum that changes with their set, and with where they are; the latest
- * time of the table, or null; and how many of the rows have that time
- */
-function publicRowsOf([count, sum, latest = null, withLatest]: Row) {
+function publicRowsOf([count, sum, latest = null, withLatest]: Row): PublicRows {
   return { count: Number(count), sum: String(sum), latest, withLatest: Number(withLatest) };
 }
 

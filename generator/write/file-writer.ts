@@ -17,8 +17,7 @@ const MOST_UNSYNCED = 16;
 /** The folder of a generation that is written. */
 export class Output {
   private readonly dir: string;
-  /** Buffers of files that are complete. */
-  private readonly unused: Buffer[] = [];
+  private buffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   /** One that failed stays, so that {@link allSynced} reports it. */
   private readonly unsynced = new Set<Promise<void>>();
 
@@ -26,12 +25,14 @@ export class Output {
     this.dir = dir;
   }
 
-  /** Begins a file. Its folder must exist. @param name relative to the folder of the generation */
+  /**
+   * Begins a file, once the one before is complete. Its folder must exist.
+   * @param name relative to the folder of the generation
+   */
   begin(name: string): FileWriter {
     const descriptor = openForWriting(path.join(this.dir, name), 'wx');
-    const buffer = this.unused.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
-    return new FileWriter(name, descriptor, buffer, (last) => {
-      this.unused.push(last);
+    return new FileWriter(name, descriptor, this.buffer, (buffer) => {
+      this.buffer = buffer;
       return this.syncInBackground(descriptor, name);
     });
   }

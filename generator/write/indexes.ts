@@ -10,20 +10,13 @@ import type { FilterIndex, Postings } from '../../lib/format/index/search-index.
 import type { TitleColumns } from '../../lib/format/index/titles.ts';
 import { foldCase } from '../../lib/format/index/words.ts';
 import { NO_YEAR } from '../rows/catalogue.ts';
-import {
-  type Column,
-  type CoverItem,
-  columnOf,
-  groupsOf,
-  makeList,
-  NONE,
-  next,
-  numbersOf,
-  type Rank,
-  through,
-} from '../rows/columns.ts';
+import { compareUnits } from '../rows/collation.ts';
+import type { Column } from '../rows/columns.ts';
+import { groupsOf, NumberList, numbersOf, through } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
+import type { CoverItem, Rank } from '../rows/numbers.ts';
+import { NONE, next } from '../rows/numbers.ts';
 import type { WriteSource } from './packs.ts';
 
 /** The packs of games must be complete. */
@@ -39,10 +32,9 @@ export function pathColumns({ games, numbering }: WriteSource) {
   const slugText = new Uint8Array(slugStart[slugs.length]);
   Buffer.from(slugText.buffer).write(slugs.join(''), 'latin1');
   const bySlug = Uint32Array.from(slugs.keys());
+  const compare = (a: number, b: number) => compareUnits(slugs[a], slugs[b]);
   firstGame.forEach((first, platform) => {
-    bySlug
-      .subarray(first, firstGame[next(platform)])
-      .sort((a, b) => (slugs[a] < slugs[b] ? -1 : 1));
+    bySlug.subarray(first, firstGame[next(platform)]).sort(compare);
   });
   return {
     rank: rankOfGame,
@@ -100,20 +92,17 @@ function idColumns<Item extends number>(
 
 /** For each cover, the index of its region, or type, among those of the search index: all that are published. */
 function valueColumn(
-  { covers, numbering }: WriteSource,
+  { numbering }: WriteSource,
   values: readonly (string | null)[],
   column: Column<CoverItem, number>,
 ): Uint16Array {
-  const isPublished = new Uint8Array(values.length);
-  for (const cover of covers.byId) isPublished[column[cover]] = 1;
-  const folded = values.map((value) => (value === null ? null : foldCase(value)));
-  const texts = new Set(folded.filter((text, value) => text !== null && isPublished[value] === 1));
-  const indexOf = new Map(
-    [...texts].sort().map((text, index) => [text, Math.min(index, NO_VALUE)]),
-  );
-  const indexes = Uint32Array.from(folded, (text) => indexOf.get(text) ?? NO_VALUE);
   const ofCovers = through(numbering.itemOfCover, column);
-  return new Uint16Array(numbersOf(through(ofCovers, columnOf<number, number>(indexes))));
+  const folded = values.map((value) => (value === null ? null : foldCase(value)));
+  const published = new Set(Array.from(new Set(ofCovers), (value) => folded[value]));
+  published.delete(null);
+  const texts = [...published].sort();
+  const indexes = folded.map((text) => (text === null ? NO_VALUE : texts.indexOf(text)));
+  return Uint16Array.from(ofCovers, (value) => Math.min(indexes[value], NO_VALUE));
 }
 
 /** For each cover, its index among those of its game in the order of their ids. */
@@ -159,23 +148,19 @@ export function filterColumns({ games, covers, numbering }: WriteSource): Filter
 
 /** Collects the ranks of games by their values, without regard to case. */
 function collectRanks(values: readonly (string | null)[]) {
-  const byText = new Map<string, { last: number; readonly ranks: ReturnType<typeof makeList> }>();
+  const byText = new Map<string, NumberList>();
   const listOf = values.map((value) =>
-    value === null
-      ? undefined
-      : getOrAdd(byText, foldCase(value), () => ({ last: NONE, ranks: makeList(16) })),
+    value === null ? undefined : getOrAdd(byText, foldCase(value), () => new NumberList(16)),
   );
   return {
     /** Ranks must ascend. */
     add(value: number, rank: Rank) {
       const list = listOf[value];
       // A game can have the same value several times.
-      if (list === undefined || list.last === rank) return;
-      list.last = rank;
-      list.ranks.add(rank);
+      if (list?.last() !== rank) list?.add(rank);
     },
     postings: () =>
-      makePostings(new Map(Array.from(byText, ([text, { ranks }]) => [text, ranks.all()]))),
+      makePostings(new Map(Array.from(byText, ([text, ranks]) => [text, ranks.all()]))),
   };
 }
 

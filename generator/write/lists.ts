@@ -1,15 +1,15 @@
 /**
- * Writes the files that are complete response bodies: `platforms.json`, `covers-recent.json` and
+ * Makes the files that are complete response bodies: `platforms.json`, `covers-recent.json` and
  * `stats.json`.
  */
-import { compareIds, type Id } from '../../lib/format/index/ids.ts';
-import { COVERS_RECENT, coversPack, PLATFORMS, STATS } from '../../lib/format/layout.ts';
-import type { ManifestFile } from '../../lib/format/manifest.ts';
+import { compareIds } from '../../lib/format/index/ids.ts';
+import { coversPack } from '../../lib/format/layout.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits } from '../rows/collation.ts';
-import { at, type CoverItem, next, type PlatformNumber } from '../rows/columns.ts';
+import type { Column } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
+import { at, type CoverItem, next, type PlatformNumber } from '../rows/numbers.ts';
 import { encodePlatform, platformUrl } from '../rows/records.ts';
 import { encodeTime } from '../rows/times.ts';
 import type { Output } from './file-writer.ts';
@@ -25,20 +25,17 @@ function countPlatforms({ platforms, numbering }: WriteSource) {
   });
 }
 
-export function writePlatforms(output: Output, source: WriteSource): Promise<ManifestFile> {
-  const records = countPlatforms(source).map(({ slug, name, games, covers }) =>
-    encodePlatform(slug, name, games, covers, platformUrl(source.settings, slug)),
+export function platformsBody(source: WriteSource): string {
+  return listBody(
+    countPlatforms(source).map(({ slug, name, games, covers }) =>
+      encodePlatform(slug, name, games, covers, platformUrl(source.settings, slug)),
+    ),
   );
-  return writeList(output, PLATFORMS, records);
 }
 
-function writeList(
-  output: Output,
-  name: string,
-  records: readonly string[],
-): Promise<ManifestFile> {
+function listBody(records: readonly string[]): string {
   const { length } = records;
-  return output.write(name, [listHead(length), records.join(RECORD_SEPARATOR), listTail(length)]);
+  return listHead(length) + records.join(RECORD_SEPARATOR) + listTail(length);
 }
 
 const MOST_RECENT = 100;
@@ -48,29 +45,21 @@ const MOST_RECENT = 100;
  * one with the higher id is first. Those without a time are not among them.
  */
 export function findRecent({ byId, ids, approvedAt }: Covers): CoverItem[] {
-  let recent: { cover: CoverItem; time: number; id: Id }[] = [];
-  let earliest = Number.NEGATIVE_INFINITY;
-  const cut = () => {
-    recent.sort((a, b) => b.time - a.time || compareIds(b.id, a.id));
-    recent = recent.slice(0, MOST_RECENT);
-    if (recent.length === MOST_RECENT) earliest = recent[MOST_RECENT - 1].time;
-  };
-  for (const cover of byId) {
-    const time = approvedAt[cover];
-    if (!(time >= earliest)) continue;
-    if (recent.push({ cover, time, id: idOf(ids, cover) }) === MOST_RECENT * 10) cut();
-  }
-  cut();
-  return recent.map(({ cover }) => cover);
+  const timed = [...byId].filter((cover) => !Number.isNaN(approvedAt[cover]));
+  const times = Float64Array.from(timed, (cover) => approvedAt[cover]).sort();
+  const earliest = times.at(-MOST_RECENT) ?? Number.NEGATIVE_INFINITY;
+  return timed
+    .filter((cover) => approvedAt[cover] >= earliest)
+    .sort((a, b) => approvedAt[b] - approvedAt[a] || compareIds(idOf(ids, b), idOf(ids, a)))
+    .slice(0, MOST_RECENT);
 }
 
 /** The packs of covers must be complete. */
-export function writeRecentCovers(
+export function recentBody(
   output: Output,
-  source: WriteSource,
+  { platforms, numbering, positions }: WriteSource,
   recent: readonly CoverItem[],
-): Promise<ManifestFile> {
-  const { platforms, numbering, positions } = source;
+): string {
   const { firstCoverOf, numberOfCover } = numbering;
   const { byteOffset, byteLength } = positions.covers;
   const records = recent.map((cover) => {
@@ -79,31 +68,20 @@ export function writeRecentCovers(
     const name = coversPack(platforms[platform].slug);
     return output.readPart(name, byteOffset[number], byteLength[number]).toString();
   });
-  return writeList(output, COVERS_RECENT, records);
+  return listBody(records);
 }
 
 const TOP_PLATFORMS = 10;
 
-/** @returns the file, and what the manifest says of the records */
-export async function writeStats(
-  output: Output,
-  source: WriteSource,
-  [latest]: readonly CoverItem[],
-) {
+/** @returns the body of `stats.json`, and what the manifest says of the records */
+export function makeStats(source: WriteSource, [latest]: readonly CoverItem[]) {
   const { covers, numbering } = source;
   const { firstCover, itemOfGame } = numbering;
-  let gamesWithCovers = 0;
+  let [gamesWithCovers, coverFiles] = [0, 0];
   itemOfGame.forEach((_, game) => {
     if (firstCover[next(game)] > firstCover[game]) gamesWithCovers++;
   });
-  const ofRegions = new Uint32Array(covers.regions.length);
-  const ofTypes = new Uint32Array(covers.types.length);
-  let coverFiles = 0;
-  for (const cover of covers.byId) {
-    ofRegions[covers.region[cover]]++;
-    ofTypes[covers.type[cover]]++;
-    coverFiles += covers.files[cover];
-  }
+  for (const cover of covers.byId) coverFiles += covers.files[cover];
   const platforms = countPlatforms(source);
   const counts = {
     platforms: platforms.length,
@@ -115,24 +93,27 @@ export async function writeStats(
   const body = JSON.stringify({
     ...counts,
     games_with_covers: gamesWithCovers,
-    covers_by_region: byCount(covers.regions, ofRegions, (region, covers) => ({ region, covers })),
-    covers_by_type: byCount(covers.types, ofTypes, (type, covers) => ({ type, covers })),
+    covers_by_region: countValues('region', covers, covers.regions, covers.region),
+    covers_by_type: countValues('type', covers, covers.types, covers.type),
     // Of equal ones, the order of platforms stays: the sort is stable.
     top_platforms: platforms.sort((a, b) => b.covers - a.covers).slice(0, TOP_PLATFORMS),
     latest_cover_at,
   });
-  return { file: await output.write(STATS, [body]), counts, latest_cover_at };
+  return { body, counts, latest_cover_at };
 }
 
-/** What `describe` says of each value that covers have; the most frequent first. */
-function byCount<T>(
+/** How many covers have each value, the most frequent first. */
+function countValues(
+  name: 'region' | 'type',
+  { byId }: Covers,
   values: readonly (string | null)[],
-  counts: Uint32Array,
-  describe: (value: string | null, covers: number) => T,
-): T[] {
+  column: Column<CoverItem, number>,
+) {
+  const counts = new Uint32Array(values.length);
+  for (const cover of byId) counts[column[cover]]++;
   const last = '\uffff';
   return [...values.keys()]
     .filter((index) => counts[index] > 0)
     .sort((a, b) => counts[b] - counts[a] || compareUnits(values[a] ?? last, values[b] ?? last))
-    .map((index) => describe(values[index], counts[index]));
+    .map((index) => ({ [name]: values[index], covers: counts[index] }));
 }

@@ -1,34 +1,26 @@
 /** Makes the columns of `index/match.bin`, in which the proxy finds the games of file names. */
 import { textOfId } from '../../lib/format/index/ids.ts';
 import { looseFormsOf, MATCH_RULES, partsOf } from '../../lib/format/match/forms.ts';
+import type { FormList, MatchIndex } from '../../lib/format/match/match-index.ts';
 import {
   FORM_LISTS,
-  type FormList,
   hashForm,
   hashWords,
   lettersOf,
   looseKey,
-  type MatchIndex,
 } from '../../lib/format/match/match-index.ts';
-import type { StoredGeneration } from '../reuse/stored-generation.ts';
-import {
-  type Column,
-  type GameNumber,
-  group,
-  groupsOf,
-  makeColumn,
-  makeList,
-  numbersOf,
-  type PlatformNumber,
-} from '../rows/columns.ts';
+import type { AddForm } from '../reuse/stored-generation.ts';
+import type { Column } from '../rows/columns.ts';
+import { group, groupsOf, makeColumn, NumberList, numbersOf } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
+import type { GameNumber, PlatformNumber } from '../rows/numbers.ts';
 import { makePostings } from './indexes.ts';
 import type { WriteSource } from './packs.ts';
 
 /** Collects the forms of the titles of games, which are added in title order. */
 export function makeForms(source: WriteSource) {
   const { numbering, externalIds, stored } = source;
-  let addStored: ReturnType<StoredGeneration['forms']> | undefined;
+  let addStored: ((game: number, add: AddForm) => void) | undefined;
   const lists = FORM_LISTS.map(() => makeFormList());
   const [loose, words, parts] = lists;
   return {
@@ -51,10 +43,12 @@ export function makeForms(source: WriteSource) {
       for (const part of [...heads, ...tails]) parts.add(hashForm(part), game, 0);
     },
     columns() {
+      const { letters: _, ...wordList } = words.inOrder(numbering.firstGame);
+      const { letters: __, ...partList } = parts.inOrder(numbering.firstGame);
       const index: MatchIndex = {
         loose: loose.inOrder(numbering.firstGame),
-        words: withoutLetters(words.inOrder(numbering.firstGame)),
-        parts: withoutLetters(parts.inOrder(numbering.firstGame)),
+        words: wordList,
+        parts: partList,
         gameIds: makePostings(numbersById(source)),
         platformIds: makePostings(externalIds.ofPlatforms),
       };
@@ -62,10 +56,6 @@ export function makeForms(source: WriteSource) {
       return { rules, ...index };
     },
   };
-}
-
-function withoutLetters({ start, key, game }: FormList): FormList {
-  return { start, key, game };
 }
 
 /** For each id of another source, the numbers of the games that have it, in ascending order. */
@@ -89,7 +79,7 @@ const MOST_ENTRIES = 2 ** 21;
 
 /** Collects entries; each key of a game counts once. Within a platform, games come in the order of their numbers. */
 function makeFormList() {
-  const [keys, games, letters] = [makeList(), makeList(), makeList()];
+  const [keys, games, letters] = [new NumberList(), new NumberList(), new NumberList()];
   let game = -1;
   const keysOfGame: number[] = [];
   return {

@@ -16,7 +16,8 @@ import type { Numbering } from '../order/numbering.ts';
 import type { ExternalIds } from '../read/optional-tables.ts';
 import type { Catalogue } from '../reuse/reuse.ts';
 import type { StoredGeneration } from '../reuse/stored-generation.ts';
-import { at, type Column, NONE, numbersOf } from '../rows/columns.ts';
+import type { Column } from '../rows/columns.ts';
+import { at, NONE } from '../rows/numbers.ts';
 import type { RecordTarget } from '../rows/records.ts';
 import type { Output } from './file-writer.ts';
 
@@ -45,11 +46,8 @@ export function makePositions({ itemOfGame, itemOfCover }: Numbering): WriteSour
   return { games: columns(itemOfGame.length), covers: columns(itemOfCover.length) };
 }
 
-/** Records that are written one after another: those with the numbers from `from` to `to` (exclusive). */
-interface Pack<Number extends number, Item extends number> {
-  readonly name: string;
-  readonly from: Number;
-  readonly to: Number;
+/** The records of all games, or of all covers. */
+export interface PackSource<Number extends number, Item extends number> {
   readonly itemOf: Column<Number, Item>;
   /** The stored record of each item, or none. */
   readonly record: Column<Item, number>;
@@ -61,78 +59,71 @@ interface Pack<Number extends number, Item extends number> {
   add(target: RecordTarget, item: Item, number: Number): void;
 }
 
-/** Writes a pack, or links it. */
+/** Writes a pack of the records from `from` to `to` (exclusive), or links it. */
 export async function writePack<Number extends number, Item extends number>(
   output: Output,
   stored: StoredGeneration | undefined,
-  { name, from, to, itemOf, record, before, positions, add }: Pack<Number, Item>,
+  name: string,
+  { itemOf, record, before, positions, add }: PackSource<Number, Item>,
+  from: Number,
+  to: Number,
 ): Promise<ManifestFile> {
   if (from === to) return output.write(name, [EMPTY_PACK]);
-  const items = numbersOf(itemOf);
-  const recordOf = numbersOf(record);
-  /** How many records are stored one after another, from that of a number on. */
-  const countStored = (number: number) => {
-    const first = recordOf[items[number]];
-    let count = 0;
-    if (first !== NONE)
-      while (number + count < to && recordOf[items[number + count]] === first + count) count++;
-    return count;
+  const stop: number = to;
+  const recordAt = (number: number) => record[itemOf[at<Number>(number)]];
+  /** The end of the records that are stored one after another, from that of a number on. */
+  const endOfStored = (number: number) => {
+    const first = recordAt(number);
+    let end = number;
+    if (first !== NONE) while (end < stop && recordAt(end) === first + end - number) end++;
+    return end;
   };
-  if (before !== undefined && countStored(from) === to - from) {
-    const first = recordOf[items[from]];
-    const { byteOffset } = before;
-    const isWhole = [first, first + to - from].every(
-      (at) => at === byteOffset.length || byteOffset[at] === PACK_HEAD.length,
-    );
+  const copyPositions = (columns: RecordColumns, number: number, end: number, shift: number) => {
+    const [first, last] = [recordAt(number), recordAt(number) + end - number];
+    for (let i = number; i < end; i++)
+      positions.byteOffset[i] = columns.byteOffset[first + i - number] + shift;
+    positions.byteLength.set(columns.byteLength.subarray(first, last), number);
+    positions.hash.set(columns.hash.subarray(first * 2, last * 2), number * 2);
+  };
+  if (before !== undefined && endOfStored(from) === stop) {
+    const first = recordAt(from);
+    const isStart = (at: number) =>
+      (before.byteOffset[at] ?? PACK_HEAD.length) === PACK_HEAD.length;
+    const isWhole = isStart(first) && isStart(first + to - from);
     const linked = isWhole ? stored?.link(name) : undefined;
     if (linked !== undefined) {
-      copyPositions(before, first, to - from, positions, from, 0);
+      copyPositions(before, from, to, 0);
       return linked;
     }
   }
   let content: Buffer | undefined;
   const writer = output.begin(name);
   writer.add(PACK_HEAD);
-  for (let number: number = from; number < to; ) {
+  for (let number: number = from; number < stop; ) {
     if (number > from) writer.add(RECORD_SEPARATOR);
     const offset = writer.end();
-    const count = countStored(number);
-    if (count > 0 && stored !== undefined && before !== undefined) {
-      const first = recordOf[items[number]];
-      const last = first + count - 1;
-      const { byteOffset, byteLength } = before;
+    const end = endOfStored(number);
+    if (end > number && stored !== undefined && before !== undefined) {
+      const first = before.byteOffset[recordAt(number)];
+      const last = recordAt(end - 1);
       // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
       content ??= stored.read(name);
-      writer.add(content.subarray(byteOffset[first], byteOffset[last] + byteLength[last]));
-      copyPositions(before, first, count, positions, number, offset - byteOffset[first]);
-      number += count;
+      writer.add(content.subarray(first, before.byteOffset[last] + before.byteLength[last]));
+      copyPositions(before, number, end, offset - first);
+      number = end;
       continue;
     }
-    add(writer, at(items[number]), at(number));
+    add(writer, itemOf[at<Number>(number)], at(number));
     const length = writer.end() - offset;
-    const [high, low] = hashBytes(writer.buffer.subarray(writer.at - length, writer.at));
     positions.byteOffset[number] = offset;
     positions.byteLength[number] = length;
-    positions.hash[number * 2] = high;
-    positions.hash[number * 2 + 1] = low;
+    positions.hash.set(
+      hashBytes(writer.buffer.subarray(writer.at - length, writer.at)),
+      number * 2,
+    );
     number++;
   }
   writer.add(PACK_TAIL);
   if (writer.end() > LARGEST_PACK) throw new Error(`${name} is larger than ${LARGEST_PACK} bytes`);
   return writer.finish();
-}
-
-/** @param shift what is added to the offsets */
-function copyPositions(
-  before: RecordColumns,
-  first: number,
-  count: number,
-  positions: RecordColumns,
-  to: number,
-  shift: number,
-): void {
-  const { byteOffset, byteLength, hash } = positions;
-  for (let i = 0; i < count; i++) byteOffset[to + i] = before.byteOffset[first + i] + shift;
-  byteLength.set(before.byteLength.subarray(first, first + count), to);
-  hash.set(before.hash.subarray(first * 2, (first + count) * 2), to * 2);
 }

@@ -6,15 +6,10 @@ import { encodeColumns } from '../../lib/format/index/columns.ts';
 import { textOfId } from '../../lib/format/index/ids.ts';
 import { needsSlug, readingsOf } from '../../lib/format/index/readings.ts';
 import { plainWordsOf } from '../../lib/format/index/words.ts';
-import {
-  MATCH_INDEX,
-  MINISEARCH,
-  MINISEARCH_OPTIONS_FILE,
-  WORD_INDEX,
-} from '../../lib/format/layout.ts';
+import { MATCH_INDEX, MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import { type GameItem, type GameNumber, NONE, type Rank } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
+import { type GameItem, type GameNumber, NONE, type Rank } from '../rows/numbers.ts';
 import type { Output } from './file-writer.ts';
 import { makeForms } from './match.ts';
 import { linkSame, type WriteSource } from './packs.ts';
@@ -26,7 +21,7 @@ export async function writeSearch(output: Output, source: WriteSource): Promise<
     const files = names.map((name) => linkSame(source, name));
     return files.every((file) => file !== undefined) ? files : undefined;
   };
-  const linkedWords = link(WORD_INDEX, MINISEARCH, MINISEARCH_OPTIONS_FILE);
+  const linkedWords = link(WORD_INDEX, MINISEARCH);
   const linkedForms = link(MATCH_INDEX);
   const words = linkedWords ? undefined : makeWords(output, source);
   const forms = linkedForms ? undefined : makeForms(source);

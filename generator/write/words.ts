@@ -5,23 +5,21 @@
 
 import { compareSlices } from '../../lib/format/index/arrays.ts';
 import { encodeColumns } from '../../lib/format/index/columns.ts';
-import { optionsAsData } from '../../lib/format/index/minisearch-options.ts';
 import { equals } from '../../lib/format/index/readings.ts';
+import type { Postings, ReadingWords, WordIndex } from '../../lib/format/index/search-index.ts';
 import {
   entriesAt,
   LONGEST_ENDING,
-  type Postings,
-  type ReadingWords,
   textAt,
   textCount,
-  type WordIndex,
 } from '../../lib/format/index/search-index.ts';
 import { isScriptWithoutSpaces } from '../../lib/format/index/words.ts';
-import { MINISEARCH, MINISEARCH_OPTIONS_FILE, WORD_INDEX } from '../../lib/format/layout.ts';
+import { MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import type { StoredGeneration } from '../reuse/stored-generation.ts';
-import { at, makeList, NONE, type Rank } from '../rows/columns.ts';
+import type { Readings } from '../reuse/stored-generation.ts';
+import { columnOf, group, groupsOf, NumberList, numbersOf } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
+import { at, type Rank } from '../rows/numbers.ts';
 import type { Output } from './file-writer.ts';
 import { encodeTexts, makePostings } from './indexes.ts';
 import { encodeMiniSearch } from './minisearch.ts';
@@ -32,9 +30,9 @@ export function makeWords(output: Output, source: WriteSource) {
   const { platforms, games, stored } = source;
   const { itemOfRank } = source.numbering;
   const table = makeTextTable();
-  let storedReadings: ReturnType<StoredGeneration['readings']> | undefined;
-  const words = makeList();
-  const start = makeList();
+  let storedReadings: ((game: number) => Readings) | undefined;
+  const words = new NumberList();
+  const start = new NumberList();
   let end = 0;
   start.add(end);
   const further: (readonly number[])[] = [];
@@ -107,7 +105,6 @@ export function makeWords(output: Output, source: WriteSource) {
       return [
         await output.write(WORD_INDEX, encodeColumns(index)),
         await output.write(MINISEARCH, encodeMiniSearch(postings, frequencies, ofTitles, pathOf)),
-        await output.write(MINISEARCH_OPTIONS_FILE, [optionsAsData()]),
       ];
     },
   };
@@ -143,39 +140,28 @@ const MOST_COUNTED = 255;
  * the reading has the word. `distinct`: how many words each reading has.
  */
 function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: ReadingWords) {
-  const readings = start.length - 1;
-  // Counts each word of a reading once; the last reading that had a word tells whether it has it again.
-  const entriesStart = new Uint32Array(textCount(sorted) + 1);
-  const lastReading = new Uint32Array(textCount(sorted)).fill(NONE);
-  for (let reading = 0; reading < readings; reading++) {
-    for (let at = start[reading]; at < start[reading + 1]; at++) {
-      if (lastReading[words[at]] === reading) continue;
-      lastReading[words[at]] = reading;
-      entriesStart[words[at] + 1]++;
-    }
-  }
-  for (let word = 0; word + 1 < entriesStart.length; word++)
-    entriesStart[word + 1] += entriesStart[word];
-  const pairs = entriesStart[entriesStart.length - 1];
-  const entries = new Uint32Array(pairs);
-  const frequencies = new Uint8Array(pairs);
-  const distinct = new Uint16Array(readings);
-  const end = entriesStart.slice();
-  for (let reading = 0; reading < readings; reading++) {
-    for (let at = start[reading]; at < start[reading + 1]; at++) {
-      const word = words[at];
-      const last = end[word] - 1;
-      if (last >= entriesStart[word] && entries[last] === reading) {
-        frequencies[last] = Math.min(frequencies[last] + 1, MOST_COUNTED);
-        continue;
+  const readingOf = numbersOf(groupsOf(columnOf(start)));
+  const ofWords = group<number, number, number>(columnOf(words), textCount(sorted));
+  const [entries, entriesStart] = [new NumberList(), new NumberList()];
+  const frequencies = new Uint8Array(words.length);
+  const distinct = new Uint16Array(start.length - 1);
+  let count = 0;
+  for (let word = 0; word < textCount(sorted); word++) {
+    entriesStart.add(count);
+    for (let at = ofWords.start[word]; at < ofWords.start[word + 1]; at++) {
+      const reading = readingOf[ofWords.members[at]];
+      // A reading can have a word several times.
+      if (at === ofWords.start[word] || entries.last() !== reading) {
+        entries.add(reading);
+        distinct[reading]++;
+        count++;
       }
-      const next = end[word]++;
-      entries[next] = reading;
-      frequencies[next] = 1;
-      distinct[reading]++;
+      frequencies[count - 1] = Math.min(frequencies[count - 1] + 1, MOST_COUNTED);
     }
   }
-  return { postings: { ...sorted, entries, entriesStart }, frequencies, distinct };
+  entriesStart.add(count);
+  const postings = { ...sorted, entries: entries.all(), entriesStart: entriesStart.all() };
+  return { postings, frequencies, distinct };
 }
 
 /** The endings of the words in scripts without spaces, each with the readings that have it. */

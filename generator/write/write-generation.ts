@@ -1,21 +1,22 @@
 /** Writes every file of a generation except its manifest: first packs, then what finds their records, then lists. */
 import { encodeColumns } from '../../lib/format/index/columns.ts';
-import {
-  COVER_INDEX,
-  coversPack,
-  FILTER_INDEX,
-  GAME_INDEX,
-  gamesPack,
-  PATH_INDEX,
-  TITLE_INDEX,
-} from '../../lib/format/layout.ts';
+import { optionsAsData } from '../../lib/format/index/minisearch-options.ts';
+import * as layout from '../../lib/format/layout.ts';
 import type { ManifestContent, ManifestFile } from '../../lib/format/manifest.ts';
 import { rowOf } from '../rows/catalogue.ts';
-import { at, next, type PlatformNumber } from '../rows/columns.ts';
+import type {
+  CoverItem,
+  CoverNumber,
+  GameItem,
+  GameNumber,
+  PlatformNumber,
+} from '../rows/numbers.ts';
+import { at, next } from '../rows/numbers.ts';
 import type { Output } from './file-writer.ts';
 import { coverColumns, filterColumns, gameColumns, pathColumns, titleColumns } from './indexes.ts';
-import { findRecent, writePlatforms, writeRecentCovers, writeStats } from './lists.ts';
-import { linkSame, makePositions, type WriteSource, writePack } from './packs.ts';
+import { findRecent, makeStats, platformsBody, recentBody } from './lists.ts';
+import type { PackSource, WriteSource } from './packs.ts';
+import { linkSame, makePositions, writePack } from './packs.ts';
 import { writeSearch } from './search.ts';
 
 /** What was written, without what the report adds. */
@@ -33,18 +34,19 @@ export async function writeGeneration(
   const writeColumns = (name: string, columnsOf: (source: WriteSource) => object) =>
     linkSame(source, name) ?? output.write(name, encodeColumns(columnsOf(source)));
   const recent = findRecent(source.covers);
-  const { file: stats, ...summary } = await writeStats(output, source, recent);
+  const { body: stats, ...summary } = makeStats(source, recent);
   const files = [
     ...packs,
-    await writeColumns(GAME_INDEX, gameColumns),
-    await writeColumns(PATH_INDEX, pathColumns),
-    await writeColumns(TITLE_INDEX, titleColumns),
-    await writeColumns(FILTER_INDEX, filterColumns),
-    await writeColumns(COVER_INDEX, coverColumns),
+    await writeColumns(layout.GAME_INDEX, gameColumns),
+    await writeColumns(layout.PATH_INDEX, pathColumns),
+    await writeColumns(layout.TITLE_INDEX, titleColumns),
+    await writeColumns(layout.FILTER_INDEX, filterColumns),
+    await writeColumns(layout.COVER_INDEX, coverColumns),
     ...(await writeSearch(output, source)),
-    await writeRecentCovers(output, source, recent),
-    await writePlatforms(output, source),
-    stats,
+    await output.write(layout.MINISEARCH_OPTIONS_FILE, [optionsAsData()]),
+    await output.write(layout.COVERS_RECENT, [recentBody(output, source, recent)]),
+    await output.write(layout.PLATFORMS, [platformsBody(source)]),
+    await output.write(layout.STATS, [stats]),
   ];
   await output.allSynced();
   return { files, ...summary };
@@ -53,34 +55,32 @@ export async function writeGeneration(
 async function writePacks(output: Output, source: WriteSource): Promise<ManifestFile[]> {
   const { platforms, games, covers, records, numbering, positions, stored } = source;
   const { firstGame, firstCover, firstCoverOf, itemOfGame, itemOfCover } = numbering;
+  const ofGames: PackSource<GameNumber, GameItem> = {
+    itemOf: itemOfGame,
+    record: games.record,
+    before: stored?.index.games,
+    positions: positions.games,
+    add(target, game, number) {
+      const count = firstCover[next(number)] - firstCover[number];
+      records.addGame(target, rowOf(game, games.firstRow), count);
+    },
+  };
+  const ofCovers: PackSource<CoverNumber, CoverItem> = {
+    itemOf: itemOfCover,
+    record: covers.record,
+    before: stored?.index.covers,
+    positions: positions.covers,
+    add: (target, cover) => records.addCover(target, rowOf(cover, covers.firstRow)),
+  };
   const files: ManifestFile[] = [];
   for (const [index, { slug }] of platforms.entries()) {
-    const [platform, end] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
-    const ofGames = writePack(output, stored, {
-      name: gamesPack(slug),
-      from: firstGame[platform],
-      to: firstGame[end],
-      itemOf: itemOfGame,
-      record: games.record,
-      before: stored?.index.games,
-      positions: positions.games,
-      add(target, game, number) {
-        const count = firstCover[next(number)] - firstCover[number];
-        records.addGame(target, rowOf(game, games.firstRow), count);
-      },
-    });
-    files.push(await ofGames);
-    const ofCovers = writePack(output, stored, {
-      name: coversPack(slug),
-      from: firstCoverOf[platform],
-      to: firstCoverOf[end],
-      itemOf: itemOfCover,
-      record: covers.record,
-      before: stored?.index.covers,
-      positions: positions.covers,
-      add: (target, cover) => records.addCover(target, rowOf(cover, covers.firstRow)),
-    });
-    files.push(await ofCovers);
+    const [from, to] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
+    const [game, lastGame] = [firstGame[from], firstGame[to]];
+    files.push(await writePack(output, stored, layout.gamesPack(slug), ofGames, game, lastGame));
+    const [cover, lastCover] = [firstCoverOf[from], firstCoverOf[to]];
+    files.push(
+      await writePack(output, stored, layout.coversPack(slug), ofCovers, cover, lastCover),
+    );
   }
   return files;
 }

@@ -93,7 +93,7 @@ test('rows are listed by reason, id and value in any order, the first hundred of
 test('the block of a row that has no id, and a fault that depends on all rows, need a full run', () => {
   const report = new Report();
   report.leaveOut('covers', '4', 1, new RowFault('a', 1));
-  expect([...(report.blocks()?.keys() ?? [])]).toEqual(['4']);
+  expect(report.blocks()?.map(([block]) => block)).toEqual(['4']);
   report.leaveOut('covers', undefined, null, new RowFault('b', null));
   expect(report.blocks()).toBe(undefined);
   const other = new Report();

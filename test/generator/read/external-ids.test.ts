@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { checkIds, type OptionalRows } from '#generator/read/optional-tables.ts';
 import { Report } from '#generator/report/report.ts';
-import { at, type PlatformNumber } from '#generator/rows/columns.ts';
+import { at, type PlatformNumber } from '#generator/rows/numbers.ts';
 import { textOfId } from '#lib/format/index/ids.ts';
 
 const PUBLISHED = new Set(['1', '2', '9223372036854775807']);

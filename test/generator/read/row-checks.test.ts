@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import * as check from '#generator/read/row-checks.ts';
 import { timeOf } from '#generator/reuse/find-changes.ts';
-import { encodeTime, plainSeconds } from '#generator/rows/times.ts';
+import { encodeTime, readTime } from '#generator/rows/times.ts';
 import type { Value } from '#lib/database/database.ts';
 
 const random = makeRandom(11);
@@ -88,7 +88,7 @@ test('a time gives the seconds since 1970, and is served as it was', () => {
   const others = Array.from({ length: 5000 }, () => Math.floor(random.next() * 4e9));
   for (const seconds of [...times, ...others]) {
     const text = new Date(seconds * 1000).toISOString().slice(0, 19);
-    expect(plainSeconds(text.replace('T', ' '))).toBe(seconds);
+    expect(readTime(text.replace('T', ' '))).toBe(seconds);
     expect(encodeTime(seconds)).toBe(`${text}Z`);
   }
 });

@@ -12,6 +12,7 @@ import { textOfId } from '#lib/format/index/ids.ts';
 import { readManifest } from '#lib/generations/generations.ts';
 import { game, plainCatalogue } from '#test/catalogue/plain.ts';
 import { makeSqlite } from '#test/catalogue/snapshots.ts';
+import { quiet } from '#test/generator/reuse/runs.ts';
 import { change, KINDS, makeDatabase } from '#test/support/databases.ts';
 import { generate } from '#test/support/product.ts';
 import { newSnapshots, reportOf } from '#test/support/wholeness.ts';
@@ -93,7 +94,7 @@ test.each([
     };
     const found: Value[] = [];
     const take = ([id = null]: Row) => found.push(id);
-    const readTable = makeReadTable(reader, new Report(), () => {});
+    const readTable = makeReadTable(reader, new Report(), quiet);
     await readTable('games', { columns: 'id', selection, blockOf: () => '', take });
     return found;
   };
@@ -136,10 +137,7 @@ describe.each(KINDS)('from %s', (kind) => {
     for (const row of rows) await database.run('INSERT INTO game_titles VALUES (?, ?)', row);
     const report = new Report();
     const read = await database.snapshot((reader) =>
-      readOptionalTables(
-        makeReadTable(reader, report, () => {}),
-        ['game_titles'],
-      ),
+      readOptionalTables(makeReadTable(reader, report, quiet), ['game_titles']),
     );
     expect(Object.fromEntries(checkTitles(read, report, () => true))).toEqual(expected);
     await database.close();

@@ -6,10 +6,10 @@ import {
   groupsOf,
   indexesOf,
   merge,
-  NONE,
   reverse,
   through,
 } from '#generator/rows/columns.ts';
+import { NONE } from '#generator/rows/numbers.ts';
 
 const column = (...numbers: number[]) => columnOf<number, number>(Uint32Array.from(numbers));
 

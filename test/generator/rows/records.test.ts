@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
 import { gameValues } from '#generator/read/row-values.ts';
 import type { Rows } from '#generator/rows/catalogue.ts';
-import { at, type GameRow } from '#generator/rows/columns.ts';
+import { at, type GameRow } from '#generator/rows/numbers.ts';
 import { Records, slugOf, titleOf } from '#generator/rows/records.ts';
 import { RowTexts } from '#generator/rows/texts.ts';
 import type { Value } from '#lib/database/database.ts';

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { loadCatalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { paceRuns } from '#generator/schedule/pace-runs.ts';
-import { makeTimeShare, pollChanges } from '#generator/schedule/poll-changes.ts';
+import { pollChanges, TimeShare } from '#generator/schedule/poll-changes.ts';
 import { isTakedown, readTableState } from '#generator/schedule/table-state.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
@@ -246,7 +246,7 @@ describe('runs', () => {
 /** Polls `count` times, at least every two seconds. @returns how long each pause was, in milliseconds */
 function pausesOf(durations: readonly number[]): number[] {
   let time = 0;
-  const share = makeTimeShare(() => time);
+  const share = new TimeShare(() => time);
   return durations.map((milliseconds) => {
     time += milliseconds;
     share.use(milliseconds);

@@ -1,0 +1,32 @@
+/** The spaces that numbers are in, so that the compiler tells them apart. At run time, a number is a number. */
+
+declare const space: unique symbol;
+type In<Space extends string> = number & { readonly [space]: Space };
+
+/** What was read: the index of a row, in the order of ids; that of a file in the order in which files came. */
+export type GameRow = In<'row of a game'>;
+export type CoverRow = In<'row of a cover'>;
+export type FileRow = In<'row of a file'>;
+/** A game or cover of the catalogue (`catalogue.ts`), published or not. */
+export type GameItem = In<'item of a game'>;
+export type CoverItem = In<'item of a cover'>;
+/** What is published, in the order of publication: the numbers of the format. */
+export type PlatformNumber = In<'number of a platform'>;
+export type GameNumber = In<'number of a game'>;
+export type CoverNumber = In<'number of a cover'>;
+/** A game in title order over all platforms. */
+export type Rank = In<'rank of a game'>;
+
+/** Stands for a number that does not exist. */
+export const NONE = 0xffff_ffff;
+export type None = typeof NONE;
+
+/** The number of a space that has an index. Only this function and those that make columns assert a space. */
+export function at<Space extends number>(index: number): Space {
+  return index as Space;
+}
+
+/** The number after another one. */
+export function next<Space extends number>(number: Space): Space {
+  return at(number + 1);
+}
