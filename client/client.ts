@@ -106,6 +106,8 @@ export function createClient(options: ClientOptions): Client {
   const send = makeSend(options);
   const { GET } = createFetchClient<Record<string, { readonly get: AnyOperation }>>({
     baseUrl: url,
+    // As the contract says of every list: "include=cover,titles".
+    querySerializer: { array: { style: 'form', explode: false } },
     fetch: makeRevalidating(send, options.cacheCharacters ?? 10_000_000),
   });
 

@@ -17,6 +17,7 @@ export interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
+  readonly maxItems?: number;
   readonly examples?: readonly unknown[];
   readonly items?: Schema;
   readonly oneOf?: readonly Schema[];

@@ -39,10 +39,10 @@ export function makeReference(
   });
   const body = html`
     <p class="lead">Every endpoint, with its parameters, its responses, and code to copy. The address of the API is <code>${api}</code>. Programs can read the <a href="/openapi.json">OpenAPI document</a>.</p>
-    <form class="card needs-script" id="your-key">
-      <label for="key">Your API key</label>
-      <p class="faint" id="key-hint">To try the API on this page. The key stays in this tab, and is gone when you close it. No key yet? <a href="/account/api-keys">Get one</a>.</p>
-      <input id="key" type="password" autocomplete="off" spellcheck="false" aria-describedby="key-hint">
+    <form class="needs-script" role="search" id="filter">
+      <label for="words">Filter by endpoint, parameter or member</label>
+      <input id="words" type="search" autocomplete="off" spellcheck="false">
+      <p class="faint" role="status"></p>
     </form>
     ${sections.map(
       ({ id, text, about, parts }) => html`<section aria-labelledby="${id}">
@@ -56,7 +56,7 @@ export function makeReference(
 
 function objectPart(name: string, schema: Schema): Part {
   const id = sectionId(name);
-  const body = html`<section class="ruled" id="${id}" aria-labelledby="${id}-title">
+  const body = html`<section class="ruled" data-part id="${id}" aria-labelledby="${id}-title">
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${name}</a></h3>
       ${renderMarkdown(schema.description ?? '', id)}
       ${properties(schema, id)}
@@ -70,7 +70,7 @@ function operationPart(path: string, operation: Operation, api: string): Part {
   const headers = named.filter(([, parameter]) => parameter.in === 'header');
   const others = named.filter(([, parameter]) => parameter.in !== 'header');
   const call = exampleCall(path, parameters);
-  const body = html`<section class="operation columns ruled" id="${id}" aria-labelledby="${id}-title">
+  const body = html`<section class="operation columns ruled" data-part id="${id}" aria-labelledby="${id}-title">
     <div>
       <h3 id="${id}-title"><a class="anchor" href="#${id}">${summary}</a></h3>
       <p><span class="state good">GET</span> <code>${path}</code></p>
@@ -82,7 +82,7 @@ function operationPart(path: string, operation: Operation, api: string): Part {
     <div>
       ${codeSamples({ id: `${id}-call`, name: summary }, callSamples(call, api))}
       ${codeBlock({ id: `${id}-response`, name: 'Response', text: exampleResponse(call, operation) })}
-      ${call.file === undefined && tryForm(path, parameters, id)}
+      ${call.file === undefined && tryForm(call, api, parameters, id)}
     </div>
   </section>`;
   return { id, text: summary, body };
@@ -165,10 +165,13 @@ function exampleResponse(call: Call, { responses }: Operation): string {
 }
 
 /** Not shown without scripts, because only a script can add the key to a request. */
-function tryForm(path: string, parameters: readonly Parameter[], id: string): Html {
+function tryForm(call: Call, api: string, parameters: readonly Parameter[], id: string): Html {
   return html`<details class="card needs-script">
       <summary>Try it</summary>
-      <form data-try="${path}">
+      <form data-try="${call.path}" data-shown="${addressOf(call, api)}">
+        <div class="field"><label for="${id}-key">API key</label>
+        <input id="${id}-key" data-key type="password" autocomplete="off" spellcheck="false" aria-describedby="${id}-hint"></div>
+        <p class="faint" id="${id}-hint">It stays in this tab. <a href="/account/api-keys">Get a key</a></p>
         ${parameters.map((parameter) => field(parameter, `${id}-try-${parameter.name}`))}
         <button>Send request</button>
         <p class="faint" role="status"></p>
@@ -215,6 +218,7 @@ function allowed(schema: Schema): Html | undefined {
   const hasRange = minimum !== undefined && maximum !== undefined;
   const facts = [
     schema.enum && `One of ${schema.enum.map(code).join(', ')}.`,
+    schema.items?.enum && `Of ${schema.items.enum.map(code).join(', ')}, with commas between them.`,
     schema.const !== undefined && `Always ${code(schema.const)}.`,
     hasRange && maximum < Number.MAX_SAFE_INTEGER && `From ${minimum} to ${maximum}.`,
     maxLength && `At most ${maxLength} characters.`,

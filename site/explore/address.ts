@@ -8,7 +8,7 @@ import { decodePart } from '../../proxy/api/routes/match-route.ts';
 export const EXPLORE = '/explore';
 /** The page that matches names of files. It is not below EXPLORE, where platforms have their names. */
 export const MATCH = '/match';
-const GAMES_PER_PAGE = '24';
+const GAMES_PER_PAGE = '30';
 
 export const SORT_NAMES = {
   relevance: 'Best match',

@@ -16,7 +16,12 @@ import { AddressLimits } from '../../proxy/admit/limits/address-limits.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
 import { BASE, type RequestHead, readHead, splitTarget } from '../../proxy/http/request.ts';
 import { respond } from '../../proxy/http/resource.ts';
-import { type ApiHandler, type HeaderLines, withoutSlash } from '../../proxy/http/response.ts';
+import {
+  type ApiHandler,
+  type HeaderLines,
+  JSON_TYPE,
+  withoutSlash,
+} from '../../proxy/http/response.ts';
 import type { SiteHandler } from '../../proxy/http/server.ts';
 import type { CurrentGeneration } from '../../proxy/snapshot/generation.ts';
 import { parseRecords } from '../docs/read-api.ts';
@@ -24,7 +29,7 @@ import { HTML, makePage, pageResource, uncachedPage } from '../static/page-respo
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi } from './call-api.ts';
 import { matchPage } from './match-page.ts';
-import { explorerPage, originOf, type PageContext } from './page.ts';
+import { explorerPage, originOf, type PageContext, previewOf } from './page.ts';
 import { coverPage, gamePage } from './record-pages.ts';
 import { searchPage } from './search-page.ts';
 
@@ -73,11 +78,16 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
   };
 
   async function answer(request: IncomingMessage, response: ServerResponse, head: RequestHead) {
-    const { status, page, headers } = await render(request, head, parts).catch((error) => {
+    const {
+      status,
+      page,
+      headers,
+      type = HTML,
+    } = await render(request, head, parts).catch((error) => {
       log.error({ err: error }, 'a page of the explorer failed');
       return FAILURE;
     });
-    const content = makePage(HTML, page.toString(), {
+    const content = makePage(type, page.toString(), {
       cacheControl: status === 200 ? 'private, no-cache' : 'no-store',
       // Also on a page without images: the script may put those of another page there.
       imageOrigin: originOf(parts.current()),
@@ -91,8 +101,10 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
 
 interface RenderedPage {
   readonly status: number;
-  readonly page: Html;
+  readonly page: Html | string;
   readonly headers?: HeaderLines;
+  /** The Content-Type; by default that of a page. */
+  readonly type?: string;
 }
 
 /** What a page without a call shows: nothing of the API. */
@@ -121,8 +133,29 @@ async function render(
   if (reply.status !== 200 || generation === undefined) return errorPage(reply);
   const imageOrigin = originOf(generation);
   const apiUrl = `${publicUrl}${BASE}`;
-  const page = pageOf(view, reply, { call, apiUrl, imageOrigin, generation });
+  const page = pageOf(view, reply, { address: url, call, apiUrl, imageOrigin, generation });
+  if (page !== undefined && call !== undefined) {
+    const format = new URLSearchParams(splitTarget(url)[1]).get('format');
+    if (format === 'json') return { status: 200, page: reply.text, type: JSON_TYPE };
+    if (format === 'csv')
+      return { status: 200, page: csvOf(reply.text), type: 'text/csv; charset=utf-8' };
+  }
   return page === undefined ? NOT_FOUND : { status: 200, page };
+}
+
+/** The records of a body of the API as CSV: their texts and numbers, and the address of the cover of each. */
+function csvOf(text: string): string {
+  type Row = Partial<Game & Pick<Cover, 'files'>>;
+  const body = parseRecords<{ data?: Row[]; covers?: Row[]; files?: Row[] }>(text);
+  const rows = (body.data ?? body.covers ?? body.files ?? []).map((record) => {
+    const values = Object.entries(record).filter(([, value]) => Object(value) !== value);
+    const { platform, cover = record } = record;
+    const image = previewOf(cover);
+    return { ...(platform && { platform: platform.slug }), ...Object.fromEntries(values), image };
+  });
+  const quote = (value: unknown) => `"${String(value ?? '').replaceAll('"', '""')}"`;
+  const lines = [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))];
+  return lines.map((values) => `${values.map(quote).join(',')}\r\n`).join('');
 }
 
 /** For how long a visitor must wait for a page; 0 if the page is admitted. */

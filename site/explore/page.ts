@@ -3,11 +3,14 @@ import type { Cover, CoverFile } from '../../client/contract-types.ts';
 import { type Call, callSamples } from '../../lib/pages/call-samples.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { renderPage } from '../../lib/pages/layout.ts';
+import { type PageParts, renderPage } from '../../lib/pages/layout.ts';
+import { isWebAddress } from '../../lib/pages/shown-values.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
 
 export interface PageContext {
+  /** The address of the page, without the host. */
+  readonly address: string;
   /** The call whose result the page shows; undefined if it shows none. */
   readonly call: Call | undefined;
   /** The address of the API, with the base. */
@@ -20,8 +23,14 @@ export interface PageContext {
 /** A link in the path from the start of the explorer to a page. */
 export type Crumb = readonly [path: string, text: string];
 
-export function explorerPage(title: string, body: Html): Html {
+/** @param preview for link previews: a sentence, and the address of an image */
+export function explorerPage(
+  title: string,
+  body: Html,
+  preview: Pick<PageParts, 'description' | 'image'> = {},
+): Html {
   return renderPage({
+    ...preview,
     title,
     path: EXPLORE,
     hasExplorer: true,
@@ -39,12 +48,18 @@ export function crumbs(...crumbs: readonly Crumb[]): Html {
 }
 
 /** The call behind the page, for readers who want the same in their program. */
-export function apiCall({ call, apiUrl }: PageContext): Html | undefined {
+export function apiCall({ address, call, apiUrl }: PageContext): Html | undefined {
   if (call === undefined) return undefined;
+  const start = `${address}${address.includes('?') ? '&' : '?'}format`;
+  const formats = ['JSON', 'CSV'].map((name) => {
+    const path = `${start}=${name.toLowerCase()}`;
+    return html`<a class="button quiet small" href="${path}" rel="nofollow" download>${name}</a>`;
+  });
   return html`<section class="ruled">
   <h2>This as an API call</h2>
   <p>The page shows the result of one call. To make it yourself, <a href="/account/api-keys">get an API key</a> and set <code>COVERS_KEY</code> to it.</p>
   ${codeSamples({ id: 'call', name: 'The call' }, callSamples(call, apiUrl))}
+  ${call.path !== '/match' && html`<p class="actions">What this page shows: ${formats}</p>`}
 </section>`;
 }
 
@@ -108,6 +123,11 @@ export function coverImage(cover: Cover, options: ImageOptions): Html | undefine
   const set = measured.length > 1 && html` srcset="${choice}" sizes="${sizes}"`;
   const loading = isFirst ? 'eager' : 'lazy';
   return html`<img src="${file.url}"${set}${size} alt="${alt}" loading="${loading}" decoding="async">`;
+}
+
+/** The address of an image for previews of links to a cover; undefined if the cover has none. */
+export function previewOf(cover: Partial<Pick<Cover, 'files'>> | null | undefined) {
+  return cover?.files?.find(({ url }) => isWebAddress(url))?.url;
 }
 
 type Measured = CoverFile & { readonly width: number; readonly height: number };

@@ -9,13 +9,23 @@ import {
   isWebAddress,
 } from '../../lib/pages/shown-values.ts';
 import { pathOf, searchPath } from './address.ts';
-import { apiCall, card, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
+import {
+  apiCall,
+  card,
+  coverImage,
+  crumbs,
+  explorerPage,
+  type PageContext,
+  previewOf,
+} from './page.ts';
 
 const SMALL = { sizes: '(max-width: 40rem) 45vw, 14rem', width: 224 };
 const FIRST_IMAGES = 5;
 
 export function gamePage(game: Game, context: PageContext): Html {
-  const { title, slug, description, platform, covers = [] } = game;
+  const { title, slug, description, platform } = game;
+  const isFront = ({ type }: Cover) => Number(type?.toLowerCase() === 'front');
+  const covers = [...(game.covers ?? [])].sort((a, b) => isFront(b) - isFront(a));
   const { imageOrigin: origin } = context;
   const shown = covers.map((cover, index) => {
     const image = coverImage(cover, { ...SMALL, origin, isFirst: index < FIRST_IMAGES });
@@ -37,6 +47,10 @@ ${factList([
 <h2>${covers.length === 0 ? 'No covers yet' : countOf(covers.length, 'cover')}</h2>
 ${covers.length === 0 ? html`<p>No cover of this game has been approved.</p>` : html`<ul class="grid">${shown}</ul>`}
 ${apiCall(context)}`,
+    {
+      description: `${countOf(covers.length, 'cover')} of ${title} for ${platform.name}.`,
+      image: previewOf(covers[0]),
+    },
   );
 }
 
@@ -79,6 +93,7 @@ export function coverPage(cover: Cover, context: PageContext): Html {
   </div>
 </div>
 ${apiCall(context)}`,
+    { description: `${alt}.`, image: previewOf(cover) },
   );
 }
 

@@ -13,7 +13,15 @@ import {
   SORT_NAMES,
   searchPath,
 } from './address.ts';
-import { apiCall, card, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
+import {
+  apiCall,
+  card,
+  coverImage,
+  crumbs,
+  explorerPage,
+  type PageContext,
+  previewOf,
+} from './page.ts';
 
 type Found = Body<'/search'>;
 
@@ -56,6 +64,10 @@ ${searchForm(view, platform?.name)}
   </div>
   ${apiCall(context)}
 </div>`,
+    {
+      description: summary(context),
+      image: previewOf(found.data.find(({ cover }) => cover)?.cover),
+    },
   );
 }
 
@@ -133,7 +145,7 @@ function paging(view: SearchView, { page, total_pages: last }: Found): Html | un
     to < 1 || to > last
       ? html`<span></span>`
       : html`<a class="button quiet" rel="${rel} nofollow" href="${searchPath({ ...view, page: String(to) })}">${text}</a>`;
-  return html`<nav class="actions" aria-label="Pages">
+  return html`<nav class="pager" aria-label="Pages">
   ${link(page - 1, 'Previous', 'prev')}
   <span class="faint">Page ${shownNumber(page)} of ${shownNumber(last)}</span>
   ${link(page + 1, 'Next', 'next')}

@@ -32,7 +32,7 @@ test('a list is cut at 50 names, or at 7,500 bytes once they are encoded', async
   ] as const) {
     const { client, asked } = makeClient();
     const names = Array.from({ length: 120 }, (_, i) => `${i}`.padStart(3, '0') + name);
-    const found = await all(client.match('snes,ds', names, { include: 'cover' }));
+    const found = await all(client.match('snes,ds', names, { include: ['cover'] }));
     expect(found.map((item) => item.name)).toEqual(names);
     const counts = asked.map(({ searchParams }) => searchParams.get('names')?.split('/').length);
     expect(counts).toEqual(calls);
@@ -106,7 +106,7 @@ test('the real API finds the games', async () => {
   const proxy = await startProxy(await makeSampleSnapshots([key]), {}, NEVER);
   const client = createClient({ url: `${proxy.url}/api/v1`, key: key.key });
   const names = ['games/Chrono Trigger (USA).sfc', 'Unheard Of.zip', 'クロノ・トリガー.smc'];
-  const options = { include: 'cover', prefer: 'Japan' };
+  const options = { include: ['cover' as const], prefer: 'Japan' };
   const found = await all(client.match('snes', names, options));
   expect(found.map(({ match, game }) => [match, game?.slug, game?.cover?.region])).toEqual([
     ['exact', 'chrono-trigger', 'USA'],

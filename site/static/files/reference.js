@@ -1,5 +1,6 @@
-// Makes the forms of the reference work: each sends a real request to this host, with the key of the
-// visitor. The key is kept in the storage of this tab only, and sent in a header only.
+// The reference: its forms send real requests to this host with the key of the visitor, and the code beside
+// a form follows it. The key is kept in the storage of this tab only, and sent in a header only. The filter
+// hides the operations and objects that do not have all of its words.
 const API = '/api/v1';
 const STORED_KEY = 'covers-key';
 const LONGEST_SHOWN = 20_000;
@@ -11,35 +12,62 @@ const SHOWN_HEADERS = [
   'etag',
 ];
 
-const keyForm = document.getElementById('your-key');
-const keyInput = document.getElementById('key');
-keyForm.addEventListener('submit', (event) => event.preventDefault());
-keyInput.value = sessionStorage.getItem(STORED_KEY) ?? '';
-keyInput.addEventListener('input', () => {
-  const key = keyInput.value.trim();
-  if (key === '') sessionStorage.removeItem(STORED_KEY);
-  else sessionStorage.setItem(STORED_KEY, key);
+const keyInputs = document.querySelectorAll('[data-key]');
+for (const input of keyInputs) input.value = sessionStorage.getItem(STORED_KEY) ?? '';
+
+document.addEventListener('input', ({ target }) => {
+  if (target.id === 'words') filter(target.value);
+  if (target.matches('[data-key]')) {
+    const key = target.value.trim();
+    if (key === '') sessionStorage.removeItem(STORED_KEY);
+    else sessionStorage.setItem(STORED_KEY, key);
+    for (const input of keyInputs) if (input !== target) input.value = key;
+  }
+  if (target.dataset.in !== undefined) followForm(target.form);
+});
+document.addEventListener('submit', (event) => {
+  event.preventDefault();
+  if (event.target.dataset.try !== undefined) send(event.target);
 });
 
-for (const form of document.querySelectorAll('[data-try]')) {
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    send(form.dataset.try, form);
-  });
+/** Puts the address that a form describes into the code of its operation. */
+function followForm(form) {
+  const { shown } = form.dataset;
+  const [host] = shown.split(API, 1);
+  const address = host + requestOf(form).address.replaceAll("'", '%27');
+  for (const code of form.closest('[data-part]').querySelectorAll('.sample code')) {
+    code.textContent = code.textContent.replaceAll(shown, address);
+  }
+  form.dataset.shown = address;
 }
 
-async function send(template, form) {
+function filter(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  let found = 0;
+  for (const part of document.querySelectorAll('[data-part]')) {
+    const described = (part.matches('.operation') ? part.firstElementChild : part).textContent;
+    part.hidden = !words.every((word) => described.toLowerCase().includes(word));
+    if (!part.hidden) found++;
+    const link = document.querySelector(`#contents a[href="#${part.id}"]`);
+    link.parentElement.hidden = part.hidden;
+  }
+  const status = document.querySelector('#filter [role="status"]');
+  status.textContent = words.length === 0 ? '' : `${found} found`;
+}
+
+async function send(form) {
   const status = form.querySelector('[role="status"]');
   const box = form.querySelector('.code');
+  const keyInput = form.querySelector('[data-key]');
   const key = keyInput.value.trim();
   // A header takes only ASCII: a key that was copied in its short form, "cck_1234…", is not complete.
   if (!/^[!-~]+$/.test(key)) {
-    status.textContent = 'Enter your whole API key at the top of this page first.';
+    status.textContent = 'Enter your whole API key in the field above.';
     box.hidden = true;
     keyInput.focus();
     return;
   }
-  const { address, headers } = requestOf(template, form);
+  const { address, headers } = requestOf(form);
   status.textContent = `GET ${address} …`;
   const start = performance.now();
   try {
@@ -59,10 +87,10 @@ async function send(template, form) {
 }
 
 /** The address and the headers that the fields of a form describe. */
-function requestOf(template, form) {
+function requestOf(form) {
   const query = new URLSearchParams();
   const headers = {};
-  let path = template;
+  let path = form.dataset.try;
   for (const { name, value, dataset } of form.querySelectorAll('[data-in]')) {
     const text = value.trim();
     if (dataset.in === 'path') {
@@ -70,7 +98,8 @@ function requestOf(template, form) {
     } else if (text !== '' && dataset.in === 'query') query.set(name, text);
     else if (text !== '') headers[name] = text;
   }
-  const search = query.toString();
+  // Slashes and commas can be read as they are.
+  const search = query.toString().replaceAll('%2F', '/').replaceAll('%2C', ',');
   return { address: `${API}${path}${search === '' ? '' : `?${search}`}`, headers };
 }
 

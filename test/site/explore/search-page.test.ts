@@ -16,13 +16,13 @@ const generation = {
 } as unknown as Generation;
 const found = {
   data: [],
-  ...{ page: 1, per_page: 24, total: 0, total_pages: 0 },
+  ...{ page: 1, per_page: 30, total: 0, total_pages: 0 },
   facets: { platform: [{ value: 'p3', games: 2 }], genre: [{ value: 'rpg', games: 2 }] },
 } as Body<'/search'>;
 
 function filtersOf(view: Record<string, string>, games: readonly object[] = []): string {
   const body = { ...found, data: games } as Body<'/search'>;
-  const context = { generation, call: undefined, apiUrl: '', imageOrigin: undefined };
+  const context = { address: '', generation, call: undefined, apiUrl: '', imageOrigin: undefined };
   return String(searchPage(view, body, undefined, context)).split('id="filters"')[1];
 }
 const platformLinks = (html: string) =>

@@ -76,21 +76,24 @@ describe('the reference', () => {
     await operation.getByRole('button', { name: 'Send request' }).click();
     expect(await operation.getByRole('status').textContent()).toContain('Enter your whole API key');
     // As the account pages show a key.
-    await page.getByLabel('Your API key').fill(`${key.key.slice(0, 8)}…`);
+    await operation.getByLabel('API key').fill(`${key.key.slice(0, 8)}…`);
     await operation.getByRole('button', { name: 'Send request' }).click();
     expect(await operation.getByRole('status').textContent()).toContain('Enter your whole API key');
-    await page.getByLabel('Your API key').fill(key.key);
+    await operation.getByLabel('API key').fill(key.key);
     await operation.getByLabel('platformSlug').fill('snes');
     await operation.getByLabel('gameSlug').fill('chrono-trigger');
     await operation.getByLabel('include').fill('cover');
     await operation.getByRole('button', { name: 'Send request' }).click();
     await operation.getByText('"Chrono Trigger"').last().waitFor();
+    expect(await operation.locator('#getGame-call-curl').textContent()).toContain(
+      "/api/v1/games/snes/chrono-trigger?include=cover'",
+    );
     expect(await operation.getByRole('status').textContent()).toMatch(
       /^200 OK in \d+ ms · GET \/api\/v1\/games\/snes\/chrono-trigger\?include=cover$/,
     );
     expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
     await page.reload();
-    expect(await page.getByLabel('Your API key').inputValue()).toBe(key.key);
+    expect(await page.locator('#getStats-key').inputValue()).toBe(key.key);
     await page.goto(`${site.url()}/docs/reference`);
     await page.locator('#getPlatform').getByText('Try it', { exact: true }).click();
     await page
@@ -101,5 +104,17 @@ describe('the reference', () => {
     await page.locator('#getPlatform').getByText('"error"').waitFor();
     expect(await page.locator('main img').count()).toBe(0);
     site.expectQuiet();
+  });
+
+  test('is filtered by the words of operations, parameters and members', async () => {
+    const page = await site.open(desktop);
+    await page.goto(`${site.url()}/docs/reference`);
+    const shown = () =>
+      page.locator('[data-part]:visible').evaluateAll((all) => all.map(({ id }) => id));
+    await page.getByLabel('Filter by').fill('facets');
+    expect(await shown()).toEqual(['searchGames']);
+    expect(await page.locator('#contents a[href="#getGame"]:visible').count()).toBe(0);
+    await page.getByLabel('Filter by').fill('');
+    expect(((await shown()) as string[]).length).toBeGreaterThan(20);
   });
 });

@@ -57,7 +57,7 @@ describe('a page', () => {
   test.each([
     [
       '/explore?q=zelda',
-      '/search?q=zelda&sort=relevance&include=cover&facets=platform,region,type,genre&per_page=24',
+      '/search?q=zelda&sort=relevance&include=cover&facets=platform,region,type,genre&per_page=30',
     ],
     ['/explore/snes/chrono-trigger', '/games/snes/chrono-trigger?include=covers'],
     ['/explore/snes/chrono-trigger/50001', '/covers/50001'],
@@ -67,8 +67,26 @@ describe('a page', () => {
     expect((await proxy.get(call, visitorKey.key)).status).toBe(200);
   });
 
+  test('is offered as JSON and as CSV, and has a description and an image for previews', async () => {
+    const { text } = await get('/explore/snes?q=mario');
+    expect(text).toMatch(/<meta name="description" property="og:description" content="[^"]+">/);
+    expect(text).toMatch(new RegExp(`<meta property="og:image" content="${explored.images}/`));
+    expect(text).toContain('href="/explore/snes?q=mario&amp;format=csv"');
+    const json = await get('/explore/snes?q=mario&format=json');
+    expect(json.headers['content-type']).toBe('application/json; charset=utf-8');
+    const { data } = JSON.parse(json.text);
+    const csv = await get('/explore/snes?q=mario&format=csv');
+    expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
+    const lines = csv.text.trimEnd().split('\r\n');
+    expect(lines).toHaveLength(data.length + 1);
+    expect(lines[0]).toMatch(/^"platform","id","slug","title",.*"image"$/);
+    expect(lines[1]).toContain(`"snes","${data[0].id}","${data[0].slug}"`);
+    const covers = (await get('/explore/snes/chrono-trigger?format=csv')).text;
+    expect(covers).toMatch(/^"id","region","type","approved_at","image"\r\n"\d+","\w+","front"/);
+  });
+
   test('has every game of the call, in its order, with a link to its page', async () => {
-    const call = '/search?q=the&sort=relevance&include=cover&per_page=24&page=2';
+    const call = '/search?q=the&sort=relevance&include=cover&per_page=30&page=2';
     const { data } = (await proxy.get(call, visitorKey.key)).json;
     const { text } = await get('/explore?q=the&page=2');
     const links = [...text.matchAll(/class="game" href="([^"]*)"/g)].map(([, link]) => link);
