@@ -6,7 +6,7 @@
 import type { Game, MatchItem } from '../../client/contract-types.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
-import { MATCH, type MatchView, pathOf } from './address.ts';
+import { MATCH, type MatchView, pathOf, searchPath } from './address.ts';
 import { apiCall, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
 const SMALL = { sizes: '56px', width: 56 };
@@ -16,6 +16,7 @@ const KINDS = {
   exact: ['same title', 'good'],
   same: ['other spelling', 'good'],
   near: ['check this', 'wait'],
+  chosen: ['chosen by you', 'good'],
   none: ['not found', 'bad'],
 } as const;
 
@@ -38,10 +39,11 @@ ${matchForm(view, context)}
     html`<p class="actions needs-script" data-copy-results>
     <button type="button" class="quiet small" value="json">Copy as JSON</button>
     <button type="button" class="quiet small" value="csv">Copy as CSV</button>
+    <button type="button" class="quiet small" value="sh">Download fronts with curl</button>
   </p>
   <div class="table" tabindex="0" role="region" aria-label="Matches"><table>
     <thead><tr><th scope="col">Cover</th><th scope="col">File</th><th scope="col">Game</th></tr></thead>
-    <tbody id="matches">${items.map((item) => matchRow(item, context.imageOrigin))}</tbody>
+    <tbody id="matches">${items.map((item) => matchRow(item, view.platform, context.imageOrigin))}</tbody>
   </table></div>`
   }
   ${apiCall(context)}
@@ -62,7 +64,7 @@ function matchForm({ platform, names, prefer }: MatchView, { generation }: PageC
   <label for="prefer">Regions, if a name has none</label>
   <input id="prefer" name="prefer" value="${prefer ?? ''}" placeholder="Europe, USA" autocomplete="off">
   <label for="names">Names of files, one on each line</label>
-  <textarea id="names" name="names" rows="8" required spellcheck="false" placeholder="Chrono Trigger (USA).sfc" aria-describedby="names-hint">${names.join('\n')}</textarea>
+  <textarea id="names" name="names" rows="8" required spellcheck="false" placeholder="Name of a game (USA).zip" aria-describedby="names-hint">${names.join('\n')}</textarea>
   <p class="faint" id="names-hint"><span class="needs-script">Paste names, or drop files or a folder here. The files stay where they are.</span><noscript>At most 50 names at once.</noscript></p>
   <p class="actions"><button>Match</button><label class="button quiet needs-script">Choose a folder<input type="file" class="unseen" webkitdirectory multiple data-folder></label></p>
 </form>`;
@@ -73,7 +75,15 @@ function summary(items: readonly MatchItem[]): string {
   return `${countOf(found, 'game')} found for ${countOf(items.length, 'name')}`;
 }
 
-function matchRow({ name, match, game, candidates }: MatchItem, origin: string | undefined): Html {
+/** A name as it is, or with a candidate that the visitor has chosen. */
+type Row = Omit<MatchItem, 'match'> & { readonly match: MatchItem['match'] | 'chosen' };
+
+/**
+ * The row of a name. For each candidate it contains the row that replaces it when the candidate is chosen: a
+ * script never makes markup.
+ */
+function matchRow(row: Row, platform: string | undefined, origin: string | undefined): Html {
+  const { name, read, match, game, candidates } = row;
   const [label, kind] = KINDS[match ?? 'none'];
   const image = game?.cover ? coverImage(game.cover, { ...SMALL, origin }) : undefined;
   const others = candidates.map((each) => each.game);
@@ -87,11 +97,18 @@ function matchRow({ name, match, game, candidates }: MatchItem, origin: string |
     cover: game?.cover?.files[0]?.url ?? null,
     candidates: others.map(({ platform, slug }) => `${platform.slug}/${slug}`),
   };
+  const choose = (other: Game) => {
+    if (match === 'chosen') return undefined;
+    const chosen: Row = { ...row, match: 'chosen', game: other };
+    return html` <button type="button" class="quiet small needs-script" data-choose>Choose<span class="unseen"> ${other.title}</span></button><template><table><tbody>${matchRow(chosen, platform, origin)}</tbody></table></template>`;
+  };
+  const search = searchPath({ platform, q: (read?.title ?? name).slice(0, 100) });
   return html`<tr data-result="${JSON.stringify(result)}">
   <td>${image}</td>
   <th scope="row">${name}</th>
   <td>${game !== null && gameLink(game)} <span class="state ${kind}">${label}</span>
-    ${others.length > 0 && html`<span class="faint">${game === null ? 'Perhaps' : 'Or'} ${others.map((other, at) => html`${at > 0 && ', '}${gameLink(other)}`)}</span>`}</td>
+    ${game === null && html`<a href="${search}" rel="nofollow">Search for it</a>`}
+    ${others.length > 0 && html`<ul class="faint" aria-label="Candidates">${others.map((other) => html`<li>${gameLink(other)}${choose(other)}</li>`)}</ul>`}</td>
 </tr>`;
 }
 

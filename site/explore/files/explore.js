@@ -108,8 +108,14 @@ async function matchFiles(form) {
     at++;
     const results = matchResults();
     const found = results.filter(({ match }) => match !== null).length;
-    announce(`${results.length} of ${total} names read, ${found} games found`);
+    announce(
+      `${results.length} of ${countOf(total, 'name')} read, ${countOf(found, 'game')} found`,
+    );
   }
+}
+
+function countOf(count, noun) {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function matchResults() {
@@ -117,14 +123,31 @@ function matchResults() {
   return [...rows].map(({ dataset }) => JSON.parse(dataset.result));
 }
 
+/** Offers a script that saves the fronts, each under the name of its file. */
+function downloadScript(results) {
+  const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const lines = results.flatMap(({ name, cover }) => {
+    if (cover === null) return [];
+    const [extension = ''] = /\.\w+$/.exec(new URL(cover).pathname) ?? [];
+    const file = `covers/${name.replace(/(?<=.)\.\w{1,8}$/, '')}${extension}`;
+    return `curl -sS --create-dirs -o ${quote(file)} ${quote(cover)}\n`;
+  });
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([`#!/bin/sh\n${lines.join('')}`]));
+  link.download = 'covers.sh';
+  link.click();
+  announce(`Run covers.sh: it saves ${countOf(lines.length, 'cover')}`);
+}
+
 async function copyResults(format) {
   const results = matchResults();
+  if (format === 'sh') return downloadScript(results);
   const quote = (value) => `"${String(value ?? '').replaceAll('"', '""')}"`;
   const lines = [Object.keys(results[0]), ...results.map(Object.values)];
   const csv = lines.map((values) => `${values.map(quote)}\r\n`).join('');
   try {
     await navigator.clipboard.writeText(format === 'csv' ? csv : JSON.stringify(results, null, 1));
-    announce(`Copied ${results.length} results`);
+    announce(`Copied ${countOf(results.length, 'result')}`);
   } catch {
     announce('Your browser does not allow this page to copy');
   }
@@ -187,4 +210,9 @@ document.addEventListener('submit', (event) => {
 document.addEventListener('click', ({ target }) => {
   const format = target.closest?.('[data-copy-results] > button')?.value;
   if (format !== undefined) copyResults(format);
+  const chosen = target.closest?.('[data-choose]');
+  if (!chosen) return;
+  const row = chosen.nextElementSibling.content.querySelector('tr').cloneNode(true);
+  chosen.closest('tr').replaceWith(row);
+  row.querySelector('a').focus();
 });

@@ -112,7 +112,7 @@ describe('the reference', () => {
     const shown = () =>
       page.locator('[data-part]:visible').evaluateAll((all) => all.map(({ id }) => id));
     await page.getByLabel('Filter by').fill('facets');
-    expect(await shown()).toEqual(['searchGames']);
+    expect(await shown()).toEqual(['searchGames', 'object-facets']);
     expect(await page.locator('#contents a[href="#getGame"]:visible').count()).toBe(0);
     await page.getByLabel('Filter by').fill('');
     expect(((await shown()) as string[]).length).toBeGreaterThan(20);

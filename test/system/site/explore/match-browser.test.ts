@@ -1,5 +1,5 @@
 /** The page "Match my files" in a real browser: with scripts and without, and what leaves the browser. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
@@ -69,6 +69,25 @@ test('a dropped or chosen folder gives its names, nothing else leaves the browse
   await rows(page).nth(2).waitFor();
   expect(new Set(bodies)).toEqual(new Set([null]));
   expect(new URL(page.url()).search).toBe('');
+  explorer.expectQuiet();
+});
+
+test('a candidate is chosen, what is not found leads to a search, and a script downloads the fronts', async () => {
+  const page = await explorer.open();
+  await openForm(page, ['The Legend of Zelda.sfc', 'Chrono Trigger (USA).sfc', 'Mega.sfc']);
+  await page.getByRole('button', { name: 'Match' }).click();
+  await found(page).filter({ hasText: '3 of 3 names read, 1 game found' }).waitFor();
+  await rows(page).nth(2).getByRole('link', { name: 'Search for it' }).waitFor();
+  await rows(page).first().getByRole('button', { name: 'Choose The Legend of Zelda' }).click();
+  expect(await rows(page).first().textContent()).toMatch(/A Link to the Past.*chosen by you/s);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download fronts with curl' }).click(),
+  ]);
+  const script = readFileSync(await download.path(), 'utf8');
+  expect(script).toMatch(
+    /^#!\/bin\/sh\ncurl -sS --create-dirs -o 'covers\/Chrono Trigger \(USA\)\.svg' 'http:\/\/[^']+\.svg'\n$/,
+  );
   explorer.expectQuiet();
 });
 
