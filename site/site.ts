@@ -51,11 +51,11 @@ export function makeSite(
   { publicUrl, accountUrl, explorerKey, snapshotsDir, pages, visitors }: SiteData,
   parts: SiteParts,
 ): SiteHandler {
-  const { current, keys, now, trustedProxies, log } = parts;
+  const { current, keys, trustedProxies, log } = parts;
   const hasExplorer = explorerKey !== '';
   const pageAt = makeFilledPages(pages, current, hasExplorer);
   const fixed = makeSiteHandler({ pageAt, keys, log });
-  const site = withStatus(fixed, { snapshotsDir, current, now, hasExplorer });
+  const site = withStatus(fixed, { snapshotsDir, current, hasExplorer });
   const explored = withExplorer(site, {
     ...parts,
     publicUrl,

@@ -17,34 +17,23 @@ import { readDataTime } from '../proxy/serve/admin/state.ts';
 import type { CurrentGeneration } from '../proxy/snapshot/generation.ts';
 import { HTML, makePage, uncachedPage } from './static/page-responses.ts';
 
-/** For so long, nobody makes this thread read the files again. */
-const FRESH_MS = 1_000;
-
 export interface StatusParts {
   readonly snapshotsDir: string;
   readonly current: CurrentGeneration;
-  /** A monotonic clock in milliseconds. */
-  readonly now: () => number;
   readonly hasExplorer: boolean;
 }
 
 /** Adds the status to the site. */
 export function withStatus(site: SiteHandler, parts: StatusParts): SiteHandler {
-  let last: { readonly at: number; readonly status: Promise<Status> } | undefined;
-
   return (request, response, target) => {
-    const isHere = target === '/status' || target === '/status.json';
+    const make = { '/status': asPage, '/status.json': asJson }[target];
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     // The site refuses every other method, and requests that are not well-formed.
-    if (!isHere || !isRead || readHead(request).fault !== undefined) {
+    if (make === undefined || !isRead || readHead(request).fault !== undefined) {
       return site(request, response, target);
     }
-    const at = parts.now();
-    if (last === undefined || at - last.at >= FRESH_MS) last = { at, status: readStatus(parts) };
-    const { send } = toResponder(response);
-    const isJson = target === '/status.json';
-    last.status
-      .then((status) => send(isJson ? asJson(status) : asPage(status, parts.hasExplorer)))
+    readStatus(parts)
+      .then((status) => toResponder(response).send(make(status, parts.hasExplorer)))
       .catch(() => response.destroy());
   };
 }
@@ -75,18 +64,15 @@ function asJson(status: Status) {
 
 function asPage(status: Status, hasExplorer: boolean) {
   const { snapshot, data_as_of, data_age_seconds: age, published_at, maintenance } = status;
-  const [state, kind] = maintenance
-    ? ['The API is under maintenance.', 'wait']
-    : snapshot === null
-      ? ['The API has no data yet.', 'bad']
-      : ['The API is working.', 'good'];
+  const working = snapshot === null ? 'The API has no data yet.' : 'The API is working.';
+  const state = maintenance ? 'The API is under maintenance.' : working;
   const minutes = countOf(Math.floor((age ?? 0) / 60), 'minute');
   const page = renderPage({
     title: 'Status',
     path: '/status',
     hasExplorer,
     body: html`<h1>Status</h1>
-      <p class="notice ${kind}">${state}</p>
+      <p class="notice">${state}</p>
       ${factList([
         ['Data checked', data_as_of && html`${timeElement(new Date(data_as_of))}, ${minutes} ago`],
         ['Last published', published_at && timeElement(new Date(published_at))],

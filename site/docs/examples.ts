@@ -3,7 +3,7 @@
  * them. Pages are made once, with a placeholder such as `{{game}}` for each name and `{{GET /stats}}` for each
  * response; these are filled in for each generation.
  */
-import type { Game } from '../../client/contract-types.ts';
+import type { Body, Game } from '../../client/contract-types.ts';
 import { encodeValue } from '../../lib/pages/call-samples.ts';
 import { html } from '../../lib/pages/html.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
@@ -47,16 +47,16 @@ export function chooseExamples(generation: Generation | undefined): Examples {
   if (generation === undefined) return CONTRACT_EXAMPLES;
   const most = `sort=relevance&include=cover,covers&per_page=${CANDIDATES}`;
   const [games] = [`/search?has_cover=true&${most}`, `/search?${most}`]
-    .map((target) => list<Game>(generation, target))
+    .map((target) => list(generation, target))
     .filter(({ length }) => length > 0);
   const snapshot = generation.id;
   if (games === undefined) return { ...CONTRACT_EXAMPLES, snapshot };
   const game = games.find(({ title }) => /[a-z]{4}/i.test(title)) ?? games[0];
   const other = games.find(({ id }) => id !== game.id) ?? game;
   const { platform, slug, title } = game;
-  const neighbours = list<Game>(generation, `/platforms/${platform.slug}/games?per_page=2`);
+  const neighbours = list(generation, `/platforms/${platform.slug}/games?per_page=2`);
   const files = [game, ...neighbours.filter(({ id }) => id !== game.id).slice(0, 1)].map(fileOf);
-  const query = wordsOf(title).slice(0, 3).join(' ').slice(0, 50) || title.slice(0, 50);
+  const query = wordsOf(title).slice(0, 3).join(' ').slice(0, 50) || 'a';
   const covers = [game, other].flatMap((each) => each.cover ?? each.covers?.[0] ?? []);
   const coverIds = [...new Set(covers.map(({ id }) => String(id)))];
   return {
@@ -77,13 +77,9 @@ export function chooseExamples(generation: Generation | undefined): Examples {
 }
 
 /** The words of a title as people type them. */
-function wordsOf(title: string): string[] {
-  return (
-    title
-      .toLowerCase()
-      .replaceAll(/['’]/g, '')
-      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
-  );
+function wordsOf(title: string): readonly string[] {
+  const text = title.toLowerCase().replaceAll(/['’]/g, '');
+  return text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 }
 
 /** The name of a file as collections write it: without the characters that file systems refuse. */
@@ -102,10 +98,9 @@ function misspellingOf(query: string, generation: Generation): string | undefine
   return undefined;
 }
 
-function list<T>(generation: Generation, target: string): readonly T[] {
-  return parseRecords<{ readonly data: readonly T[] }>(
-    readApi(generation, target)?.text ?? '{"data":[]}',
-  ).data;
+function list(generation: Generation, target: string): readonly Game[] {
+  const { text } = readApi(generation, target) ?? { text: '{"data":[]}' };
+  return parseRecords<Body<'/search'>>(text).data;
 }
 
 /** In a shown response: how many items of a list, and how many characters of a text. */
