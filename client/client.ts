@@ -4,7 +4,7 @@
  */
 import createFetchClient from 'openapi-fetch';
 import type { ApiPath, Body, Change, Item, OptionsArgument, PagedPath } from './contract-types.ts';
-import { type MatchOptions, matchAll } from './match.ts';
+import { type MatchOptions, type MatchResult, matchAll } from './match.ts';
 import { mapPlatforms } from './platforms.ts';
 import { makeRevalidating } from './revalidate.ts';
 import { makeSend, type SendOptions } from './send.ts';
@@ -65,7 +65,7 @@ export interface Client {
     platform: string,
     paths: readonly string[],
     options?: MatchOptions,
-  ): ReturnType<typeof matchAll>;
+  ): AsyncGenerator<MatchResult>;
   /**
    * The slugs of the platforms that names mean, such as those of the folders of a launcher; none if the
    * catalogue has no such platform.
