@@ -7,42 +7,32 @@ import { isGenerationId } from '../../../lib/format/layout.ts';
 import { listHead, pageTail, RECORD_SEPARATOR } from '../../../lib/format/pack.ts';
 import type { ReadChanges } from '../changes/changes.ts';
 import { CLIENT, type Client } from '../changes/turns.ts';
-import {
-  PAGING_NAMES,
-  ParameterError,
-  type Parameters,
-  pagingOf,
-  readParameters,
-} from '../parameters.ts';
-import { type Asker, makeResource, type PageLinks, type Route } from './route.ts';
+import { PAGING_NAMES, ParameterError, type Parameters, pagingOf } from '../parameters.ts';
+import { type Asker, makeResource, makeRoute, type PageLinks, type Route } from './route.ts';
 
 /** How often to look whether a client that waits has left. */
 const LOOK_MS = 50;
 
 export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Route {
-  return {
-    name: 'changes',
-    prepare(queryString) {
-      const parameters = readParameters(queryString, ['since', ...PAGING_NAMES]);
-      const from = sinceOf(parameters);
-      const { page, perPage } = pagingOf(parameters);
-      // Only the id: the generation may be closed before the list is there.
-      return async ({ id: to }, { key, socket } = {}) => {
-        const order = { from, to, first: (page - 1) * perPage, count: perPage };
-        const found = await whileThere(socket, (client) => readChanges({ ...order, key, client }));
-        if (found === undefined) return 'sinceGone';
-        if (found === 'busy') return found;
-        const { total, elements } = found;
-        const head = listHead(elements.length).slice(1);
-        const tail = pageTail(elements.length, page, perPage, total);
-        const bytes = Buffer.from(
-          `{"from":"${from}","to":"${to}",${head}${elements.join(RECORD_SEPARATOR)}${tail}`,
-        );
-        const link = pageLinks('/changes', parameters, { page, perPage, total });
-        return makeResource({ bytes, hash: hashBytes(bytes) }, to, link);
-      };
-    },
-  };
+  return makeRoute('changes', ['since', ...PAGING_NAMES], (parameters) => {
+    const from = sinceOf(parameters);
+    const { page, perPage } = pagingOf(parameters);
+    // Only the id: the generation may be closed before the list is there.
+    return async ({ id: to }, { key, socket } = {}) => {
+      const order = { from, to, first: (page - 1) * perPage, count: perPage };
+      const found = await whileThere(socket, (client) => readChanges({ ...order, key, client }));
+      if (found === undefined) return 'sinceGone';
+      if (found === 'busy') return found;
+      const { total, elements } = found;
+      const head = listHead(elements.length).slice(1);
+      const tail = pageTail(elements.length, page, perPage, total);
+      const bytes = Buffer.from(
+        `{"from":"${from}","to":"${to}",${head}${elements.join(RECORD_SEPARATOR)}${tail}`,
+      );
+      const link = pageLinks('/changes', parameters, { page, perPage, total });
+      return makeResource({ bytes, hash: hashBytes(bytes) }, to, link);
+    };
+  });
 }
 
 /** Calls a function of another thread, which can see in its argument whether the client has left. */

@@ -7,20 +7,13 @@ import type { Body, Generation } from '../../snapshot/generation.ts';
 import { type GamesReadOnce, readGamesOnce } from '../../snapshot/known-games.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
-import {
-  MATCH_NAMES,
-  type MatchRequest,
-  matchOf,
-  ParameterError,
-  readParameters,
-  shown,
-} from '../parameters.ts';
-import { makeResource, type Route } from './route.ts';
+import { MATCH_NAMES, type MatchRequest, matchOf, ParameterError, shown } from '../parameters.ts';
+import { makeResource, makeRoute } from './route.ts';
 
-export const fileMatchRoute: Route = {
-  name: 'match',
-  prepare(queryString) {
-    const parameters = readParameters(queryString, [...MATCH_NAMES, ...INCLUDE_NAMES]);
+export const fileMatchRoute = makeRoute(
+  'match',
+  [...MATCH_NAMES, ...INCLUDE_NAMES],
+  (parameters) => {
     const request = matchOf(parameters);
     const include = includeOf(parameters);
     return (generation) => {
@@ -33,7 +26,7 @@ export const fileMatchRoute: Route = {
       return makeResource(body, generation.id);
     };
   },
-};
+);
 
 /** The answer for one name or id. @param reading undefined for an id */
 interface Item extends Match {

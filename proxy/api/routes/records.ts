@@ -25,40 +25,33 @@ import {
   type Paging,
   ParameterError,
   pagingOf,
-  readParameters,
   searchOf,
   shown,
   slugsOf,
 } from '../parameters.ts';
-import { makeResource, type PageLinks, plainRoute, type Route } from './route.ts';
+import { makeResource, makeRoute, type PageLinks, plainRoute, type Route } from './route.ts';
 
-export const platformsRoute: Route = {
-  name: 'platforms',
-  prepare(queryString) {
-    const include = readParameters(queryString, ['include']).get('include');
-    if (include !== undefined && include !== 'aliases') {
-      throw new ParameterError('include', `include has ${shown(include)}. Allowed: aliases`);
-    }
-    return (generation) => {
-      const { platforms, id } = generation;
-      return makeResource(include ? platformsWithAliases(generation) : platforms, id);
-    };
-  },
-};
+export const platformsRoute = makeRoute('platforms', ['include'], (parameters) => {
+  const include = parameters.get('include');
+  if (include !== undefined && include !== 'aliases') {
+    throw new ParameterError('include', `include has ${shown(include)}. Allowed: aliases`);
+  }
+  return (generation) => {
+    const { platforms, id } = generation;
+    return makeResource(include ? platformsWithAliases(generation) : platforms, id);
+  };
+});
 
 export function gameRoute(platform: string, slug: string): Route {
-  return {
-    name: 'game',
-    prepare(queryString) {
-      const include = includeOf(readParameters(queryString, INCLUDE_NAMES));
-      return (generation) => {
-        const members = resolveInclude(generation, include);
-        const game = findByPath(generation, platform, slug);
-        if (game === undefined) return undefined;
-        return makeResource(gameBody(generation, game, members), generation.id);
-      };
-    },
-  };
+  return makeRoute('game', INCLUDE_NAMES, (parameters) => {
+    const include = includeOf(parameters);
+    return (generation) => {
+      const members = resolveInclude(generation, include);
+      const game = findByPath(generation, platform, slug);
+      if (game === undefined) return undefined;
+      return makeResource(gameBody(generation, game, members), generation.id);
+    };
+  });
 }
 
 export function gameCoversRoute(platform: string, slug: string): Route {
@@ -68,58 +61,53 @@ export function gameCoversRoute(platform: string, slug: string): Route {
   });
 }
 
-export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
-  return {
-    name: 'platform_games',
-    prepare(queryString) {
-      const names = [...PAGING_NAMES, ...FILTER_NAMES, ...INCLUDE_NAMES];
-      const parameters = readParameters(queryString, names);
-      const paging = pagingOf(parameters);
-      const include = includeOf(parameters);
-      const filters = filtersOf(parameters);
-      return (generation) => {
-        const members = resolveInclude(generation, include);
-        const platform = findPlatform(generation, slug);
-        if (platform === undefined) return undefined;
-        const [from, to] = rangeOfPage(platform.firstGame, platform.games, paging);
-        const isFiltered = filters.year !== undefined || filters.has_cover !== undefined;
-        const query = { ...NO_FILTERS, ...filters, platform: [slug] };
-        const passing = isFiltered ? findPassing(generation, query, paging) : undefined;
-        const numbers = passing?.games ?? (members && gamesFrom(from, to));
-        // Consecutive records are one read.
-        const content =
-          numbers === undefined
-            ? consecutive(generation.games, from, to)
-            : gatherGames(generation, numbers, members);
-        const page = { ...paging, total: passing?.total ?? platform.games };
-        const body = pageBody(generation, content, page);
-        const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
-        return makeResource(body, generation.id, link);
-      };
-    },
-  };
-}
+const LIST_NAMES = [...PAGING_NAMES, ...FILTER_NAMES, ...INCLUDE_NAMES];
 
-export const gameBatchRoute: Route = {
-  name: 'games',
-  prepare(queryString) {
-    const parameters = readParameters(queryString, ['ids', 'slugs', ...INCLUDE_NAMES]);
+export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
+  return makeRoute('platform_games', LIST_NAMES, (parameters) => {
+    const paging = pagingOf(parameters);
     const include = includeOf(parameters);
-    const ids = idsOf(parameters);
-    const slugs = slugsOf(parameters);
-    if (ids && slugs) throw new ParameterError('slugs', 'Send either ids or slugs, not both');
-    const batch = ids ?? slugs;
-    if (batch === undefined) {
-      throw new ParameterError('ids', 'ids or slugs is missing. To list all games, use /search');
-    }
+    const filters = filtersOf(parameters);
     return (generation) => {
       const members = resolveInclude(generation, include);
-      const { numbers, missing } = findBatch(generation, generation.index.games, batch);
-      const games = gatherGames(generation, numbers, members);
-      return makeResource(batchBody(generation, games, missing), generation.id);
+      const platform = findPlatform(generation, slug);
+      if (platform === undefined) return undefined;
+      const [from, to] = rangeOfPage(platform.firstGame, platform.games, paging);
+      const isFiltered = filters.year !== undefined || filters.has_cover !== undefined;
+      const query = { ...NO_FILTERS, ...filters, platform: [slug] };
+      const passing = isFiltered ? findPassing(generation, query, paging) : undefined;
+      const numbers = passing?.games ?? (members && gamesFrom(from, to));
+      // Consecutive records are one read.
+      const content =
+        numbers === undefined
+          ? consecutive(generation.games, from, to)
+          : gatherGames(generation, numbers, members);
+      const page = { ...paging, total: passing?.total ?? platform.games };
+      const body = pageBody(generation, content, page);
+      const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
+      return makeResource(body, generation.id, link);
     };
-  },
-};
+  });
+}
+
+const BATCH_NAMES = ['ids', 'slugs', ...INCLUDE_NAMES];
+
+export const gameBatchRoute = makeRoute('games', BATCH_NAMES, (parameters) => {
+  const include = includeOf(parameters);
+  const ids = idsOf(parameters);
+  const slugs = slugsOf(parameters);
+  if (ids && slugs) throw new ParameterError('slugs', 'Send either ids or slugs, not both');
+  const batch = ids ?? slugs;
+  if (batch === undefined) {
+    throw new ParameterError('ids', 'ids or slugs is missing. To list all games, use /search');
+  }
+  return (generation) => {
+    const members = resolveInclude(generation, include);
+    const { numbers, missing } = findBatch(generation, generation.index.games, batch);
+    const games = gatherGames(generation, numbers, members);
+    return makeResource(batchBody(generation, games, missing), generation.id);
+  };
+});
 
 export function coverRoute(id: string): Route {
   return plainRoute('cover', ({ index, covers }) => {
@@ -130,42 +118,34 @@ export function coverRoute(id: string): Route {
 }
 
 export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
-  return {
-    name: 'platform_covers',
-    prepare(queryString) {
-      const parameters = readParameters(queryString, PAGING_NAMES);
-      const paging = pagingOf(parameters);
-      return (generation) => {
-        const platform = findPlatform(generation, slug);
-        if (platform === undefined) return undefined;
-        const page = { ...paging, total: platform.covers };
-        const [from, to] = rangeOfPage(platform.firstCover, platform.covers, paging);
-        const body = pageBody(generation, consecutive(generation.covers, from, to), page);
-        const link = pageLinks(`/platforms/${slug}/covers`, parameters, page);
-        return makeResource(body, generation.id, link);
-      };
-    },
-  };
+  return makeRoute('platform_covers', PAGING_NAMES, (parameters) => {
+    const paging = pagingOf(parameters);
+    return (generation) => {
+      const platform = findPlatform(generation, slug);
+      if (platform === undefined) return undefined;
+      const page = { ...paging, total: platform.covers };
+      const [from, to] = rangeOfPage(platform.firstCover, platform.covers, paging);
+      const body = pageBody(generation, consecutive(generation.covers, from, to), page);
+      const link = pageLinks(`/platforms/${slug}/covers`, parameters, page);
+      return makeResource(body, generation.id, link);
+    };
+  });
 }
 
-export const coverBatchRoute: Route = {
-  name: 'covers',
-  prepare(queryString) {
-    const parameters = readParameters(queryString, ['ids']);
-    const batch = idsOf(parameters);
-    if (batch === undefined) {
-      throw new ParameterError(
-        'ids',
-        'ids is missing. To list the covers of a platform, use /platforms/{slug}/covers',
-      );
-    }
-    return (generation) => {
-      const { numbers, missing } = findBatch(generation, generation.index.covers, batch);
-      const body = batchBody(generation, gatherCovers(generation, numbers), missing);
-      return makeResource(body, generation.id);
-    };
-  },
-};
+export const coverBatchRoute = makeRoute('covers', ['ids'], (parameters) => {
+  const batch = idsOf(parameters);
+  if (batch === undefined) {
+    throw new ParameterError(
+      'ids',
+      'ids is missing. To list the covers of a platform, use /platforms/{slug}/covers',
+    );
+  }
+  return (generation) => {
+    const { numbers, missing } = findBatch(generation, generation.index.covers, batch);
+    const body = batchBody(generation, gatherCovers(generation, numbers), missing);
+    return makeResource(body, generation.id);
+  };
+});
 
 // Finding the records.
 

@@ -61,21 +61,27 @@ export interface Asker {
 /** A resource, or the name of the error to send. */
 export type LaterResource = Resource | 'sinceGone' | 'busy';
 
+/**
+ * @param allowed the names of its parameters
+ * @param prepare as in {@link Route}, from the parameters
+ */
+export function makeRoute<Found>(
+  name: RouteName,
+  allowed: readonly string[],
+  prepare: (parameters: Parameters) => ReturnType<Route<Found>['prepare']>,
+): Route<Found> {
+  return { name, prepare: (queryString) => prepare(readParameters(queryString, allowed)) };
+}
+
 /** A route without parameters. */
 export function plainRoute(
   name: RouteName,
   find: (generation: Generation) => Body | undefined,
 ): Route {
-  return {
-    name,
-    prepare(queryString) {
-      readParameters(queryString, []);
-      return (generation) => {
-        const body = find(generation);
-        return body && makeResource(body, generation.id);
-      };
-    },
-  };
+  return makeRoute(name, [], () => (generation) => {
+    const body = find(generation);
+    return body && makeResource(body, generation.id);
+  });
 }
 
 // Resources.

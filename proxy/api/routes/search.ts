@@ -4,44 +4,33 @@ import type { FacetName, Query } from '../../find/search/query.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import { asciiJson, gatherGames, pageBody } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, resolveInclude } from '../include.ts';
-import {
-  facetsOf,
-  PAGING_NAMES,
-  pagingOf,
-  readParameters,
-  SEARCH_NAMES,
-  searchOf,
-} from '../parameters.ts';
-import { makeResource, type PageLinks, type Route } from './route.ts';
+import { facetsOf, PAGING_NAMES, pagingOf, SEARCH_NAMES, searchOf } from '../parameters.ts';
+import { makeResource, makeRoute, type PageLinks, type Route } from './route.ts';
 
 export const SEARCH_PARAMETERS = [...SEARCH_NAMES, ...PAGING_NAMES, ...INCLUDE_NAMES];
 
 export function searchRoute(pageLinks: PageLinks): Route {
-  return {
-    name: 'search',
-    prepare(queryString) {
-      const parameters = readParameters(queryString, SEARCH_PARAMETERS);
-      const { page, perPage } = pagingOf(parameters);
-      const query = searchOf(parameters);
-      const include = includeOf(parameters);
-      const facets = facetsOf(parameters);
-      return (generation) => {
-        const members = resolveInclude(generation, include);
-        const found = generation.search.find(query, (page - 1) * perPage, perPage);
-        const { total, ranks, step } = found;
-        const { gameOfRank } = generation.index.games;
-        const games = gatherGames(
-          generation,
-          ranks.map((rank) => gameOfRank[rank]),
-          members,
-        );
-        const numbers = { page, perPage, total };
-        const body = pageBody(generation, games, numbers, facetsJson(generation, query, facets));
-        const link = pageLinks('/search', parameters, numbers);
-        return makeResource(body, generation.id, link, step);
-      };
-    },
-  };
+  return makeRoute('search', SEARCH_PARAMETERS, (parameters) => {
+    const { page, perPage } = pagingOf(parameters);
+    const query = searchOf(parameters);
+    const include = includeOf(parameters);
+    const facets = facetsOf(parameters);
+    return (generation) => {
+      const members = resolveInclude(generation, include);
+      const found = generation.search.find(query, (page - 1) * perPage, perPage);
+      const { total, ranks, step } = found;
+      const { gameOfRank } = generation.index.games;
+      const games = gatherGames(
+        generation,
+        ranks.map((rank) => gameOfRank[rank]),
+        members,
+      );
+      const numbers = { page, perPage, total };
+      const body = pageBody(generation, games, numbers, facetsJson(generation, query, facets));
+      const link = pageLinks('/search', parameters, numbers);
+      return makeResource(body, generation.id, link, step);
+    };
+  });
 }
 
 const MOST_VALUES = 50;

@@ -9,9 +9,8 @@ import { SMALLEST_COMPRESSED } from '../../http/resource.ts';
 import { JSON_TYPE } from '../../http/response.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import { readPieces, type StoredFile } from '../../snapshot/stored-file.ts';
-import { readParameters } from '../parameters.ts';
 import { decodePart } from './match-route.ts';
-import type { Route, RouteName } from './route.ts';
+import { makeRoute, type Route, type RouteName } from './route.ts';
 
 /** What is sent of the generation with this id, from files on disk. */
 export interface Download {
@@ -54,13 +53,7 @@ export function matchDownload(path: string): Route<Download> | undefined {
 type Find = (generation: Generation) => Download | undefined;
 
 function downloadRoute(name: RouteName, find: Find): Route<Download> {
-  return {
-    name,
-    prepare(queryString) {
-      readParameters(queryString, []);
-      return find;
-    },
-  };
+  return makeRoute(name, [], () => find);
 }
 
 function fileOf(path: string, hasRanges: boolean): Find {
