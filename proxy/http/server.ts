@@ -168,7 +168,12 @@ export class HttpServer {
   /** Node reads all requests that a client sends at once, but each is answered after the one before. */
   private answerInTurn(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    afterResponse(this.connections.useFor(response), socket, () => {
+    const last = this.connections.useFor(response);
+    const hasToWait = last !== undefined && !last.writableFinished;
+    // Without this, any number of requests could wait in memory.
+    if (hasToWait) socket.pause();
+    afterResponse(last, socket, () => {
+      if (hasToWait && this.connections.responseOf(socket) === response) socket.resume();
       if (!socket.destroyed) this.answer(request, response);
     });
   }

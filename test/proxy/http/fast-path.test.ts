@@ -264,6 +264,30 @@ describe.each([
   });
 });
 
+test('a client that sends requests behind one that is not answered yet is not read until it is', async () => {
+  const answers: (() => void)[] = [];
+  const first = Promise.withResolvers<Socket>();
+  const port = await listenFor(({ socket }, response) => {
+    answers.push(() => response.send({ status: 204, headers: '', body: Buffer.alloc(0) }));
+    first.resolve(socket as Socket);
+  });
+  const client = await openSocket(port);
+  const requests = 5_000;
+  client.write(
+    others['a HEAD'].repeat(requests - 1) +
+      others['a HEAD'].replace('\r\n\r\n', `\r\n${CLOSE}\r\n`),
+  );
+  const received = readToEnd(client);
+  const socket = await first.promise;
+  await once(socket, 'pause');
+  expect(answers.length).toBe(1);
+  for (let answered = 0; answered < requests; ) {
+    if (answers.length > answered) answers[answered++]();
+    else await nextTurn();
+  }
+  expect(statusesIn(await received)).toHaveLength(requests);
+});
+
 test('requests of a client that has left are not answered', async () => {
   const { port, asked } = await serveLarge();
   const socket = await openSocket(port);
