@@ -158,17 +158,23 @@ export class Search {
     const { ranks, orders } = this;
     const parts = all.filter(({ size }) => size > 0);
     if (parts.length === 1) return pageInOrder(orders.inTier, ranks, parts[0].part, start, count);
-    // The first of each part, merged: as numbers, since a hostile query can ask for a page behind very many.
+    // Parts are merged as numbers that contain the order. Nearly all of a tier is one part, and those of it
+    // that come before the page even without the others need not be found.
     const { ranks: byCovers, positions } = orders.relevance;
-    const keys = parts.flatMap(({ matched, part, size }) =>
-      pageInOrder(orders.inTier, ranks, part, 0, Math.min(size, start + count)).map((rank) => {
+    const largest = parts.reduce((most, part) => (part.size > most.size ? part : most));
+    const others = parts.reduce((sum, { size }) => sum + size, -largest.size);
+    const before = Math.max(0, start - others);
+    const keys = parts.flatMap(({ matched, part, size }) => {
+      const skipped = part === largest.part ? before : 0;
+      const most = Math.min(size, start + count) - skipped;
+      return pageInOrder(orders.inTier, ranks, part, skipped, most).map((rank) => {
         const additional = this.titles.lengthOf(rank) + parts[0].matched - matched;
         return additional * ranks.below + positions[rank];
-      }),
-    );
+      });
+    });
     const page = Float64Array.from(keys)
       .sort()
-      .subarray(start, start + count);
+      .subarray(start - before, start - before + count);
     return Array.from(page, (key) => byCovers[key % ranks.below]);
   }
 }

@@ -150,7 +150,8 @@ export class TitleMatcher {
     exact: readonly Attempt[],
     within: readonly NumberSet[],
   ): FindNear | undefined {
-    const isBeginning = ({ pattern, found }: Attempt) => {
+    const isBeginning = ({ words, pattern, found }: Attempt) => {
+      if (nearSpellingDistance(words[words.length - 1]) === 0) return false;
       const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
       return isEmpty(this.ranks.intersect([whole, ...within]));
     };
