@@ -80,9 +80,9 @@ export class StoredGeneration {
     }
   }
 
-  /** @returns a function that returns the readings of a game, with the numbers of words from `numberOf` */
-  readings(numberOf: (word: string) => number): (game: number) => Readings {
-    return openReadings(this.index, this.read(WORD_INDEX), numberOf);
+  /** @returns a function that returns the variants of a game, with the numbers of words from `numberOf` */
+  variants(numberOf: (word: string) => number): (game: number) => Variants {
+    return openVariants(this.index, this.read(WORD_INDEX), numberOf);
   }
 
   /** @returns a function that adds the forms of a game */
@@ -102,9 +102,9 @@ export class StoredGeneration {
   }
 }
 
-/** The words of a game, in the order of its readings. */
-export interface Readings {
-  readonly readings: readonly (readonly number[])[];
+/** The words of a game, in the order of its variants. */
+export interface Variants {
+  readonly variants: readonly (readonly number[])[];
   /** Whether the last one is the words of the game's slug, and of none of its titles. */
   readonly endsWithSlug: boolean;
 }
@@ -133,26 +133,26 @@ function findKept(
   return isKept;
 }
 
-function openReadings(
+function openVariants(
   { games }: RecordIndex,
   content: Buffer,
   numberOf: (word: string) => number,
-): (game: number) => Readings {
+): (game: number) => Variants {
   const {
     words: texts,
-    readings,
+    variants,
     rankOfFurther,
-    slugReadings,
+    slugVariants,
   } = openWordIndex(content, games.rank.length);
-  const { words, start } = readings;
-  const ofSlug = new Set(slugReadings);
+  const { words, start } = variants;
+  const ofSlug = new Set(slugVariants);
   const numbers = new Uint32Array(textCount(texts)).fill(NONE);
   const furtherOf = new Map<number, number[]>();
   rankOfFurther.forEach((rank, position) => {
     getOrAdd(furtherOf, rank, () => []).push(games.rank.length + position);
   });
-  const wordsOf = (reading: number) =>
-    Array.from(words.subarray(start[reading], start[reading + 1]), (word) => {
+  const wordsOf = (variant: number) =>
+    Array.from(words.subarray(start[variant], start[variant + 1]), (word) => {
       if (numbers[word] === NONE) numbers[word] = numberOf(textAt(texts, word));
       return numbers[word];
     });
@@ -160,7 +160,7 @@ function openReadings(
     const rank = games.rank[game];
     const further = furtherOf.get(rank) ?? [];
     return {
-      readings: [rank, ...further].map(wordsOf),
+      variants: [rank, ...further].map(wordsOf),
       endsWithSlug: ofSlug.has(further.at(-1) ?? -1),
     };
   };

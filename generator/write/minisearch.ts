@@ -9,7 +9,7 @@ const SERIALIZATION_VERSION = 2;
 
 /**
  * The text of the index, in pieces.
- * Each game is a document, with the words of its first reading. The numbers of further readings, which
+ * Each game is a document, with the words of its first variant. The numbers of further variants, which
  * are larger than every rank, are left out.
  * @param frequencies how often each word is in each title, parallel to `postings.entries`
  * @param wordCounts for each rank, how many different words the title has

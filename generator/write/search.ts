@@ -4,7 +4,7 @@
  */
 import { encodeColumns } from '../../lib/format/index/columns.ts';
 import { textOfId } from '../../lib/format/index/ids.ts';
-import { needsSlug, readingsOf } from '../../lib/format/index/readings.ts';
+import { needsSlug, variantsOf } from '../../lib/format/index/variants.ts';
 import { plainWordsOf } from '../../lib/format/index/words.ts';
 import { MATCH_INDEX, MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
@@ -34,16 +34,16 @@ export async function writeSearch(output: Output, source: WriteSource): Promise<
     }
     const title = games.title(item);
     const slugOf = () => games.slug(item);
-    // The first reading is that of the title, also if that has no words.
-    const readings = readingsOf(title);
-    if (readings.length === 0) readings.push([]);
-    forms?.add(game, title, readings[0], slugOf);
+    // The first variant is that of the title, also if that has no words.
+    const variants = variantsOf(title);
+    if (variants.length === 0) variants.push([]);
+    forms?.add(game, title, variants[0], slugOf);
     for (const other of (titles.size > 0 && titles.get(textOfId(idOf(games.ids, item)))) || []) {
-      const ofOther = readingsOf(other);
-      readings.push(...ofOther);
+      const ofOther = variantsOf(other);
+      variants.push(...ofOther);
       forms?.add(game, other, ofOther[0] ?? []);
     }
-    words?.add(rank, readings, needsSlug(title) ? plainWordsOf(slugOf()) : undefined);
+    words?.add(rank, variants, needsSlug(title) ? plainWordsOf(slugOf()) : undefined);
   };
   if (words || forms)
     numbering.itemOfRank.forEach((item, rank) => {

@@ -5,18 +5,18 @@
 
 import { compareSlices } from '../../lib/format/index/arrays.ts';
 import { encodeColumns } from '../../lib/format/index/columns.ts';
-import { equals } from '../../lib/format/index/readings.ts';
-import type { Postings, ReadingWords, WordIndex } from '../../lib/format/index/search-index.ts';
+import type { Postings, VariantWords, WordIndex } from '../../lib/format/index/search-index.ts';
 import {
   entriesAt,
   LONGEST_ENDING,
   textAt,
   textCount,
 } from '../../lib/format/index/search-index.ts';
+import { equals } from '../../lib/format/index/variants.ts';
 import { isScriptWithoutSpaces } from '../../lib/format/index/words.ts';
 import { MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import type { Readings } from '../reuse/stored-generation.ts';
+import type { Variants } from '../reuse/stored-generation.ts';
 import { columnOf, group, groupsOf, NumberList, numbersOf } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { at, type Rank } from '../rows/numbers.ts';
@@ -30,17 +30,17 @@ export function makeWords(output: Output, source: WriteSource) {
   const { platforms, games, stored } = source;
   const { itemOfRank } = source.numbering;
   const table = makeTextTable();
-  let storedReadings: ((game: number) => Readings) | undefined;
+  let storedVariants: ((game: number) => Variants) | undefined;
   const words = new NumberList();
   const start = new NumberList();
   let end = 0;
   start.add(end);
   const further: (readonly number[])[] = [];
   const rankOfFurther: Rank[] = [];
-  const slugReadings: number[] = [];
-  const addReading = (reading: readonly number[]) => {
-    for (const word of reading) words.add(word);
-    end += reading.length;
+  const slugVariants: number[] = [];
+  const addVariant = (variant: readonly number[]) => {
+    for (const word of variant) words.add(word);
+    end += variant.length;
     start.add(end);
   };
   const addGame = (
@@ -48,54 +48,54 @@ export function makeWords(output: Output, source: WriteSource) {
     [first = [], ...others]: readonly (readonly number[])[],
     endsWithSlug: boolean,
   ) => {
-    addReading(first);
-    for (const reading of others) {
-      further.push(reading);
+    addVariant(first);
+    for (const variant of others) {
+      further.push(variant);
       rankOfFurther.push(rank);
     }
-    if (endsWithSlug) slugReadings.push(itemOfRank.length + further.length - 1);
+    if (endsWithSlug) slugVariants.push(itemOfRank.length + further.length - 1);
   };
   return {
     /** Adds the stored words of a game. @param number of the stored game */
     copy(rank: Rank, number: number): void {
-      storedReadings ??= stored?.readings(table.numberOf);
-      const found = storedReadings?.(number);
-      if (found !== undefined) addGame(rank, found.readings, found.endsWithSlug);
+      storedVariants ??= stored?.variants(table.numberOf);
+      const found = storedVariants?.(number);
+      if (found !== undefined) addGame(rank, found.variants, found.endsWithSlug);
     },
     /**
-     * @param readings of the title and the alternative titles
+     * @param variants of the title and the alternative titles
      * @param ofSlug the words of the slug, if the game is found by them, too
      */
-    add(rank: Rank, readings: readonly string[][], ofSlug: string[] | undefined): void {
-      // No reading but the first is empty, and no two are equal.
-      const [first = [], ...others] = readings;
+    add(rank: Rank, variants: readonly string[][], ofSlug: string[] | undefined): void {
+      // No variant but the first is empty, and no two are equal.
+      const [first = [], ...others] = variants;
       const distinct = [first];
-      const addNew = (reading: string[]): boolean => {
-        const isNew = reading.length > 0 && !distinct.some((known) => equals(known, reading));
-        if (isNew) distinct.push(reading);
+      const addNew = (variant: string[]): boolean => {
+        const isNew = variant.length > 0 && !distinct.some((known) => equals(known, variant));
+        if (isNew) distinct.push(variant);
         return isNew;
       };
       others.forEach(addNew);
       const endsWithSlug = ofSlug !== undefined && addNew(ofSlug);
       addGame(
         rank,
-        distinct.map((reading) => reading.map(table.numberOf)),
+        distinct.map((variant) => variant.map(table.numberOf)),
         endsWithSlug,
       );
     },
     async write(): Promise<ManifestFile[]> {
-      for (const reading of further) addReading(reading);
+      for (const variant of further) addVariant(variant);
       const { orderOf, sorted } = table.inOrder();
-      const all: ReadingWords = { words: words.all(), start: start.all() };
+      const all: VariantWords = { words: words.all(), start: start.all() };
       for (let at = 0; at < end; at++) all.words[at] = orderOf[all.words[at]];
       const { postings, frequencies, distinct } = invert(sorted, all);
       const index: WordIndex = {
         words: postings,
         endings: indexEndings(postings),
-        readings: all,
+        variants: all,
         rankOfFurther: Uint32Array.from(rankOfFurther),
-        slugReadings: Uint32Array.from(slugReadings),
-        readingsByWords: sortReadings(all),
+        slugVariants: Uint32Array.from(slugVariants),
+        variantsByWords: sortVariants(all),
       };
       const pathOf = (rank: number) => {
         const game = itemOfRank[at<Rank>(rank)];
@@ -132,15 +132,15 @@ function makeTextTable() {
   };
 }
 
-/** How often a reading has a word is counted up to this. */
+/** How often a variant has a word is counted up to this. */
 const MOST_COUNTED = 255;
 
 /**
- * Makes postings: for each word, the readings that have it. Parallel to their entries: `frequencies`, how often
- * the reading has the word. `distinct`: how many words each reading has.
+ * Makes postings: for each word, the variants that have it. Parallel to their entries: `frequencies`, how often
+ * the variant has the word. `distinct`: how many words each variant has.
  */
-function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: ReadingWords) {
-  const readingOf = numbersOf(groupsOf(columnOf(start)));
+function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: VariantWords) {
+  const variantOf = numbersOf(groupsOf(columnOf(start)));
   const ofWords = group<number, number, number>(columnOf(words), textCount(sorted));
   const [entries, entriesStart] = [new NumberList(), new NumberList()];
   const frequencies = new Uint8Array(words.length);
@@ -149,11 +149,11 @@ function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: 
   for (let word = 0; word < textCount(sorted); word++) {
     entriesStart.add(count);
     for (let at = ofWords.start[word]; at < ofWords.start[word + 1]; at++) {
-      const reading = readingOf[ofWords.members[at]];
-      // A reading can have a word several times.
-      if (at === ofWords.start[word] || entries.last() !== reading) {
-        entries.add(reading);
-        distinct[reading]++;
+      const variant = variantOf[ofWords.members[at]];
+      // A variant can have a word several times.
+      if (at === ofWords.start[word] || entries.last() !== variant) {
+        entries.add(variant);
+        distinct[variant]++;
         count++;
       }
       frequencies[count - 1] = Math.min(frequencies[count - 1] + 1, MOST_COUNTED);
@@ -164,9 +164,9 @@ function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: 
   return { postings, frequencies, distinct };
 }
 
-/** The endings of the words in scripts without spaces, each with the readings that have it. */
+/** The endings of the words in scripts without spaces, each with the variants that have it. */
 function indexEndings(words: Postings): Postings {
-  const readingsOfEnding = new Map<string, Set<number>>();
+  const variantsOfEnding = new Map<string, Set<number>>();
   for (let word = 0; word < textCount(words); word++) {
     const text = textAt(words, word);
     if (!isScriptWithoutSpaces(text)) continue;
@@ -174,22 +174,22 @@ function indexEndings(words: Postings): Postings {
     // Every suffix that has at least two characters, cut to the longest ending.
     for (let from = 0; from + 1 < characters.length; from++) {
       const ending = characters.slice(from, from + LONGEST_ENDING).join('');
-      const readings = getOrAdd(readingsOfEnding, ending, () => new Set<number>());
-      for (const reading of entriesAt(words, word)) readings.add(reading);
+      const variants = getOrAdd(variantsOfEnding, ending, () => new Set<number>());
+      for (const variant of entriesAt(words, word)) variants.add(variant);
     }
   }
   return makePostings(
     new Map(
-      Array.from(readingsOfEnding, ([ending, readings]) => [
+      Array.from(variantsOfEnding, ([ending, variants]) => [
         ending,
-        [...readings].sort((a, b) => a - b),
+        [...variants].sort((a, b) => a - b),
       ]),
     ),
   );
 }
 
-/** The numbers of all readings, ordered by their words. */
-function sortReadings({ words, start }: ReadingWords): Uint32Array {
-  const order = Uint32Array.from({ length: start.length - 1 }, (_, reading) => reading);
+/** The numbers of all variants, ordered by their words. */
+function sortVariants({ words, start }: VariantWords): Uint32Array {
+  const order = Uint32Array.from({ length: start.length - 1 }, (_, variant) => variant);
   return order.sort((a, b) => compareSlices(words, start, a, b) || a - b);
 }

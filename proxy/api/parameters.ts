@@ -4,7 +4,7 @@
  */
 import { KEY_PREFIX } from '../../lib/format/api-key.ts';
 import { type Id, splitId } from '../../lib/format/index/ids.ts';
-import { queryReadingsOf } from '../../lib/format/index/readings.ts';
+import { queryVariantsOf } from '../../lib/format/index/variants.ts';
 import { MOST_WORDS } from '../../lib/format/index/words.ts';
 import { parseExternalId } from '../../lib/format/match/external-ids.ts';
 import { FACETS, type FacetName, type Query, SORTS, type Years } from '../find/search/query.ts';
@@ -205,7 +205,7 @@ export function searchOf(parameters: Parameters): Query {
     throw new ParameterError('q', `q must be at most ${LONGEST_QUERY} characters long`);
   }
   return {
-    readings: q === '' ? undefined : queryReadingsOf(q, MOST_WORDS),
+    variants: q === '' ? undefined : queryVariantsOf(q, MOST_WORDS),
     platform: platformsOf(parameters),
     region: parameters.get('region'),
     type: parameters.get('type'),

@@ -132,7 +132,7 @@ function describe(all: readonly string[], findings: Findings): string {
     return [engine, ...[load, loaded, Math.max(...peaks)].map(cell)];
   });
   return [
-    'Time of the others ÷ that of the product, at p50. In brackets: in how many of 100 answers the number of found games differs; the product also finds readings, such as those of kana.',
+    'Time of the others ÷ that of the product, at p50. In brackets: in how many of 100 answers the number of found games differs; the product also finds variants, such as those of kana.',
     table(['÷ product', ...others], ratios),
     'Milliseconds over HTTP: p50 / p99 (medians of the rounds) / longest (of all rounds).',
     table(['', ...all], times),

@@ -31,6 +31,7 @@ import {
   LOCK_FILE,
   MANIFEST,
   REPORT,
+  RESERVE_FILE,
   STATUS_FILE,
 } from '#lib/format/layout.ts';
 import { encodeManifest, type Manifest } from '#lib/format/manifest.ts';
@@ -63,7 +64,7 @@ export function fixtureCatalogue(): Catalogue {
       [13, 1, 'final-fantasy-vi', 'Final Fantasy VI', 1994, null, 'RPG', 'Square', 'Square'],
       [14, 1, 'super-metroid', 'Super Metroid', 1994, 'A hunter\n"returns".', null, null, null],
       [15, 1, 'yoshis-island', 'Yoshi’s Island', 1995, '', 'Platformer', null, 'Nintendo'],
-      // Titles with another reading than their plain words, and one with a word that is repeated.
+      // Titles with another variant than their plain words, and one with a word that is repeated.
       [16, 1, 'joe-and-mac', 'Joe & Mac', 1991, null, 'Platformer', 'Data East', 'Data East'],
       [17, 1, 'evo', 'E.V.O.: Search for Eden', 1993, null, 'RPG', 'Almanic', 'Enix'],
       [18, 1, 'c-plus-plus-quest', 'C++ Quest', null, null, 'Invented', 'Nobody', null],
@@ -71,7 +72,7 @@ export function fixtureCatalogue(): Catalogue {
       [21, 2, 'pokemon-1', 'Pokémon 1', null, null, 'Invented, RPG', 'Nobody', null],
       [22, 2, 'pokemon-10', 'Pokémon 10', null, null, 'Invented, RPG', 'Nobody', null],
       [23, 2, 'pokemon-2', 'Pokémon 2', null, null, 'Invented, RPG', 'Nobody', null],
-      // Not in the Latin script: the words of the slug are a reading, too.
+      // Not in the Latin script: the words of the slug are a variant, too.
       [24, 2, 'hoshi-wo-miru-hito', 'ほしをみるひと', 1987, null, 'RPG', null, 'ホット・ビィ'],
       [HUGE, 2, 'gegege', 'ゲゲゲの鬼太郎 2', 1987, null, 'Action', null, 'バンダイ'],
       // Left out: there is no such platform.
@@ -144,7 +145,7 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
   const when = '2026-11-01T00:00:00Z';
   const files = rest.files.map((entry: object) => ({ ...entry, changed_at: when }));
   writeFileSync(manifestFile, encodeManifest({ ...rest, files }));
-  for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`, REPORT]) {
+  for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`, REPORT, RESERVE_FILE]) {
     rmSync(path.join(snapshotsDir, name));
   }
   const file = path.join(snapshotsDir, STATUS_FILE);

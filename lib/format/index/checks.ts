@@ -104,48 +104,48 @@ export function checkFilters({ games, years, yearOfRank, ...index }: SearchIndex
 
 /** Checks the columns of `index/words.bin`. */
 export function checkWords(index: SearchIndex): void {
-  const { games, words, readings, rankOfFurther, slugReadings, readingsByWords } = index;
-  const count = readingsByWords.length;
+  const { games, words, variants, rankOfFurther, slugVariants, variantsByWords } = index;
+  const count = variantsByWords.length;
   checkPostings(words, count, WORD_INDEX, 'words');
   checkPostings(index.endings, count, WORD_INDEX, 'endings');
   const wrongRanks = `the ranks of "rankOfFurther" do not ascend below ${games}`;
   checkEach(rankOfFurther.length, WORD_INDEX, wrongRanks, (at) => {
     return rankOfFurther[at] < games && (at === 0 || rankOfFurther[at] >= rankOfFurther[at - 1]);
   });
-  const wrongSlugs = `"slugReadings" does not ascend from ${games} to ${count}`;
-  checkAscending(slugReadings, 0, slugReadings.length, count, WORD_INDEX, wrongSlugs);
-  if (slugReadings[0] < games) throw damaged(WORD_INDEX, wrongSlugs);
-  checkStarts(readings.start, readings.words.length, WORD_INDEX, 'readings.start');
-  checkReadings(index);
+  const wrongSlugs = `"slugVariants" does not ascend from ${games} to ${count}`;
+  checkAscending(slugVariants, 0, slugVariants.length, count, WORD_INDEX, wrongSlugs);
+  if (slugVariants[0] < games) throw damaged(WORD_INDEX, wrongSlugs);
+  checkStarts(variants.start, variants.words.length, WORD_INDEX, 'variants.start');
+  checkVariants(index);
   const seen = new Uint8Array(count);
-  const wrongOrder = '"readingsByWords" does not hold every reading once, in order';
+  const wrongOrder = '"variantsByWords" does not hold every variant once, in order';
   checkEach(count, WORD_INDEX, wrongOrder, (at) => {
-    const reading = readingsByWords[at];
-    if (reading >= count || seen[reading] === 1) return false;
-    seen[reading] = 1;
-    const before = readingsByWords[at - 1];
-    return at === 0 || compareSlices(readings.words, readings.start, before, reading) <= 0;
+    const variant = variantsByWords[at];
+    if (variant >= count || seen[variant] === 1) return false;
+    seen[variant] = 1;
+    const before = variantsByWords[at - 1];
+    return at === 0 || compareSlices(variants.words, variants.start, before, variant) <= 0;
   });
 }
 
-/** Checks that "words" lists for each word exactly the readings that have it. */
-function checkReadings({ words, readings }: SearchIndex): void {
+/** Checks that "words" lists for each word exactly the variants that have it. */
+function checkVariants({ words, variants }: SearchIndex): void {
   const { entries, entriesStart } = words;
   // For each word, where its next entry is.
   const next = entriesStart.slice(0, -1);
-  const unlisted = '"words" does not list a reading for each of its words';
-  checkEach(readings.start.length - 1, WORD_INDEX, unlisted, (reading) => {
-    for (let at = readings.start[reading]; at < readings.start[reading + 1]; at++) {
-      const word = readings.words[at];
+  const unlisted = '"words" does not list a variant for each of its words';
+  checkEach(variants.start.length - 1, WORD_INDEX, unlisted, (variant) => {
+    for (let at = variants.start[variant]; at < variants.start[variant + 1]; at++) {
+      const word = variants.words[at];
       if (word >= next.length) return false;
-      const isNext = next[word] < entriesStart[word + 1] && entries[next[word]] === reading;
+      const isNext = next[word] < entriesStart[word + 1] && entries[next[word]] === variant;
       if (isNext) next[word]++;
-      else if (next[word] === entriesStart[word] || entries[next[word] - 1] !== reading)
+      else if (next[word] === entriesStart[word] || entries[next[word] - 1] !== variant)
         return false;
     }
     return true;
   });
-  checkEach(next.length, WORD_INDEX, '"words" lists a word for a reading without it', (word) => {
+  checkEach(next.length, WORD_INDEX, '"words" lists a word for a variant without it', (word) => {
     return next[word] === entriesStart[word + 1];
   });
 }

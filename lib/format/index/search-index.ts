@@ -2,30 +2,30 @@
  * The search index. The proxy finds the games for a query in it without reading records. A game is
  * identified by its *rank*, its index in title order, so an ascending list of ranks is sorted by title.
  *
- * A game is found by the words of its *readings*: the words of its title, and of other spellings of it.
- * The first reading of a game, that of its title, has the game's rank as its number. Further readings
+ * A game is found by the words of its *variants*: the words of its title, and of other spellings of it.
+ * The first variant of a game, that of its title, has the game's rank as its number. Further variants
  * follow.
  *
  * Each list of postings has four columns: its texts, concatenated as UTF-16 code units; the start of
  * each text; the entries of all texts, concatenated; the start of each text's entries. Entries are ranks
- * of games, or numbers of readings.
+ * of games, or numbers of variants.
  */
 import { FILTER_INDEX, WORD_INDEX } from '../layout.ts';
 import { firstIndex } from './arrays.ts';
 import { type ColumnReader, openColumns } from './columns.ts';
 
-/** The words of every reading, in order. */
-export interface ReadingWords {
+/** The words of every variant, in order. */
+export interface VariantWords {
   /**
-   * The words of all readings, one reading after another. A word is its index in the list of words, which
+   * The words of all variants, one variant after another. A word is its index in the list of words, which
    * is sorted, so numbers compare as their words do.
    */
   readonly words: Uint32Array;
-  /** Where the words of each reading start, and at the end the length of `words`. */
+  /** Where the words of each variant start, and at the end the length of `words`. */
   readonly start: Uint32Array;
 }
 
-/** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */
+/** Texts in ascending order of their code units, each with ascending entries: ranks or variants. */
 export interface Postings {
   readonly text: Uint16Array;
   /** Where each text starts, and at the end the length of `text`. */
@@ -38,21 +38,21 @@ export interface Postings {
 
 /** The columns of `index/words.bin`, which change with a title, a path, or the number of games. */
 export interface WordIndex {
-  /** Every word of the readings, each with the readings that have it. */
+  /** Every word of the variants, each with the variants that have it. */
   readonly words: Postings;
   /**
    * Every suffix of at least two characters, the whole word included, of each word in a script without
-   * spaces, cut to {@link LONGEST_ENDING} characters, each with readings. So a query can match inside a
+   * spaces, cut to {@link LONGEST_ENDING} characters, each with variants. So a query can match inside a
    * word.
    */
   readonly endings: Postings;
-  readonly readings: ReadingWords;
-  /** For each reading that is not the first of its game, the rank of its game; ascending. */
+  readonly variants: VariantWords;
+  /** For each variant that is not the first of its game, the rank of its game; ascending. */
   readonly rankOfFurther: Uint32Array;
-  /** The readings that are the words of a slug and of no title, ascending. None is the first of its game. */
-  readonly slugReadings: Uint32Array;
-  /** The numbers of all readings, ordered by the numbers of their words. */
-  readonly readingsByWords: Uint32Array;
+  /** The variants that are the words of a slug and of no title, ascending. None is the first of its game. */
+  readonly slugVariants: Uint32Array;
+  /** The numbers of all variants, ordered by the numbers of their words. */
+  readonly variantsByWords: Uint32Array;
 }
 
 /** The columns of `index/filters.bin`, which change with other values of games, and with covers. */
@@ -93,15 +93,15 @@ export function openSearchIndex(
 export function openWordIndex(content: Uint8Array, games: number): WordIndex {
   const column = openColumns(content, WORD_INDEX);
   const rankOfFurther = column('rankOfFurther', 'u32');
-  const readings = games + rankOfFurther.length;
-  const start = column('readings.start', 'u32', readings + 1);
+  const variants = games + rankOfFurther.length;
+  const start = column('variants.start', 'u32', variants + 1);
   return {
     words: openPostings(column, 'words'),
     endings: openPostings(column, 'endings'),
-    readings: { words: column('readings.words', 'u32', start[readings]), start },
+    variants: { words: column('variants.words', 'u32', start[variants]), start },
     rankOfFurther,
-    slugReadings: column('slugReadings', 'u32'),
-    readingsByWords: column('readingsByWords', 'u32', readings),
+    slugVariants: column('slugVariants', 'u32'),
+    variantsByWords: column('variantsByWords', 'u32', variants),
   };
 }
 

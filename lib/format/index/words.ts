@@ -5,7 +5,7 @@
  * Words that differ only in case, accents, apostrophes or character width count as the same word, and
  * hiragana count as katakana. Apostrophes, ™ and ℠ are removed. Everything else that is not a letter, a
  * digit or a mark separates words; only "c++" and "c#" are words. A run of Chinese, Japanese or Korean
- * characters is a word of its own, even next to Latin letters or digits. Variants of a kanji count as one.
+ * characters is a word of its own, even next to Latin letters or digits. Forms of a kanji count as one.
  *
  * Two more rules apply to words, but not to plain words: "&" is the word "and", and letters separated by
  * dots are one word ("S.T.A.L.K.E.R.").

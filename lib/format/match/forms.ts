@@ -4,7 +4,7 @@
  * the other, and the *same* if one of their loose forms is, or the words of one.
  */
 import { EQUAL } from '../index/equal-words.ts';
-import { needsSlug } from '../index/readings.ts';
+import { needsSlug } from '../index/variants.ts';
 import { isScriptWithoutSpaces, plainWordsOf, wordsOf } from '../index/words.ts';
 
 /** Changes with every rule that changes a form: an index of other rules is not used. */

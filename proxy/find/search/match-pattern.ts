@@ -1,7 +1,7 @@
 /**
- * Finds the readings that match a pattern, and sorts them into tiers: how well they match. No tier needs
- * a pass over all readings. Those that begin like the query are neighbours in the order of words, and
- * only readings that have all words whole are looked at one by one.
+ * Finds the variants that match a pattern, and sorts them into tiers: how well they match. No tier needs
+ * a pass over all variants. Those that begin like the query are neighbours in the order of words, and
+ * only variants that have all words whole are looked at one by one.
  */
 import { firstIndex } from '../../../lib/format/index/arrays.ts';
 import type { WordIndex } from '../../../lib/format/index/search-index.ts';
@@ -11,41 +11,41 @@ import { isEmpty, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 import { isSingle } from './ways.ts';
 
-/** A range of `readingsByWords`, `from` inclusive, `to` exclusive. */
+/** A range of `variantsByWords`, `from` inclusive, `to` exclusive. */
 type Range = readonly [from: number, to: number];
 
 export class PatternMatcher {
   private readonly index: WordIndex;
   private readonly phrases: Phrases;
-  private readonly readings: PostingSets;
+  private readonly variants: PostingSets;
   private readonly ofSlugs: Uint32Array;
 
   constructor(index: WordIndex, phrases: Phrases) {
     this.index = index;
     this.phrases = phrases;
-    this.readings = phrases.readings;
+    this.variants = phrases.variants;
     // A copy, since each query uses the memory of the one before again.
-    this.ofSlugs = this.readings.toBits({ list: index.slugReadings }).bits.slice();
+    this.ofSlugs = this.variants.toBits({ list: index.slugVariants }).bits.slice();
   }
 
-  /** The readings that match a pattern. */
+  /** The variants that match a pattern. */
   find(pattern: Pattern): NumberSet {
-    return this.findReadings(pattern, 'readings', []);
+    return this.findVariants(pattern, 'variants', []);
   }
 
   /** Those of them that match without a beginning of a word. @param found the result of `find` */
   findWhole(pattern: Pattern, found: NumberSet): NumberSet {
-    return this.findReadings(pattern, 'wholeReadings', [found]);
+    return this.findVariants(pattern, 'wholeVariants', [found]);
   }
 
-  /** The same readings by how many of their words match, the most first. A reading can be in several sets. */
+  /** The same variants by how many of their words match, the most first. A variant can be in several sets. */
   byMatched(pattern: Pattern, found: NumberSet): (readonly [matched: number, NumberSet])[] {
     if (pattern.every((ways) => ways.every(isSingle))) return [[pattern.length, found]];
-    return this.findByMatched(pattern, 'readings', []).sort(([a], [b]) => b - a);
+    return this.findByMatched(pattern, 'variants', []).sort(([a], [b]) => b - a);
   }
 
   /**
-   * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
+   * The variants that a relevance order puts first, tier by tier. A variant can be in several tiers; the
    * first one counts:
    * 0. it equals the query; 1. it begins with the words of the query; 2. it begins with them, but has the
    * last one only as a prefix; 3. it has them next to each other, in order; 4. it has all of them as whole
@@ -56,7 +56,7 @@ export class PatternMatcher {
    * @param found the result of `find`
    */
   *tiers(pattern: Pattern, found: NumberSet): Generator<NumberSet, void> {
-    const ofTitles = (set: NumberSet) => this.readings.subtract(set, this.ofSlugs);
+    const ofTitles = (set: NumberSet) => this.variants.subtract(set, this.ofSlugs);
     for (const set of this.findBeginnings(pattern)) yield ofTitles(set);
     const whole = this.findWhole(pattern, found);
     const wholeOfTitles = ofTitles(whole);
@@ -68,47 +68,47 @@ export class PatternMatcher {
   }
 
   /**
-   * The readings that match each word by itself are an intersection of large sets, which is found last, the
+   * The variants that match each word by itself are an intersection of large sets, which is found last, the
    * smallest set first. Those that match words together with their neighbours, or written together, are
    * few. They are collected for each position of the query, so the work grows with the number of ways.
-   * @param within limits the result to these readings
+   * @param within limits the result to these variants
    */
-  private findReadings(
+  private findVariants(
     pattern: Pattern,
-    readingsOf: 'readings' | 'wholeReadings',
+    variantsOf: 'variants' | 'wholeVariants',
     within: readonly NumberSet[],
   ): NumberSet {
-    const all = this.findByMatched(pattern, readingsOf, within, () => 0);
-    return this.readings.unite(all.map(([, set]) => set));
+    const all = this.findByMatched(pattern, variantsOf, within, () => 0);
+    return this.variants.unite(all.map(([, set]) => set));
   }
 
   /** @param keyOf what the sets are kept apart by */
   private findByMatched(
     pattern: Pattern,
-    readingsOf: 'readings' | 'wholeReadings',
+    variantsOf: 'variants' | 'wholeVariants',
     within: readonly NumberSet[],
     keyOf = (matched: number) => matched,
   ): (readonly [key: number, NumberSet])[] {
-    const { readings } = this;
-    // For each position, the readings that match the words before it, with at least one such way.
+    const { variants } = this;
+    // For each position, the variants that match the words before it, with at least one such way.
     const reached: Map<number, NumberSet[]>[] = Array.from(
       { length: pattern.length + 1 },
       () => new Map(),
     );
     const add = (at: number, matched: number, sets: readonly NumberSet[]) => {
-      const found = readings.intersect(sets);
+      const found = variants.intersect(sets);
       if (isEmpty(found)) return;
       const key = keyOf(matched);
       reached[at].set(key, [...(reached[at].get(key) ?? []), found]);
     };
     const reachedAt = (at: number) =>
-      Array.from(reached[at], ([key, sets]) => [key, readings.unite(sets)] as const);
+      Array.from(reached[at], ([key, sets]) => [key, variants.unite(sets)] as const);
     // The sets of the words before a position, each matched by itself; undefined if one has no such way.
     let singles: NumberSet[] | undefined = [...within];
     for (const [at, ways] of pattern.entries()) {
       const before = reachedAt(at);
       for (const way of ways) {
-        const { queryWords, phrase, [readingsOf]: ofWay } = way;
+        const { queryWords, phrase, [variantsOf]: ofWay } = way;
         for (const [matched, set] of before)
           add(at + queryWords, matched + phrase.length, [ofWay, set]);
         if (!isSingle(way) && singles !== undefined) {
@@ -116,20 +116,20 @@ export class PatternMatcher {
         }
       }
       const single = ways.find(isSingle);
-      singles = single && singles && [...singles, single[readingsOf]];
+      singles = single && singles && [...singles, single[variantsOf]];
     }
     if (singles !== undefined) add(pattern.length, pattern.length, singles);
     return reachedAt(pattern.length);
   }
 
-  /** The first three tiers: the readings that equal the query, and those that begin with it. */
+  /** The first three tiers: the variants that equal the query, and those that begin with it. */
   private findBeginnings(pattern: Pattern): readonly [NumberSet, NumberSet, NumberSet] {
     const equal: Range[] = [];
     const beginning: Range[] = [];
     const withPrefix: Range[] = [];
     const visited = new Set<string>();
 
-    // The readings in `range` have the same first `depth` words, which match the query up to `at`.
+    // The variants in `range` have the same first `depth` words, which match the query up to `at`.
     const matchRest = (range: Range, at: number, depth: number): void => {
       // Several ways can lead to the same range. Without this, their number would multiply at each word.
       const key = `${range} ${at} ${depth}`;
@@ -137,7 +137,7 @@ export class PatternMatcher {
       visited.add(key);
       if (at === pattern.length) {
         beginning.push(range);
-        // A reading comes before the longer readings that begin with it.
+        // A variant comes before the longer variants that begin with it.
         equal.push([range[0], this.firstAbove(range, depth, -1)]);
         return;
       }
@@ -154,8 +154,8 @@ export class PatternMatcher {
       }
     };
 
-    matchRest([0, this.readings.below], 0, 0);
-    return [this.readingsIn(equal), this.readingsIn(beginning), this.readingsIn(withPrefix)];
+    matchRest([0, this.variants.below], 0, 0);
+    return [this.variantsIn(equal), this.variantsIn(beginning), this.variantsIn(withPrefix)];
   }
 
   /**
@@ -171,32 +171,32 @@ export class PatternMatcher {
 
   /** The first in a range whose word at a depth has a number above another one; no word counts as -1. */
   private firstAbove([from, to]: Range, depth: number, number: number): number {
-    const { readings, readingsByWords } = this.index;
-    const { words, start } = readings;
+    const { variants, variantsByWords } = this.index;
+    const { words, start } = variants;
     return firstIndex(from, to, (at) => {
-      const reading = readingsByWords[at];
-      const position = start[reading] + depth;
-      return position < start[reading + 1] && words[position] > number;
+      const variant = variantsByWords[at];
+      const position = start[variant] + depth;
+      return position < start[variant + 1] && words[position] > number;
     });
   }
 
-  private readingsIn(ranges: readonly Range[]): NumberSet {
-    const { readingsByWords } = this.index;
-    return this.readings.union(ranges.map(([from, to]) => readingsByWords.subarray(from, to)));
+  private variantsIn(ranges: readonly Range[]): NumberSet {
+    const { variantsByWords } = this.index;
+    return this.variants.union(ranges.map(([from, to]) => variantsByWords.subarray(from, to)));
   }
 
   /**
-   * The readings that have the words of the query next to each other, in order, without prefixes.
-   * @param whole the readings that match the pattern without prefixes
+   * The variants that have the words of the query next to each other, in order, without prefixes.
+   * @param whole the variants that match the pattern without prefixes
    */
   private withPhrase(pattern: Pattern, whole: NumberSet): NumberSet {
     if (pattern.length === 1 && pattern[0].every(({ allowsParts }) => !allowsParts)) return whole;
-    const among = this.readings.intersect([whole, ...this.withRepeated(pattern)]);
+    const among = this.variants.intersect([whole, ...this.withRepeated(pattern)]);
     return this.phrases.find(pattern, among);
   }
 
   /**
-   * Most readings that have the words of "of of" have "of" once. Those that do not have it twice are ruled
+   * Most variants that have the words of "of of" have "of" once. Those that do not have it twice are ruled
    * out, unless they match words together with their neighbours.
    */
   private withRepeated(pattern: Pattern): NumberSet[] {
@@ -207,7 +207,7 @@ export class PatternMatcher {
     const others = pattern.flat().filter((way) => !isSingle(way));
     return repeated.map((numbers) => {
       const twice = this.phrases.candidates([numbers, numbers]);
-      return this.readings.unite([twice, ...others.map((way) => way.wholeReadings)]);
+      return this.variants.unite([twice, ...others.map((way) => way.wholeVariants)]);
     });
   }
 }

@@ -16,7 +16,7 @@ import { sortByKey } from './sets/rank-order.ts';
 
 /** The words of the index by their length, in memory that threads share. */
 export interface SpellingIndex {
-  /** The numbers of the words: shorter words first; of the same length, those of more readings first. */
+  /** The numbers of the words: shorter words first; of the same length, those of more variants first. */
   readonly numbers: Uint32Array;
   /** The letters in the first and in the second half of each word, in the same order. See {@link bitOf}. */
   readonly firstHalf: Uint32Array;
@@ -82,7 +82,7 @@ function bitOf(letter: number): number {
 /** The only words that matter: by default, all. */
 export interface AmongWords {
   readonly numbers?: readonly number[] | undefined;
-  /** Those that more readings have. Looking at fewer words takes less time. */
+  /** Those that more variants have. Looking at fewer words takes less time. */
   readonly ofMoreThan?: number | undefined;
 }
 

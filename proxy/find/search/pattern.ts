@@ -1,17 +1,17 @@
-/** Makes the pattern of a reading of a query: for each of its words, the ways to match it. */
+/** Makes the pattern of a variant of a query: for each of its words, the ways to match it. */
 import { atMost, isEmpty, type NumberSet } from './sets/number-set.ts';
 import type { Place, Way, WayFinder } from './ways.ts';
 
 /** For each word of a query, by position, the ways to match it and the words after it. */
 export type Pattern = readonly (readonly Way[])[];
 
-/** The numbers of the near spellings of a word. @param among if given, only those in these readings matter */
+/** The numbers of the near spellings of a word. @param among if given, only those in these variants matter */
 export type FindNear = (word: string, isLast: boolean, among?: NumberSet) => readonly number[];
 
 /** At most this many neighbouring words count as one. */
 const MOST_JOINED = 3;
 
-/** Makes the patterns of one query, whose readings have most words in common. */
+/** Makes the patterns of one query, whose variants have most words in common. */
 export class PatternMaker {
   private readonly ways: WayFinder;
   private readonly known = new Map<string, readonly Way[]>();
@@ -22,10 +22,10 @@ export class PatternMaker {
 
   /**
    * @param findNear undefined if only the words themselves count
-   * @returns undefined if no reading can match
+   * @returns undefined if no variant can match
    */
   make(words: readonly string[], findNear?: FindNear): Pattern | undefined {
-    const { readings } = this.ways;
+    const { variants } = this.ways;
     const last = words.length - 1;
     const pattern: Way[][] = words.map(() => []);
     // Words that can match together with their neighbours need no way of their own.
@@ -43,9 +43,9 @@ export class PatternMaker {
     const exact = words.map((word, at) =>
       this.once('word', [word], placeOf(at), () => this.ways.ofWord(word, placeOf(at))),
     );
-    const sizes = exact.map(([way]) => (way === undefined ? 0 : atMost(way.readings)));
+    const sizes = exact.map(([way]) => (way === undefined ? 0 : atMost(way.variants)));
     // Splits and near spellings take long to find, so those of rare words come first: no more are searched
-    // once no reading can match. That is tested only with near spellings; otherwise it takes longer.
+    // once no variant can match. That is tested only with near spellings; otherwise it takes longer.
     let among: NumberSet | undefined;
     for (const at of [...words.keys()].sort((a, b) => sizes[a] - sizes[b])) {
       const word = words[at];
@@ -56,8 +56,8 @@ export class PatternMaker {
       if (isJoined[at]) continue;
       if (pattern[at].length === 0) return undefined;
       if (findNear === undefined) continue;
-      const found = readings.unite(pattern[at].map((way) => way.readings));
-      among = among === undefined ? found : readings.intersect([among, found]);
+      const found = variants.unite(pattern[at].map((way) => way.variants));
+      among = among === undefined ? found : variants.intersect([among, found]);
       if (isEmpty(among)) return undefined;
     }
     return pattern;

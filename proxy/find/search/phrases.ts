@@ -1,7 +1,7 @@
-/** Finds the readings in which words are next to each other, in order. */
+/** Finds the variants in which words are next to each other, in order. */
 import { sharedZeros } from '../../../lib/format/index/arrays.ts';
 import { bitAt, lowestBit, setBit } from '../../../lib/format/index/bits.ts';
-import type { ReadingWords } from '../../../lib/format/index/search-index.ts';
+import type { VariantWords } from '../../../lib/format/index/search-index.ts';
 import type { NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 
@@ -14,32 +14,32 @@ export interface PhraseWay {
   readonly phrase: Phrase;
 }
 
-/** The pairs of words that are neighbours in readings, in memory that threads share. */
+/** The pairs of words that are neighbours in variants, in memory that threads share. */
 export interface WordPairs {
   /** A Bloom filter of all pairs. The number of its bits is a power of two. */
   readonly bits: Uint32Array;
-  /** The readings in which a word follows itself, ascending. */
+  /** The variants in which a word follows itself, ascending. */
   readonly doubled: Uint32Array;
 }
 
-/** With so many bits for each pair, at most one in five pairs that no reading has seems to be there. */
+/** With so many bits for each pair, at most one in five pairs that no variant has seems to be there. */
 const BITS_PER_PAIR = 4;
 
 /**
  * Finds the pairs while a generation is opened. A word of a query can be words of a title written together,
  * so the search tries every place to split it, and looks only for words that are neighbours somewhere.
  */
-export function makeWordPairs({ words, start }: ReadingWords): WordPairs {
+export function makeWordPairs({ words, start }: VariantWords): WordPairs {
   const length = Math.max(2, (words.length * BITS_PER_PAIR) / 32);
   const bits = sharedZeros(Uint32Array, 2 ** Math.ceil(Math.log2(length)));
   const found: number[] = [];
-  for (let reading = 0; reading + 1 < start.length; reading++) {
+  for (let variant = 0; variant + 1 < start.length; variant++) {
     let isDoubled = false;
-    for (let at = start[reading] + 1; at < start[reading + 1]; at++) {
+    for (let at = start[variant] + 1; at < start[variant + 1]; at++) {
       setBit(bits, bitOf(bits, words[at - 1], words[at]));
       if (words[at - 1] === words[at]) isDoubled = true;
     }
-    if (isDoubled) found.push(reading);
+    if (isDoubled) found.push(variant);
   }
   const doubled = sharedZeros(Uint32Array, found.length);
   doubled.set(found);
@@ -57,16 +57,16 @@ export class Phrases {
   private readonly words: Uint32Array;
   private readonly start: Uint32Array;
   private readonly pairs: WordPairs;
-  readonly readings: PostingSets;
+  readonly variants: PostingSets;
 
-  constructor({ words, start }: ReadingWords, pairs: WordPairs, readings: PostingSets) {
+  constructor({ words, start }: VariantWords, pairs: WordPairs, variants: PostingSets) {
     this.words = words;
     this.start = start;
     this.pairs = pairs;
-    this.readings = readings;
+    this.variants = variants;
   }
 
-  /** False if no word of `first` is directly followed by a word of `second` in any reading. */
+  /** False if no word of `first` is directly followed by a word of `second` in any variant. */
   mayBeNeighbours(first: readonly number[], second: readonly number[]): boolean {
     return first.some((left) => second.some((right) => this.mayBePair(left, right)));
   }
@@ -77,27 +77,27 @@ export class Phrases {
   }
 
   /**
-   * The readings to look at for a phrase: for each two neighbouring words of it, they have both. If it is
+   * The variants to look at for a phrase: for each two neighbouring words of it, they have both. If it is
    * the same word, some word follows itself in them.
    */
   candidates(phrase: Phrase): NumberSet {
-    const { readings } = this;
+    const { variants } = this;
     const withBoth = (left: number, right: number) => {
       const other =
-        left === right ? { list: this.pairs.doubled } : readings.ofTexts('words', right);
-      return readings.intersect([readings.ofTexts('words', left), other]);
+        left === right ? { list: this.pairs.doubled } : variants.ofTexts('words', right);
+      return variants.intersect([variants.ofTexts('words', left), other]);
     };
     const ofPairs = phrase.slice(1).map((second, at) => {
       const found = phrase[at].flatMap((left) =>
         second.filter((right) => this.mayBePair(left, right)).map((right) => withBoth(left, right)),
       );
-      return readings.unite(found);
+      return variants.unite(found);
     });
-    return readings.intersect(ofPairs);
+    return variants.intersect(ofPairs);
   }
 
   /**
-   * The readings of a set that have neighbouring words which match a pattern.
+   * The variants of a set that have neighbouring words which match a pattern.
    * @param pattern for each word of the query, the ways to match it and the words after it
    */
   find(pattern: readonly (readonly PhraseWay[])[], among: NumberSet): NumberSet {
@@ -124,9 +124,9 @@ export class Phrases {
       return matched[pattern.length] !== 0;
     }
 
-    return this.readings.filter(among, (reading) => {
-      const end = start[reading + 1];
-      for (let from = start[reading]; from < end; from++) {
+    return this.variants.filter(among, (variant) => {
+      const end = start[variant + 1];
+      for (let from = start[variant]; from < end; from++) {
         if (isOneOf(firsts, words[from]) && matchesFrom(from, end)) return true;
       }
       return false;
@@ -139,7 +139,7 @@ function hasPhrase(words: Uint32Array, from: number, phrase: Phrase): boolean {
   return true;
 }
 
-// A loop over indexes, since this runs for every word of thousands of readings.
+// A loop over indexes, since this runs for every word of thousands of variants.
 function isOneOf(numbers: readonly number[], number: number): boolean {
   for (let at = 0; at < numbers.length; at++) if (numbers[at] === number) return true;
   return false;

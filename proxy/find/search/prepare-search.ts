@@ -14,7 +14,7 @@ import { makeRankOrders, type RankOrders } from './sets/rank-order.ts';
 interface PreparedWords {
   readonly spellingIndex: SpellingIndex;
   readonly pairs: WordPairs;
-  /** The readings that do not join the initials of a title, ascending. */
+  /** The variants that do not join the initials of a title, ascending. */
   readonly initials: Uint32Array;
 }
 
@@ -39,26 +39,26 @@ function prepareWords(index: SearchIndex): PreparedWords {
   checkWords(index);
   return {
     spellingIndex: makeSpellingIndex(index.words),
-    pairs: makeWordPairs(index.readings),
+    pairs: makeWordPairs(index.variants),
     initials: findInitials(index),
   };
 }
 
-function findInitials({ games, words, readings, rankOfFurther }: SearchIndex): Uint32Array {
-  const { words: numbers, start } = readings;
-  const lengthOf = (reading: number) => start[reading + 1] - start[reading];
-  const lettersOf = (reading: number) =>
-    Array.from(numbers.subarray(start[reading], start[reading + 1]), (word) =>
+function findInitials({ games, words, variants, rankOfFurther }: SearchIndex): Uint32Array {
+  const { words: numbers, start } = variants;
+  const lengthOf = (variant: number) => start[variant + 1] - start[variant];
+  const lettersOf = (variant: number) =>
+    Array.from(numbers.subarray(start[variant], start[variant + 1]), (word) =>
       textAt(words, word),
     ).join('');
   const found: number[] = [];
   for (const [at, rank] of rankOfFurther.entries()) {
-    const reading = games + at;
-    if (lengthOf(reading) <= lengthOf(rank)) continue;
+    const variant = games + at;
+    if (lengthOf(variant) <= lengthOf(rank)) continue;
     // Strings take long to make.
-    const [first, firstOfRank] = [reading, rank].map((one) => words.textStart[numbers[start[one]]]);
+    const [first, firstOfRank] = [variant, rank].map((one) => words.textStart[numbers[start[one]]]);
     if (words.text[first] !== words.text[firstOfRank]) continue;
-    if (lettersOf(reading) === lettersOf(rank)) found.push(reading);
+    if (lettersOf(variant) === lettersOf(rank)) found.push(variant);
   }
   const initials = sharedZeros(Uint32Array, found.length);
   initials.set(found);

@@ -15,10 +15,10 @@ export type Step = 'exact' | 'near' | 'platform' | 'partial';
 
 export interface Query {
   /**
-   * The readings of the text, from `queryReadingsOf`, each with at most MOST_WORDS words. Undefined without a
-   * text: every title matches. A text without a word has no reading: no title matches.
+   * The variants of the text, from `queryVariantsOf`, each with at most MOST_WORDS words. Undefined without a
+   * text: every title matches. A text without a word has no variant: no title matches.
    */
-  readonly readings: readonly (readonly string[])[] | undefined;
+  readonly variants: readonly (readonly string[])[] | undefined;
   /** Slugs. */
   readonly platform: readonly string[] | undefined;
   readonly region: string | undefined;

@@ -68,7 +68,7 @@ export class Search {
   find(query: Query, start: number, count: number): Hits {
     this.ranks.memory.startQuery();
     const match = this.matchOf(query);
-    if (query.readings !== undefined && match === undefined) return NO_HITS;
+    if (query.variants !== undefined && match === undefined) return NO_HITS;
     const found = this.hitsOf(query, match, match && 'platform');
     const total = found === this.filters.all ? this.ranks.below : sizeOf(found);
     const most = Math.min(count, total - start);
@@ -86,7 +86,7 @@ export class Search {
     const counted = names.map((name) => {
       const isAny = name === 'platform' && query.platform !== undefined;
       const ofName = isAny ? this.matchOf({ ...query, platform: undefined }) : match;
-      if (query.readings !== undefined && ofName === undefined) return [name, []] as const;
+      if (query.variants !== undefined && ofName === undefined) return [name, []] as const;
       return [name, this.countFacet(name, this.hitsOf(query, ofName, name))] as const;
     });
     return Object.fromEntries(counted);
@@ -96,9 +96,9 @@ export class Search {
    * Which step applies is decided among the games of the platform, so that an exact match on another one
    * hides no near spelling on this one. The other filters only narrow the result.
    */
-  private matchOf({ readings, platform }: Query): TitleMatch | undefined {
-    if (readings === undefined) return undefined;
-    return this.titles.match(readings, platform && this.filters.onNamed(platform));
+  private matchOf({ variants, platform }: Query): TitleMatch | undefined {
+    if (variants === undefined) return undefined;
+    return this.titles.match(variants, platform && this.filters.onNamed(platform));
   }
 
   /** The games that match and pass the filters. @param except a filter to ignore */

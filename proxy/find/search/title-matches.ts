@@ -38,9 +38,9 @@ export interface TierPart {
   readonly ranks: NumberSet;
 }
 
-type Readings = readonly (readonly string[])[];
+type Variants = readonly (readonly string[])[];
 
-/** The words of a query, their pattern, the readings that match it, and the ranks of their games. */
+/** The words of a query, their pattern, the variants that match it, and the ranks of their games. */
 interface Attempt {
   readonly words: readonly string[];
   readonly pattern: Pattern;
@@ -48,20 +48,20 @@ interface Attempt {
   readonly ranks: NumberSet;
 }
 
-/** A beginning of a word is rather a near spelling if so many times as many readings have that. */
+/** A beginning of a word is rather a near spelling if so many times as many variants have that. */
 const FAR_MORE = 4;
 
-/** In so few readings, the near spellings of a word are found faster than in all. */
-const FEW_READINGS = 300;
+/** In so few variants, the near spellings of a word are found faster than in all. */
+const FEW_VARIANTS = 300;
 
 export class TitleMatcher {
   private readonly index: SearchIndex;
   private readonly prepared: PreparedSearch;
   private readonly ranks: PostingSets;
-  private readonly readings: PostingSets;
+  private readonly variants: PostingSets;
   private readonly ways: WayFinder;
   private readonly matcher: PatternMatcher;
-  /** The readings that do not join the initials of a title, as a list and as bits. */
+  /** The variants that do not join the initials of a title, as a list and as bits. */
   private readonly initials: NumberSet;
   private readonly initialBits: Uint32Array;
   private readonly platformNames: PlatformNames;
@@ -81,13 +81,13 @@ export class TitleMatcher {
     this.index = index;
     this.prepared = prepared;
     this.ranks = ranks;
-    this.readings = new PostingSets(index, index.readingsByWords.length, ranks.memory);
-    const phrases = new Phrases(index.readings, prepared.pairs, this.readings);
+    this.variants = new PostingSets(index, index.variantsByWords.length, ranks.memory);
+    const phrases = new Phrases(index.variants, prepared.pairs, this.variants);
     this.ways = new WayFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
     this.initials = { list: prepared.initials };
     // A copy, since each query uses the memory of the one before again.
-    this.initialBits = this.readings.toBits(this.initials).bits.slice();
+    this.initialBits = this.variants.toBits(this.initials).bits.slice();
     this.platformNames = platformNames;
     this.onPlatforms = onPlatforms;
   }
@@ -96,12 +96,12 @@ export class TitleMatcher {
    * @param onPlatform the games among which a title must match; undefined for all
    * @returns undefined if no game matches
    */
-  match(readings: Readings, onPlatform?: NumberSet): TitleMatch | undefined {
+  match(variants: Variants, onPlatform?: NumberSet): TitleMatch | undefined {
     const limits = onPlatform === undefined ? [] : [onPlatform];
     const patterns = new PatternMaker(this.ways);
     const findAllNear = remember((word: string) => this.findNear(word));
     const findNear: FindNear = (word, _isLast, among) =>
-      among?.list !== undefined && among.list.length <= FEW_READINGS
+      among?.list !== undefined && among.list.length <= FEW_VARIANTS
         ? this.findNear(word, { numbers: this.wordsIn(among.list) })
         : findAllNear(word);
 
@@ -114,7 +114,7 @@ export class TitleMatcher {
     };
 
     const matchPlatforms = (near?: FindNear): TitleMatch | undefined => {
-      for (const { platforms, rest } of readings.flatMap(this.platformNames.runsIn)) {
+      for (const { platforms, rest } of variants.flatMap(this.platformNames.runsIn)) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
           const ranks = this.ranks.intersect(within);
@@ -127,18 +127,18 @@ export class TitleMatcher {
       return undefined;
     };
 
-    const attemptAll = (all: Readings, near?: FindNear) =>
+    const attemptAll = (all: Variants, near?: FindNear) =>
       all.flatMap((words) => attempt(words, near));
-    const exact = attemptAll(readings);
+    const exact = attemptAll(variants);
     const beside = this.findBesideBeginnings(exact, limits);
-    const both = beside && this.matchOf('near', exact, attemptAll(readings, beside));
+    const both = beside && this.matchOf('near', exact, attemptAll(variants, beside));
     if (both && sizeOf(both.ranks) > sizeOf(this.uniteRanks(exact))) return both;
     return (
       this.matchOf('exact', exact) ??
-      this.matchOf('near', attemptAll(readings, findNear)) ??
+      this.matchOf('near', attemptAll(variants, findNear)) ??
       matchPlatforms() ??
       matchPlatforms(findNear) ??
-      this.matchOf('partial', attemptAll(readings.flatMap(withoutOne)))
+      this.matchOf('partial', attemptAll(variants.flatMap(withoutOne)))
     );
   }
 
@@ -198,7 +198,7 @@ export class TitleMatcher {
         for (const [matched, set] of byMatched) {
           const isOnly = byMatched.length === 1;
           parts.push(
-            ...this.partsOf(isOnly ? tier : this.readings.intersect([tier, set]), matched),
+            ...this.partsOf(isOnly ? tier : this.variants.intersect([tier, set]), matched),
           );
         }
       }
@@ -209,45 +209,45 @@ export class TitleMatcher {
     }
   }
 
-  /** Letters of initials are shown as words of their own, so readings that do not join them are longer. */
+  /** Letters of initials are shown as words of their own, so variants that do not join them are longer. */
   private partsOf(found: NumberSet, matched: number): TierPart[] {
     const { games, rankOfFurther } = this.index;
-    const apart = this.readings.intersect([found, this.initials]);
+    const apart = this.variants.intersect([found, this.initials]);
     if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
-    const others = this.readings.subtract(found, this.initialBits);
+    const others = this.variants.subtract(found, this.initialBits);
     const parts: TierPart[] = [{ matched, ranks: this.ranksOf(others) }];
-    forEach(apart, (reading) => {
-      const rank = rankOfFurther[reading - games];
-      const letters = this.lengthOf(reading) - this.lengthOf(rank);
+    forEach(apart, (variant) => {
+      const rank = rankOfFurther[variant - games];
+      const letters = this.lengthOf(variant) - this.lengthOf(rank);
       parts.push({ matched: matched - letters, ranks: { list: Uint32Array.of(rank) } });
     });
     return parts;
   }
 
-  /** How many words a reading has. */
-  lengthOf(reading: number): number {
-    const { start } = this.index.readings;
-    return start[reading + 1] - start[reading];
+  /** How many words a variant has. */
+  lengthOf(variant: number): number {
+    const { start } = this.index.variants;
+    return start[variant + 1] - start[variant];
   }
 
-  /** The ranks of the games that have these readings. */
+  /** The ranks of the games that have these variants. */
   private ranksOf(set: NumberSet): NumberSet {
     const { games, rankOfFurther } = this.index;
     if (rankOfFurther.length === 0) return set;
     if (set.list !== undefined) {
       if ((set.list.at(-1) ?? 0) < games) return set;
-      const ranks = set.list.map((reading) =>
-        reading < games ? reading : rankOfFurther[reading - games],
+      const ranks = set.list.map((variant) =>
+        variant < games ? variant : rankOfFurther[variant - games],
       );
       return this.ranks.union([ranks]);
     }
     const bits = this.ranks.copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
-    // The last 32 bits can include those of further readings.
+    // The last 32 bits can include those of further variants.
     if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
     const skipped = Math.floor(games / 32);
     forEach({ bits: set.bits.subarray(skipped), atMost: set.atMost }, (at) => {
-      const reading = skipped * 32 + at;
-      if (reading >= games) setBit(bits, rankOfFurther[reading - games]);
+      const variant = skipped * 32 + at;
+      if (variant >= games) setBit(bits, rankOfFurther[variant - games]);
     });
     return { bits, atMost: Math.min(set.atMost, games) };
   }
@@ -264,11 +264,11 @@ export class TitleMatcher {
     );
   }
 
-  private wordsIn(readings: Uint32Array): number[] {
-    const { words, start } = this.index.readings;
+  private wordsIn(variants: Uint32Array): number[] {
+    const { words, start } = this.index.variants;
     const found = new Set<number>();
-    for (const reading of readings) {
-      for (let at = start[reading]; at < start[reading + 1]; at++) found.add(words[at]);
+    for (const variant of variants) {
+      for (let at = start[variant]; at < start[variant + 1]; at++) found.add(words[at]);
     }
     return [...found];
   }
@@ -278,7 +278,7 @@ function digitsOf(word: string): string {
   return word.replace(/\P{N}+/gu, '');
 }
 
-/** A reading without its first word, without its second word, and so on. */
+/** A variant without its first word, without its second word, and so on. */
 function withoutOne(words: readonly string[]): string[][] {
   return words.length < 2 ? [] : words.map((_, at) => words.toSpliced(at, 1));
 }

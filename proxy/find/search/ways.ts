@@ -16,7 +16,7 @@ import type { Phrase, Phrases, PhraseWay } from './phrases.ts';
 import { EMPTY, isEmpty, kept, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 
-/** One way to match neighbouring words of a query, which some reading matches. */
+/** One way to match neighbouring words of a query, which some variant matches. */
 export interface Way extends PhraseWay {
   /**
    * The ranges of the words that begin with the last word of the query: `from` inclusive, `to` exclusive.
@@ -25,10 +25,10 @@ export interface Way extends PhraseWay {
   readonly beginnings: readonly (readonly [from: number, to: number])[];
   /** Whether a part of a word in a script without spaces is enough, whatever the phrase is. */
   readonly allowsParts: boolean;
-  /** The readings that match. */
-  readonly readings: NumberSet;
+  /** The variants that match. */
+  readonly variants: NumberSet;
   /** Those of them that match without the beginnings. */
-  readonly wholeReadings: NumberSet;
+  readonly wholeVariants: NumberSet;
 }
 
 /** Where words are in a query. After its first word, two digits are a year. */
@@ -45,23 +45,23 @@ export function isSingle({ queryWords, phrase }: Way): boolean {
 const FEWEST_CHARACTERS_OF_PART = 2;
 /** How many numbers the kept splits of words may have: with them, different searches take 0.6 of the time. */
 const MOST_KEPT = 1_000_000;
-/** What a split of a word counts as, besides its readings. */
+/** What a split of a word counts as, besides its variants. */
 const SPLIT_SIZE = 50;
 
 export class WayFinder {
   private readonly index: SearchIndex;
   private readonly phrases: Phrases;
-  readonly readings: PostingSets;
+  readonly variants: PostingSets;
   private readonly splits = new LRUCache<string, readonly Way[]>({
     maxSize: MOST_KEPT,
     sizeCalculation: (ways) =>
-      ways.reduce((size, { readings }) => size + SPLIT_SIZE + lengthOf(readings), SPLIT_SIZE),
+      ways.reduce((size, { variants }) => size + SPLIT_SIZE + lengthOf(variants), SPLIT_SIZE),
   });
 
   constructor(index: SearchIndex, phrases: Phrases) {
     this.index = index;
     this.phrases = phrases;
-    this.readings = phrases.readings;
+    this.variants = phrases.variants;
   }
 
   /** @param near the numbers of the near spellings of the word, which count as the word */
@@ -94,14 +94,14 @@ export class WayFinder {
       const among = this.phrases.candidates(phrase);
       const found = kept(this.phrases.find([[{ queryWords: 1, phrase }]], among));
       if (isEmpty(found)) return [];
-      const sets = { readings: found, wholeReadings: found };
+      const sets = { variants: found, wholeVariants: found };
       return [{ queryWords: 1, phrase, beginnings: [], allowsParts: false, ...sets }];
     });
     this.splits.set(word, ways);
     return ways;
   }
 
-  /** The splits of a word into two or three words that are neighbours in some reading, or seem to be. */
+  /** The splits of a word into two or three words that are neighbours in some variant, or seem to be. */
   private phrasesOf(word: string): Phrase[] {
     const found: Phrase[] = [];
     const numbersAt = (from: number, to?: number) =>
@@ -126,7 +126,7 @@ export class WayFinder {
   /**
    * The way to match words of a query with one word of a title, if there is one.
    * @param beginnings the ranges of the words that begin with what a word of the title may begin with
-   * @param parts the readings with a word that contains the word of the query
+   * @param parts the variants with a word that contains the word of the query
    */
   private ofOne(
     queryWords: number,
@@ -134,19 +134,19 @@ export class WayFinder {
     beginnings: Way['beginnings'],
     parts = EMPTY,
   ): Way[] {
-    const { readings } = this;
-    const wholeReadings = readings.unite([this.withNumbers(numbers), parts]);
-    const way = { queryWords, phrase: [numbers], allowsParts: !isEmpty(parts), wholeReadings };
+    const { variants } = this;
+    const wholeVariants = variants.unite([this.withNumbers(numbers), parts]);
+    const way = { queryWords, phrase: [numbers], allowsParts: !isEmpty(parts), wholeVariants };
     if (beginnings.length > 0) {
       // Most words that match whole also begin with the last word: they need not be looked up again.
       const others = numbers.filter((number) =>
         beginnings.every(([from, to]) => number < from || number >= to),
       );
-      const begun = beginnings.map(([from, to]) => readings.ofTexts('words', from, to));
-      const all = readings.unite([...begun, this.withNumbers(others), parts]);
-      return [{ ...way, beginnings, readings: all }];
+      const begun = beginnings.map(([from, to]) => variants.ofTexts('words', from, to));
+      const all = variants.unite([...begun, this.withNumbers(others), parts]);
+      return [{ ...way, beginnings, variants: all }];
     }
-    return isEmpty(wholeReadings) ? [] : [{ ...way, beginnings, readings: wholeReadings }];
+    return isEmpty(wholeVariants) ? [] : [{ ...way, beginnings, variants: wholeVariants }];
   }
 
   /** The ranges of the words that begin with a word, or with an equal beginning. */
@@ -167,20 +167,20 @@ export class WayFinder {
 
   private withNumbers(numbers: readonly number[]): NumberSet {
     if (numbers.length === 0) return EMPTY;
-    if (numbers.length === 1) return this.readings.ofTexts('words', numbers[0]);
-    return this.readings.ofLists(`numbers ${numbers}`, () =>
+    if (numbers.length === 1) return this.variants.ofTexts('words', numbers[0]);
+    return this.variants.ofLists(`numbers ${numbers}`, () =>
       numbers.map((number) => entriesAt(this.index.words, number)),
     );
   }
 
-  /** The readings with a word that contains a word in a script without spaces. */
+  /** The variants with a word that contains a word in a script without spaces. */
   private withPart(word: string): NumberSet {
     if (!isScriptWithoutSpaces(word)) return EMPTY;
     const characters = [...word];
     if (characters.length < FEWEST_CHARACTERS_OF_PART) return EMPTY;
     // A part of a word is the beginning of an ending. Folding can make a word longer than any ending.
     const part = characters.slice(0, LONGEST_ENDING).join('');
-    return this.readings.ofTexts('endings', ...findPrefix(this.index.endings, part));
+    return this.variants.ofTexts('endings', ...findPrefix(this.index.endings, part));
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the generator writes for searches: the readings of titles, and `search.json`, which is written without
+ * What the generator writes for searches: the variants of titles, and `search.json`, which is written without
  * MiniSearch, but others load it with MiniSearch: it must equal what MiniSearch itself would write.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { CURRENT } from '#lib/format/layout.ts';
 import { titledCatalogue } from '#test/catalogue/plain.ts';
 import { makeSnapshots } from '#test/catalogue/snapshots.ts';
 
-/** By slug. Those that give no new reading do not count. */
+/** By slug. Those that give no new variant do not count. */
 const ALTERNATIVE_TITLES: Readonly<Record<string, readonly string[]>> = {
   sml: ['マリオ & コ', 'S.M.L.', 'SML', 'SUPER MARIO LAND', '!!!', 'ﾏﾘｵ ｺ'],
   nothing: ['Dots'],
@@ -27,29 +27,29 @@ const ALTERNATIVE_TITLES: Readonly<Record<string, readonly string[]>> = {
 const LONG = Array.from({ length: 300 }, (_, at) => `w${at % 290}`);
 const NA = Array.from({ length: 400 }, () => 'na');
 
-/** The readings of titles, separated by "|"; an empty one is that of a title without a word. */
+/** The variants of titles, separated by "|"; an empty one is that of a title without a word. */
 const GAMES: readonly (readonly [slug: string, title: string, titles: string, ofSlug?: string])[] =
   [
     ['chrono-trigger', 'Chrono Trigger', 'chrono trigger'],
-    // Readings with "and" and with joined initials come first.
+    // Variants with "and" and with joined initials come first.
     ['joe-and-mac', 'Joe & Mac', 'joe and mac|joe mac'],
     ['stalker', 'S.T.A.L.K.E.R.', 'stalker|s t a l k e r'],
     ['rc', 'R.C. & Co.', 'rc and co|r c co'],
     ['c-plus-plus', 'C++', 'c++'],
-    // Words that are repeated, in the first reading and in a further one.
+    // Words that are repeated, in the first variant and in a further one.
     ['go', 'Go! Go & Go', 'go go and go|go go go'],
-    // Without a Latin letter: the slug, after the readings of the titles.
+    // Without a Latin letter: the slug, after the variants of the titles.
     ['mori', 'どうぶつの森 & 海', 'ドウブツノ森 and 海|ドウブツノ森 海', 'mori'],
     ['dq-dq', 'ドラゴンクエスト 2', 'ドラゴンクエスト 2', 'dq dq'],
     // Also where only a part of the title is not Latin.
     ['dq-iii', 'ドラゴンクエストIII', 'ドラゴンクエスト iii', 'dq iii'],
-    // A slug that has the words of an alternative title adds no further reading.
+    // A slug that has the words of an alternative title adds no further variant.
     ['tetris', 'Тетрис', 'тетрис|tetris'],
     // Alternative titles come by code unit.
     ['sml', 'Super Mario Land', 'super mario land|sml|s m l|マリオ and コ|マリオ コ'],
-    // A title without a word has an empty reading.
+    // A title without a word has an empty variant.
     ['nothing', '......', '|dots', 'nothing'],
-    // No other reading is empty, and none is stored twice.
+    // No other variant is empty, and none is stored twice.
     ['1942', '1942', '1942'],
     ['--', '三国志', '三国志'],
     ['and', '&', 'and'],
@@ -60,7 +60,7 @@ const GAMES: readonly (readonly [slug: string, title: string, titles: string, of
     ['longer', NA.join(' & '), `${NA.join(' and ')}|${NA.join(' ')}`],
   ];
 
-test('the readings of titles have all their words, in order', async () => {
+test('the variants of titles have all their words, in order', async () => {
   const catalogue = {
     ...titledCatalogue(GAMES),
     gameTitles: GAMES.flatMap(([slug], at) =>
@@ -72,17 +72,17 @@ test('the readings of titles have all their words, in order', async () => {
     (name) => new Uint8Array(readFileSync(path.join(generation, name))),
     GAMES.length,
   );
-  const { words, start } = index.readings;
-  const textOf = (reading: number) =>
-    Array.from(words.subarray(start[reading], start[reading + 1]), (word) =>
+  const { words, start } = index.variants;
+  const textOf = (variant: number) =>
+    Array.from(words.subarray(start[variant], start[variant + 1]), (word) =>
       textAt(index.words, word),
     ).join(' ');
   const found = gamesInOrder(generation).map(({ slug }, rank) => {
     const further = [...index.rankOfFurther.keys()]
       .filter((at) => index.rankOfFurther[at] === rank)
       .map((at) => index.games + at);
-    const isOfSlug = (reading: number) => index.slugReadings.includes(reading);
-    const ofTitles = [rank, ...further.filter((reading) => !isOfSlug(reading))].map(textOf);
+    const isOfSlug = (variant: number) => index.slugVariants.includes(variant);
+    const ofTitles = [rank, ...further.filter((variant) => !isOfSlug(variant))].map(textOf);
     return [slug, ofTitles, further.filter(isOfSlug).map(textOf)];
   });
   const expected = GAMES.map(([slug, , titles, ofSlug]) => [
@@ -96,7 +96,7 @@ const DIFFICULT_TITLES = [
   ...['!!!', '…', 'go go go GO gó', `${'na '.repeat(160)}batman`, '__proto__ constructor toString'],
   ...['ドラゴンクエスト ドラゴンクエスト', 'アタックNo.1 アタック', '\u{20000}\u{20001}𠮷野家'],
   ...['3½ 007 7 ７', "Assassin's Creed™ Ⅲ", 'Ærøskøbing ß ẞ İı', '🎮 game 🎮'],
-  // Of several readings, the first counts.
+  // Of several variants, the first counts.
   ...['Go & Go', 'S.T.A.L.K.E.R.', 'R.B.I. & C++', 'ゴー & ゴー'],
 ];
 

@@ -109,8 +109,8 @@ describe('a query', () => {
   test('of a search is decoded', () => {
     const found = readSearch('sort=year_desc&genre=a%26b&region=S%C3%BCd+Korea&q=+Pok%C3%A9mon+2+');
     expect(found).toMatchObject({ page: 1, perPage: 50 });
-    const readings = [['pokemon', '2']];
-    expect(found.query).toEqual({ readings, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
+    const variants = [['pokemon', '2']];
+    expect(found.query).toEqual({ variants, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
     expect(readSearch('type=Front&platform=game-boy').query).toEqual({
       platform: ['game-boy'],
       type: 'Front',
@@ -118,8 +118,8 @@ describe('a query', () => {
     });
     expect(readSearch('q=%20%09&sort=').query).toEqual({ sort: 'title_asc' });
     // Text without a word is not the same as no text.
-    expect(readSearch('q=!!').query).toEqual({ readings: [], sort: 'title_asc' });
-    const two = readSearch('q=r.c.+d+e+f+g+h+i+j+k').query.readings ?? [];
+    expect(readSearch('q=!!').query).toEqual({ variants: [], sort: 'title_asc' });
+    const two = readSearch('q=r.c.+d+e+f+g+h+i+j+k').query.variants ?? [];
     expect(two.map((words) => words.join(' '))).toEqual(['rc d e f g h i j', 'r c d e f g h i']);
     const sorts = 'sort must be one of title_asc, title_desc, year_asc, year_desc, relevance';
     for (const sort of ['title', 'TITLE_ASC', 'toString']) {

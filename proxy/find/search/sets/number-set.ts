@@ -1,5 +1,5 @@
 /**
- * Sets of numbers: ranks of games, or readings. A set is either an ascending list or, if it is large, a
+ * Sets of numbers: ranks of games, or variants. A set is either an ascending list or, if it is large, a
  * bitset. Since ranks are positions in title order, both are in title order without sorting. So a page of
  * a result is a slice of the list or a run of bits, and the total is the length of the list or the number
  * of bits.

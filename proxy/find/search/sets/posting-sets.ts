@@ -1,4 +1,4 @@
-/** The sets of the ranks, or the readings, that have a text of the index. Large ones are kept as bits. */
+/** The sets of the ranks, or the variants, that have a text of the index. Large ones are kept as bits. */
 import { LRUCache } from 'lru-cache';
 import { entriesAt, type SearchIndex } from '../../../../lib/format/index/search-index.ts';
 import { isDense, kept, type NumberSet } from './number-set.ts';

@@ -30,7 +30,7 @@ export interface RankOrders {
 
 export function makeRankOrders(
   { games }: RecordIndex,
-  { years, yearOfRank, readings: { start } }: SearchIndex,
+  { years, yearOfRank, variants: { start } }: SearchIndex,
 ): RankOrders {
   const { gameOfRank, firstCover } = games;
   const count = gameOfRank.length;

@@ -24,7 +24,7 @@ import type { QueryMemory } from './query-memory.ts';
 const UNEVEN = 8;
 
 export class SetAlgebra {
-  /** Every number of these sets is less than this: the number of games, or of readings. */
+  /** Every number of these sets is less than this: the number of games, or of variants. */
   readonly below: number;
   readonly memory: QueryMemory;
 

@@ -157,11 +157,11 @@ test.each<[string, RegExp, RecordChange]>([
   expect(() => checkRecords(change)).toThrow(fault);
 });
 
-const NOT_LISTED = /"words" does not list a reading for each of its words/;
-const NOT_THERE = /"words" lists a word for a reading without it/;
+const NOT_LISTED = /"words" does not list a variant for each of its words/;
+const NOT_THERE = /"words" lists a word for a variant without it/;
 const WRONG_FURTHER = /the ranks of "rankOfFurther" do not ascend below 90/;
-const WRONG_SLUGS = /"slugReadings" does not ascend from 90 to \d+/;
-const WRONG_ORDER = /"readingsByWords" does not hold every reading once, in order/;
+const WRONG_SLUGS = /"slugVariants" does not ascend from 90 to \d+/;
+const WRONG_ORDER = /"variantsByWords" does not hold every variant once, in order/;
 
 test.each<[string, RegExp, SearchChange]>([
   ['texts from 1 on', /"words\.textStart" does not/, (of) => add(of['words.textStart'], 0, 1)],
@@ -172,36 +172,36 @@ test.each<[string, RegExp, SearchChange]>([
   ['texts out of order', /texts of "words" do not/, (of) => of['words.text'].fill(0xffff, 0, 1)],
   ['a rank of no game', /"regions" do .* below 90/, (of) => of['regions.entries'].fill(90, -1)],
   ['a rank twice', /"types" do not ascend/, (of) => of['types.entries'].copyWithin(1, 0, 1)],
-  ['a word of no reading', /"words" do .* below \d+/, (of) => of['words.entries'].fill(1e6, -1)],
+  ['a word of no variant', /"words" do .* below \d+/, (of) => of['words.entries'].fill(1e6, -1)],
   [
-    'an ending of no reading',
+    'an ending of no variant',
     /"endings" do not ascend/,
     (of) => of['endings.entries'].fill(1e6, -1),
   ],
-  ['a reading that is not listed', NOT_LISTED, (of) => add(of['words.entries'], 0, 1)],
-  ['another word in a reading', NOT_LISTED, (of) => add(of['readings.words'], 0, 1)],
-  ['a word of no number', NOT_LISTED, (of) => of['readings.words'].fill(2 ** 32 - 1, 0, 1)],
+  ['a variant that is not listed', NOT_LISTED, (of) => add(of['words.entries'], 0, 1)],
+  ['another word in a variant', NOT_LISTED, (of) => add(of['variants.words'], 0, 1)],
+  ['a word of no number', NOT_LISTED, (of) => of['variants.words'].fill(2 ** 32 - 1, 0, 1)],
   [
-    'a word of no reading that has it',
+    'a word of no variant that has it',
     NOT_THERE,
     (of) => {
-      const at = of['readings.words'].findIndex((word, index, words) => {
+      const at = of['variants.words'].findIndex((word, index, words) => {
         const last = of['words.entries'][of['words.entriesStart'][word + 1] - 1];
-        return of['readings.start'][last] === index - 1 && words[index - 1] !== word;
+        return of['variants.start'][last] === index - 1 && words[index - 1] !== word;
       });
-      of['readings.words'].copyWithin(at, at - 1, at);
+      of['variants.words'].copyWithin(at, at - 1, at);
     },
   ],
-  ['readings from 1 on', /"readings\.start" does not/, (of) => add(of['readings.start'], 0, 1)],
-  ['readings that fall', /"readings\.start" does/, (of) => add(of['readings.start'], 1, 9_999)],
-  ['a further reading of no game', WRONG_FURTHER, (of) => of.rankOfFurther.fill(90, -1)],
-  ['further readings out of order', WRONG_FURTHER, (of) => swap(of.rankOfFurther, 0, 1)],
-  ['a first reading as that of a slug', WRONG_SLUGS, (of) => of.slugReadings.fill(89, 0, 1)],
-  ['a slug of no reading', WRONG_SLUGS, (of) => of.slugReadings.fill(0xffff_ffff, -1)],
-  ['slugs out of order', WRONG_SLUGS, (of) => swap(of.slugReadings, 0, 1)],
-  ['readings out of order', WRONG_ORDER, (of) => swap(of.readingsByWords, 0, 1)],
-  ['a reading twice', WRONG_ORDER, (of) => of.readingsByWords.copyWithin(1, 0, 1)],
-  ['a reading of no number', WRONG_ORDER, (of) => of.readingsByWords.fill(2 ** 32 - 1, -1)],
+  ['variants from 1 on', /"variants\.start" does not/, (of) => add(of['variants.start'], 0, 1)],
+  ['variants that fall', /"variants\.start" does/, (of) => add(of['variants.start'], 1, 9_999)],
+  ['a further variant of no game', WRONG_FURTHER, (of) => of.rankOfFurther.fill(90, -1)],
+  ['further variants out of order', WRONG_FURTHER, (of) => swap(of.rankOfFurther, 0, 1)],
+  ['a first variant as that of a slug', WRONG_SLUGS, (of) => of.slugVariants.fill(89, 0, 1)],
+  ['a slug of no variant', WRONG_SLUGS, (of) => of.slugVariants.fill(0xffff_ffff, -1)],
+  ['slugs out of order', WRONG_SLUGS, (of) => swap(of.slugVariants, 0, 1)],
+  ['variants out of order', WRONG_ORDER, (of) => swap(of.variantsByWords, 0, 1)],
+  ['a variant twice', WRONG_ORDER, (of) => of.variantsByWords.copyWithin(1, 0, 1)],
+  ['a variant of no number', WRONG_ORDER, (of) => of.variantsByWords.fill(2 ** 32 - 1, -1)],
   ['a year twice', /its years do not ascend/, (of) => of.years.copyWithin(1, 0, 1)],
   ['a year of no number', /a year that does not exist/, (of) => of.yearOfRank.fill(65_535, 0, 1)],
 ])('a search index with %s is refused', (_, fault, change) => {

@@ -42,10 +42,10 @@ const [endings, regions, types, genres] = [9, 1, 5, 3].map((count) => makePostin
 const wordIndex: WordIndex = {
   words: words.postings,
   endings: endings.postings,
-  readings: { words: Uint32Array.of(3, 4, 3), start: Uint32Array.of(0, 1, 1, 2, 2, 3) },
+  variants: { words: Uint32Array.of(3, 4, 3), start: Uint32Array.of(0, 1, 1, 2, 2, 3) },
   rankOfFurther: Uint32Array.of(1, 1),
-  slugReadings: Uint32Array.of(4),
-  readingsByWords: Uint32Array.of(4, 2, 0, 3, 1),
+  slugVariants: Uint32Array.of(4),
+  variantsByWords: Uint32Array.of(4, 2, 0, 3, 1),
 };
 const filterIndex: FilterIndex = {
   regions: regions.postings,
@@ -104,11 +104,11 @@ describe('a list of texts', () => {
 });
 
 test('with a column missing or of a wrong length is refused by the name of the file', () => {
-  // Any number of readings can be those of slugs.
-  const { slugReadings, ...ofWords } = columnsOf(wordIndex);
+  // Any number of variants can be those of slugs.
+  const { slugVariants, ...ofWords } = columnsOf(wordIndex);
   expect(() => open({ ofWords: ofWords as never })).toThrow(/^index\/words\.bin is damaged/);
   for (const [fault, others] of wrongColumns(ofWords)) {
-    const wrong = { ...others, slugReadings } as never;
+    const wrong = { ...others, slugVariants } as never;
     expect(() => open({ ofWords: wrong }), fault).toThrow(/^index\/words\.bin is damaged/);
   }
   // Any number of years can be distinct.

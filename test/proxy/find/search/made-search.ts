@@ -81,9 +81,9 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
       return { step, hits: hits.filter(({ platform }) => platform !== OTHER.platform) };
     },
     tierOf(q, title) {
-      const { readings = [] } = parseSearch(new Map([['q', q]]));
+      const { variants = [] } = parseSearch(new Map([['q', q]]));
       const rank = all.findIndex((game) => game.title === title);
-      const tiers = [...(titles.match(readings)?.tiers ?? [])];
+      const tiers = [...(titles.match(variants)?.tiers ?? [])];
       const tier = tiers.findIndex((parts) =>
         parts.some(({ ranks }) => slice(ranks, 0, sizeOf(ranks)).includes(rank)),
       );

@@ -16,7 +16,7 @@ function makeIndex(words: Iterable<string>) {
     textStart[i + 1] = textStart[i] + word.length;
   });
   const text = Uint16Array.from(sorted.join('').split(''), (unit) => unit.charCodeAt(0));
-  // The first word is in no reading but one, the second in two, and so on.
+  // The first word is in no variant but one, the second in two, and so on.
   const entriesStart = textStart.map((_, i) => (i * (i + 1)) / 2);
   const postings: Postings = { text, textStart, entries: new Uint32Array(0), entriesStart };
   const spellings = makeSpellingIndex(postings);
@@ -102,7 +102,7 @@ test('a letter is one edit, however many code units it has', () => {
   expect(find(`${'𠮷'.repeat(6)}𩸽𩸽𩸽`, 2)).toEqual([]);
 });
 
-test('finds only words that more readings have than so many, or only some words', () => {
+test('finds only words that more variants have than so many, or only some words', () => {
   const index = makeIndex(['bolda', 'golda', 'zelda']);
   expect(index.find('xolda', 1)).toEqual([0, 1]);
   expect(index.find('xolda', 1, { ofMoreThan: 1 })).toEqual([1]);

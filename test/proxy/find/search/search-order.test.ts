@@ -70,7 +70,7 @@ describe('the tiers of relevance', () => {
     });
   });
 
-  test('are those of the best reading', async () => {
+  test('are those of the best variant', async () => {
     const search = await searchOf(
       { title: 'Resident Evil', others: ['Biohazard'], covers: 1 },
       { title: 'The Biohazard', covers: 9 },

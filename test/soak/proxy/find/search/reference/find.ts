@@ -3,21 +3,21 @@
  * filters, only the platform matters here.
  */
 import { equalBeginnings } from '#lib/format/index/equal-words.ts';
-import { queryReadingsOf } from '#lib/format/index/readings.ts';
+import { queryVariantsOf } from '#lib/format/index/variants.ts';
 import { MOST_WORDS, plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
 import { editDistance } from '#test/proxy/find/search/edit-distance.ts';
 import type { ReferenceGame } from './games.ts';
 import {
   additionalWords,
   matches,
-  type QueryReading,
+  type QueryVariant,
   readQuery,
-  type TitleReading,
+  type TitleVariant,
   tierOf,
 } from './match.ts';
 
 /** Games, in title order, with the words under which they are found. */
-export type Readings = ReadonlyMap<ReferenceGame, readonly TitleReading[]>;
+export type Variants = ReadonlyMap<ReferenceGame, readonly TitleVariant[]>;
 
 /**
  * The names of a platform, its slug included, in any case. Platforms can share a name. It does not matter
@@ -45,39 +45,39 @@ export interface Found {
 
 /** Makes the function that finds the games of `q`, on one platform if its slug is given, in lower case. */
 export function makeFind(
-  allReadings: Readings,
+  allVariants: Variants,
   platforms: readonly NamedPlatform[],
 ): (q: string, platform?: string) => Found {
   const slugsOfName = groupByName(platforms);
-  const nearSpellings = makeNearSpellings(allReadings);
+  const nearSpellings = makeNearSpellings(allVariants);
   const exactly = (words: readonly string[]) => readQuery(words, () => []);
   const nearly = (words: readonly string[]) =>
     readQuery(words, (word) => (slugsOfName.has(word) ? [] : nearSpellings(word)));
-  const readingsWith = makeReadingCounts(allReadings);
+  const variantsWith = makeVariantCounts(allVariants);
   const nearlyAtEnd = (words: readonly string[]) =>
     readQuery(words, (word, isLast) => {
       if (!isLast || slugsOfName.has(word)) return [];
-      const begun = readingsWith((other) =>
+      const begun = variantsWith((other) =>
         equalBeginnings(word).some((text) => other.startsWith(text)),
       );
-      return nearSpellings(word).filter((near) => readingsWith((one) => one === near) > 4 * begun);
+      return nearSpellings(word).filter((near) => variantsWith((one) => one === near) > 4 * begun);
     });
   return (q, platform) => {
-    const readings =
+    const variants =
       platform === undefined
-        ? allReadings
-        : new Map([...allReadings].filter(([game]) => game.platform.toLowerCase() === platform));
-    const queries = queryReadingsOf(q, MOST_WORDS);
+        ? allVariants
+        : new Map([...allVariants].filter(([game]) => game.platform.toLowerCase() === platform));
+    const queries = queryVariantsOf(q, MOST_WORDS);
     const withoutOneWord = queries
       .filter((words) => words.length >= 2)
       .flatMap((words) => words.map((_, i) => words.toSpliced(i, 1)));
     const steps: readonly [Step, () => Tiers][] = [
-      ['near', () => besideBeginnings(readings, queries, exactly, nearlyAtEnd)],
-      ['exact', () => tiersOf(readings, queries.map(exactly))],
-      ['near', () => tiersOf(readings, queries.map(nearly))],
-      ['platform', () => findOnPlatform(readings, queries, exactly, slugsOfName)],
-      ['platform', () => findOnPlatform(readings, queries, nearly, slugsOfName)],
-      ['partial', () => tiersOf(readings, withoutOneWord.map(exactly))],
+      ['near', () => besideBeginnings(variants, queries, exactly, nearlyAtEnd)],
+      ['exact', () => tiersOf(variants, queries.map(exactly))],
+      ['near', () => tiersOf(variants, queries.map(nearly))],
+      ['platform', () => findOnPlatform(variants, queries, exactly, slugsOfName)],
+      ['platform', () => findOnPlatform(variants, queries, nearly, slugsOfName)],
+      ['partial', () => tiersOf(variants, withoutOneWord.map(exactly))],
     ];
     for (const [step, find] of steps) {
       const tiers = find();
@@ -98,13 +98,13 @@ export function distinct(lists: readonly string[][]): string[][] {
  * @returns none otherwise
  */
 function besideBeginnings(
-  readings: Readings,
+  variants: Variants,
   queries: readonly (readonly string[])[],
-  exactly: (words: readonly string[]) => QueryReading,
-  nearlyAtEnd: (words: readonly string[]) => QueryReading,
+  exactly: (words: readonly string[]) => QueryVariant,
+  nearlyAtEnd: (words: readonly string[]) => QueryVariant,
 ): Tiers {
-  const exact = tiersOf(readings, queries.map(exactly));
-  const titles = [...readings.values()].flat();
+  const exact = tiersOf(variants, queries.map(exactly));
+  const titles = [...variants.values()].flat();
   const isBeginning = (words: readonly string[]) => {
     const query = exactly(words);
     const matching = titles.filter((title) => matches(query, title, true));
@@ -112,7 +112,7 @@ function besideBeginnings(
     return matching.every((title) => !matches(query, title, false));
   };
   if (exact.size === 0 || !queries.every(isBeginning)) return new Map();
-  const near = tiersOf(readings, queries.map(nearlyAtEnd));
+  const near = tiersOf(variants, queries.map(nearlyAtEnd));
   if (near.size === exact.size) return new Map();
   const after = Array.from(near, ([game, { tier, additional }]): [ReferenceGame, Place] => {
     return [game, exact.get(game) ?? { tier: tier + 8, additional }];
@@ -121,9 +121,9 @@ function besideBeginnings(
 }
 
 /** The best place of each game that matches one of the queries. */
-function tiersOf(readings: Readings, queries: readonly QueryReading[]): Map<ReferenceGame, Place> {
+function tiersOf(variants: Variants, queries: readonly QueryVariant[]): Map<ReferenceGame, Place> {
   const best = new Map<ReferenceGame, Place>();
-  for (const [game, titles] of readings) {
+  for (const [game, titles] of variants) {
     for (const title of titles) {
       for (const query of queries) {
         const tier = tierOf(query, title);
@@ -140,9 +140,9 @@ function tiersOf(readings: Readings, queries: readonly QueryReading[]): Map<Refe
 
 /** Takes the longest run of words that names platforms on which the other words find a game. */
 function findOnPlatform(
-  readings: Readings,
+  variants: Variants,
   queries: readonly (readonly string[])[],
-  read: (words: readonly string[]) => QueryReading,
+  read: (words: readonly string[]) => QueryVariant,
   slugsOfName: ReadonlyMap<string, ReadonlySet<string>>,
 ): Tiers {
   for (const words of queries) {
@@ -151,7 +151,7 @@ function findOnPlatform(
         const slugs = slugsOfName.get(words.slice(start, start + size).join(''));
         if (slugs === undefined) continue;
         const others = words.toSpliced(start, size);
-        const onPlatform = new Map([...readings].filter(([game]) => slugs.has(game.platform)));
+        const onPlatform = new Map([...variants].filter(([game]) => slugs.has(game.platform)));
         const tiers: Tiers =
           others.length === 0
             ? new Map([...onPlatform.keys()].map((game) => [game, undefined]))
@@ -175,8 +175,8 @@ function groupByName(platforms: readonly NamedPlatform[]): Map<string, Set<strin
 }
 
 /** Compares every word of the titles with a word of a query. That is slow, so it keeps the result. */
-function makeNearSpellings(readings: Readings): (word: string) => readonly string[] {
-  const titles = [...readings.values()].flat();
+function makeNearSpellings(variants: Variants): (word: string) => readonly string[] {
+  const titles = [...variants.values()].flat();
   const vocabulary = [...new Set(titles.flatMap(({ words }) => words))];
   const known = new Map<string, string[]>();
   return (word) => {
@@ -186,10 +186,10 @@ function makeNearSpellings(readings: Readings): (word: string) => readonly strin
   };
 }
 
-/** How many readings have words for which a test holds; one counts again for each further word. */
-function makeReadingCounts(readings: Readings): (test: (word: string) => boolean) => number {
+/** How many variants have words for which a test holds; one counts again for each further word. */
+function makeVariantCounts(variants: Variants): (test: (word: string) => boolean) => number {
   const counts = new Map<string, number>();
-  for (const { words } of [...readings.values()].flat()) {
+  for (const { words } of [...variants.values()].flat()) {
     for (const word of new Set(words)) counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   return (test) => [...counts].reduce((sum, [word, count]) => (test(word) ? sum + count : sum), 0);

@@ -6,7 +6,7 @@ import { equalBeginnings, equalWords, isNumeral } from '#lib/format/index/equal-
 import { isScriptWithoutSpaces } from '#lib/format/index/words.ts';
 
 /** Words under which a title is found. */
-export interface TitleReading {
+export interface TitleVariant {
   readonly words: readonly string[];
   /** Those of the title as it is shown. */
   readonly shown: readonly string[];
@@ -32,7 +32,7 @@ interface Group {
 }
 
 /** Words of a query: at index i, the groups that begin with word i. */
-export type QueryReading = readonly (readonly Group[])[];
+export type QueryVariant = readonly (readonly Group[])[];
 
 /** How well a title matches: 0 is best. */
 export type Tier = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
@@ -41,7 +41,7 @@ export function readTitle(
   words: readonly string[],
   shown: readonly string[],
   isSlug = false,
-): TitleReading {
+): TitleVariant {
   const together = (size: number) =>
     words.slice(0, Math.max(0, words.length - size + 1)).map((_, i) => {
       return writtenTogether(words.slice(i, i + size));
@@ -53,7 +53,7 @@ export function readTitle(
 export function readQuery(
   words: readonly string[],
   nearSpellings: (word: string, isLast: boolean) => Iterable<string>,
-): QueryReading {
+): QueryVariant {
   return words.map((word, start) => {
     const single = {
       size: 1,
@@ -99,7 +99,7 @@ function partOf(word: string): string | undefined {
 }
 
 /** The best tier that applies; undefined if the title does not match. */
-export function tierOf(query: QueryReading, title: TitleReading): Tier | undefined {
+export function tierOf(query: QueryVariant, title: TitleVariant): Tier | undefined {
   if (!matches(query, title, true)) return undefined;
   if (title.isSlug) return matches(query, title, false) ? 5 : 7;
   if (matchesAt(query, 0, title, 0, { begins: false, toTheEnd: true })) return 0;
@@ -111,7 +111,7 @@ export function tierOf(query: QueryReading, title: TitleReading): Tier | undefin
 }
 
 /** How many words the title has, as it is shown, besides those that the query has. It must match. */
-export function additionalWords(query: QueryReading, title: TitleReading): number {
+export function additionalWords(query: QueryVariant, title: TitleVariant): number {
   const { words, shown } = title;
   const most = mostMatched(query, title, 0);
   // Initials are shown as words of their own, too.
@@ -119,7 +119,7 @@ export function additionalWords(query: QueryReading, title: TitleReading): numbe
   return (isLonger ? words : shown).length - most;
 }
 
-function mostMatched(query: QueryReading, title: TitleReading, start: number): number {
+function mostMatched(query: QueryVariant, title: TitleVariant, start: number): number {
   if (start === query.length) return 0;
   const most = query[start].map((group) => {
     const rest = mostMatched(query, title, start + group.size);
@@ -138,8 +138,8 @@ function mostMatched(query: QueryReading, title: TitleReading, start: number): n
 
 /** Whether the words match anywhere. @param begins whether a word may match the beginning of another */
 export function matches(
-  query: QueryReading,
-  title: TitleReading,
+  query: QueryVariant,
+  title: TitleVariant,
   begins: boolean,
   start = 0,
 ): boolean {
@@ -150,7 +150,7 @@ export function matches(
   );
 }
 
-function groupMatches(group: Group, title: TitleReading, begins: boolean): boolean {
+function groupMatches(group: Group, title: TitleVariant, begins: boolean): boolean {
   const { part, together } = group;
   return (
     title.words.some((word) => isOneWord(group, word, begins)) ||
@@ -167,9 +167,9 @@ function isOneWord({ equal, beginnings }: Group, word: string, begins: boolean):
 
 /** Whether the words from `start` match the words of the title from `position`, one after another. */
 function matchesAt(
-  query: QueryReading,
+  query: QueryVariant,
   start: number,
-  title: TitleReading,
+  title: TitleVariant,
   position: number,
   rules: { readonly begins: boolean; readonly toTheEnd: boolean },
 ): boolean {

@@ -3,7 +3,7 @@
  * shares only the rules for words with the product, which is compared with it.
  */
 import type { Catalogue } from '#demo/catalogue/load.ts';
-import { needsSlug, readingsOf as readingsOfText } from '#lib/format/index/readings.ts';
+import { needsSlug, variantsOf as variantsOfText } from '#lib/format/index/variants.ts';
 import { plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
 import {
   distinct,
@@ -14,7 +14,7 @@ import {
   type Tiers,
 } from './find.ts';
 import { compareTitles, type ReferenceGame, referenceGames } from './games.ts';
-import { readTitle, type TitleReading } from './match.ts';
+import { readTitle, type TitleVariant } from './match.ts';
 
 export interface ReferenceQuery {
   readonly q?: string | undefined;
@@ -47,19 +47,19 @@ export function makeReferenceSearch(
 ): ReferenceSearch {
   const games = referenceGames(catalogue);
   const otherTitles = Map.groupBy(catalogue.gameTitles ?? [], ([id]) => String(id));
-  const readings = new Map(
+  const variants = new Map(
     games.map((game) => {
       const others = otherTitles.get(game.id) ?? [];
       return [
         game,
-        readingsOf(
+        variantsOf(
           game,
           others.map(([, title]) => String(title)),
         ),
       ] as const;
     }),
   );
-  const find = remember(makeFind(readings, platforms));
+  const find = remember(makeFind(variants, platforms));
   const everything: Found = { tiers: new Map(games.map((game) => [game, undefined])) };
   return {
     games,
@@ -90,10 +90,10 @@ function remember<T>(
 }
 
 /** The words under which a game is found: of its titles, and of its slug if no title has the same. */
-function readingsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleReading[] {
+function variantsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleVariant[] {
   const titles = [game.title, ...otherTitles];
   const shown = wordsOf(game.title);
-  const ofTitles = distinct(titles.flatMap((title) => readingsOfText(title)));
+  const ofTitles = distinct(titles.flatMap((title) => variantsOfText(title)));
   const ofSlug = distinct(needsSlug(game.title) ? [plainWordsOf(game.slug)] : []);
   const newOfSlug = ofSlug.filter(
     (words) => !ofTitles.some((known) => known.join(' ') === words.join(' ')),

@@ -1,6 +1,6 @@
 /**
- * The readings of a title or a query: the lists of words under which it is searched. A title that matches
- * in one of its readings is found.
+ * The variants of a title or a query: the lists of words under which it is searched. A title that matches
+ * in one of its variants is found.
  */
 import { hasOnlyPlainWords, plainWordsOf, wordsOf } from './words.ts';
 
@@ -17,8 +17,8 @@ const MOST_LONG_VOWELS = 3;
  * also those of the title as it is typed without macrons: each letter is also "ou" or "oo", or "uu".
  * @returns no empty list, and none twice
  */
-export function readingsOf(title: string): string[][] {
-  return readingsIn([title, ...(MACRON.test(title) ? spellingsOf(title) : [])]);
+export function variantsOf(title: string): string[][] {
+  return variantsIn([title, ...(MACRON.test(title) ? spellingsOf(title) : [])]);
 }
 
 /**
@@ -27,20 +27,20 @@ export function readingsOf(title: string): string[][] {
  * @param most how many words of each count
  * @returns no empty list, and none twice
  */
-export function queryReadingsOf(q: string, most: number): string[][] {
+export function queryVariantsOf(q: string, most: number): string[][] {
   const typed = q.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
-  return readingsIn(MACRON.test(q) ? [q, typed] : [q], most);
+  return variantsIn(MACRON.test(q) ? [q, typed] : [q], most);
 }
 
-function readingsIn(texts: readonly string[], most = Number.POSITIVE_INFINITY): string[][] {
-  const readings = texts.flatMap((text) =>
+function variantsIn(texts: readonly string[], most = Number.POSITIVE_INFINITY): string[][] {
+  const variants = texts.flatMap((text) =>
     (hasOnlyPlainWords(text) ? [wordsOf] : [wordsOf, plainWordsOf]).map((split) =>
       split(text).slice(0, most),
     ),
   );
-  return readings.filter(
-    (reading, at) =>
-      reading.length > 0 && !readings.slice(0, at).some((known) => equals(known, reading)),
+  return variants.filter(
+    (variant, at) =>
+      variant.length > 0 && !variants.slice(0, at).some((known) => equals(known, variant)),
   );
 }
 
@@ -62,7 +62,7 @@ export function needsSlug(title: string): boolean {
   return OTHER_LETTER.test(title) || !LATIN_LETTER.test(title);
 }
 
-/** Whether two readings have the same words. */
+/** Whether two variants have the same words. */
 export function equals(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((word, at) => word === other[at]);
 }

@@ -1,6 +1,6 @@
-/** The readings of titles and queries: the lists of words under which they are searched. */
+/** The variants of titles and queries: the lists of words under which they are searched. */
 import { expect, test } from 'vitest';
-import { equals, needsSlug, queryReadingsOf, readingsOf } from '#lib/format/index/readings.ts';
+import { equals, needsSlug, queryVariantsOf, variantsOf } from '#lib/format/index/variants.ts';
 
 test.each([
   ['Chrono Trigger', [['chrono', 'trigger']]],
@@ -45,20 +45,20 @@ test.each([
   ],
   ['Go! Go!', [['go', 'go']]],
   ['ほしをみるひと', [['ホシヲミルヒト']]],
-  // Plain words that there are none of are not a reading.
+  // Plain words that there are none of are not a variant.
   ['&', [['and']]],
   ['!!!', []],
   ['', []],
-])('%j has the readings %j', (text, readings) => {
-  expect(readingsOf(text)).toEqual(readings);
+])('%j has the variants %j', (text, variants) => {
+  expect(variantsOf(text)).toEqual(variants);
 });
 
 test('a title has no more spellings of long vowels than those of the first three', () => {
-  expect(readingsOf('Ō Ō Ō Ō Ō')).toHaveLength(28);
+  expect(variantsOf('Ō Ō Ō Ō Ō')).toHaveLength(28);
 });
 
 test('a query has its long vowels once without and once with their second letters', () => {
-  expect(queryReadingsOf('Jikkyō Kūga 2', 2)).toEqual([
+  expect(queryVariantsOf('Jikkyō Kūga 2', 2)).toEqual([
     ['jikkyo', 'kuga'],
     ['jikkyou', 'kuuga'],
   ]);
@@ -73,7 +73,7 @@ test('a title that is not in the Latin script is also found by the words of its 
   }
 });
 
-test('readings are equal if their words are', () => {
+test('variants are equal if their words are', () => {
   expect(equals(['a', 'b'], ['a', 'b'])).toBe(true);
   expect(equals([], [])).toBe(true);
   for (const other of [['a'], ['a', 'b', 'c'], ['b', 'a'], ['ab']]) {
