@@ -43,7 +43,8 @@ export function joinItems(
   const gameItems = joinRecords(games, platformOf, rows.games.ids, platform, found.games);
   const known: Games['known'] = append(keptOf(platformOf), found.known);
   const itemOf = numbersOf(reverse(known, firstRow));
-  const inOrder = Uint32Array.from(stored?.index.games.gameOfRank ?? [], (game) => itemOf[game]);
+  const { gameOfRank } = stored?.index.games ?? { gameOfRank: NOTHING };
+  const inOrder = numbersOf(gameOfRank).map((game) => itemOf[game]);
 
   const gameOf = numbersOf(
     groupsOf(columnOf(stored?.index.games.firstCover ?? new Uint32Array(1))),
@@ -102,7 +103,7 @@ function joinRecords<Item extends number, Row extends number>(
   });
   const ids: Ids<Item> = { high: append(high, idsOfRows.high), low: append(low, idsOfRows.low) };
   const isPublished = (item: number) => numbersOf(parents)[item] !== NONE;
-  const rows = Uint32Array.from(idsOfRows.low, (_, row) => keptParents.length + row);
+  const rows = numbersOf(idsOfRows.low).map((_, row) => keptParents.length + row);
   const byId = merge<Item>(
     columnOf<number, Item>(numbersOf(stored.numberOfId).filter(isPublished)),
     columnOf<number, Item>(rows.filter(isPublished)),
@@ -145,7 +146,10 @@ export interface Written {
 export function valuesOf({ games, covers, numbering }: Written) {
   const { itemOfGame, itemOfCover } = numbering;
   const ofCovers = (column: Column<CoverItem, number>) => narrow(through(itemOfCover, column));
-  const times = Float64Array.from(itemOfCover, (cover) => covers.approvedAt[cover]);
+  const times = new Float64Array(itemOfCover.length);
+  itemOfCover.forEach((cover, number) => {
+    times[number] = covers.approvedAt[cover];
+  });
   return {
     values: { genres: games.genres, regions: covers.regions, types: covers.types },
     columns: {

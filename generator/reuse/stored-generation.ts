@@ -5,7 +5,7 @@
 import { closeSync, linkSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { hashBytes } from '../../lib/format/content-hash.ts';
-import { idAt } from '../../lib/format/index/ids.ts';
+import { type Id, idAt } from '../../lib/format/index/ids.ts';
 import type { RecordIndex } from '../../lib/format/index/record-index.ts';
 import { openRecordIndex, platformOf } from '../../lib/format/index/record-index.ts';
 import { openWordIndex, textAt, textCount } from '../../lib/format/index/search-index.ts';
@@ -127,8 +127,15 @@ function findKept(
   isRead: (block: string) => boolean,
 ): Uint8Array {
   const isKept = new Uint8Array(games.rank.length).fill(1);
+  let last: Id = [-1, 0];
+  let isLastRead = false;
   games.numberOfId.forEach((number, position) => {
-    if (isRead(blockOf(idAt(games, position), shift))) isKept[number] = 0;
+    const id = idAt(games, position);
+    // Ids ascend, so most are in the block of the one before.
+    const isSameBlock = id[0] === last[0] && id[1] >>> shift === last[1] >>> shift;
+    if (!isSameBlock || shift > 31) isLastRead = isRead(blockOf(id, shift));
+    last = id;
+    if (isLastRead) isKept[number] = 0;
   });
   return isKept;
 }

@@ -102,7 +102,7 @@ function valueColumn(
   published.delete(null);
   const texts = [...published].sort();
   const indexes = folded.map((text) => (text === null ? NO_VALUE : texts.indexOf(text)));
-  return Uint16Array.from(ofCovers, (value) => Math.min(indexes[value], NO_VALUE));
+  return new Uint16Array(numbersOf(ofCovers).map((value) => Math.min(indexes[value], NO_VALUE)));
 }
 
 /** For each cover, its index among those of its game in the order of their ids. */

@@ -7,7 +7,7 @@ import { coversPack } from '../../lib/format/layout.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits } from '../rows/collation.ts';
-import type { Column } from '../rows/columns.ts';
+import { type Column, numbersOf } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
 import { at, type CoverItem, next, type PlatformNumber } from '../rows/numbers.ts';
 import { encodePlatform, platformUrl } from '../rows/records.ts';
@@ -45,11 +45,14 @@ const MOST_RECENT = 100;
  * one with the higher id is first. Those without a time are not among them.
  */
 export function findRecent({ byId, ids, approvedAt }: Covers): CoverItem[] {
-  const timed = [...byId].filter((cover) => !Number.isNaN(approvedAt[cover]));
-  const times = Float64Array.from(timed, (cover) => approvedAt[cover]).sort();
-  const earliest = times.at(-MOST_RECENT) ?? Number.NEGATIVE_INFINITY;
-  return timed
-    .filter((cover) => approvedAt[cover] >= earliest)
+  const times = new Float64Array(byId.length);
+  byId.forEach((cover, position) => {
+    times[position] = approvedAt[cover];
+  });
+  const known = times.filter((time) => !Number.isNaN(time)).sort();
+  const earliest = known.at(-MOST_RECENT) ?? Number.NEGATIVE_INFINITY;
+  const latest = numbersOf(byId).filter((_, position) => times[position] >= earliest);
+  return Array.from(latest, (cover) => at<CoverItem>(cover))
     .sort((a, b) => approvedAt[b] - approvedAt[a] || compareIds(idOf(ids, b), idOf(ids, a)))
     .slice(0, MOST_RECENT);
 }
