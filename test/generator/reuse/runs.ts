@@ -69,7 +69,8 @@ export async function loadTimed(
 function contentOf(snapshotsDir: string, id: string | undefined) {
   const manifest = readManifest(generationDir(snapshotsDir, String(id)));
   const { finished_at: _, outcome: __, ...rows } = reportOf(snapshotsDir);
-  return { hash: contentHash(manifest), files: manifest.files, rows };
+  const files = manifest.files.map(({ changed_at: _, ...file }) => file);
+  return { hash: contentHash(manifest), files, rows };
 }
 
 /**

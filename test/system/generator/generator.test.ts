@@ -122,7 +122,8 @@ test('the same rows give byte-identical generations and reports from MariaDB and
   for (const kind of KINDS) {
     const dir = newSnapshots();
     await generate(await makeLoaded(kind, sampleCatalogue()), dir);
-    const { files } = readManifest(path.join(dir, 'current'));
+    const manifest = readManifest(path.join(dir, 'current'));
+    const files = manifest.files.map(({ changed_at: _, ...file }) => file);
     found.push({ id: currentId(dir), files, report: { ...reportOf(dir), finished_at: '' } });
   }
   expect(Object.keys(found[0].files).length).toBeGreaterThan(30);
