@@ -24,7 +24,6 @@ const CONTRACT_EXAMPLES = {
   query: 'chrono',
   /** The query as `/search` still understands it. */
   misspelt: 'chorno',
-  file: 'Chrono Trigger (USA).sfc',
   files: 'Chrono Trigger (USA).sfc/secret of mana (E) [!].zip',
   snapshot: '000042-5d1c0f9a7b3e',
 };
@@ -70,7 +69,6 @@ export function chooseExamples(generation: Generation | undefined): Examples {
     coverIds: coverIds.join(',') || CONTRACT_EXAMPLES.coverIds,
     query,
     misspelt: misspellingOf(query, generation) ?? query,
-    file: files[0],
     files: files.join('/'),
     snapshot,
   };
