@@ -17,6 +17,7 @@ import {
 } from './doctor/check.ts';
 import { configuration, readConfiguration } from './doctor/checks/configuration.ts';
 import { database, keys, sample } from './doctor/checks/database.ts';
+import { depots } from './doctor/checks/depots.ts';
 import { grants } from './doctor/checks/grants.ts';
 import { certificate, mail } from './doctor/checks/network.ts';
 import { account, proxy, replica, schedule } from './doctor/checks/running.ts';
@@ -26,8 +27,8 @@ const USAGE = `cover-catalogue doctor [--for PROGRAM]… [--proxy-user USER]
                        [--json] [--strict]
 
 Checks the installation and says how to fix what is wrong. It checks the
-configuration, database, rights, snapshots folder, disk space, mail server,
-certificate and running programs, and shows sample records as the API would
+configuration, database, rights, snapshots folder, disk space, depots, mail
+server, certificate and running programs, and shows sample records as the API would
 serve them. It changes nothing, sends no e-mail, and prints no secret.
 
   --for PROGRAM      check only what this program needs: schedule, proxy, account
@@ -53,6 +54,7 @@ const CHECKS: readonly Check[] = [
   keys,
   snapshots,
   space,
+  depots,
   mail,
   certificate,
   schedule,
@@ -115,7 +117,7 @@ export async function runCheck(check: Check, scene: Scene, limitMs: number): Pro
   } catch (error) {
     const { message: text } = error as Error;
     if (error instanceof CannotRun) found.push({ level: 'skipped', text, fix: error.fix });
-    else findings.error(text, 'Correct what the message names.');
+    else findings.error(text, check.fix);
   } finally {
     late.catch(() => {});
     end.abort();

@@ -9,6 +9,7 @@ import { readArguments } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { makeCommand } from '../lib/program/failure.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
+import { counted } from '../lib/program/printable.ts';
 import { makeProgress } from '../lib/program/progress.ts';
 
 const USAGE = `cover-catalogue push [--to DEPOT]
@@ -41,8 +42,8 @@ async function pushOnce({ words, variables, stdout, stderr }: Invocation): Promi
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   stdout.write(
     outcome === 'unchanged'
-      ? `${depot} has ${id} already; ${removed} old objects removed.\n`
-      : `Pushed ${id} to ${depot}: ${sent} files sent (${megabytes(sentBytes)} MB), ${present} were there; ${removed} old objects removed; ${seconds} s.\n`,
+      ? `${depot} has ${id} already; ${counted(removed, 'old object')} removed.\n`
+      : `Pushed ${id} to ${depot}: ${counted(sent, 'file')} sent (${megabytes(sentBytes)} MB), ${present} were there; ${counted(removed, 'old object')} removed; ${seconds} s.\n`,
   );
   return 0;
 }

@@ -20,6 +20,7 @@ import { checkWritableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { makeLog } from '../lib/program/log.ts';
 import { poll } from '../lib/program/poll.ts';
+import { counted } from '../lib/program/printable.ts';
 import { logProgress, makeProgress, type Progress } from '../lib/program/progress.ts';
 import { reportReady, type StopWith, stopWith as stopOnSignal } from '../lib/program/service.ts';
 
@@ -198,5 +199,5 @@ function asText({ id }: Release, pulled: Pulled | undefined, seconds: number): s
   if (pulled === undefined) return `Nothing is newer than ${id}, which stays current.\n`;
   const { manifest, fetched, linked, received } = pulled;
   const { games, covers } = manifest.counts;
-  return `Published ${id}: ${games} games, ${covers} covers; ${fetched} files fetched with ${megabytes(received)} MB, ${linked} were here; ${seconds.toFixed(1)} s.\n`;
+  return `Published ${id}: ${counted(games, 'game')}, ${counted(covers, 'cover')}; ${counted(fetched, 'file')} fetched with ${megabytes(received)} MB, ${linked} were here; ${seconds.toFixed(1)} s.\n`;
 }

@@ -27,6 +27,7 @@ import {
 } from '../lib/generations/publish.ts';
 import { type Checks, checkPack } from '../lib/generations/verify.ts';
 import type { ErrorWithExitCode } from '../lib/program/failure.ts';
+import { counted } from '../lib/program/printable.ts';
 import type { Progress } from '../lib/program/progress.ts';
 import type { Conditions } from './read/read-table.ts';
 import type { ReportContent, RunEnd, Warning } from './report/report.ts';
@@ -218,7 +219,7 @@ class Attempt {
     if (faults !== '' && !isForced) {
       const waiting = countWaitingTakedowns(snapshotsDir, previous, content, dir);
       const late = waiting
-        ? `, with ${waiting} covers that this run would have taken down or changed`
+        ? `, with ${counted(waiting, 'cover')} that this run would have taken down or changed`
         : '';
       const stays = previous.id === undefined ? '' : `The current generation stays${late}. `;
       const refusal = `Nothing is published: ${faults}. ${stays}Fix the data, or run with --force if this is what you want.`;

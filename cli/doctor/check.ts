@@ -48,7 +48,9 @@ export interface Check {
   /** A few words, also the name in JSON. */
   readonly name: string;
   readonly programs: readonly Program[];
-  /** @throws CannotRun, or any other Error, which becomes a finding */
+  /** What to type if it fails with an error whose message names no command. */
+  readonly fix: string;
+  /** @throws CannotRun, or any other Error, which becomes a finding with {@link fix} */
   run(scene: Scene, findings: Findings): Promise<void>;
 }
 

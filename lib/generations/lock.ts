@@ -9,7 +9,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
-import type { ErrorWithExitCode } from '../program/failure.ts';
+import { type ErrorWithExitCode, explainFullDisk } from '../program/failure.ts';
 import { tryToRead } from '../program/files/bounded-file.ts';
 import { makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
 
@@ -46,6 +46,8 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
     }
     writeFileSync(holderFile, `${process.pid}\n`, { mode: 0o600 });
     return await work();
+  } catch (error) {
+    throw explainFullDisk(error, snapshotsDir);
   } finally {
     lock.close();
   }

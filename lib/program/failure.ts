@@ -1,4 +1,5 @@
 /** Prints on stderr why a program failed, and chooses its exit code. */
+import path from 'node:path';
 import { ConfigurationError } from './environment/environment.ts';
 import type { Invocation } from './invocation.ts';
 
@@ -27,6 +28,23 @@ export function makeCommand<Code extends number | undefined>(
       if (isConfiguration) return 2;
       return 'exitCode' in error ? error.exitCode : 1;
     });
+}
+
+/** A disk has no space. The message names a folder on it. */
+export class FullDiskError extends Error {
+  override readonly name = 'FullDiskError';
+}
+
+/** @returns a {@link FullDiskError} if the disk of the folder was full, otherwise the error itself */
+export function explainFullDisk(error: unknown, folder: string): unknown {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (cause instanceof FullDiskError) return error;
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') continue;
+    const text = `The disk of ${path.resolve(folder)} is full: ${messageOf(error).replace(/\.$/, '')}.`;
+    return new FullDiskError(text, { cause: error });
+  }
+  return error;
 }
 
 /** The text of an error. Some connection errors have a code instead of a message. */

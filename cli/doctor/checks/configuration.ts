@@ -16,6 +16,9 @@ import type { Check, Program, Scene } from '../check.ts';
 const PLACEHOLDER = /(?:\/\/|@)((?:[a-z0-9-]+\.)*example\.(?:com|net|org))(?=[:/>?#]|$)/i;
 /** Addresses that only this machine can reach. */
 const LOCAL = /^https?:\/\/(?:localhost|127\.|\[::1\])/;
+/** A variable with a secret, and its value: a password in an address, or a secret as a whole. */
+const SECRET =
+  /^\w+=\w+:\/\/[^/]*:[^@]+@|^(?:SITE_JWT_SECRET|AWS_SECRET_ACCESS_KEY|EXPLORER_KEY)=./;
 /** Programs may not have access to the files and the database that only others need. */
 const RESTRICTED: Readonly<Partial<Record<VariableName, readonly Program[]>>> = {
   DATABASE_URL: ['schedule', 'account'],
@@ -46,13 +49,22 @@ export function readConfiguration(
 export const configuration: Check = {
   name: 'configuration',
   programs: ['schedule', 'proxy', 'account', 'replica'],
+  fix: 'Correct .env, as .env.example shows.',
   async run({ values, faults, variables, programs }, { ok, warn, error }) {
-    for (const fault of faults) error(fault, 'See "Configuration" in OPERATIONS.md.');
+    for (const fault of faults) {
+      const [name] = fault.split(' ', 1);
+      error(fault, `Correct it in .env. To see its form, run: grep -B 2 '${name}=' .env.example`);
+    }
     if (faults.length === 0) ok('All variables are valid.');
-    // The file holds passwords.
     const mode = statSync('.env', { throwIfNoEntry: false })?.mode ?? 0;
     if ((mode & 0o004) !== 0) {
-      warn('.env can be read by every user of this machine.', 'Run: chmod 600 .env');
+      const holder = Object.keys(values).find((name) =>
+        SECRET.test(`${name}=${variables[name] ?? ''}`),
+      );
+      const text = '.env can be read by every user of this machine';
+      const fix = 'Run: chmod 600 .env';
+      if (holder === undefined) warn(`${text}.`, fix);
+      else error(`${text}, and ${holder} holds a secret.`, fix);
     }
     const isSet = (name: VariableName) => (variables[name]?.trim() ?? '') !== '';
     const { SITE_URL, FILES_URL, PUBLIC_URL = '', TRUSTED_PROXIES } = values;

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generate } from '../../../generator/generate.ts';
+import { countNotPublic } from '../../../generator/read/read-catalogue.ts';
 import type { Conditions } from '../../../generator/read/read-table.ts';
 import { warningText } from '../../../generator/report/report.ts';
 import { readDecision } from '../../../keys/export/export-keys.ts';
@@ -27,6 +28,7 @@ const MOST_STATUSES = 12;
 export const database: Check = {
   name: 'database',
   programs: ['schedule', 'account'],
+  fix: 'Try the same address: mariadb --host=HOST --port=PORT --user=USER --password NAME. Then correct DATABASE_URL in .env.',
   async run(scene, { ok, warn }) {
     const url = requireValue(scene, 'DATABASE_URL');
     const opened = await openDatabase(url, TIMEOUTS);
@@ -55,6 +57,7 @@ export const database: Check = {
 export const sample: Check = {
   name: 'sample records',
   programs: ['schedule'],
+  fix: 'Create or change the view or table that the message names, as README.md shows, then run: cover-catalogue generate --dry-run',
   async run(scene, findings) {
     const { ok, warn } = findings;
     const source = requireDatabase(scene);
@@ -80,13 +83,23 @@ export const sample: Check = {
         warn(`${warningText(warning)}.`, 'See "Publishing" in OPERATIONS.md.');
       }
       const body = await showBody(folder, id, `/games?ids=${games.join(',')}&include=cover`);
-      const { data } = JSON.parse(body.toString('utf8'));
+      const { data } = JSON.parse(
+        body.toString('utf8'),
+        (_, value, context?: { source: string }) =>
+          // An id beyond 2^53 would lose digits.
+          Number.isInteger(value) && !Number.isSafeInteger(value) && context
+            ? exactNumber(context.source)
+            : value,
+      );
       ok('The API would send these records. Compare them with your site:', data);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
+
+/** A number that is printed as it is written. TypeScript 7 does not know this function of Node yet. */
+const exactNumber = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
 /** Games with an approved cover if there are any, and the rows that belong to them. */
 async function chooseRows(
@@ -97,8 +110,9 @@ async function chooseRows(
     `SELECT DISTINCT game_id FROM covers WHERE status = 'approved' LIMIT ${MOST_COVERS}`,
   );
   if (covered.length === 0) {
-    const sql = `SELECT DISTINCT status FROM covers LIMIT ${MOST_STATUSES}`;
-    const statuses = (await source.rows(sql)).map(([status]) => printableJson(status));
+    const statuses = (await countNotPublic(source))
+      .slice(0, MOST_STATUSES)
+      .map(([status, covers]) => `${printableJson(status)}: ${covers}`);
     error(
       `No cover has the status "approved", so the API would serve none. Statuses in the table: ${statuses.join(', ') || 'none'}.`,
       "Translate the statuses of your site in a view of covers: CASE status WHEN … THEN 'approved' … END.",
@@ -137,6 +151,7 @@ function among(column: string, ids: readonly string[]): string {
 export const keys: Check = {
   name: 'tables of API keys',
   programs: ['schedule', 'account'],
+  fix: 'Run as a user with all rights: cover-catalogue keys list. It creates what is missing.',
   async run(scene, { ok, warn, error }) {
     const source = requireDatabase(scene);
     const snapshotsDir = requireValue(scene, 'SNAPSHOTS_DIR');

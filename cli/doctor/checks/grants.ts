@@ -4,7 +4,7 @@
  */
 
 import { KEYS_RIGHTS, SCHEDULE_RIGHTS } from '../../../keys/tables/rights.ts';
-import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import type { Database } from '../../../lib/database/database.ts';
 import { readUser } from '../../../lib/database/hidden-views.ts';
 import { CATALOGUE_TABLES } from '../../../lib/database/schema.ts';
@@ -18,6 +18,7 @@ const CHANGES = ['INSERT', 'UPDATE', 'DELETE'];
 export const grants: Check = {
   name: 'grants',
   programs: ['schedule', 'account'],
+  fix: 'Run as an administrator: SHOW GRANTS FOR the user of DATABASE_URL; then grant what README.md and OPERATIONS.md list.',
   async run(scene, { ok, warn, error }) {
     const { programs } = scene;
     const database = requireDatabase(scene);
@@ -52,6 +53,7 @@ export const grants: Check = {
         return [...new Set(used)];
       });
     }
+    if (programs.includes('account')) await check(ACCOUNTS_TABLE, () => ['SELECT']);
     for (const [table, definition] of Object.entries(CATALOGUE_TABLES)) {
       const { allowed } = await tryRights(database, table, definition, CHANGES);
       if (allowed.length === 0) continue;

@@ -13,6 +13,7 @@ const SOON_DAYS = 14;
 export const mail: Check = {
   name: 'mail server',
   programs: ['account'],
+  fix: 'Try the same address: openssl s_client -starttls smtp -connect HOST:PORT. Then correct SMTP_URL in .env.',
   async run(scene, { ok, warn, error }) {
     const smtpUrl = requireValue(scene, 'SMTP_URL');
     if (smtpUrl === '') {
@@ -38,6 +39,7 @@ export const mail: Check = {
 export const certificate: Check = {
   name: 'certificate',
   programs: ['proxy', 'account'],
+  fix: 'Look at it: openssl s_client -connect HOST:443 < /dev/null. Renew it with: certbot renew',
   async run(scene, { ok, warn, error }) {
     const url = new URL(requireValue(scene, 'PUBLIC_URL'));
     if (url.protocol !== 'https:') {

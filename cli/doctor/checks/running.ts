@@ -61,6 +61,7 @@ function programCheck(
   return {
     name,
     programs: [program],
+    fix: `Look at its log: journalctl -u cover-catalogue-${program} -n 50`,
     async run(scene, findings) {
       const { ok, warn, error } = findings;
       const host = requireValue(scene, 'ADMIN_HOST');

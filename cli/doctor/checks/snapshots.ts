@@ -27,6 +27,7 @@ const LEAST_FREE = 50e6;
 export const snapshots: Check = {
   name: 'snapshots folder',
   programs: ['schedule', 'proxy', 'replica'],
+  fix: 'Look at its permissions: ls -la SNAPSHOTS_DIR. See "Users and file permissions" in OPERATIONS.md.',
   async run(scene, findings) {
     const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
     const id = currentId(snapshotsDir);
@@ -116,6 +117,7 @@ function findDenial(
 export const space: Check = {
   name: 'disk space',
   programs: ['schedule', 'proxy', 'replica'],
+  fix: 'Look at the disk: df -h SNAPSHOTS_DIR.',
   async run(scene, findings) {
     const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
     const { bavail, bsize } = statfsSync(closestExisting(snapshotsDir));

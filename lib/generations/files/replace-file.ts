@@ -2,6 +2,7 @@
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UNFINISHED_PREFIX } from '../../format/layout.ts';
+import { explainFullDisk } from '../../program/failure.ts';
 import { writeNewFile } from './file-modes.ts';
 
 /**
@@ -24,7 +25,7 @@ export function replaceFile(
     if (isSynced) syncFolder(dir);
   } catch (cause) {
     rmSync(next, { force: true });
-    throw new Error(`write ${base}: ${(cause as Error).message}`, { cause });
+    throw explainFullDisk(new Error(`write ${base}: ${(cause as Error).message}`, { cause }), dir);
   }
 }
 

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { KEYS_FILE, RESERVE_FILE } from '../../format/layout.ts';
+import { FullDiskError } from '../../program/failure.ts';
 import { writeNewFile } from './file-modes.ts';
 import { replaceFile } from './replace-file.ts';
 
@@ -18,8 +19,7 @@ export function replaceWithReserve(file: string, content: string): void {
   try {
     replaceFile(file, content);
   } catch (error) {
-    const { code } = Object((error as Error).cause) as { code?: string };
-    if ((code !== 'ENOSPC' && code !== 'EDQUOT') || !existsSync(reserve)) throw error;
+    if (!(error instanceof FullDiskError) || !existsSync(reserve)) throw error;
     rmSync(reserve);
     replaceFile(file, content);
   }

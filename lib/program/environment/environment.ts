@@ -89,6 +89,10 @@ export function readEnvironment<Name extends VariableName>(
   return values as Environment<Name>;
 }
 
+function portOf({ PORT }: Readonly<Record<string, string | undefined>>): string {
+  return /^\s*(\d+)\s*$/.exec(PORT ?? '')?.[1] ?? VARIABLES.PORT[0];
+}
+
 /**
  * Reads the values of the named variables as far as they are valid.
  * @returns the values without faults, and all faults, one sentence for each
@@ -102,7 +106,7 @@ export function inspectEnvironment<Name extends VariableName>(
   const faults: string[] = [];
   for (const name of names) {
     const [fallback, parse]: Variable<unknown> = VARIABLES[name];
-    const text = environment[name]?.trim() || fallback;
+    const text = environment[name]?.trim() || fallback?.replace('$PORT', () => portOf(environment));
     try {
       if (text === undefined) throw new Error('is not set. See .env.example.');
       const value = parse(text);

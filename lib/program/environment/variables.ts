@@ -34,7 +34,8 @@ export const VARIABLES = {
   SITE_URL: ['http://localhost:8080', parseWebAddress],
   SITE_LANGUAGE: ['en', parseLanguage],
   FILES_URL: ['http://localhost:8080/files', parseWebAddress],
-  PUBLIC_URL: ['http://localhost:8080', parseWebAddress],
+  // The port is that of PORT.
+  PUBLIC_URL: ['http://localhost:$PORT', parseWebAddress],
   LOG_LEVEL: ['info', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'silent')],
   ADMIN_HOST: ['127.0.0.1', parseHost],
   // The ports of the other programs follow it.
@@ -144,7 +145,15 @@ function addressWithPassword<T>(read: (text: string) => T | undefined, allowed: 
       // As if it had another form.
     }
     if (value !== undefined) return value;
-    throw new Error(`must be ${allowed} (special characters percent-encoded).`);
+    const [, login = ''] = /^[a-z0-9+]+:\/\/(.*)@/is.exec(text) ?? [];
+    const codes = [...new Set(login.match(/[/?#@[\]]/g))].map(
+      (character) => `"${character}" as "${encodeURIComponent(character)}"`,
+    );
+    const special =
+      codes.length === 0
+        ? 'special characters percent-encoded'
+        : `in user and password, write ${codes.join(' and ')}`;
+    throw new Error(`must be ${allowed} (${special}).`);
   };
 }
 

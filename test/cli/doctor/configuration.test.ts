@@ -1,8 +1,14 @@
 /** Values of variables that are valid but probably not meant. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Program } from '#cli/doctor/check.ts';
 import { configuration } from '#cli/doctor/checks/configuration.ts';
-import { testKey } from '#test/support/product.ts';
+import { depots } from '#cli/doctor/checks/depots.ts';
+import { encodeRelease, makeRelease } from '#lib/format/release.ts';
+import { currentId } from '#lib/generations/generations.ts';
+import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
+import { makeFolder, testKey } from '#test/support/product.ts';
 import { examine, faultsIn } from './examine.ts';
 
 const SOUND = {
@@ -27,6 +33,52 @@ test('a program needs no access to files of another program', async () => {
     { level: 'error', text: expect.stringMatching(/^SITE_JWKS /) },
     { level: 'error', text: expect.stringMatching(/^MAIL_FOLDER /) },
   ]);
+});
+
+test('a .env that others can read is an error if it has a password', async () => {
+  const before = process.cwd();
+  const folder = makeFolder();
+  writeFileSync(path.join(folder, '.env'), '', { mode: 0o644 });
+  process.chdir(folder);
+  try {
+    const find = (DATABASE_URL: string) => faultsFor({ ...SOUND, DATABASE_URL }, ['schedule']);
+    const fix = 'Run: chmod 600 .env';
+    expect(await find('sqlite:a.db')).toMatchObject([{ level: 'warning', fix }]);
+    const [found] = await find('mysql://me:secret@host/catalogue');
+    expect(found).toMatchObject({ level: 'error', fix });
+    expect(found?.text).toContain('DATABASE_URL holds a secret');
+  } finally {
+    process.chdir(before);
+  }
+});
+
+test('each fault of the configuration says what to type', async () => {
+  const [found] = await faultsFor({ ...SOUND, DATABASE_URL: 'mysql://a:b/c@d/e' }, ['schedule']);
+  expect(found?.text).toContain('"/" as "%2F"');
+  expect(found?.fix).toContain("grep -B 2 'DATABASE_URL=' .env.example");
+});
+
+test('depots are looked at: whether something was pushed, and whether it is current', async () => {
+  const SNAPSHOTS_DIR = await makeSampleSnapshots();
+  const [SNAPSHOT_PUSH, KEYS_DEPOT] = [makeFolder(), makeFolder()];
+  const variables = { ...SOUND, SNAPSHOTS_DIR, SNAPSHOT_PUSH, KEYS_DEPOT };
+  const find = () => examine(depots, variables, ['schedule']);
+  expect(await examine(depots, { SNAPSHOTS_DIR }, ['schedule'])).toMatchObject([{ level: 'ok' }]);
+  const push = { level: 'warning', fix: 'Run at the origin: cover-catalogue push' };
+  expect((await find())[0]).toMatchObject(push);
+  const release = (id: string) =>
+    writeFileSync(
+      path.join(SNAPSHOT_PUSH, 'release.json'),
+      encodeRelease(
+        makeRelease('snapshot', { id, sequence: 1, sha256: 'a'.repeat(64), released_at: null }),
+      ),
+    );
+  release('000009-0123456789ab');
+  expect((await find())[0]).toMatchObject(push);
+  release(currentId(SNAPSHOTS_DIR) ?? '');
+  expect((await find())[0]).toMatchObject({ level: 'ok' });
+  const gone = { ...variables, SNAPSHOT_PUSH: '/no/such/depot', KEYS_DEPOT: '' };
+  expect(await examine(depots, gone, ['schedule'])).toMatchObject([{ level: 'error' }]);
 });
 
 test('a site without an explorer is sound, and the doctor says how to make one', async () => {

@@ -36,7 +36,7 @@ test.each<[string, Check['run'], object]>([
     programs: [],
     proxyUser: undefined,
   };
-  const check = { name: 'check', programs: [], run };
+  const check = { name: 'check', programs: [], fix: 'type this', run };
   expect(await runCheck(check, scene, 20)).toMatchObject([expected]);
 });
 

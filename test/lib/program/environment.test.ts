@@ -122,6 +122,14 @@ test('a variable that is unset, empty or blank has its default, and every defaul
   }
 });
 
+test('a special character in a password is named with its code, and the port of PUBLIC_URL follows PORT', () => {
+  const fault = faultOf(['DATABASE_URL'], { DATABASE_URL: 'mysql://me:a/b@c@host/catalogue' });
+  expect(fault).toContain('(in user and password, write "/" as "%2F" and "@" as "%40")');
+  expect(readEnvironment(['PUBLIC_URL'], { PORT: '9000' }).PUBLIC_URL).toBe(
+    'http://localhost:9000',
+  );
+});
+
 describe('an error about an address does not show its password', () => {
   const PASSWORD = 'hunter2';
   const ADDRESSES = [

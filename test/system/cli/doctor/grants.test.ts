@@ -86,6 +86,12 @@ test('a table that may not be read is an error', async () => {
   expect(await findings('schedule')).toMatchObject([
     { level: 'error', text: `${name} lacks SELECT on cover_files.` },
   ]);
+  const found = await findings('account');
+  expect(found).toContainEqual({
+    level: 'error',
+    text: `${name} lacks SELECT on accounts.`,
+    fix: `Run as an administrator: GRANT SELECT ON ${schema}.accounts TO ${name};`,
+  });
 });
 
 test('rights to change the catalogue are a warning', async () => {

@@ -238,10 +238,12 @@ test('on a full disk, hold and rollback change nothing, and say what is held', a
   }
   const toOldest = ['rollback', oldest, '--with-taken-down'];
   for (const args of [['hold'], toOldest]) {
-    expect(await failing('writeFileSync', /hold\.json/, ...args)).toMatch(/^write/m);
+    expect(await failing('writeFileSync', /hold\.json/, ...args)).toMatch(
+      /^The disk of .*snapshots is full: write/m,
+    );
   }
   // The last step: the hold is there already.
-  expect(await failing('renameSync', /current$/, ...toOldest)).toMatch(/^point "current"/m);
+  expect(await failing('renameSync', /current$/, ...toOldest)).toMatch(/full: point "current"/m);
   expect(existsSync(holdPath())).toBe(false);
 
   expect((await snapshot('hold', '--reason', 'a test')).code).toBe(0);
