@@ -1,5 +1,5 @@
 /**
- * Reads `keys.json`, which the generator replaces when a key changes, and creates the rolling window of
+ * Reads `keys.json`, which `schedule` replaces when a key changes, and creates the rolling window of
  * each key. The window belongs to the id of the key, so a key that is rotated keeps it. When a key's limit is
  * raised beyond the capacity of its window, the key gets a larger one with the requests that were counted
  * until then. Until the serving threads know of it, a moment later, what they
@@ -55,7 +55,7 @@ export function makeKeyStore(
   async function read(): Promise<void> {
     const { mtimeMs } = await stat(file);
     if (mtimeMs === confirmedAt) return;
-    // The generator sets a new time at every check: only the content shows whether a key changed.
+    // `schedule` sets a new time at every check: only the content shows whether a key changed.
     const found = await readBoundedFile(file, LARGEST_KEYS_FILE);
     if (content === undefined || !found.equals(content)) {
       const windows = new Map<number, SharedArrayBuffer>();
