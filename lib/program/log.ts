@@ -1,5 +1,5 @@
 /**
- * The log of a program or thread: lines of JSON on stderr. If a line cannot be written (a closed pipe,
+ * The log of a program or thread: lines of JSON on stderr, with times as RFC 3339 and named levels. If a line cannot be written (a closed pipe,
  * a full disk), it is dropped, so that the program can continue and end.
  */
 import { write, writeSync } from 'node:fs';
@@ -16,7 +16,12 @@ const PAUSE_MS = 100;
  * @param base what every line contains instead of the process id and the host name
  */
 export function makeLog(level: string, base?: Readonly<Record<string, unknown>>): Logger {
-  return pino({ level, ...(base === undefined ? {} : { base }) }, writeTo(STDERR));
+  const form = {
+    // As in the access log.
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  return pino({ level, ...form, ...(base === undefined ? {} : { base }) }, writeTo(STDERR));
 }
 
 // Used instead of `pino.destination`, which throws when the disk is full and, at the end of the

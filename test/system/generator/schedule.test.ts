@@ -51,10 +51,13 @@ test('it generates at once and then on schedule, logs failed runs and rows left 
   const dir = newSnapshots();
   const schedule = startSchedule(url, dir, { GENERATE_CRON: '* * * * * *' });
   const failure = JSON.parse(await schedule.logged('the generator failed: '));
-  expect(failure).toMatchObject({ level: 50, msg: expect.stringContaining('the table covers') });
+  expect(failure).toMatchObject({
+    level: 'error',
+    msg: expect.stringContaining('the table covers'),
+  });
   await database.run('ALTER TABLE elsewhere RENAME TO covers');
   const first = JSON.parse(await schedule.logged('"outcome":"published"'));
-  const warnings = schedule.log().match(/^{"level":40.*$/gm) ?? [];
+  const warnings = schedule.log().match(/^{"level":"warn".*$/gm) ?? [];
   expect(warnings.map((line) => JSON.parse(line).msg)).toContain(
     'Left out: 1 of covers: the game does not exist.',
   );

@@ -177,7 +177,8 @@ test.each([
   if (file === EXECUTABLE) {
     const [first = ''] = log.text().split('\n');
     expect(JSON.parse(first)).toMatchObject({
-      level: 40,
+      level: 'warn',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/),
       msg: expect.stringMatching(/^SNAPSHOTS_DIR does not exist: .* 503 .* correct the path/),
     });
   }
