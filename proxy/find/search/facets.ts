@@ -2,7 +2,9 @@
  * Counts, for a set of games, how many have each value of a facet. A game has one platform, year and text
  * of genres, so these are counted in one pass over the set; regions and types are intersected with it.
  */
+
 import { lowestBit } from '../../../lib/format/index/bits.ts';
+import type { Rank } from '../../../lib/format/index/numbers.ts';
 import type { PlatformEntry, RecordIndex } from '../../../lib/format/index/record-index.ts';
 import {
   entriesAt,
@@ -22,12 +24,12 @@ export interface ValueCount {
   readonly games: number;
 }
 
-export type CountFacet = (name: FacetName, ranks: NumberSet) => ValueCount[];
+export type CountFacet = (name: FacetName, ranks: NumberSet<Rank>) => ValueCount[];
 
 export function makeFacetCounter(
   index: SearchIndex,
   { platforms, games: { rank } }: RecordIndex,
-  sets: PostingSets,
+  sets: PostingSets<Rank>,
 ): CountFacet {
   const { games, years, yearOfRank } = index;
   // Made when they are first needed, for each rank: its platform, and its text of genres.
@@ -35,13 +37,13 @@ export function makeFacetCounter(
   let genresOfRank: Uint32Array | undefined;
   let textsOfGenre: ReadonlyMap<string, readonly number[]> | undefined;
 
-  const perText = (list: 'regions' | 'types', ranks: NumberSet) =>
+  const perText = (list: 'regions' | 'types', ranks: NumberSet<Rank>) =>
     Array.from({ length: textCount(index[list]) }, (_, at) => ({
       value: textAt(index[list], at),
       games: sets.sizeOfBoth(ranks, sets.ofTexts(list, at)),
     }));
 
-  const counters: Readonly<Record<FacetName, (ranks: NumberSet) => ValueCount[]>> = {
+  const counters: Readonly<Record<FacetName, (ranks: NumberSet<Rank>) => ValueCount[]>> = {
     platform(ranks) {
       platformOfRank ??= platformColumn(platforms, rank);
       const counts = count(platformOfRank, platforms.length, ranks);
@@ -74,7 +76,7 @@ export function makeFacetCounter(
 function count(
   ofRank: Uint16Array | Uint32Array,
   values: number,
-  { list, bits }: NumberSet,
+  { list, bits }: NumberSet<Rank>,
 ): Uint32Array {
   // One more, for games without a value.
   const counts = new Uint32Array(values + 1);

@@ -1,5 +1,7 @@
 /** Finds the games that pass each filter of a query, as sets of ranks. */
+
 import { firstIndex } from '../../../lib/format/index/arrays.ts';
+import type { Rank } from '../../../lib/format/index/numbers.ts';
 import type { RecordIndex } from '../../../lib/format/index/record-index.ts';
 import {
   entriesAt,
@@ -18,11 +20,11 @@ import type { RankOrder } from './sets/rank-order.ts';
 
 export class Filters {
   /** Every game. */
-  readonly all: NumberSet;
+  readonly all: NumberSet<Rank>;
   private readonly index: SearchIndex;
   private readonly records: RecordIndex;
   private readonly platformNames: PlatformNames;
-  private readonly ranks: PostingSets;
+  private readonly ranks: PostingSets<Rank>;
   private readonly byYear: RankOrder;
   /** Made by the first query with a genre. */
   private genres: readonly string[] | undefined;
@@ -32,7 +34,7 @@ export class Filters {
     index: SearchIndex,
     records: RecordIndex,
     platformNames: PlatformNames,
-    ranks: PostingSets,
+    ranks: PostingSets<Rank>,
     byYear: RankOrder,
   ) {
     this.all = everyNumber(index.games);
@@ -44,9 +46,9 @@ export class Filters {
   }
 
   /** One set for each filter of a query. @param except a filter to ignore */
-  of(query: Query, except?: FacetName): NumberSet[] {
+  of(query: Query, except?: FacetName): NumberSet<Rank>[] {
     const { platform, region, type, genre, year, has_cover: hasCover } = query;
-    const found: NumberSet[] = [];
+    const found: NumberSet<Rank>[] = [];
     if (platform !== undefined && except !== 'platform') found.push(this.onNamed(platform));
     if (region !== undefined && except !== 'region') found.push(this.withRegion(region));
     if (type !== undefined && except !== 'type') found.push(this.withType(type));
@@ -57,12 +59,12 @@ export class Filters {
   }
 
   /** The games of the platforms that values of `platform` mean. */
-  onNamed(values: readonly string[]): NumberSet {
+  onNamed(values: readonly string[]): NumberSet<Rank> {
     return this.onPlatforms([...new Set(values.flatMap(this.platformNames.find))]);
   }
 
   /** The games of the platforms with these numbers. */
-  onPlatforms(numbers: readonly number[]): NumberSet {
+  onPlatforms(numbers: readonly number[]): NumberSet<Rank> {
     // A platform's games are numbered in title order, so their ranks ascend.
     const lists = numbers.map((number) => {
       const { firstGame, games: count } = this.records.platforms[number];
@@ -71,17 +73,17 @@ export class Filters {
     return lists.length === 1 ? { list: lists[0] } : this.ranks.union(lists);
   }
 
-  private withType(value: string): NumberSet {
+  private withType(value: string): NumberSet<Rank> {
     const found = findText(this.index.types, foldCase(value));
     return found < 0 ? EMPTY : this.ranks.ofTexts('types', found);
   }
 
-  private withRegion(value: string): NumberSet {
+  private withRegion(value: string): NumberSet<Rank> {
     const found = findRegions(this.index.regions, value);
     return this.ranks.unite(found.map((at) => this.ranks.ofTexts('regions', at)));
   }
 
-  private withYear([from, to]: Years): NumberSet {
+  private withYear([from, to]: Years): NumberSet<Rank> {
     const { years, yearOfRank } = this.index;
     const first = firstIndex(0, years.length, (at) => years[at] >= from);
     const end = firstIndex(first, years.length, (at) => years[at] > to);
@@ -93,12 +95,12 @@ export class Filters {
     return end - first === 1 ? { list } : this.ranks.ofLists(`year ${from} ${to}`, () => [list]);
   }
 
-  private withFront(isWanted: boolean): NumberSet {
+  private withFront(isWanted: boolean): NumberSet<Rank> {
     const fronts = this.withType('front');
     return isWanted ? fronts : this.ranks.subtract(this.all, this.ranks.toBits(fronts).bits);
   }
 
-  private withGenre(part: string): NumberSet {
+  private withGenre(part: string): NumberSet<Rank> {
     const { genres } = this.index;
     const folded = foldCase(part);
     return this.ranks.ofLists(`genre ${folded}`, () => {

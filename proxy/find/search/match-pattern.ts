@@ -3,7 +3,9 @@
  * a pass over all variants. Those that begin like the query are neighbours in the order of words, and
  * only variants that have all words whole are looked at one by one.
  */
+
 import { firstIndex } from '../../../lib/format/index/arrays.ts';
+import type { VariantNumber } from '../../../lib/format/index/numbers.ts';
 import type { WordIndex } from '../../../lib/format/index/search-index.ts';
 import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
@@ -17,7 +19,7 @@ type Range = readonly [from: number, to: number];
 export class PatternMatcher {
   private readonly index: WordIndex;
   private readonly phrases: Phrases;
-  private readonly variants: PostingSets;
+  private readonly variants: PostingSets<VariantNumber>;
   private readonly ofSlugs: Uint32Array;
 
   constructor(index: WordIndex, phrases: Phrases) {
@@ -29,17 +31,20 @@ export class PatternMatcher {
   }
 
   /** The variants that match a pattern. */
-  find(pattern: Pattern): NumberSet {
+  find(pattern: Pattern): NumberSet<VariantNumber> {
     return this.findVariants(pattern, 'variants', []);
   }
 
   /** Those of them that match without a beginning of a word. @param found the result of `find` */
-  findWhole(pattern: Pattern, found: NumberSet): NumberSet {
+  findWhole(pattern: Pattern, found: NumberSet<VariantNumber>): NumberSet<VariantNumber> {
     return this.findVariants(pattern, 'wholeVariants', [found]);
   }
 
   /** The same variants by how many of their words match, the most first. A variant can be in several sets. */
-  byMatched(pattern: Pattern, found: NumberSet): (readonly [matched: number, NumberSet])[] {
+  byMatched(
+    pattern: Pattern,
+    found: NumberSet<VariantNumber>,
+  ): (readonly [matched: number, NumberSet<VariantNumber>])[] {
     if (pattern.every((ways) => ways.every(isSingle))) return [[pattern.length, found]];
     return this.findByMatched(pattern, 'variants', []).sort(([a], [b]) => b - a);
   }
@@ -55,8 +60,11 @@ export class PatternMatcher {
    * A generator, since the first tiers often fill a page and the others need not be found.
    * @param found the result of `find`
    */
-  *tiers(pattern: Pattern, found: NumberSet): Generator<NumberSet, void> {
-    const ofTitles = (set: NumberSet) => this.variants.subtract(set, this.ofSlugs);
+  *tiers(
+    pattern: Pattern,
+    found: NumberSet<VariantNumber>,
+  ): Generator<NumberSet<VariantNumber>, void> {
+    const ofTitles = (set: NumberSet<VariantNumber>) => this.variants.subtract(set, this.ofSlugs);
     for (const set of this.findBeginnings(pattern)) yield ofTitles(set);
     const whole = this.findWhole(pattern, found);
     const wholeOfTitles = ofTitles(whole);
@@ -76,8 +84,8 @@ export class PatternMatcher {
   private findVariants(
     pattern: Pattern,
     variantsOf: 'variants' | 'wholeVariants',
-    within: readonly NumberSet[],
-  ): NumberSet {
+    within: readonly NumberSet<VariantNumber>[],
+  ): NumberSet<VariantNumber> {
     const all = this.findByMatched(pattern, variantsOf, within, () => 0);
     return this.variants.unite(all.map(([, set]) => set));
   }
@@ -86,16 +94,16 @@ export class PatternMatcher {
   private findByMatched(
     pattern: Pattern,
     variantsOf: 'variants' | 'wholeVariants',
-    within: readonly NumberSet[],
+    within: readonly NumberSet<VariantNumber>[],
     keyOf = (matched: number) => matched,
-  ): (readonly [key: number, NumberSet])[] {
+  ): (readonly [key: number, NumberSet<VariantNumber>])[] {
     const { variants } = this;
     // For each position, the variants that match the words before it, with at least one such way.
-    const reached: Map<number, NumberSet[]>[] = Array.from(
+    const reached: Map<number, NumberSet<VariantNumber>[]>[] = Array.from(
       { length: pattern.length + 1 },
       () => new Map(),
     );
-    const add = (at: number, matched: number, sets: readonly NumberSet[]) => {
+    const add = (at: number, matched: number, sets: readonly NumberSet<VariantNumber>[]) => {
       const found = variants.intersect(sets);
       if (isEmpty(found)) return;
       const key = keyOf(matched);
@@ -104,7 +112,7 @@ export class PatternMatcher {
     const reachedAt = (at: number) =>
       Array.from(reached[at], ([key, sets]) => [key, variants.unite(sets)] as const);
     // The sets of the words before a position, each matched by itself; undefined if one has no such way.
-    let singles: NumberSet[] | undefined = [...within];
+    let singles: NumberSet<VariantNumber>[] | undefined = [...within];
     for (const [at, ways] of pattern.entries()) {
       const before = reachedAt(at);
       for (const way of ways) {
@@ -123,7 +131,9 @@ export class PatternMatcher {
   }
 
   /** The first three tiers: the variants that equal the query, and those that begin with it. */
-  private findBeginnings(pattern: Pattern): readonly [NumberSet, NumberSet, NumberSet] {
+  private findBeginnings(
+    pattern: Pattern,
+  ): readonly [NumberSet<VariantNumber>, NumberSet<VariantNumber>, NumberSet<VariantNumber>] {
     const equal: Range[] = [];
     const beginning: Range[] = [];
     const withPrefix: Range[] = [];
@@ -180,7 +190,7 @@ export class PatternMatcher {
     });
   }
 
-  private variantsIn(ranges: readonly Range[]): NumberSet {
+  private variantsIn(ranges: readonly Range[]): NumberSet<VariantNumber> {
     const { variantsByWords } = this.index;
     return this.variants.union(ranges.map(([from, to]) => variantsByWords.subarray(from, to)));
   }
@@ -189,7 +199,7 @@ export class PatternMatcher {
    * The variants that have the words of the query next to each other, in order, without prefixes.
    * @param whole the variants that match the pattern without prefixes
    */
-  private withPhrase(pattern: Pattern, whole: NumberSet): NumberSet {
+  private withPhrase(pattern: Pattern, whole: NumberSet<VariantNumber>): NumberSet<VariantNumber> {
     if (pattern.length === 1 && pattern[0].every(({ allowsParts }) => !allowsParts)) return whole;
     const among = this.variants.intersect([whole, ...this.withRepeated(pattern)]);
     return this.phrases.find(pattern, among);
@@ -199,7 +209,7 @@ export class PatternMatcher {
    * Most variants that have the words of "of of" have "of" once. Those that do not have it twice are ruled
    * out, unless they match words together with their neighbours.
    */
-  private withRepeated(pattern: Pattern): NumberSet[] {
+  private withRepeated(pattern: Pattern): NumberSet<VariantNumber>[] {
     const single = pattern.map((ways) => ways.find(isSingle)?.phrase[0] ?? []);
     const repeated = single.filter(
       (numbers, at) => at > 0 && numbers.length === 1 && single[at - 1].join() === numbers.join(),

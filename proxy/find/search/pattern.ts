@@ -1,4 +1,5 @@
 /** Makes the pattern of a variant of a query: for each of its words, the ways to match it. */
+import type { VariantNumber } from '../../../lib/format/index/numbers.ts';
 import { atMost, isEmpty, type NumberSet } from './sets/number-set.ts';
 import type { Place, Way, WayFinder } from './ways.ts';
 
@@ -6,7 +7,11 @@ import type { Place, Way, WayFinder } from './ways.ts';
 export type Pattern = readonly (readonly Way[])[];
 
 /** The numbers of the near spellings of a word. @param among if given, only those in these variants matter */
-export type FindNear = (word: string, isLast: boolean, among?: NumberSet) => readonly number[];
+export type FindNear = (
+  word: string,
+  isLast: boolean,
+  among?: NumberSet<VariantNumber>,
+) => readonly number[];
 
 /** At most this many neighbouring words count as one. */
 const MOST_JOINED = 3;
@@ -46,7 +51,7 @@ export class PatternMaker {
     const sizes = exact.map(([way]) => (way === undefined ? 0 : atMost(way.variants)));
     // Splits and near spellings take long to find, so those of rare words come first: no more are searched
     // once no variant can match. That is tested only with near spellings; otherwise it takes longer.
-    let among: NumberSet | undefined;
+    let among: NumberSet<VariantNumber> | undefined;
     for (const at of [...words.keys()].sort((a, b) => sizes[a] - sizes[b])) {
       const word = words[at];
       const spellings = findNear?.(word, at === last, among) ?? [];

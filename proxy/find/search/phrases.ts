@@ -1,6 +1,8 @@
 /** Finds the variants in which words are next to each other, in order. */
+
 import { sharedZeros } from '../../../lib/format/index/arrays.ts';
 import { bitAt, lowestBit, setBit } from '../../../lib/format/index/bits.ts';
+import type { VariantNumber } from '../../../lib/format/index/numbers.ts';
 import type { VariantWords } from '../../../lib/format/index/search-index.ts';
 import type { NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
@@ -57,9 +59,13 @@ export class Phrases {
   private readonly words: Uint32Array;
   private readonly start: Uint32Array;
   private readonly pairs: WordPairs;
-  readonly variants: PostingSets;
+  readonly variants: PostingSets<VariantNumber>;
 
-  constructor({ words, start }: VariantWords, pairs: WordPairs, variants: PostingSets) {
+  constructor(
+    { words, start }: VariantWords,
+    pairs: WordPairs,
+    variants: PostingSets<VariantNumber>,
+  ) {
     this.words = words;
     this.start = start;
     this.pairs = pairs;
@@ -80,7 +86,7 @@ export class Phrases {
    * The variants to look at for a phrase: for each two neighbouring words of it, they have both. If it is
    * the same word, some word follows itself in them.
    */
-  candidates(phrase: Phrase): NumberSet {
+  candidates(phrase: Phrase): NumberSet<VariantNumber> {
     const { variants } = this;
     const withBoth = (left: number, right: number) => {
       const other =
@@ -100,7 +106,10 @@ export class Phrases {
    * The variants of a set that have neighbouring words which match a pattern.
    * @param pattern for each word of the query, the ways to match it and the words after it
    */
-  find(pattern: readonly (readonly PhraseWay[])[], among: NumberSet): NumberSet {
+  find(
+    pattern: readonly (readonly PhraseWay[])[],
+    among: NumberSet<VariantNumber>,
+  ): NumberSet<VariantNumber> {
     const { words, start } = this;
     const firsts = [...new Set(pattern[0].flatMap(({ phrase }) => phrase[0]))];
     // For each word of the query: a bit for each number of title words that match the words before it.

@@ -37,13 +37,13 @@ export type Facets = Partial<Readonly<Record<FacetName, readonly ValueCount[]>>>
 /** The games of a part of a tier that are on no earlier page, and how many. */
 interface FoundPart {
   readonly matched: number;
-  readonly part: NumberSet;
+  readonly part: NumberSet<Rank>;
   readonly size: number;
 }
 
 export class Search {
   private readonly orders: RankOrders;
-  private readonly ranks: PostingSets;
+  private readonly ranks: PostingSets<Rank>;
   private readonly filters: Filters;
   private readonly titles: TitleMatcher;
   private readonly countFacet: CountFacet;
@@ -56,7 +56,7 @@ export class Search {
     platformNames: PlatformNames,
   ) {
     this.orders = prepared.orders;
-    this.ranks = new PostingSets(index, index.games, new QueryMemory());
+    this.ranks = new PostingSets<Rank>(index, index.games, new QueryMemory());
     this.filters = new Filters(index, records, platformNames, this.ranks, prepared.orders.year_asc);
     this.titles = new TitleMatcher(index, prepared, platformNames, this.ranks, (numbers) =>
       this.filters.onPlatforms(numbers),
@@ -102,7 +102,7 @@ export class Search {
   }
 
   /** The games that match and pass the filters. @param except a filter to ignore */
-  private hitsOf(query: Query, match: TitleMatch | undefined, except?: FacetName): NumberSet {
+  private hitsOf(query: Query, match: TitleMatch | undefined, except?: FacetName): NumberSet<Rank> {
     const filters = this.filters.of(query, except);
     const required = match === undefined ? filters : [match.ranks, ...filters];
     return required.length === 0 ? this.filters.all : this.ranks.intersect(required);
@@ -111,7 +111,7 @@ export class Search {
   private pageOf(
     sort: Sort,
     match: TitleMatch | undefined,
-    found: NumberSet,
+    found: NumberSet<Rank>,
     total: number,
     start: number,
     count: number,
@@ -129,7 +129,7 @@ export class Search {
   /** A page of the games that are found, one tier after another. */
   private pageOfTiers(
     tiers: Iterable<Tier>,
-    found: NumberSet,
+    found: NumberSet<Rank>,
     start: number,
     count: number,
   ): number[] {

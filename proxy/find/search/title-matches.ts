@@ -3,6 +3,7 @@
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
 import { setBit } from '../../../lib/format/index/bits.ts';
+import type { Rank, VariantNumber } from '../../../lib/format/index/numbers.ts';
 import { type SearchIndex, textAt } from '../../../lib/format/index/search-index.ts';
 import { nearSpellingDistance } from '../../../lib/format/index/words.ts';
 import type { PlatformNames } from '../platform-names.ts';
@@ -13,14 +14,21 @@ import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
 import { Phrases } from './phrases.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { Step } from './query.ts';
-import { forEach, isEmpty, type NumberSet, sizeOf } from './sets/number-set.ts';
+import {
+  forEach,
+  isEmpty,
+  type NumberBits,
+  type NumberList,
+  type NumberSet,
+  sizeOf,
+} from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
 import { WayFinder } from './ways.ts';
 
 export interface TitleMatch {
   readonly step: Step;
   /** The ranks of the games. */
-  readonly ranks: NumberSet;
+  readonly ranks: NumberSet<Rank>;
   /**
    * Best tier first. A game can be in several tiers; the first one counts. Undefined if the query only names
    * platforms.
@@ -35,7 +43,7 @@ export interface TierPart {
   /** How many words match. Those of the title, as it is shown, less these are additional. */
   readonly matched: number;
   /** The ranks of the games, and of some on other platforms. */
-  readonly ranks: NumberSet;
+  readonly ranks: NumberSet<Rank>;
 }
 
 type Variants = readonly (readonly string[])[];
@@ -44,8 +52,8 @@ type Variants = readonly (readonly string[])[];
 interface Attempt {
   readonly words: readonly string[];
   readonly pattern: Pattern;
-  readonly found: NumberSet;
-  readonly ranks: NumberSet;
+  readonly found: NumberSet<VariantNumber>;
+  readonly ranks: NumberSet<Rank>;
 }
 
 /** A beginning of a word is rather a near spelling if so many times as many variants have that. */
@@ -57,15 +65,15 @@ const FEW_VARIANTS = 300;
 export class TitleMatcher {
   private readonly index: SearchIndex;
   private readonly prepared: PreparedSearch;
-  private readonly ranks: PostingSets;
-  private readonly variants: PostingSets;
+  private readonly ranks: PostingSets<Rank>;
+  private readonly variants: PostingSets<VariantNumber>;
   private readonly ways: WayFinder;
   private readonly matcher: PatternMatcher;
   /** The variants that do not join the initials of a title, as a list and as bits. */
-  private readonly initials: NumberSet;
+  private readonly initials: NumberSet<VariantNumber>;
   private readonly initialBits: Uint32Array;
   private readonly platformNames: PlatformNames;
-  private readonly onPlatforms: (numbers: readonly number[]) => NumberSet;
+  private readonly onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>;
 
   /**
    * @param ranks the sets of the ranks
@@ -75,8 +83,8 @@ export class TitleMatcher {
     index: SearchIndex,
     prepared: PreparedSearch,
     platformNames: PlatformNames,
-    ranks: PostingSets,
-    onPlatforms: (numbers: readonly number[]) => NumberSet,
+    ranks: PostingSets<Rank>,
+    onPlatforms: (numbers: readonly number[]) => NumberSet<Rank>,
   ) {
     this.index = index;
     this.prepared = prepared;
@@ -96,7 +104,7 @@ export class TitleMatcher {
    * @param onPlatform the games among which a title must match; undefined for all
    * @returns undefined if no game matches
    */
-  match(variants: Variants, onPlatform?: NumberSet): TitleMatch | undefined {
+  match(variants: Variants, onPlatform?: NumberSet<Rank>): TitleMatch | undefined {
     const limits = onPlatform === undefined ? [] : [onPlatform];
     const patterns = new PatternMaker(this.ways);
     const findAllNear = remember((word: string) => this.findNear(word));
@@ -148,7 +156,7 @@ export class TitleMatcher {
    */
   private findBesideBeginnings(
     exact: readonly Attempt[],
-    within: readonly NumberSet[],
+    within: readonly NumberSet<Rank>[],
   ): FindNear | undefined {
     const isBeginning = ({ words, pattern, found }: Attempt) => {
       if (nearSpellingDistance(words[words.length - 1]) === 0) return false;
@@ -177,7 +185,7 @@ export class TitleMatcher {
     return { step, ranks: this.uniteRanks(attempts), tiers: this.tiersOfGroups(groups) };
   }
 
-  private uniteRanks(all: readonly { readonly ranks: NumberSet }[]): NumberSet {
+  private uniteRanks(all: readonly { readonly ranks: NumberSet<Rank> }[]): NumberSet<Rank> {
     return this.ranks.unite(all.map(({ ranks }) => ranks));
   }
 
@@ -210,7 +218,7 @@ export class TitleMatcher {
   }
 
   /** Letters of initials are shown as words of their own, so variants that do not join them are longer. */
-  private partsOf(found: NumberSet, matched: number): TierPart[] {
+  private partsOf(found: NumberSet<VariantNumber>, matched: number): TierPart[] {
     const { games, rankOfFurther } = this.index;
     const apart = this.variants.intersect([found, this.initials]);
     if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
@@ -231,11 +239,13 @@ export class TitleMatcher {
   }
 
   /** The ranks of the games that have these variants. */
-  private ranksOf(set: NumberSet): NumberSet {
+  private ranksOf(set: NumberSet<VariantNumber>): NumberSet<Rank> {
     const { games, rankOfFurther } = this.index;
-    if (rankOfFurther.length === 0) return set;
+    // The number of a game's first variant is its rank.
+    const ofFirst: NumberList | NumberBits = set;
+    if (rankOfFurther.length === 0) return ofFirst;
     if (set.list !== undefined) {
-      if ((set.list.at(-1) ?? 0) < games) return set;
+      if ((set.list.at(-1) ?? 0) < games) return ofFirst;
       const ranks = set.list.map((variant) =>
         variant < games ? variant : rankOfFurther[variant - games],
       );

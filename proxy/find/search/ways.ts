@@ -2,8 +2,10 @@
  * Finds the ways to match words of a query, alone or together with the words after them. A way is either one
  * word of a title, or two or three neighbouring words of a title that the query writes as one word.
  */
+
 import { LRUCache } from 'lru-cache';
 import { equalBeginnings, equalWords, isNumeral } from '../../../lib/format/index/equal-words.ts';
+import type { VariantNumber } from '../../../lib/format/index/numbers.ts';
 import {
   entriesAt,
   findPrefix,
@@ -26,9 +28,9 @@ export interface Way extends PhraseWay {
   /** Whether a part of a word in a script without spaces is enough, whatever the phrase is. */
   readonly allowsParts: boolean;
   /** The variants that match. */
-  readonly variants: NumberSet;
+  readonly variants: NumberSet<VariantNumber>;
   /** Those of them that match without the beginnings. */
-  readonly wholeVariants: NumberSet;
+  readonly wholeVariants: NumberSet<VariantNumber>;
 }
 
 /** Where words are in a query. After its first word, two digits are a year. */
@@ -51,7 +53,7 @@ const SPLIT_SIZE = 50;
 export class WayFinder {
   private readonly index: SearchIndex;
   private readonly phrases: Phrases;
-  readonly variants: PostingSets;
+  readonly variants: PostingSets<VariantNumber>;
   private readonly splits = new LRUCache<string, readonly Way[]>({
     maxSize: MOST_KEPT,
     sizeCalculation: (ways) =>
@@ -132,7 +134,7 @@ export class WayFinder {
     queryWords: number,
     numbers: readonly number[],
     beginnings: Way['beginnings'],
-    parts = EMPTY,
+    parts: NumberSet<VariantNumber> = EMPTY,
   ): Way[] {
     const { variants } = this;
     const wholeVariants = variants.unite([this.withNumbers(numbers), parts]);
@@ -165,7 +167,7 @@ export class WayFinder {
     return ascending(numbers.filter((number) => number >= 0));
   }
 
-  private withNumbers(numbers: readonly number[]): NumberSet {
+  private withNumbers(numbers: readonly number[]): NumberSet<VariantNumber> {
     if (numbers.length === 0) return EMPTY;
     if (numbers.length === 1) return this.variants.ofTexts('words', numbers[0]);
     return this.variants.ofLists(`numbers ${numbers}`, () =>
@@ -174,7 +176,7 @@ export class WayFinder {
   }
 
   /** The variants with a word that contains a word in a script without spaces. */
-  private withPart(word: string): NumberSet {
+  private withPart(word: string): NumberSet<VariantNumber> {
     if (!isScriptWithoutSpaces(word)) return EMPTY;
     const characters = [...word];
     if (characters.length < FEWEST_CHARACTERS_OF_PART) return EMPTY;
@@ -185,7 +187,7 @@ export class WayFinder {
 }
 
 /** How many numbers a set has in memory. */
-function lengthOf(set: NumberSet): number {
+function lengthOf(set: NumberSet<VariantNumber>): number {
   return (set.list ?? set.bits).length;
 }
 

@@ -6,7 +6,8 @@
  */
 import { countBits, lowestBit, onesIn, setBit } from '../../../../lib/format/index/bits.ts';
 
-export type NumberSet = NumberList | NumberBits;
+/** `of` is never there: it tells the compiler of which kind the numbers are. */
+export type NumberSet<N extends number = number> = (NumberList | NumberBits) & { readonly of?: N };
 
 export interface NumberList {
   readonly list: Uint32Array;
@@ -21,7 +22,7 @@ export interface NumberBits {
   readonly atMost: number;
 }
 
-export const EMPTY: NumberSet = { list: new Uint32Array(0) };
+export const EMPTY: NumberSet<never> = { list: new Uint32Array(0) };
 
 export function everyNumber(below: number): NumberBits {
   const bits = new Uint32Array(Math.ceil(below / 32)).fill(0xffff_ffff);
@@ -53,7 +54,7 @@ export function isDense(list: Uint32Array, below: number): boolean {
 }
 
 /** The same set in memory of its own, so that it outlives its query. */
-export function kept(set: NumberSet): NumberSet {
+export function kept<N extends number>(set: NumberSet<N>): NumberSet<N> {
   return set.bits === undefined ? set : { bits: set.bits.slice(), atMost: set.atMost };
 }
 
@@ -69,7 +70,7 @@ export function addTo(bits: Uint32Array, { list, bits: others }: NumberSet): voi
 }
 
 /** The same set, as a list if it is small: then the next operation is faster, and needs less memory. */
-export function compact(set: NumberSet): NumberSet {
+export function compact<N extends number>(set: NumberSet<N>): NumberSet<N> {
   if (set.list !== undefined) return set;
   const size = countBits(set.bits);
   return size > LONGEST_SORTED ? set : { list: toList(set) };

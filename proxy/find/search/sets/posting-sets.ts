@@ -10,9 +10,9 @@ type ListName = 'words' | 'endings' | 'regions' | 'types' | 'genres';
 /** With a million below, this many bitsets take 16 MB. */
 const MOST_KEPT = 128;
 
-export class PostingSets extends SetAlgebra {
+export class PostingSets<N extends number> extends SetAlgebra<N> {
   private readonly index: SearchIndex;
-  private readonly large = new LRUCache<string, NumberSet>({ max: MOST_KEPT });
+  private readonly large = new LRUCache<string, NumberSet<N>>({ max: MOST_KEPT });
 
   constructor(index: SearchIndex, below: number, memory: QueryMemory) {
     super(below, memory);
@@ -20,14 +20,14 @@ export class PostingSets extends SetAlgebra {
   }
 
   /** The entries of the texts of a list from `from` (inclusive) to `to` (exclusive); by default, of one. */
-  ofTexts(list: ListName, from: number, to = from + 1): NumberSet {
+  ofTexts(list: ListName, from: number, to = from + 1): NumberSet<N> {
     const entries = entriesAt(this.index[list], from, to);
     if (to - from === 1 && !isDense(entries, this.below)) return { list: entries };
     return this.ofLists(`${list} ${from} ${to}`, () => [entries]);
   }
 
   /** The union of lists. @param key identifies it in the cache */
-  ofLists(key: string, lists: () => readonly Uint32Array[]): NumberSet {
+  ofLists(key: string, lists: () => readonly Uint32Array[]): NumberSet<N> {
     const known = this.large.get(key);
     if (known !== undefined) return known;
     const set = kept(this.union(lists()));

@@ -3,8 +3,10 @@
  * memory that threads share, so that a page needs no sorting. Title order needs none: it is that of the
  * ranks themselves.
  */
+
 import { sharedZeros } from '../../../../lib/format/index/arrays.ts';
 import { bitAt } from '../../../../lib/format/index/bits.ts';
+import type { Rank } from '../../../../lib/format/index/numbers.ts';
 import type { RecordIndex } from '../../../../lib/format/index/record-index.ts';
 import type { SearchIndex } from '../../../../lib/format/index/search-index.ts';
 import { type NumberSet, sizeOf, slice, toList } from './number-set.ts';
@@ -85,8 +87,8 @@ function orderOf(ranks: Uint32Array): RankOrder {
 /** A page of a set, which must contain at least `start + count` ranks. @param sets of the ranks */
 export function pageInOrder(
   { ranks, positions }: RankOrder,
-  sets: SetAlgebra,
-  set: NumberSet,
+  sets: SetAlgebra<Rank>,
+  set: NumberSet<Rank>,
   start: number,
   count: number,
 ): number[] {

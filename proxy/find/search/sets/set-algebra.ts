@@ -23,7 +23,7 @@ import type { QueryMemory } from './query-memory.ts';
  */
 const UNEVEN = 8;
 
-export class SetAlgebra {
+export class SetAlgebra<N extends number = number> {
   /** Every number of these sets is less than this: the number of games, or of variants. */
   readonly below: number;
   readonly memory: QueryMemory;
@@ -39,7 +39,7 @@ export class SetAlgebra {
   }
 
   /** The same set as bits. */
-  toBits(set: NumberSet): NumberBits {
+  toBits(set: NumberSet<N>): NumberBits {
     if (set.bits !== undefined) return set;
     const bits = this.emptyBits();
     addTo(bits, set);
@@ -53,7 +53,7 @@ export class SetAlgebra {
   }
 
   /** The union of lists. @param lists in any order; they may overlap, and need not ascend */
-  union(lists: readonly Uint32Array[]): NumberSet {
+  union(lists: readonly Uint32Array[]): NumberSet<N> {
     const total = lists.reduce((sum, { length }) => sum + length, 0);
     if (total > LONGEST_SORTED) {
       const bits = this.emptyBits();
@@ -70,7 +70,7 @@ export class SetAlgebra {
   }
 
   /** The numbers that are in any of the sets. */
-  unite(sets: readonly NumberSet[]): NumberSet {
+  unite(sets: readonly NumberSet<N>[]): NumberSet<N> {
     const filled = sets.filter((set) => !isEmpty(set));
     if (filled.length < 2) return filled[0] ?? EMPTY;
     const large = filled.find(({ bits }) => bits !== undefined)?.bits;
@@ -82,7 +82,7 @@ export class SetAlgebra {
   }
 
   /** The numbers of a set that are not in a bitset. */
-  subtract(set: NumberSet, removed: Uint32Array): NumberSet {
+  subtract(set: NumberSet<N>, removed: Uint32Array): NumberSet<N> {
     if (set.list !== undefined) {
       return { list: set.list.filter((number) => bitAt(removed, number) === 0) };
     }
@@ -92,7 +92,7 @@ export class SetAlgebra {
   }
 
   /** The numbers of a set that pass a test, which gets them in ascending order. */
-  filter(set: NumberSet, passes: (number: number) => boolean): NumberSet {
+  filter(set: NumberSet<N>, passes: (number: number) => boolean): NumberSet<N> {
     if (set.list !== undefined) return { list: set.list.filter(passes) };
     const bits = this.emptyBits();
     forEach(set, (number) => {
@@ -102,7 +102,7 @@ export class SetAlgebra {
   }
 
   /** The numbers that are in all of the sets, of which there is at least one. */
-  intersect(sets: readonly NumberSet[]): NumberSet {
+  intersect(sets: readonly NumberSet<N>[]): NumberSet<N> {
     const smallestFirst = [...new Set(sets)].sort((a, b) => atMost(a) - atMost(b));
     return smallestFirst.reduce((result, set) =>
       isEmpty(result) ? EMPTY : this.intersectTwo(result, set),
@@ -110,7 +110,7 @@ export class SetAlgebra {
   }
 
   /** How many numbers are in both sets. */
-  sizeOfBoth(a: NumberSet, b: NumberSet): number {
+  sizeOfBoth(a: NumberSet<N>, b: NumberSet<N>): number {
     if (a.list !== undefined || b.list !== undefined) return sizeOf(this.intersect([a, b]));
     let size = 0;
     for (let i = 0; i < a.bits.length; i++) size += onesIn(a.bits[i] & b.bits[i]);
@@ -118,7 +118,7 @@ export class SetAlgebra {
   }
 
   /** Of two lists, the first is the shorter one. Of long lists of like lengths, bits are the fastest. */
-  private intersectTwo(a: NumberSet, b: NumberSet): NumberSet {
+  private intersectTwo(a: NumberSet<N>, b: NumberSet<N>): NumberSet<N> {
     if (a.list === undefined) {
       return b.list === undefined ? this.intersectBits(a, b) : this.keepInBits(b.list, a.bits);
     }
@@ -128,14 +128,14 @@ export class SetAlgebra {
     return this.keepInBits(a.list, this.toBits(b).bits);
   }
 
-  private intersectBits(a: NumberBits, b: NumberBits): NumberSet {
+  private intersectBits(a: NumberBits, b: NumberBits): NumberSet<N> {
     const { length } = a.bits;
     const bits = this.memory.takeBits(length);
     for (let i = 0; i < length; i++) bits[i] = a.bits[i] & b.bits[i];
     return compact({ bits, atMost: Math.min(a.atMost, b.atMost) });
   }
 
-  private keepInBits(list: Uint32Array, bits: Uint32Array): NumberSet {
+  private keepInBits(list: Uint32Array, bits: Uint32Array): NumberSet<N> {
     const kept = this.memory.scratchList(list.length);
     let end = 0;
     for (let i = 0; i < list.length; i++) {
@@ -147,7 +147,7 @@ export class SetAlgebra {
   }
 
   /** Looks the numbers of a list up in one that is not shorter. */
-  private lookUp(short: Uint32Array, long: Uint32Array): NumberSet {
+  private lookUp(short: Uint32Array, long: Uint32Array): NumberSet<N> {
     const kept = this.memory.scratchList(short.length);
     let end = 0;
     let at = 0;

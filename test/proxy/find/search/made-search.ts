@@ -2,6 +2,7 @@
 import { closeSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Catalogue } from '#demo/catalogue/load.ts';
+import type { Rank } from '#lib/format/index/numbers.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { searchOf as parseSearch } from '#proxy/api/parameters.ts';
@@ -68,7 +69,7 @@ export async function searchOf(...games: readonly (string | MadeGame)[]): Promis
   });
   files.descriptors.forEach(closeSync);
   const { search, prepared, records } = index;
-  const ranks = new PostingSets(search, search.games, new QueryMemory());
+  const ranks = new PostingSets<Rank>(search, search.games, new QueryMemory());
   const titles = new TitleMatcher(search, prepared, makePlatformNames(records), ranks, () => EMPTY);
   return {
     search(parameters) {
