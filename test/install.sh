@@ -15,7 +15,7 @@ install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-
 # Prometheus, log rotation, and a systemd that boots in a container.
 install_debian_packages promtool:prometheus \
   prometheus-blackbox-exporter:prometheus-blackbox-exporter logrotate:logrotate \
-  systemd-nspawn:systemd-container dbus-daemon:dbus
+  systemd-nspawn:systemd-container dbus-daemon:dbus rclone:rclone aria2c:aria2 wget:wget
 [ "$SOAK" = full ] || exit 0
 # Images and containers.
 install_debian_packages podman:podman podman-compose:podman-compose debootstrap:debootstrap
