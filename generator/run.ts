@@ -10,8 +10,8 @@ import type { Progress } from '../lib/program/progress.ts';
 import { numberRecords } from './order/numbering.ts';
 import type { OptionalRows } from './read/optional-tables.ts';
 import { checkIds, checkTitles, readOptionalTables } from './read/optional-tables.ts';
-import { countNotPublic, readPlatforms, readRows, type Source } from './read/read-catalogue.ts';
-import { type Conditions, makeReadTable } from './read/read-table.ts';
+import { readPlatforms, readRows, type Source } from './read/read-catalogue.ts';
+import { makeReadTable } from './read/read-table.ts';
 import type { RowsOfRun } from './reuse/earlier-run.ts';
 import { readLastCommits } from './reuse/find-changes.ts';
 import { beginReuse, type Reuse, type ReuseOptions } from './reuse/reuse.ts';
@@ -19,8 +19,6 @@ import { Output } from './write/file-writer.ts';
 import { type Written, writeGeneration } from './write/write-generation.ts';
 
 export interface ReadOptions extends Optional, ReuseOptions {
-  /** To read only a part of the catalogue; by default, all of it. */
-  readonly conditions?: Conditions | undefined;
   readonly progress: Progress;
 }
 
@@ -37,7 +35,6 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
   return database.snapshot(async (reader) => {
     const { report, progress, conditions } = options;
     const readTable = makeReadTable(reader, report, progress, conditions);
-    report.setNotPublic(await countNotPublic(reader, conditions?.covers));
     const platforms = await readPlatforms(readTable);
     const optional = await readOptionalTables(readTable, options.optionalTables);
     const reuse = await beginReuse(reader, options, platforms, optional, commits);

@@ -170,11 +170,10 @@ function blockOfGame(scope: Scope, value: Value): string | undefined {
 /** Every other status is an intention of the site, so the cover is not public. Compared byte for byte. */
 const APPROVED = 'approved';
 
+export type StatusCounts = readonly (readonly [status: Value, covers: number])[];
+
 /** How many covers are not public, by status. @param condition in SQL, which chooses the covers */
-export async function countNotPublic(
-  reader: Reader,
-  condition = '1 = 1',
-): Promise<readonly (readonly [status: Value, covers: number])[]> {
+export async function countNotPublic(reader: Reader, condition = '1 = 1'): Promise<StatusCounts> {
   // HEX: the collation of the column may take "Approved" for "approved".
   const sql = `SELECT MIN(status), COUNT(*) FROM covers WHERE ${condition} GROUP BY status IS NULL, HEX(status)`;
   return (await reader.rows(sql))

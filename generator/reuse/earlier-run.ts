@@ -14,7 +14,7 @@ import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { generationDir } from '../../lib/generations/generations.ts';
 import type { Previous } from '../../lib/generations/publish.ts';
 import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
-import type { Scope } from '../read/read-catalogue.ts';
+import type { Scope, StatusCounts } from '../read/read-catalogue.ts';
 import type { BlockFindings } from '../report/report.ts';
 import type { Shifts } from './blocks.ts';
 import type { AllFingerprints, LastCommits } from './find-changes.ts';
@@ -49,6 +49,8 @@ export interface RowsOfRun {
   readonly fingerprints: AllFingerprints;
   /** The last commits before its snapshot of the database. */
   readonly commits: LastCommits;
+  /** How many covers are not public, by status. */
+  readonly notPublic: StatusCounts;
   /** All platforms, as a text to compare. */
   readonly platforms: string;
   /** The hash of all rows of `game_titles`. */

@@ -11,8 +11,8 @@ import { findGame } from '../../lib/format/index/record-index.ts';
 import * as layout from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
-import type { Platforms, Scope } from '../read/read-catalogue.ts';
-import type { Selection } from '../read/read-table.ts';
+import { countNotPublic, type Platforms, type Scope } from '../read/read-catalogue.ts';
+import type { Conditions, Selection } from '../read/read-table.ts';
 import type { Report } from '../report/report.ts';
 import type { Covers, GameRows, Games, Platform, Rows } from '../rows/catalogue.ts';
 import { findId } from '../rows/ids.ts';
@@ -28,6 +28,8 @@ import { type ReadFile, StoredGeneration } from './stored-generation.ts';
 
 export interface ReuseOptions {
   readonly settings: Settings;
+  /** To read only a part of the catalogue; by default, all of it. */
+  readonly conditions?: Conditions | undefined;
   /** Undefined if all rows are read. */
   readonly earlier: EarlierRun | undefined;
   /** Whether the next run can find out what has changed since this one. */
@@ -51,20 +53,26 @@ export async function beginReuse(
   optional: OptionalRows,
   commits: LastCommits,
 ): Promise<Reuse | undefined> {
-  const { earlier, report } = options;
+  const { earlier, report, conditions } = options;
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
   const now = timeOf(time);
+  const changes = earlier && (await findChanges(reader, earlier, platforms.asText, now));
+  // To count the covers takes a scan of the table, so it is not done again if the table had no commit.
+  const hasSameCovers = changes && changes.fingerprints.covers === earlier.fingerprints.covers;
+  const notPublic = hasSameCovers
+    ? earlier.notPublic
+    : await countNotPublic(reader, conditions?.covers);
+  report.setNotPublic(notPublic);
   const known = {
+    notPublic,
     platforms: platforms.asText,
     titles: hashOf(optional.game_titles),
     externalIds: hashOf(optional.game_ids, optional.platform_ids),
     commits,
   };
   const state = { reader, options, platforms, now, known };
-  if (earlier === undefined) {
+  if (earlier === undefined || changes === undefined)
     return new Reuse({ ...state, shifts: await chooseShifts(reader), changes: undefined });
-  }
-  const changes = await findChanges(reader, earlier, platforms.asText, now);
   // The fingerprints tell how many rows each table has.
   for (const table of TIMED_TABLES) report.setRows(table, countRows(changes.fingerprints[table]));
   const isUnread =
@@ -82,7 +90,7 @@ interface State {
   readonly platforms: Platforms;
   /** The time of the database, in seconds since 1970. */
   readonly now: number;
-  readonly known: Pick<RowsOfRun, 'platforms' | 'titles' | 'externalIds' | 'commits'>;
+  readonly known: Pick<RowsOfRun, 'notPublic' | 'platforms' | 'titles' | 'externalIds' | 'commits'>;
   readonly shifts: Shifts;
   /** Undefined if all rows are read. */
   readonly changes: Changes | undefined;
