@@ -158,15 +158,18 @@ export class TitleMatcher {
     exact: readonly Attempt[],
     within: readonly NumberSet<Rank>[],
   ): FindNear | undefined {
-    const isBeginning = ({ words, pattern, found }: Attempt) => {
-      if (nearSpellingDistance(words[words.length - 1]) === 0) return false;
+    const lastWords = exact.map(({ words }) => words[words.length - 1]);
+    if (lastWords.some((word) => nearSpellingDistance(word) === 0)) return undefined;
+    const isBeginning = ({ pattern, found }: Attempt) => {
       const whole = this.ranksOf(this.matcher.findWhole(pattern, found));
       return isEmpty(this.ranks.intersect([whole, ...within]));
     };
-    if (!exact.every(isBeginning)) return undefined;
+    // That is quick to tell of few variants. Of many, it is quicker to tell that no word is in far more.
+    const areFew = exact.every(({ found }) => found.list !== undefined);
+    if (areFew && !exact.every(isBeginning)) return undefined;
     const { entriesStart } = this.index.words;
     const near = new Map<string, readonly number[]>();
-    for (const word of exact.map(({ words }) => words[words.length - 1])) {
+    for (const word of lastWords) {
       const begun = this.ways
         .beginningsOf(word)
         .map(([from, to]) => entriesStart[to] - entriesStart[from]);
@@ -174,7 +177,7 @@ export class TitleMatcher {
       const numbers = this.findNear(word, { ofMoreThan });
       if (numbers.length > 0) near.set(word, numbers);
     }
-    if (near.size === 0) return undefined;
+    if (near.size === 0 || !(areFew || exact.every(isBeginning))) return undefined;
     return (word, isLast) => (isLast && near.get(word)) || [];
   }
 
