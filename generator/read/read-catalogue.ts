@@ -15,7 +15,7 @@ import type { CoverRow, FileRow, GameRow, None, PlatformNumber } from '../rows/n
 import { at, NONE } from '../rows/numbers.ts';
 import { RowTexts } from '../rows/texts.ts';
 import { encodeTime } from '../rows/times.ts';
-import { makeIdCheck, type ReadTable, type Selection } from './read-table.ts';
+import { makeIdCheck, type ReadTable, readSelected, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
 import { RowFault } from './row-checks.ts';
 import { COVER_COLUMNS, FILE_COLUMNS, fileValues, GAME_COLUMNS, gameValues } from './row-values.ts';
@@ -25,8 +25,8 @@ export interface Scope {
   /** Undefined if all rows are read, and so are the files of all covers. */
   readonly games: Selection | undefined;
   readonly covers: Selection | undefined;
-  /** The files among which some may have no cover, and the ids of the covers that there are. */
-  readonly loose?: { readonly files: Selection; readonly covers: Iterable<string> };
+  /** The files among which some may have no cover, and all covers that these may have. */
+  readonly loose?: { readonly files: Selection; readonly covers: Selection };
   /** The distinct values that are numbered already, null first. */
   readonly values: Readonly<Record<'genres' | 'regions' | 'types', readonly (string | null)[]>>;
   /** The blocks of a game, with its covers and their files, and of a file without a cover. */
@@ -303,11 +303,8 @@ async function findLooseFiles(
   { reader, readTable, scope }: Source,
   { files, covers }: NonNullable<Scope['loose']>,
 ): Promise<void> {
-  const known = new Set<string>();
-  for (const condition of covers) {
-    for (const [id] of await reader.rows(`SELECT id FROM covers WHERE ${condition}`))
-      known.add(String(id));
-  }
+  const found = await readSelected(reader, 'covers', 'id', covers);
+  const ids = new Set(found.map(([id]) => String(id)));
   await readTable('cover_files', {
     columns: 'id, cover_id',
     selection: files,
@@ -317,7 +314,7 @@ async function findLooseFiles(
     },
     take(row) {
       check.checkId(row[1] ?? null, 'cover_id');
-      if (!known.has(String(row[1]))) throw noCover(row);
+      if (!ids.has(String(row[1]))) throw noCover(row);
     },
   });
 }

@@ -65,7 +65,7 @@ export function makeReadTable(
       checkCount(table, rows, expected);
       report.setRows(table, rows);
     } else {
-      const found = await readSelection(reader, table, columns, selection);
+      const found = await readInOrder(reader, table, columns, selection);
       rows = found.length;
       begin?.(rows);
       for (const row of found) add(row);
@@ -76,8 +76,8 @@ export function makeReadTable(
   };
 }
 
-/** @returns the rows in the order of their ids */
-async function readSelection(
+/** @returns the rows in any order @throws Error if some are missing */
+export async function readSelected(
   reader: Reader,
   table: Table,
   columns: string,
@@ -90,11 +90,20 @@ async function readSelection(
     if (rows === undefined) checkCount(table, part.length, await countRows(reader, from));
     for (const row of part) found.push(row);
   }
-  if (rows !== undefined) {
-    checkCount(table, found.length, rows);
-    // Games with the same id are in the same block.
-    if (table !== 'games') await checkUnique(reader, table, found);
-  }
+  if (rows !== undefined) checkCount(table, found.length, rows);
+  return found;
+}
+
+/** @returns the rows in the order of their ids */
+async function readInOrder(
+  reader: Reader,
+  table: Table,
+  columns: string,
+  selection: Selection,
+): Promise<Row[]> {
+  const found = await readSelected(reader, table, columns, selection);
+  // Games with the same id are in the same block.
+  if (selection.rows !== undefined && table !== 'games') await checkUnique(reader, table, found);
   return found.sort((a, b) => compareIds(readId(a[0]) ?? [0, 0], readId(b[0]) ?? [0, 0]));
 }
 

@@ -6,6 +6,7 @@
 import type { Value } from '../../lib/database/database.ts';
 import type { Id } from '../../lib/format/index/ids.ts';
 import { isSlug } from '../../lib/format/layout.ts';
+import { hasPlainHost } from '../../lib/program/environment/variables.ts';
 import type { Fault } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
 import { readTime, TIME } from '../rows/times.ts';
@@ -127,10 +128,11 @@ export function checkFileUrl(value: Value, filesUrl: string): string {
     throw new RowFault('path has control characters', value);
   }
   if (SCHEME.test(value)) {
-    if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) {
+    const url = /^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : undefined;
+    if (url === undefined || !hasPlainHost(url)) {
       throw new RowFault('path is neither relative nor an http or https address', value);
     }
-    return encodeRest(new URL(value).href);
+    return encodeRest(url.href);
   }
   const path = value.replace(/^\/+/, '');
   if (path === '') throw new RowFault('path is empty', value);

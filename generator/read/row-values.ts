@@ -36,9 +36,10 @@ export function fileValues(row: Row, url: string, filesUrl: string, note: Note):
   const width = checkOptionalCount(row[4], 'width');
   const height = checkOptionalCount(row[5], 'height');
   const size = checkOptionalCount(row[6], 'size_bytes');
-  // An address is in ASCII, and JSON escapes none of its characters.
-  const rest = url.startsWith(filesUrl) ? `${FILES_URL}${url.slice(filesUrl.length)}` : url;
-  return `${row[0]}\0${variant}\0${mimeType}\0${width}\0${height}\0${size}\0"${rest}"\0`;
+  const address = url.startsWith(filesUrl)
+    ? `"${FILES_URL}${encodeText(url.slice(filesUrl.length)).slice(1)}`
+    : encodeText(url);
+  return `${row[0]}\0${variant}\0${mimeType}\0${width}\0${height}\0${size}\0${address}\0`;
 }
 
 /** The JSON of a text, or null for a text that is unknown (null or empty). */

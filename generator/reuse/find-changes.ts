@@ -2,13 +2,14 @@
  * Finds the rows that have changed since the run before, by fingerprints of blocks of rows. The server
  * computes them over `id` and `updated_at`, in SQL that MySQL, MariaDB and SQLite understand.
  *
- * What a fingerprint shows: a row that is new or gone changes the number of rows and the sum of their ids. A
- * changed row has a later `updated_at`, which changes the sum of the checksums, except by a chance of about one
- * in 2^32. A row whose `updated_at` stays the same is not seen.
+ * What a fingerprint shows: a row that is new or gone changes the number of rows, or the sum of their ids or that
+ * of the checksums; a changed row has a later `updated_at`, which changes the sum of the checksums, except by a
+ * chance of about one in 2^32. A row whose `updated_at` stays the same is not seen.
  */
 import type { Reader, SnapshotReader, Value } from '../../lib/database/database.ts';
 import { TIMED_TABLES, type TimedTable, UPDATED_AT } from '../../lib/database/schema.ts';
 import { splitId } from '../../lib/format/index/ids.ts';
+import { readSelected, type Selection } from '../read/read-table.ts';
 import { readTime } from '../rows/times.ts';
 import { blockOf, GROUPED, GROUPS, type Group, rangesOf, type Shifts } from './blocks.ts';
 import type { EarlierRun } from './earlier-run.ts';
@@ -29,7 +30,8 @@ const UNSETTLED = ' unsettled';
  * CRC32 is linear: for some times, two rows that change from the same time to the same time leave the sum
  * of their CRC32 as it was. With a weight for each id, it differs.
  */
-const CHECKSUM = `(CRC32(id || ' ' || ${UPDATED_AT}) * ((((id & 65535) * 40503) & 65535) | 32768)) >> 16`;
+const checksumOf = (text: string) =>
+  `(CRC32(${text}) * ((((id & 65535) * 40503) & 65535) | 32768)) >> 16`;
 
 /** @param now the time of the database @throws Error if the result is incomplete */
 export async function readFingerprints(
@@ -39,12 +41,13 @@ export async function readFingerprints(
   now: number,
 ): Promise<Fingerprints> {
   const { table, column, by } = GROUPED[group];
-  const times =
+  const sums =
     group === 'cover_ids'
-      ? ''
-      : `, SUM(${CHECKSUM}), MAX(${UPDATED_AT}) || '', COUNT(${UPDATED_AT})`;
+      ? `SUM(${checksumOf("id || ''")})`
+      : `SUM(${checksumOf(`id || ' ' || ${UPDATED_AT}`)}), MAX(${UPDATED_AT}) || '', COUNT(${UPDATED_AT})`;
+  // Grouped by position: MySQL would take a column of the table for an alias with the same name.
   const found = await reader.rows(
-    `SELECT ${column} >> ${shifts[by]} AS block, COUNT(*), SUM(id & 4294967295)${times} FROM ${table} GROUP BY block`,
+    `SELECT ${column} >> ${shifts[by]}, COUNT(*), SUM(id & 4294967295), ${sums} FROM ${table} GROUP BY 1`,
   );
   const fingerprints: Record<string, string> = {};
   let rows = 0;
@@ -68,6 +71,17 @@ export function countRows(
   let rows = 0;
   for (const block of blocks) rows += Number(fingerprints[block]?.split(' ', 1)[0] ?? 0);
   return rows;
+}
+
+/** The rows of some blocks. */
+export function selectBlocks(
+  group: Group,
+  blocks: Iterable<string>,
+  shifts: Shifts,
+  fingerprints: AllFingerprints,
+): Selection {
+  const rows = countRows(fingerprints[group], blocks);
+  return { conditions: rangesOf(group, blocks, shifts), rows };
 }
 
 /** The blocks that differ, are new, or are gone, and those that may have changed unseen. */
@@ -163,12 +177,10 @@ export async function findChanges(
   const { games, covers, cover_files, cover_ids } = changed;
   const blocks = new Set([...games, ...covers]);
   const files = new Set([...cover_files, ...cover_ids]);
-  for (const condition of rangesOf('cover_ids', cover_files, shifts)) {
-    const found = await reader.rows(`SELECT DISTINCT game_id FROM covers WHERE ${condition}`);
-    for (const [game] of found) {
-      const id = splitId(String(game));
-      if (id !== undefined) blocks.add(blockOf(id, shifts.game));
-    }
+  const owners = selectBlocks('cover_ids', cover_files, shifts, all);
+  for (const [game] of await readSelected(reader, 'covers', 'game_id', owners)) {
+    const id = splitId(String(game));
+    if (id !== undefined) blocks.add(blockOf(id, shifts.game));
   }
   if (blocks.size + files.size > 0)
     for (const [block, { dependsOnOthers }] of earlier.findings)

@@ -12,16 +12,16 @@ import * as layout from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
 import { countNotPublic, type Platforms, type Scope } from '../read/read-catalogue.ts';
-import type { Conditions, Selection } from '../read/read-table.ts';
+import type { Conditions } from '../read/read-table.ts';
 import type { Report } from '../report/report.ts';
 import type { Covers, GameRows, Games, Platform, Rows } from '../rows/catalogue.ts';
 import { findId } from '../rows/ids.ts';
 import { NONE } from '../rows/numbers.ts';
 import { Records } from '../rows/records.ts';
-import { blockOf, chooseShifts, type Group, rangesOf, type Shifts } from './blocks.ts';
+import { blockOf, chooseShifts, type Group, type Shifts } from './blocks.ts';
 import type { EarlierRun, RowsOfRun } from './earlier-run.ts';
 import type { AllFingerprints, Changes, LastCommits } from './find-changes.ts';
-import { countRows, findChanges, readFingerprints, timeOf } from './find-changes.ts';
+import { countRows, findChanges, readFingerprints, selectBlocks, timeOf } from './find-changes.ts';
 import { findStored } from './find-stored.ts';
 import { joinItems, valuesOf, type Written } from './items.ts';
 import { type ReadFile, StoredGeneration } from './stored-generation.ts';
@@ -215,19 +215,14 @@ function makeScope(
   if (changes === undefined || stored === undefined)
     return { ...known, games: undefined, covers: undefined, isTaken: () => false };
   const { games, files, fingerprints } = changes;
-  const select = (group: Exclude<Group, 'cover_ids'>, chosen: ReadonlySet<string>): Selection => ({
-    conditions: rangesOf(group, chosen, shifts),
-    rows: countRows(fingerprints[group], chosen),
-  });
+  const select = (group: Group, chosen: ReadonlySet<string>) =>
+    selectBlocks(group, chosen, shifts, fingerprints);
   const { index, isKept } = stored;
   return {
     ...known,
     games: select('games', games),
     covers: select('covers', games),
-    loose: {
-      files: select('cover_files', files),
-      covers: rangesOf('cover_ids', files, shifts),
-    },
+    loose: { files: select('cover_files', files), covers: select('cover_ids', files) },
     isTaken(platform, slug, id) {
       const game = findGame(index, platform, slug);
       if (game === undefined || isKept[game] === 0) return false;

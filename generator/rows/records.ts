@@ -62,7 +62,7 @@ export class Records {
     );
     this.gameEnds = platforms.map(
       ({ slug }, at) =>
-        `,"platform":${this.platforms[at]},"url":"${platformUrl(settings, slug)}/game/`,
+        `,"platform":${this.platforms[at]},"url":${encodeText(`${platformUrl(settings, slug)}/game/`).slice(0, -1)}`,
     );
     this.regions = rows.covers.regions.map(encodeText);
     this.types = rows.covers.types.map(encodeText);
@@ -141,14 +141,4 @@ export function encodeText(value: string | null): string {
 /** The address of a platform's page; the addresses of its games begin with it. */
 export function platformUrl({ site_url, site_language }: Settings, slug: string): string {
   return `${site_url}/${site_language}/platform/${slug}`;
-}
-
-export function encodePlatform(
-  slug: string,
-  name: string,
-  games: number,
-  covers: number,
-  url: string,
-): string {
-  return `{"slug":"${slug}","name":${encodeText(name)},"game_count":${games},"cover_count":${covers},"url":"${url}"}`;
 }

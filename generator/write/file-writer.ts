@@ -25,23 +25,34 @@ export class Output {
     this.dir = dir;
   }
 
-  /**
-   * Begins a file, once the one before is complete. Its folder must exist.
-   * @param name relative to the folder of the generation
-   */
-  begin(name: string): FileWriter {
-    const descriptor = openForWriting(path.join(this.dir, name), 'wx');
-    return new FileWriter(name, descriptor, this.buffer, (buffer) => {
-      this.buffer = buffer;
-      return this.syncInBackground(descriptor, name);
+  /** Writes a whole file from its pieces. @param name as in {@link fill} */
+  write(name: string, pieces: Iterable<string | Uint8Array>): Promise<ManifestFile> {
+    return this.fill(name, (writer) => {
+      for (const piece of pieces) writer.add(piece);
     });
   }
 
-  /** Writes a whole file from its pieces. */
-  write(name: string, pieces: Iterable<string | Uint8Array>): Promise<ManifestFile> {
-    const writer = this.begin(name);
-    for (const piece of pieces) writer.add(piece);
-    return writer.finish();
+  /**
+   * Writes a file, which is on disk after {@link allSynced}. Its folder must exist.
+   * @param name relative to the folder of the generation
+   * @param fill writes the content; what it throws is thrown
+   * @returns the entry of the file in the manifest
+   */
+  async fill(name: string, fill: (writer: FileWriter) => void): Promise<ManifestFile> {
+    const descriptor = openForWriting(path.join(this.dir, name), 'wx');
+    const writer = new FileWriter(name, descriptor, this.buffer);
+    let file: ManifestFile;
+    try {
+      fill(writer);
+      file = writer.finish();
+    } catch (error) {
+      // While it is open, a file keeps its space even after it is removed.
+      closeSync(descriptor);
+      throw error;
+    }
+    this.buffer = writer.buffer;
+    await this.syncInBackground(descriptor, name);
+    return file;
   }
 
   /** A part of a file that is complete. */
@@ -88,19 +99,11 @@ export class FileWriter {
   private readonly sha256 = createHash('sha256');
   private readonly name: string;
   private readonly descriptor: number;
-  private readonly onEnd: (buffer: Buffer) => Promise<void>;
 
-  /** @param onEnd called once all is written */
-  constructor(
-    name: string,
-    descriptor: number,
-    buffer: Buffer,
-    onEnd: (buffer: Buffer) => Promise<void>,
-  ) {
+  constructor(name: string, descriptor: number, buffer: Buffer) {
     this.name = name;
     this.descriptor = descriptor;
     this.buffer = buffer;
-    this.onEnd = onEnd;
   }
 
   /** Makes room for contiguous bytes. It may replace `buffer` and change `at`. */
@@ -126,10 +129,9 @@ export class FileWriter {
     }
   }
 
-  /** Completes the file. It is on disk after {@link Output.allSynced}. @returns its entry in the manifest */
-  async finish(): Promise<ManifestFile> {
+  /** Writes what is in the buffer. @returns the entry of the file in the manifest */
+  finish(): ManifestFile {
     this.flush();
-    await this.onEnd(this.buffer);
     return { path: this.name, size: this.flushed, sha256: this.sha256.digest('hex') };
   }
 
@@ -144,8 +146,6 @@ export class FileWriter {
       for (let at = 0; at < bytes.length; )
         at += writeSync(this.descriptor, bytes, at, bytes.length - at);
     } catch (cause) {
-      // While it is open, a file keeps its space even after it is removed.
-      closeSync(this.descriptor);
       throw new Error(`write ${this.name}: ${(cause as Error).message}`, { cause });
     }
     this.flushed += bytes.length;

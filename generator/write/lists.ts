@@ -10,7 +10,7 @@ import { compareUnits } from '../rows/collation.ts';
 import { type Column, numbersOf } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
 import { at, type CoverItem, next, type PlatformNumber } from '../rows/numbers.ts';
-import { encodePlatform, platformUrl } from '../rows/records.ts';
+import { platformUrl } from '../rows/records.ts';
 import { encodeTime } from '../rows/times.ts';
 import type { Output } from './file-writer.ts';
 import type { WriteSource } from './packs.ts';
@@ -21,16 +21,17 @@ function countPlatforms({ platforms, numbering }: WriteSource) {
   return platforms.map(({ slug, name }, index) => {
     const [from, to] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
     const games = firstGame[to] - firstGame[from];
-    return { slug, name, games, covers: firstCoverOf[to] - firstCoverOf[from] };
+    const covers = firstCoverOf[to] - firstCoverOf[from];
+    return { slug, name: name.toWellFormed(), games, covers };
   });
 }
 
 export function platformsBody(source: WriteSource): string {
-  return listBody(
-    countPlatforms(source).map(({ slug, name, games, covers }) =>
-      encodePlatform(slug, name, games, covers, platformUrl(source.settings, slug)),
-    ),
-  );
+  const records = countPlatforms(source).map(({ slug, name, games, covers }) => {
+    const url = platformUrl(source.settings, slug);
+    return JSON.stringify({ slug, name, game_count: games, cover_count: covers, url });
+  });
+  return listBody(records);
 }
 
 function listBody(records: readonly string[]): string {

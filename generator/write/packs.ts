@@ -97,33 +97,34 @@ export async function writePack<Number extends number, Item extends number>(
     }
   }
   let content: Buffer | undefined;
-  const writer = output.begin(name);
-  writer.add(PACK_HEAD);
-  for (let number: number = from; number < stop; ) {
-    if (number > from) writer.add(RECORD_SEPARATOR);
-    const offset = writer.end();
-    const end = endOfStored(number);
-    if (end > number && stored !== undefined && before !== undefined) {
-      const first = before.byteOffset[recordAt(number)];
-      const last = recordAt(end - 1);
-      // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
-      content ??= stored.read(name);
-      writer.add(content.subarray(first, before.byteOffset[last] + before.byteLength[last]));
-      copyPositions(before, number, end, offset - first);
-      number = end;
-      continue;
+  return output.fill(name, (writer) => {
+    writer.add(PACK_HEAD);
+    for (let number: number = from; number < stop; ) {
+      if (number > from) writer.add(RECORD_SEPARATOR);
+      const offset = writer.end();
+      const end = endOfStored(number);
+      if (end > number && stored !== undefined && before !== undefined) {
+        const first = before.byteOffset[recordAt(number)];
+        const last = recordAt(end - 1);
+        // Its hash covers all records at once, which takes a fraction of the time of hashing them one by one.
+        content ??= stored.read(name);
+        writer.add(content.subarray(first, before.byteOffset[last] + before.byteLength[last]));
+        copyPositions(before, number, end, offset - first);
+        number = end;
+        continue;
+      }
+      add(writer, itemOf[at<Number>(number)], at(number));
+      const length = writer.end() - offset;
+      positions.byteOffset[number] = offset;
+      positions.byteLength[number] = length;
+      positions.hash.set(
+        hashBytes(writer.buffer.subarray(writer.at - length, writer.at)),
+        number * 2,
+      );
+      number++;
     }
-    add(writer, itemOf[at<Number>(number)], at(number));
-    const length = writer.end() - offset;
-    positions.byteOffset[number] = offset;
-    positions.byteLength[number] = length;
-    positions.hash.set(
-      hashBytes(writer.buffer.subarray(writer.at - length, writer.at)),
-      number * 2,
-    );
-    number++;
-  }
-  writer.add(PACK_TAIL);
-  if (writer.end() > LARGEST_PACK) throw new Error(`${name} is larger than ${LARGEST_PACK} bytes`);
-  return writer.finish();
+    writer.add(PACK_TAIL);
+    if (writer.end() > LARGEST_PACK)
+      throw new Error(`${name} is larger than ${LARGEST_PACK} bytes`);
+  });
 }

@@ -200,13 +200,18 @@ export function parseWebAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   // `URL` reports no query for "https://example.org?", so the text is searched.
   const isPlain = !/[?#]/.test(text) && url?.username === '' && url.password === '';
-  if (url !== undefined && isPlain && /^https?:$/.test(url.protocol)) {
+  if (url !== undefined && isPlain && /^https?:$/.test(url.protocol) && hasPlainHost(url)) {
     return url.href.replace(/\/+$/, '');
   }
   throw fault(
     'an http or https address without query or user, such as https://example.org',
     shownAddress(text),
   );
+}
+
+/** Whether a host has only the characters of names and IP addresses: `URL` accepts others, even quotes. */
+export function hasPlainHost({ host }: URL): boolean {
+  return /^[\w.:[\]-]+$/.test(host);
 }
 
 function parseOptionalWebAddress(text: string): string {

@@ -31,7 +31,14 @@ test.each<[string, (value: Value) => unknown, readonly Value[]]>([
   ['release_year is not a year', year, [1.5, '1990', '']],
   ['path is empty', address, ['', ' ', null, 7, '/', '//']],
   ['path has control characters', address, ['a\nb.jpg', 'a\0b', '\u007f']],
-  ['path is neither relative nor an http or https address', address, ['javascript:x', 'http://']],
+  [
+    'path is neither relative nor an http or https address',
+    address,
+    [
+      ...['javascript:x', 'http://', 'https://exa"mple.org/x.png', 'https://exa%22mple.org/x.png'],
+      ...['https://é".org', 'https://a`b.org/', "https://a'b.org/", 'http://a%5cb/x'],
+    ],
+  ],
   ['path leaves its folder', address, ['..', 'a/../b', '../a', 'a/..', '../../x.jpg']],
   [
     'approved_at is not a time that exists',

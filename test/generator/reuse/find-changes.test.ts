@@ -70,6 +70,28 @@ test.each(KINDS)('a block with a recent or no time may have changed unseen on %s
   await database.close();
 });
 
+test.each(KINDS)('a table may have a column named block on %s', async (kind) => {
+  const { database, readAt } = await makeTable(kind, [
+    [1, '2024-01-01 00:00:00'],
+    [17, '2024-01-01 00:00:00'],
+  ]);
+  await database.run('ALTER TABLE games ADD COLUMN block INT DEFAULT 7');
+  expect(Object.keys(await readAt(NOW)).toSorted()).toEqual(['0', '1']);
+  await database.close();
+});
+
+test.each(KINDS)('covers that take the place of others show, by their ids, on %s', async (kind) => {
+  const database = await openDatabase(await makeDatabase(kind));
+  await database.run('CREATE TABLE covers (id BIGINT PRIMARY KEY)');
+  const read = () => readFingerprints(database, 'cover_ids', SHIFTS, NOW);
+  await database.run('INSERT INTO covers VALUES (2), (5), (9007199254740993)');
+  const before = await read();
+  await database.run('UPDATE covers SET id = id - 1 WHERE id = 5');
+  await database.run('UPDATE covers SET id = id + 1 WHERE id = 2');
+  expect(differingBlocks(before, await read())).toEqual(['0']);
+  await database.close();
+});
+
 const commitAt = (time: string, isComplete = true) => ({ games: { time, isComplete } });
 
 test.each([

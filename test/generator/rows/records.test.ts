@@ -1,7 +1,7 @@
 /** The JSON of records, from the values of rows. */
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { gameValues } from '#generator/read/row-values.ts';
+import { fileValues, gameValues } from '#generator/read/row-values.ts';
 import type { Rows } from '#generator/rows/catalogue.ts';
 import { at, type GameRow } from '#generator/rows/numbers.ts';
 import { Records, slugOf, titleOf } from '#generator/rows/records.ts';
@@ -22,7 +22,7 @@ const rows = {
   games: { texts, platform: new Uint32Array(GAMES) },
   covers: { regions: [], types: [] },
 } as unknown as Rows;
-const settings = { site_url: 'https://a', site_language: 'en', files_url: '' };
+const settings = { site_url: 'https://a"b', site_language: 'en', files_url: 'https://f"' };
 const records = new Records(settings, [{ slug: 'nes', name: 'NES' }], rows);
 
 test('texts of any characters become JSON strings, and an empty one null', () => {
@@ -47,9 +47,17 @@ test('texts of any characters become JSON strings, and an empty one null', () =>
     expect(JSON.parse(record)).toEqual({
       ...{ id: 1, slug: 'a-slug', title, release_year: 1999, description: text || null },
       ...{ genres: null, developer: null, publisher: null, cover_count: 2 },
-      ...{ platform: { slug: 'nes', name: 'NES' }, url: 'https://a/en/platform/nes/game/a-slug' },
+      ...{ platform: { slug: 'nes', name: 'NES' }, url: 'https://a"b/en/platform/nes/game/a-slug' },
     });
     expect([...names, packTitleOf(record)]).toEqual(['a-slug', title, title]);
   }
   expect(() => addGame(0, 'A', 5)).toThrow('description is not text');
+});
+
+test('an address becomes a JSON string, whatever its characters', () => {
+  for (const url of ['https://f"/a"\\b', 'https://elsewhere/"\\']) {
+    const values = fileValues([1, 1, null, null, 1, 1, 1, ''], url, settings.files_url, note);
+    const json = String(values.split('\0').at(-2)).replace('\u0001', 'https://f\\"');
+    expect(JSON.parse(json)).toBe(url);
+  }
 });

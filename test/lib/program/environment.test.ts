@@ -46,7 +46,7 @@ const address = {
   },
   bad:
     'a.org ftp://a.org https:// https://a.org/?x=1 https://a.org/#x https://a.org? https://a.org# ' +
-    'https://me@a.org javascript:1',
+    'https://me@a.org javascript:1 https://a".org https://a%22.org',
 };
 const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
 

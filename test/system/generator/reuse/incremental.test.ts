@@ -6,6 +6,8 @@
 import { globSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import type { Database } from '#lib/database/database.ts';
+import type { ManifestContent } from '#lib/format/manifest.ts';
 import {
   compareRuns,
   expectEqualsFull,
@@ -67,4 +69,41 @@ test.each([
   await expectEqualsFull(database, folders, 'with both rows', true);
   await database.run(`DELETE FROM ${table} WHERE id = ${first} AND ${owner} < 9000000`);
   await expectEqualsFull(database, folders, 'with one of them', true);
+});
+
+// KILL QUERY does that on a server: the client sees no error.
+test('a list of covers that lacks its last one leads to no other generation', async () => {
+  const { database, dir } = await makeTimedSite('sqlite', 20);
+  const time = "updated_at = '2022-02-02 02:02:02'";
+  await database.run(`UPDATE cover_files SET ${time}, path = 'moved.png'`);
+  /** @returns what a run would publish, and how many lists of covers it has read */
+  const runCut = async (cutAt: number) => {
+    let [lists, files] = [0, ''];
+    const cut: Database = {
+      ...database,
+      snapshot: (read) =>
+        database.snapshot(({ rows, ...others }) =>
+          read({
+            ...others,
+            async rows(sql, parameters) {
+              const found = await rows(sql, parameters);
+              if (!/^SELECT (DISTINCT )?(game_)?id FROM covers WHERE/.test(sql)) return found;
+              return lists++ === cutAt ? found.slice(0, -1) : found;
+            },
+          }),
+        ),
+    };
+    const inspect = (content: ManifestContent) => {
+      files = content.files.map(({ path: name, sha256 }) => `${name} ${sha256}`).join('\n');
+    };
+    const { readAllBecause } = await run(cut, dir, { isDryRun: true, inspect });
+    return { lists, files, readAllBecause };
+  };
+  const { lists, files, readAllBecause } = await runCut(-1);
+  expect([readAllBecause, lists]).toEqual([null, 2]);
+  for (let at = 0; at < lists; at++) {
+    const found = await runCut(at);
+    expect(found.readAllBecause).toMatch(/covers has \d+ rows to read, but \d+ arrived/);
+    expect(found.files).toBe(files);
+  }
 });
