@@ -2,13 +2,14 @@
  * The fixed pages with what they say about the catalogue, filled in once for each generation, when a page is
  * first asked for.
  */
-import { html } from '../lib/pages/html.ts';
+import type { Cover } from '../client/contract-types.ts';
+import { type Html, html } from '../lib/pages/html.ts';
 import { countOf } from '../lib/pages/shown-values.ts';
 import type { Resource } from '../proxy/http/resource.ts';
 import type { CurrentGeneration, Generation } from '../proxy/snapshot/generation.ts';
-import { chooseExamples, type Examples, fillIn } from './docs/examples.ts';
-import { newestCovers } from './explore/newest-covers.ts';
-import { originOf } from './explore/page.ts';
+import { chooseExamples, type Examples, fillIn, parseRecords } from './docs/examples.ts';
+import { pathOf } from './explore/address.ts';
+import { card, coverImage, originOf } from './explore/page.ts';
 import { HTML, makePage, type Page, pageResource } from './static/page-responses.ts';
 import type { SitePages } from './static/pages.ts';
 
@@ -50,4 +51,26 @@ function countsOf(generation: Generation | undefined): string {
   if (generation === undefined) return 'The catalogue is being prepared';
   const { platforms, games, covers } = generation.manifest.counts;
   return html`${countOf(covers, 'cover')} of ${countOf(games, 'game')} on ${countOf(platforms, 'platform')}`.toString();
+}
+
+const MOST_NEWEST = 6;
+const SMALL = { sizes: '(max-width: 40rem) 45vw, 11rem', width: 176, isFirst: true };
+
+/** The newest covers, one of each game. @param hasExplorer whether the covers link to their games there */
+function newestCovers(generation: Generation | undefined, hasExplorer: boolean): Html {
+  const origin = originOf(generation);
+  const body = generation?.recentCovers.bytes.toString() ?? '{"data":[]}';
+  const { data } = parseRecords<{ readonly data: readonly Cover[] }>(body);
+  const fronts = data.filter(({ type }) => type?.toLowerCase() === 'front');
+  const byGame = new Map<string, Html>();
+  for (const cover of fronts.length > 0 ? fronts : data) {
+    const { slug, title, platform } = cover.game;
+    const path = pathOf(platform.slug, slug);
+    if (byGame.has(path) || byGame.size === MOST_NEWEST) continue;
+    const image = coverImage(cover, { ...SMALL, origin });
+    const link = hasExplorer ? path : undefined;
+    byGame.set(path, card(link, image, 'No preview', title, platform.name));
+  }
+  if (byGame.size === 0) return html`<p>No covers yet.</p>`;
+  return html`<ul class="grid">${[...byGame.values()]}</ul>`;
 }

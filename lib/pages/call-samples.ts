@@ -12,7 +12,7 @@ export interface Call {
   readonly pathValues?: Readonly<Record<string, string>>;
   /** Parameters that are undefined are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** The file for a response that is not JSON. */
+  /** The file for a response that is not JSON: then only curl is shown. */
   readonly file?: string;
 }
 
@@ -22,32 +22,19 @@ export function callSamples(call: Call, api: string): Sample[] {
   const { file } = call;
   const curl = `curl -H "Authorization: Bearer $COVERS_KEY" \\
   '${address}'${file === undefined ? '' : ` -o ${file}`}`;
-  const [imported, useBody, modules, useResponse] =
-    file === undefined
-      ? [
-          '',
-          'console.log(JSON.stringify(await response.json(), null, 2));',
-          'json, os',
-          'print(json.dumps(json.load(response), indent=2))',
-        ]
-      : [
-          "import { writeFile } from 'node:fs/promises';\n\n",
-          `await writeFile('${file}', response.body);`,
-          'os, shutil',
-          `shutil.copyfileobj(response, open("${file}", "wb"))`,
-        ];
-  const javascript = `${imported}const response = await fetch('${address}', {
+  if (file !== undefined) return [{ language: 'curl', text: curl }];
+  const javascript = `const response = await fetch('${address}', {
   headers: { Authorization: \`Bearer \${process.env.COVERS_KEY}\` },
 });
-${useBody}`;
-  const python = `import ${modules}, urllib.request
+console.log(JSON.stringify(await response.json(), null, 2));`;
+  const python = `import json, os, urllib.request
 
 request = urllib.request.Request(
     "${address}",
     headers={"Authorization": "Bearer " + os.environ["COVERS_KEY"]},
 )
 with urllib.request.urlopen(request) as response:
-    ${useResponse}`;
+    print(json.dumps(json.load(response), indent=2))`;
   return [
     { language: 'curl', text: curl },
     { language: 'javascript', text: javascript },

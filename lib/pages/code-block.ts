@@ -50,3 +50,9 @@ export function codeSamples(
   )}
 </fieldset>`;
 }
+
+/** A call, and beside it the response. @param id of the call */
+export function besideResponse(call: Html, id: string, text: string): Html {
+  const response = codeBlock({ id: `${id}-response`, name: 'Response', text });
+  return html`<div class="columns call"><div>${call}</div><div class="samples"><strong>Response</strong><div class="sample">${response}</div></div></div>`;
+}

@@ -6,8 +6,9 @@
 import type { Body, Game } from '../../client/contract-types.ts';
 import { encodeValue } from '../../lib/pages/call-samples.ts';
 import { html } from '../../lib/pages/html.ts';
+import { makeMatchRoute } from '../../proxy/api/routes/match-route.ts';
+import { splitTarget } from '../../proxy/http/request.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
-import { parseRecords, readApi } from './read-api.ts';
 
 /** The examples of the contract, by their placeholders. Pages show them before the first generation. */
 const CONTRACT_EXAMPLES = {
@@ -22,8 +23,6 @@ const CONTRACT_EXAMPLES = {
   coverIds: '50001,50219',
   /** Letters, digits and spaces: it becomes a part of programs. */
   query: 'chrono',
-  /** The query as `/search` still understands it. */
-  misspelt: 'chorno',
   files: 'Chrono Trigger (USA).sfc/secret of mana (E) [!].zip',
   snapshot: '000042-5d1c0f9a7b3e',
 };
@@ -68,7 +67,6 @@ export function chooseExamples(generation: Generation | undefined): Examples {
     cover: coverIds[0] ?? CONTRACT_EXAMPLES.cover,
     coverIds: coverIds.join(',') || CONTRACT_EXAMPLES.coverIds,
     query,
-    misspelt: misspellingOf(query, generation) ?? query,
     files: files.join('/'),
     snapshot,
   };
@@ -85,20 +83,8 @@ function fileOf({ title }: Game): string {
   return `${title.replaceAll(/\s*[\\/:*?"<>|]+\s*/g, ' ').trim()} (USA).zip`;
 }
 
-/** A query with two swapped letters, which the search still understands; undefined if there is none. */
-function misspellingOf(query: string, generation: Generation): string | undefined {
-  for (const { index } of query.matchAll(/(?<=[a-z])([a-z])(?!\1)(?=[a-z]{2})/g)) {
-    const swapped = query[index + 1] + query[index];
-    const text = query.slice(0, index) + swapped + query.slice(index + 2);
-    const found = readApi(generation, `/search?q=${encodeValue(text)}`);
-    if (found?.headers.includes('X-Search-Match: near')) return text;
-  }
-  return undefined;
-}
-
 function list(generation: Generation, target: string): readonly Game[] {
-  const { text } = readApi(generation, target) ?? { text: '{"data":[]}' };
-  return parseRecords<Body<'/search'>>(text).data;
+  return parseRecords<Body<'/search'>>(readApi(generation, target) ?? '{"data":[]}').data;
 }
 
 /** In a shown response: how many items of a list, and how many characters of a text. */
@@ -138,7 +124,7 @@ function responseTo(target: string, generation: Generation | undefined): string 
   const found =
     target === '/snapshot'
       ? generation.manifest
-      : parseRecords(readApi(generation, target)?.text ?? '{"error":"Not found"}');
+      : parseRecords(readApi(generation, target) ?? '{"error":"Not found"}');
   const shorten = (_: string, value: unknown) => {
     if (typeof value === 'string' && value.length > MOST_CHARACTERS) {
       return `${value.slice(0, MOST_CHARACTERS)}…`;
@@ -147,4 +133,28 @@ function responseTo(target: string, generation: Generation | undefined): string 
     return [...value.slice(0, MOST_ITEMS), `… ${value.length - MOST_ITEMS} more`];
   };
   return JSON.stringify(found, shorten, 2);
+}
+
+const matchRoute = makeMatchRoute('', () => Promise.reject(new Error('No page shows changes.')));
+
+/**
+ * What the API answers, without a key and without being counted: for pages that are made once for each
+ * generation, and never for a visitor.
+ * @param target the path after the base, with its query
+ * @returns undefined if the generation does not have what the target names
+ * @throws ParameterError
+ */
+function readApi(generation: Generation, target: string) {
+  const [path, query] = splitTarget(target);
+  const found = matchRoute(path)?.prepare(query)(generation);
+  if (found === undefined || found instanceof Promise) return undefined;
+  return found.identity.body.toString();
+}
+
+/** An id of so many digits that a double may not hold it. In a text, the quotes would be escaped. */
+const LONG_ID = /"id":(\d{16,})/g;
+
+/** Parses a body of the API. Pages only show ids: one with so many digits becomes a text. */
+export function parseRecords<T>(text: string): T {
+  return JSON.parse(text.replace(LONG_ID, '"id":"$1"'));
 }

@@ -3,7 +3,12 @@
  * in several languages in a row becomes one block in which readers choose a language.
  */
 import { Marked, Renderer, type Token, type Tokens } from 'marked';
-import { codeBlock, codeSamples, type Language } from '../../lib/pages/code-block.ts';
+import {
+  besideResponse,
+  codeBlock,
+  codeSamples,
+  type Language,
+} from '../../lib/pages/code-block.ts';
 import { type Html, html, trusted } from '../../lib/pages/html.ts';
 
 /** A heading of a page, with those below it. */
@@ -82,18 +87,18 @@ function renderTokens(tokens: readonly Token[], idPrefix: string): Html {
   )}`;
 }
 
-/** Code, and beside it the response to the call whose target stands in a block of the language `response`. */
+/** A call of the API, and nothing else: what the guides show the response to. */
+const CALL = /^curl -H "[^"]*" (?:\\\n {2})?'[^']*?\/api\/v1(\/[^']*)'$/;
+
+/** Code, and beside a single call its response. */
 function code(blocks: readonly Tokens.Code[], id: string): Html {
-  const calls = blocks.filter(({ lang }) => lang !== 'response');
-  const [response] = blocks.filter(({ lang }) => lang === 'response');
-  if (response === undefined) return codeOf(calls, id);
-  const shown = { id: `${id}-response`, name: 'Response', text: `{{GET ${response.text}}}` };
-  return html`<div class="columns call"><div>${codeOf(calls, id)}</div>${codeBlock(shown)}</div>`;
+  const [{ text }] = blocks;
+  const [, target] = CALL.exec(text) ?? [];
+  if (target !== undefined) return besideResponse(samples(blocks, id), id, `{{GET ${target}}}`);
+  return blocks.length === 1 ? codeBlock({ id, name: 'Example', text }) : samples(blocks, id);
 }
 
-function codeOf(blocks: readonly Tokens.Code[], id: string): Html {
-  const [{ text }] = blocks;
-  if (blocks.length === 1) return codeBlock({ id, name: 'Example', text });
+function samples(blocks: readonly Tokens.Code[], id: string): Html {
   const samples = blocks.map(({ lang = '', text }) => {
     const language = LANGUAGE_OF[lang];
     if (language === undefined) throw new Error(`Code in "${lang}" stands next to other code.`);

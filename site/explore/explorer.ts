@@ -24,7 +24,7 @@ import {
 } from '../../proxy/http/response.ts';
 import type { SiteHandler } from '../../proxy/http/server.ts';
 import type { CurrentGeneration } from '../../proxy/snapshot/generation.ts';
-import { parseRecords } from '../docs/read-api.ts';
+import { parseRecords } from '../docs/examples.ts';
 import { HTML, makePage, pageResource, uncachedPage } from '../static/page-responses.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi } from './call-api.ts';

@@ -1,8 +1,11 @@
 /**
- * The pages outside the base that are made once at start: the docs, the changelog, the OpenAPI contract and the
- * frame of the start page. Only the paths in the map exist. The path of a request is never used as a file name.
+ * The pages outside the base that are made once at start: the start page, the docs, the changelog and the
+ * OpenAPI contract. Only the paths in the map exist. The path of a request is never used as a file name. What
+ * they say about the catalogue is a placeholder, which `filled-pages.ts` fills in.
  */
 import { readFileSync } from 'node:fs';
+import { callSamples } from '../../lib/pages/call-samples.ts';
+import { besideResponse, codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { readFiles, renderPage, SHARED_FILES } from '../../lib/pages/layout.ts';
 import { BASE } from '../../proxy/http/request.ts';
@@ -11,7 +14,6 @@ import { parseContract, resolveContract } from '../docs/contract.ts';
 import { makeDocs } from '../docs/docs.ts';
 import { renderMarkdown } from '../docs/markdown.ts';
 import { HTML, makePage, type Page } from './page-responses.ts';
-import { startPage } from './start-page.ts';
 
 const CHANGELOG = new URL('../../CHANGELOG.md', import.meta.url);
 
@@ -57,6 +59,52 @@ export function makePages({ publicUrl, defaultLimit, hasExplorer }: SiteFacts): 
       ({ name, type, content }) => [`/${name}`, makePage(type, content)] as const,
     ),
   ]);
+}
+
+const FIRST_CALL = {
+  path: '/games/{platformSlug}/{gameSlug}',
+  pathValues: { platformSlug: '{{platform}}', gameSlug: '{{game}}' },
+};
+
+const EXPLORER = html`<form class="inline" role="search" action="/explore">
+            <label class="unseen" for="q">Search games by title</label>
+            <input id="q" name="q" type="search" maxlength="100" placeholder="Search the covers" autocomplete="off">
+            <button>Search</button>
+          </form>
+          <p class="actions"><a class="button" href="/explore">Explore</a> <a class="button quiet" href="/match">Match my files</a></p>`;
+
+/**
+ * Search, the newest covers (`{{newest}}`), a first call with its response, and the way to a key.
+ * @param api the address of the API, with the base path
+ */
+function startPage(api: string, hasExplorer: boolean): Html {
+  const samples = codeSamples({ id: 'call', name: 'Get a game' }, callSamples(FIRST_CALL, api));
+  return renderPage({
+    title: undefined,
+    description:
+      'The covers of video games, to look at, and as JSON for scripts, tools and web pages.',
+    path: '/',
+    hasExplorer,
+    width: 'wide',
+    styles: ['/explore.css'],
+    body: html`<div class="columns hero">
+        <div>
+          <h1>Video-game covers, as JSON</h1>
+          <p class="lead">{{counts}}. Look them up from a script, a tool or a web page.</p>
+          ${hasExplorer && EXPLORER}
+        </div>
+        <section aria-labelledby="newest"><h2 id="newest">Newest covers</h2>{{newest}}</section>
+      </div>
+      <section class="ruled" aria-labelledby="first-call">
+        <h2 id="first-call">A first call</h2>
+        <ol class="columns">
+          <li><strong>1. Get a key</strong> <a href="/account/api-keys">Request an API key</a> and say what you are building.</li>
+          <li><strong>2. Set it</strong> In your terminal, run <code>export COVERS_KEY=cck_…</code> with your key.</li>
+          <li><strong>3. Call the API</strong> Paste this code. More is in the <a href="/docs">docs</a>, and in the <a href="/openapi.json">OpenAPI document</a> for tools.</li>
+        </ol>
+        ${besideResponse(samples, 'call', '{{GET /games/{{platform}}/{{game}}}}')}
+      </section>`,
+  });
 }
 
 /** What is new in the API, from the sections "API" of CHANGELOG.md. */

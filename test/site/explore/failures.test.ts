@@ -3,7 +3,7 @@ import { BlockList } from 'node:net';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { type ApiHandler, prepareError } from '#proxy/http/response.ts';
-import { parseRecords } from '#site/docs/read-api.ts';
+import { parseRecords } from '#site/docs/examples.ts';
 import {
   type ExplorerParts,
   errorPage,
