@@ -51,8 +51,13 @@ export function codeSamples(
 </fieldset>`;
 }
 
-/** A call, and beside it the response. @param id of the call */
+/** A response, named as samples are. @param id of its call */
+export function responseBlock(id: string, text: string): Html {
+  const block = codeBlock({ id: `${id}-response`, name: 'Response', text });
+  return html`<div class="samples"><strong>Response</strong><div class="sample">${block}</div></div>`;
+}
+
+/** A call, and beside it its response. */
 export function besideResponse(call: Html, id: string, text: string): Html {
-  const response = codeBlock({ id: `${id}-response`, name: 'Response', text });
-  return html`<div class="columns call"><div>${call}</div><div class="samples"><strong>Response</strong><div class="sample">${response}</div></div></div>`;
+  return html`<div class="columns call"><div>${call}</div>${responseBlock(id, text)}</div>`;
 }

@@ -47,7 +47,7 @@ export interface PageParts {
   /** The address of an image for link previews. */
   readonly image?: string | undefined;
   /** Whether there is an explorer, to which the header then links. */
-  readonly hasExplorer?: boolean;
+  readonly hasExplorer?: boolean | undefined;
   /** Links in the header, in addition to those of every page. */
   readonly navigation?: readonly Link[];
   /** What stands at the end of the header, such as the name of the account. */
@@ -57,16 +57,7 @@ export interface PageParts {
 }
 
 export function renderPage(parts: PageParts): Html {
-  const {
-    title,
-    filesPath = '',
-    path,
-    description,
-    image,
-    hasExplorer = false,
-    aside,
-    body,
-  } = parts;
+  const { title, filesPath = '', path, description, image, hasExplorer, aside, body } = parts;
   const { styles = [], scripts = [], navigation = [], width = 'column' } = parts;
   return html`<!doctype html>
 <html lang="en">

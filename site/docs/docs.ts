@@ -30,17 +30,13 @@ export interface GuideFacts {
   /** The limit of a key for which no other was set, in requests per minute. */
   readonly defaultLimit: number;
   /** Whether pages link to the explorer. */
-  readonly hasExplorer: boolean;
+  readonly hasExplorer?: boolean;
 }
 
 /** A page in the list of all pages. */
 interface Entry extends Link {
   /** What it is about, in one sentence. */
   readonly about: string;
-}
-
-interface Article {
-  readonly body: Html;
   readonly headings?: readonly Heading[];
 }
 
@@ -73,10 +69,7 @@ export function makeDocs(contract: Contract, facts: GuideFacts): ReadonlyMap<str
 }
 
 /** The Markdown of a guide. */
-export function guideText(
-  name: GuideName,
-  { api, defaultLimit }: Omit<GuideFacts, 'hasExplorer'>,
-): string {
+export function guideText(name: GuideName, { api, defaultLimit }: GuideFacts): string {
   return readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8')
     .replaceAll('{{api}}', api)
     .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit));
@@ -87,7 +80,7 @@ export function guideText(
  * phone the list stands below the text, and a link leads to it.
  */
 function docsPage(
-  { path, text: title, about, body, headings = [] }: Entry & Article,
+  { path, text: title, about, body, headings = [] }: Entry & { readonly body: Html },
   pages: readonly Link[],
   { hasExplorer }: GuideFacts,
 ): Html {
@@ -130,9 +123,5 @@ function overview(entries: readonly Entry[]): Html {
   return html`<p class="lead">The API gives you the platforms, games and approved covers of the catalogue as JSON. Start with a first call, or look up an endpoint.</p>
           <ul class="columns">
             ${entries.map(({ path, text, about }) => html`<li class="card"><strong><a href="${path}">${text}</a></strong>${about}</li>`)}
-          </ul>
-          <h2>For programs</h2>
-          <ul>
-            <li><a href="/openapi.json">OpenAPI document</a>: the whole contract, to generate a client or import it into a tool.</li>
           </ul>`;
 }

@@ -4,7 +4,7 @@
  * work.
  */
 import { addressOf, type Call, callSamples } from '../../lib/pages/call-samples.ts';
-import { codeBlock, codeSamples } from '../../lib/pages/code-block.ts';
+import { codeSamples, responseBlock } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { Contract, Operation, Parameter, Response, Schema } from './contract.ts';
 import { placeholderFor } from './examples.ts';
@@ -81,7 +81,7 @@ function operationPart(path: string, operation: Operation, api: string): Part {
     </div>
     <div>
       ${codeSamples({ id: `${id}-call`, name: summary }, callSamples(call, api))}
-      ${codeBlock({ id: `${id}-response`, name: 'Response', text: exampleResponse(call, operation) })}
+      ${responseBlock(id, exampleResponse(call, operation))}
       ${call.file === undefined && tryForm(call, api, parameters, id)}
     </div>
   </section>`;

@@ -78,15 +78,11 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
   };
 
   async function answer(request: IncomingMessage, response: ServerResponse, head: RequestHead) {
-    const {
-      status,
-      page,
-      headers,
-      type = HTML,
-    } = await render(request, head, parts).catch((error) => {
+    const rendered = await render(request, head, parts).catch((error) => {
       log.error({ err: error }, 'a page of the explorer failed');
       return FAILURE;
     });
+    const { status, page, headers, type = HTML } = rendered;
     const content = makePage(type, page.toString(), {
       cacheControl: status === 200 ? 'private, no-cache' : 'no-store',
       // Also on a page without images: the script may put those of another page there.

@@ -3,7 +3,7 @@ import type { Cover, CoverFile } from '../../client/contract-types.ts';
 import { type Call, callSamples } from '../../lib/pages/call-samples.ts';
 import { codeSamples } from '../../lib/pages/code-block.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
-import { type PageParts, renderPage } from '../../lib/pages/layout.ts';
+import { renderPage } from '../../lib/pages/layout.ts';
 import { isWebAddress } from '../../lib/pages/shown-values.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
 import { EXPLORE } from './address.ts';
@@ -23,15 +23,17 @@ export interface PageContext {
 /** A link in the path from the start of the explorer to a page. */
 export type Crumb = readonly [path: string, text: string];
 
-/** @param preview for link previews: a sentence, and the address of an image */
+/** @param description for link previews, as the image of the cover is */
 export function explorerPage(
   title: string,
   body: Html,
-  preview: Pick<PageParts, 'description' | 'image'> = {},
+  description?: string,
+  cover?: Imaged,
 ): Html {
   return renderPage({
-    ...preview,
     title,
+    description,
+    image: previewOf(cover),
     path: EXPLORE,
     hasExplorer: true,
     styles: ['/explore.css'],
@@ -125,8 +127,10 @@ export function coverImage(cover: Cover, options: ImageOptions): Html | undefine
   return html`<img src="${file.url}"${set}${size} alt="${alt}" loading="${loading}" decoding="async">`;
 }
 
+type Imaged = Partial<Pick<Cover, 'files'>> | null | undefined;
+
 /** The address of an image for previews of links to a cover; undefined if the cover has none. */
-export function previewOf(cover: Partial<Pick<Cover, 'files'>> | null | undefined) {
+export function previewOf(cover: Imaged) {
   return cover?.files?.find(({ url }) => isWebAddress(url))?.url;
 }
 

@@ -9,15 +9,7 @@ import {
   isWebAddress,
 } from '../../lib/pages/shown-values.ts';
 import { pathOf, searchPath } from './address.ts';
-import {
-  apiCall,
-  card,
-  coverImage,
-  crumbs,
-  explorerPage,
-  type PageContext,
-  previewOf,
-} from './page.ts';
+import { apiCall, card, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
 const SMALL = { sizes: '(max-width: 40rem) 45vw, 14rem', width: 224 };
 const FIRST_IMAGES = 5;
@@ -47,10 +39,8 @@ ${factList([
 <h2>${covers.length === 0 ? 'No covers yet' : countOf(covers.length, 'cover')}</h2>
 ${covers.length === 0 ? html`<p>No cover of this game has been approved.</p>` : html`<ul class="grid">${shown}</ul>`}
 ${apiCall(context)}`,
-    {
-      description: `${countOf(covers.length, 'cover')} of ${title} for ${platform.name}.`,
-      image: previewOf(covers[0]),
-    },
+    `${countOf(covers.length, 'cover')} of ${title} for ${platform.name}.`,
+    covers[0],
   );
 }
 
@@ -93,7 +83,8 @@ export function coverPage(cover: Cover, context: PageContext): Html {
   </div>
 </div>
 ${apiCall(context)}`,
-    { description: `${alt}.`, image: previewOf(cover) },
+    `${alt}.`,
+    cover,
   );
 }
 

@@ -13,15 +13,7 @@ import {
   SORT_NAMES,
   searchPath,
 } from './address.ts';
-import {
-  apiCall,
-  card,
-  coverImage,
-  crumbs,
-  explorerPage,
-  type PageContext,
-  previewOf,
-} from './page.ts';
+import { apiCall, card, coverImage, crumbs, explorerPage, type PageContext } from './page.ts';
 
 type Found = Body<'/search'>;
 
@@ -64,10 +56,8 @@ ${searchForm(view, platform?.name)}
   </div>
   ${apiCall(context)}
 </div>`,
-    {
-      description: summary(context),
-      image: previewOf(found.data.find(({ cover }) => cover)?.cover),
-    },
+    summary(context),
+    found.data.find(({ cover }) => cover)?.cover,
   );
 }
 

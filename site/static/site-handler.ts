@@ -1,5 +1,6 @@
 /**
- * Answers requests for paths outside the base: fixed pages, found by their exact path, and whether a key works. No key is needed. Errors are pages for browsers and JSON for programs.
+ * Answers requests for paths outside the base: fixed pages, found by their exact path, and whether a key
+ * works. No key is needed. Errors are pages for browsers and JSON for programs.
  */
 import type { Logger } from 'pino';
 import { isValid, type KeyTable } from '../../proxy/admit/keys/key-table.ts';

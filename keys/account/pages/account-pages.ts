@@ -9,15 +9,7 @@ import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
 import { LONGEST_ADDRESS, LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { addSeconds, toDatabaseTime } from '../../tables/values.ts';
-import {
-  HIGHER_LIMIT,
-  limitOf,
-  nameOf,
-  numberOf,
-  ownerBadge,
-  prefixOf,
-  purposeOf,
-} from './key-parts.ts';
+import { limitOf, nameOf, numberOf, ownerBadge, prefixOf, purposeOf } from './key-parts.ts';
 import { day, makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
@@ -93,13 +85,6 @@ export interface Draft {
   readonly websiteUrl: string;
   /** What is wrong with one of the fields. */
   readonly fault?: { readonly field: string; readonly text: string } | undefined;
-}
-
-/** The request for a higher limit of a key, which its owner completes. */
-export function higherLimitDraft(key: KeyRow): Draft {
-  const name = key.name === null ? '' : ` (${key.name})`;
-  const purpose = `${HIGHER_LIMIT} ${key.id}${name}, now ${shownNumber(key.limit_per_minute)} requests per minute.\nI need …`;
-  return { name: '', purpose, websiteUrl: key.website_url };
 }
 
 function requestForm(defaultLimit: number, draft: Draft | undefined): Html {

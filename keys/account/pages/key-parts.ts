@@ -24,12 +24,16 @@ export function nameOf(key: KeyRow): string {
   return key.name ?? numberOf(key);
 }
 
-/** How a request for a higher limit begins; the id of the key follows. */
-export const HIGHER_LIMIT = 'Higher limit for key';
+/** The request for a higher limit of a key, which its owner completes. */
+export function higherLimitDraft({ id, name, limit_per_minute: limit, website_url }: KeyRow) {
+  const named = name === null ? '' : ` (${name})`;
+  const purpose = `Higher limit for key ${id}${named}, now ${shownNumber(limit)} requests per minute.\nI need …`;
+  return { name: '', purpose, websiteUrl: website_url };
+}
 
 /** The id of the key for which a request asks a higher limit; undefined if it asks for a key. */
 export function limitedKeyOf({ purpose }: KeyRow): number | undefined {
-  const [, id] = new RegExp(`^${HIGHER_LIMIT} ([1-9]\\d{0,14})\\b`).exec(purpose) ?? [];
+  const [, id] = /^Higher limit for key ([1-9]\d{0,14})\b/.exec(purpose) ?? [];
   return id === undefined ? undefined : Number(id);
 }
 

@@ -21,7 +21,8 @@ import {
 } from '../../lifecycle/own-keys.ts';
 import { Refusal } from '../../lifecycle/refusal.ts';
 import { ANY_KEY, type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
-import { accountPage, type Draft, higherLimitDraft, keyShownPage } from '../pages/account-pages.ts';
+import { accountPage, type Draft, keyShownPage } from '../pages/account-pages.ts';
+import { higherLimitDraft } from '../pages/key-parts.ts';
 import type { Notice } from '../pages/layout.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, readForm } from './forms.ts';
