@@ -3,12 +3,13 @@
  * the API, and the call itself as code. The call is made within the process (`call-api.ts`) with
  * EXPLORER_KEY, and counts towards its limit. So a crawler of the explorer cannot take more of the proxy
  * than a client with that key. One visitor cannot use it up: each address may open a limited number of pages.
+ * For names that `/match` does not find, the page makes some more calls, which count as pages.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
-import type { Body, Cover, Game } from '../../client/contract-types.ts';
-import { addressOf } from '../../lib/pages/call-samples.ts';
+import type { Body, Cover, Game, MatchItem } from '../../client/contract-types.ts';
+import { addressOf, type Call } from '../../lib/pages/call-samples.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
 import { clientAddress } from '../../lib/program/client-address.ts';
@@ -129,7 +130,12 @@ async function render(
   if (reply.status !== 200 || generation === undefined) return errorPage(reply);
   const imageOrigin = originOf(generation);
   const apiUrl = `${publicUrl}${BASE}`;
-  const page = pageOf(view, reply, { address: url, call, apiUrl, imageOrigin, generation });
+  const search: Search = async (query) =>
+    secondsToWait(socket.remoteAddress, head, parts) > 0
+      ? undefined
+      : callApi(api, explorerKey, addressOf({ path: '/search', query }, ''), { socket, head });
+  const context = { address: url, call, apiUrl, imageOrigin, generation };
+  const page = await pageOf(view, reply, context, search);
   if (page !== undefined && call !== undefined) {
     const format = new URLSearchParams(splitTarget(url)[1]).get('format');
     if (format === 'json') return { status: 200, page: reply.text, type: JSON_TYPE };
@@ -167,10 +173,15 @@ function secondsToWait(
 }
 
 /** @returns undefined if what the page shows exists, but not at this address */
-function pageOf(view: View, reply: ApiReply, context: PageContext): Html | undefined {
+async function pageOf(
+  view: View,
+  reply: ApiReply,
+  context: PageContext,
+  search: Search,
+): Promise<Html | undefined> {
   if (view.kind === 'match') {
     const { data }: Partial<Body<'/match'>> = parseRecords(reply.text);
-    return matchPage(view, data, context);
+    return matchPage(view, data && (await withNear(data, view.platform, search)), context);
   }
   if (view.kind === 'game') return gamePage(parseRecords<Game>(reply.text), context);
   if (view.kind === 'cover') {
@@ -183,6 +194,32 @@ function pageOf(view: View, reply: ApiReply, context: PageContext): Html | undef
   if (view.platform !== undefined && !platformBySlug.has(view.platform)) return undefined;
   const found = parseRecords<Body<'/search'>>(reply.text);
   return searchPage(view, found, reply.header('X-Search-Match'), context);
+}
+
+/** A call of `/search`; undefined if the visitor may not open another page now: each call counts as one. */
+type Search = (query: NonNullable<Call['query']>) => Promise<ApiReply | undefined>;
+
+/** For how many names of a page that were not found near spellings are searched. */
+const MOST_SEARCHES = 5;
+
+/** Names that were not found get what `/search` finds as candidates. */
+async function withNear(
+  items: readonly MatchItem[],
+  platform: string | undefined,
+  search: Search,
+): Promise<MatchItem[]> {
+  let searches = 0;
+  const searched = items.map(async (item) => {
+    const { read, game, candidates } = item;
+    const isOpen = read !== null && game === null && candidates.length === 0;
+    if (!isOpen || ++searches > MOST_SEARCHES) return item;
+    const q = read.title.slice(0, 100);
+    const reply = await search({ q, platform, sort: 'relevance', include: 'cover', per_page: '3' });
+    if (reply?.status !== 200) return item;
+    const { data } = parseRecords<Body<'/search'>>(reply.text);
+    return { ...item, candidates: data.map((each) => ({ match: 'near' as const, game: each })) };
+  });
+  return Promise.all(searched);
 }
 
 // What the explorer shows instead of a result.

@@ -72,12 +72,18 @@ test('a dropped or chosen folder gives its names, nothing else leaves the browse
   explorer.expectQuiet();
 });
 
-test('a candidate is chosen, what is not found leads to a search, and a script downloads the fronts', async () => {
+test('a candidate is chosen, what is not found leads to a search and its near spellings, and a script downloads the fronts', async () => {
   const page = await explorer.open();
-  await openForm(page, ['The Legend of Zelda.sfc', 'Chrono Trigger (USA).sfc', 'Mega.sfc']);
+  await openForm(page, [
+    'The Legend of Zelda.sfc',
+    'Chrono Trigger (USA).sfc',
+    'Mega.sfc',
+    'Final Fanatsy.sfc',
+  ]);
   await page.getByRole('button', { name: 'Match' }).click();
-  await found(page).filter({ hasText: '3 of 3 names read, 1 game found' }).waitFor();
+  await found(page).filter({ hasText: '4 of 4 names read, 1 game found' }).waitFor();
   await rows(page).nth(2).getByRole('link', { name: 'Search for it' }).waitFor();
+  await rows(page).nth(3).getByRole('button', { name: 'Choose Final Fantasy' }).first().waitFor();
   await rows(page).first().getByRole('button', { name: 'Choose The Legend of Zelda' }).click();
   expect(await rows(page).first().textContent()).toMatch(/A Link to the Past.*chosen by you/s);
   const [download] = await Promise.all([
