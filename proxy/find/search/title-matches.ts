@@ -21,6 +21,7 @@ import {
   type NumberList,
   type NumberSet,
   sizeOf,
+  toList,
 } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
 import { WayFinder } from './ways.ts';
@@ -226,13 +227,14 @@ export class TitleMatcher {
     const apart = this.variants.intersect([found, this.initials]);
     if (isEmpty(apart)) return [{ matched, ranks: this.ranksOf(found) }];
     const others = this.variants.subtract(found, this.initialBits);
-    const parts: TierPart[] = [{ matched, ranks: this.ranksOf(others) }];
-    forEach(apart, (variant) => {
-      const rank = rankOfFurther[variant - games];
-      const letters = this.lengthOf(variant) - this.lengthOf(rank);
-      parts.push({ matched: matched - letters, ranks: { list: Uint32Array.of(rank) } });
+    const byMatched = Map.groupBy(toList(apart), (variant) => {
+      const letters = this.lengthOf(variant) - this.lengthOf(rankOfFurther[variant - games]);
+      return matched - letters;
     });
-    return parts;
+    const parts = Array.from(byMatched, ([fewer, variants]) => {
+      return { matched: fewer, ranks: this.ranksOf({ list: Uint32Array.from(variants) }) };
+    });
+    return [{ matched, ranks: this.ranksOf(others) }, ...parts];
   }
 
   /** How many words a variant has. */
