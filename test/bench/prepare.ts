@@ -16,7 +16,7 @@ import { KEYS_FILE } from '../../lib/format/layout.ts';
 import { SITE } from '../catalogue/make-sample.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
-import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
+import { type DatabaseServer, startDatabaseServer } from '../support/servers/database-server.ts';
 import { lazily, PRODUCT } from './figures.ts';
 
 /** A checkout of the product: this one, or an earlier one to compare it with. */
@@ -41,7 +41,7 @@ export interface Prepared {
   /** This checkout first. */
   readonly products: readonly Product[];
   readonly description: string;
-  readonly mariaDb: MariaDb;
+  readonly mariaDb: DatabaseServer;
   /** Of the catalogue. */
   readonly databaseUrl: string;
   /** In random order. */
@@ -71,7 +71,7 @@ export async function prepare(
   const real = games === undefined ? sharedCatalogue() : undefined;
   const catalogue = real ?? seededCatalogue({ games: games ?? 150_000, seed: 5 });
   report('loading a catalogue into MariaDB');
-  const mariaDb = await startMariaDb();
+  const mariaDb = await startDatabaseServer('mariadb');
   atEnd(mariaDb.stop);
   const databaseUrl = await mariaDb.createDatabase(DATABASE);
   const database = await openDatabase(databaseUrl, { stallSeconds: 600 });

@@ -1,13 +1,13 @@
-/** Runs of the generator whose connection to MariaDB goes through a proxy that can cut it. */
+/** Runs of the generator whose connection to the server goes through a proxy that can cut it. */
 import { currentId } from '#lib/generations/generations.ts';
-import { sharedMariaDb } from '#test/support/databases.ts';
+import { sharedServer } from '#test/support/databases.ts';
 import { generate } from '#test/support/product.ts';
 import { startTcpProxy, type TcpProxy } from '#test/support/servers/tcp-proxy.ts';
 import { newSnapshots } from '#test/support/wholeness.ts';
 
 /** @param limit the bytes after which no more pass; then with a timeout of 1 s. @returns the address through it */
 export async function startCutter(url: string, limit?: number): Promise<[string, TcpProxy]> {
-  const proxy = await startTcpProxy((await sharedMariaDb()).port, limit);
+  const proxy = await startTcpProxy((await sharedServer()).port, limit);
   const through = new URL(url);
   through.port = String(proxy.port);
   // A whole run must not fail on a busy machine.

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 import { makeSample } from '#test/catalogue/make-sample.ts';
-import { startMariaDb } from './servers/mariadb.ts';
+import { startDatabaseServer } from './servers/database-server.ts';
 import { startRedis } from './servers/redis.ts';
 import type { Shared } from './shared.ts';
 
@@ -35,9 +35,9 @@ interface Started<Part> {
 }
 
 const START: { readonly [Name in keyof Shared]: () => Promise<Started<Shared[Name]>> } = {
-  async mariaDb() {
-    const { port, socketPath, pid, stop } = await startMariaDb();
-    return { part: { port, socketPath, pid }, end: stop };
+  async databaseServer() {
+    const { port, stop } = await startDatabaseServer();
+    return { part: { port }, end: stop };
   },
   async redis() {
     const { port, url, stop } = await startRedis();

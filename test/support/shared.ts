@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 /** By its name, how each part is described to the processes of the tests. */
 export interface Shared {
   /** A server in which each test has a database of its own. */
-  mariaDb: { port: number; socketPath: string; pid: number };
+  databaseServer: { port: number };
   redis: { port: number; url: string };
   /** The address at which Playwright finds Chromium. */
   chromium: { endpoint: string };

@@ -17,7 +17,7 @@ import { printFigure, rounds } from '#test/soak/rounds.ts';
 import { makeHostile } from '#test/soak/support/hostile/hostile.ts';
 import { exchange } from '#test/soak/support/hostile/hostile-wire.ts';
 import { until } from '#test/soak/support/until.ts';
-import { sharedMariaDb } from '#test/support/databases.ts';
+import { sharedServer } from '#test/support/databases.ts';
 import { makeTraceFinder } from '#test/support/key-traces.ts';
 import {
   end,
@@ -231,7 +231,7 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
   const keysFile = files.find(([name]) => name.endsWith('keys.json'))?.[1].toString() ?? '';
   expect(keysFile).toContain(hashKey(approved));
   const database = new URL(DATABASE_URL).pathname.slice(1);
-  const [command, args] = (await sharedMariaDb()).dumpCommand(database);
+  const [command, args] = (await sharedServer()).dumpCommand(database);
   const { stdout: dump } = await promisify(execFile)(command, args, { maxBuffer: 2 ** 28 });
   expect(dump).toContain(hashKey(approved));
   outputs.push(...files, ['the dump', dump]);

@@ -14,7 +14,7 @@ import { createKeysTables } from '#keys/tables/schema.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
-import { makeDatabase, sharedMariaDb } from '#test/support/databases.ts';
+import { makeDatabase, sharedServer } from '#test/support/databases.ts';
 import { makeFolder, NEVER, ROOT, runKeys, startProxy } from '#test/support/product.ts';
 
 const run = promisify(execFile);
@@ -65,7 +65,7 @@ test('everything is gone, is restored from a dump, and clients continue with the
   const history = await eventsOf(first.database, 1);
   const clients = [owned, issued, revoked];
   expect(await statuses(first.database, clients)).toEqual([200, 200, 401]);
-  const [command, login] = (await sharedMariaDb()).dumpCommand(first.name);
+  const [command, login] = (await sharedServer()).dumpCommand(first.name);
   const { options, tables } = documentedDump();
   expect(login).toEqual(expect.arrayContaining(options));
   await run(command, [...login, ...tables, `--result-file=${backup}`]);

@@ -62,7 +62,8 @@ test.each(['account', 'schedule'] as const)(
       },
     ]);
     const [server] = await examine(database, { DATABASE_URL: user.url }, [program]);
-    expect(server?.text).toContain(`MariaDB`);
+    const [[version]] = (await admin.rows('SELECT VERSION()')) as [[string]];
+    expect(server?.text).toContain(`version ${version}`);
   },
 );
 
@@ -110,7 +111,7 @@ test('rights that come from a role count', async () => {
     await admin.run(`GRANT ${statement.replace(' ON ', ` ON ${schema}.`)} TO ${role}`);
   }
   await admin.run(`GRANT ${role} TO ${user.name}`);
-  await admin.run(`SET DEFAULT ROLE ${role} FOR ${user.name}`);
+  await admin.run(`SET DEFAULT ROLE ${role} /*M! FOR */ /*!80000 TO */ ${user.name}`);
   expect(faultsIn(await findings('account'))).toEqual([]);
   await admin.run(`DROP ROLE ${role}`);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database, Reader, Row } from '#lib/database/database.ts';
 import { type OpenOptions, openDatabase } from '#lib/database/open.ts';
-import { KINDS, makeDatabase, sharedMariaDb } from '#test/support/databases.ts';
+import { KINDS, makeDatabase, selectMany, sharedServer } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';
 import { startTcpProxy } from '#test/support/servers/tcp-proxy.ts';
 
@@ -224,13 +224,13 @@ describe('a mysql database', () => {
     );
     await database.run(
       `INSERT INTO t VALUES (42, 42, 1.50, 0.25, '2026-01-02 03:04:05.678901', '2026-01-02 03:04:05',
-       '2026-01-02', 'bytes é', 1999, 'é', 'é', TRUE, '12345678901234567890', '18446744073709551615', FROM_UNIXTIME(0.5))`,
+       '2026-01-02', 'bytes é', 1999, 'é', 'é', TRUE, '12345678901234567890', '18446744073709551615', FROM_UNIXTIME(1.5))`,
     );
     const [row] = await readAll(database, 'SELECT * FROM t');
     const time = '2026-01-02 03:04:05';
     expect(row).toEqual([
       ...[42, 42, 1.5, 0.25, time, time, '2026-01-02', 'bytes é', 1999, 'é', 'é', 1],
-      ...['12345678901234567890', '18446744073709551615', '1970-01-01 00:00:00'],
+      ...['12345678901234567890', '18446744073709551615', '1970-01-01 00:00:01'],
     ]);
     await database.run('INSERT INTO t (a) VALUES (7)');
     const [, empty] = await readAll(database, 'SELECT * FROM t');
@@ -299,7 +299,7 @@ describe('a mysql database', () => {
 });
 
 describe('a stream that is interrupted', () => {
-  const ENDLESS = 'SELECT seq FROM seq_1_to_1000000000';
+  const ENDLESS = selectMany(9);
   let database: Database;
   const open = async (options?: OpenOptions) => {
     database = await openDatabase(await makeDatabase('mysql'), options);
@@ -353,7 +353,7 @@ describe('a stream that is interrupted', () => {
 
   it('makes new statements fail while no server listens, and works after its return', async () => {
     await open();
-    const { port, url } = await sharedMariaDb();
+    const { port, url } = await sharedServer();
     const socketPath = join(makeFolder(), 'server.sock');
     const relay = await startTcpProxy(port, undefined, socketPath);
     const remote = await openDatabase(`${url('mysql')}?socketPath=${socketPath}`);
@@ -384,7 +384,7 @@ describe('an address', () => {
   };
 
   it('that is wrong is reported in one line, with the value and never the password', async () => {
-    const right = new URL((await sharedMariaDb()).url('mysql'));
+    const right = new URL((await sharedServer()).url('mysql'));
     type Part = 'username' | 'password' | 'hostname' | 'port' | 'pathname';
     const change = (part: Part, to: string) => Object.assign(new URL(right), { [part]: to }).href;
     const wrong: readonly (readonly [url: string, fault: RegExp])[] = [
@@ -454,9 +454,9 @@ async function fill(database: Database, count: number): Promise<void> {
   });
 }
 
-/** A way to the MariaDB server that a test can cut. */
+/** A way to the server that a test can cut. */
 async function startRelay() {
-  const { port, url } = await sharedMariaDb();
+  const { port, url } = await sharedServer();
   const relay = await startTcpProxy(port);
   return { relay, url: Object.assign(new URL(url('mysql')), { port: relay.port }).href };
 }
