@@ -29,6 +29,7 @@ export interface Numbering {
   readonly firstCoverOf: Column<PlatformNumber, CoverNumber>;
   readonly itemOfGame: Column<GameNumber, GameItem>;
   readonly rankOfGame: Column<GameNumber, Rank>;
+  readonly gameOfRank: Column<Rank, GameNumber>;
   readonly numberOfGame: Column<GameItem, GameNumber | None>;
   /** The number of the first cover of each game, and at the end how many covers there are. */
   readonly firstCover: Column<GameNumber, CoverNumber>;
@@ -85,6 +86,7 @@ export function numberRecords(catalogue: Unnumbered): Numbering {
     firstCoverOf: through(firstGame, firstCover),
     itemOfGame,
     rankOfGame,
+    gameOfRank: columnOf<Rank, GameNumber>(numbersOf(through(itemOfRank, numberOfGame))),
     numberOfGame,
     firstCover,
     itemOfCover,

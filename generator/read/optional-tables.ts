@@ -6,11 +6,11 @@ import type { Row, Value } from '../../lib/database/database.ts';
 import { OPTIONAL_TABLES, type OptionalTable } from '../../lib/database/schema.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
 import { externalIdKey, parseExternalId } from '../../lib/format/match/external-ids.ts';
-import type { Report } from '../report/report.ts';
+import { type Report, RowFault } from '../report/report.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import type { Platforms } from './read-catalogue.ts';
 import type { ReadTable } from './read-table.ts';
-import { checkId, checkText, noteDamage, RowFault } from './row-checks.ts';
+import { checkId, checkText, noteDamage } from './row-checks.ts';
 
 /** The rows of each table that exists, in the order of the database. */
 export type OptionalRows = Readonly<Partial<Record<OptionalTable, readonly Row[]>>>;

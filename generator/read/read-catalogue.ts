@@ -4,7 +4,7 @@
  */
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { type Id, textOfId } from '../../lib/format/index/ids.ts';
-import { NO_BLOCK, type Report } from '../report/report.ts';
+import { NO_BLOCK, type Report, RowFault } from '../report/report.ts';
 import type { CoverRows, FileRows, GameRows, Platform, Rows } from '../rows/catalogue.ts';
 import { NO_YEAR } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
@@ -17,7 +17,6 @@ import { RowTexts } from '../rows/texts.ts';
 import { encodeTime } from '../rows/times.ts';
 import { makeIdCheck, type ReadTable, readSelected, type Selection } from './read-table.ts';
 import * as check from './row-checks.ts';
-import { RowFault } from './row-checks.ts';
 import { COVER_COLUMNS, FILE_COLUMNS, fileValues, GAME_COLUMNS, gameValues } from './row-values.ts';
 
 /** Which rows are read, and in which blocks their findings are. */

@@ -6,9 +6,9 @@
 import type { Reader, Row, Value } from '../../lib/database/database.ts';
 import { compareIds, type Id } from '../../lib/format/index/ids.ts';
 import type { Progress } from '../../lib/program/progress.ts';
-import { compareValues, type Report, type Table } from '../report/report.ts';
+import { compareValues, type Report, RowFault, type Table } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
-import { checkId, type Note, RowFault } from './row-checks.ts';
+import { checkId, type Note } from './row-checks.ts';
 
 /** For each table, a condition in SQL that chooses the rows to read. A table without one is read whole. */
 export type Conditions = Readonly<Partial<Record<Table, string>>>;

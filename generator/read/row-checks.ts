@@ -7,24 +7,9 @@ import type { Value } from '../../lib/database/database.ts';
 import type { Id } from '../../lib/format/index/ids.ts';
 import { isSlug } from '../../lib/format/layout.ts';
 import { hasPlainHost } from '../../lib/program/environment/variables.ts';
-import type { Fault } from '../report/report.ts';
+import { RowFault } from '../report/report.ts';
 import { readId } from '../rows/ids.ts';
 import { readTime, TIME } from '../rows/times.ts';
-
-/** Thrown for a row that breaks the contract and is left out. The message is the reason. */
-export class RowFault extends Error implements Fault {
-  override readonly name = 'RowFault';
-  readonly value: Value;
-  readonly isConsequence: boolean;
-  readonly dependsOn: Fault['dependsOn'];
-
-  constructor(reason: string, value: Value, cause: Partial<Fault> = {}) {
-    super(reason);
-    this.value = value;
-    this.isConsequence = cause.isConsequence ?? false;
-    this.dependsOn = cause.dependsOn ?? 'its block';
-  }
-}
 
 /** Notes what is probably wrong with a row that is published. */
 export type Note = (reason: string, value: Value) => void;

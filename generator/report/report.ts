@@ -90,10 +90,9 @@ export interface BlockFindings {
 /** The block of rows that are read in every run. */
 export const NO_BLOCK = '';
 
-/** Why a row is left out. */
-export interface Fault {
-  /** The reason. */
-  readonly message: string;
+/** Thrown for a row that breaks the contract and is left out. The message is the reason. */
+export class RowFault extends Error {
+  override readonly name = 'RowFault';
   /** The wrong value. */
   readonly value: Value;
   /**
@@ -106,6 +105,17 @@ export interface Fault {
    * of all rows, so that the next run must read all of them.
    */
   readonly dependsOn: 'its block' | 'other blocks' | 'all rows';
+
+  constructor(
+    reason: string,
+    value: Value,
+    cause: Partial<Pick<RowFault, 'isConsequence' | 'dependsOn'>> = {},
+  ) {
+    super(reason);
+    this.value = value;
+    this.isConsequence = cause.isConsequence ?? false;
+    this.dependsOn = cause.dependsOn ?? 'its block';
+  }
 }
 
 /** In its methods, `block` is undefined if a row has no id that tells its block. */
@@ -119,7 +129,7 @@ export class Report {
   private notPublic: readonly (readonly [status: string, covers: number])[] = [];
 
   /** Counts and lists a row that is left out. */
-  leaveOut(table: Table, block: string | undefined, id: Value, fault: Fault): void {
+  leaveOut(table: Table, block: string | undefined, id: Value, fault: RowFault): void {
     const { message: reason, value, isConsequence, dependsOn } = fault;
     this.add(block, { table, kind: isConsequence ? 'consequence' : 'fault', reason }, id, value);
     if (dependsOn === 'all rows') this.needsAllRows = true;

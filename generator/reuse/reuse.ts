@@ -115,7 +115,7 @@ export interface Catalogue {
 export class Reuse {
   readonly scope: Scope;
   /** Undefined if nothing is stored. */
-  readonly stored: StoredGeneration | undefined;
+  private readonly stored: StoredGeneration | undefined;
   private readonly state: State;
 
   constructor(state: State) {

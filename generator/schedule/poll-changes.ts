@@ -25,10 +25,8 @@ const LONGEST_TRUST_MS = 60_000;
  * poll. So a change is seen sooner, for half a millisecond of the server's time.
  */
 const MARKS_PER_POLL = 4;
-/** The share of the time that polls take at most in the long run. */
-const SHARE = 1 / 10;
-/** The most time that can be saved up for slow polls, in milliseconds. */
-const MOST_SAVED = 2_000;
+/** A poll is followed by a pause that is this many times as long, so that polls take a tenth of the time. */
+const PAUSE_PER_POLL = 9;
 const LONGEST_STOP_MS = 2_000;
 
 interface PollOptions {
@@ -48,7 +46,7 @@ export function pollChanges(options: PollOptions) {
   const changes = new ChangePolls(options);
   const polling = poll(
     tasks.observe('poll_changes', changes.pollOnce),
-    () => Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
+    () => pauseAfter(changes.lastPoll, (seconds * 1000) / changes.perInterval()),
     ({ message }) => log.error(`the database cannot be asked for changes: ${message}`),
   );
   void polling.start();
@@ -60,10 +58,16 @@ export function pollChanges(options: PollOptions) {
   };
 }
 
+/** @param poll how long a poll took @param interval the shortest pause @returns how long to wait after it */
+export function pauseAfter(poll: number, interval: number): number {
+  return Math.max(interval, poll * PAUSE_PER_POLL);
+}
+
 class ChangePolls {
   private readonly options: PollOptions;
   private readonly now: () => number;
-  readonly share: TimeShare;
+  /** How long the last poll has asked the database, in milliseconds. */
+  lastPoll = 0;
   private database: Database | undefined;
   /** Whether the tables were found to have `updated_at` since the database was opened. */
   private isTimed = false;
@@ -84,20 +88,21 @@ class ChangePolls {
   constructor(options: PollOptions) {
     this.options = options;
     this.now = options.now ?? (() => performance.now());
-    this.share = new TimeShare(this.now);
   }
 
   readonly pollOnce = async (): Promise<NothingToDo | undefined> => {
     try {
       this.database ??= await openDatabase(this.options.databaseUrl);
-      const { database, before } = this;
+      const { database } = this;
       const reason = await this.findReason(database);
       if (reason !== undefined) return new NothingToDo(reason);
       const state = await this.readIfChanged(database);
+      // Only now: `forget` may have been called meanwhile.
+      const { before } = this;
       if (state !== undefined && state.all !== before?.all) {
-        const isUrgent = before ? await isTakedown(database, before, state) : this.isRetryUrgent;
         this.before = state;
-        this.request(isUrgent);
+        const isUrgent = before !== undefined && (await isTakedown(database, before, state));
+        this.request(isUrgent || this.isRetryUrgent);
       } else if (this.isInDoubt && this.now() >= this.requestedAt + LONGEST_TRUST_MS) {
         this.request(false);
       }
@@ -133,7 +138,7 @@ class ChangePolls {
     const { log, seconds } = this.options;
     const started = this.now();
     const { withoutUpdatedAt } = await checkCatalogue(database);
-    this.share.use(this.now() - started);
+    this.lastPoll = this.now() - started;
     const missing = withoutUpdatedAt.map((table) => `${table}.${UPDATED_AT}`).join(', ');
     const reason = `the database does not have ${missing}`;
     this.isTimed = missing === '';
@@ -153,10 +158,12 @@ class ChangePolls {
     this.hasMark = mark !== undefined;
     const isSame = this.hasMark && mark === this.lastMark;
     const isTrusted = isSame && this.now() < this.readAt + LONGEST_TRUST_MS;
-    const state = isTrusted ? undefined : await readTableState(database);
-    if (state !== undefined) {
+    let state: TableState | undefined;
+    if (!isTrusted) {
       this.isInDoubt ||= this.hasMark && this.lastMark !== undefined && !isSame;
+      // Before the tables are read: if `forget` is called meanwhile, the next poll reads them again.
       this.lastMark = mark;
+      state = await readTableState(database);
       this.readAt = this.now();
     }
     this.noteTime(this.now() - started);
@@ -164,7 +171,7 @@ class ChangePolls {
   }
 
   private noteTime(milliseconds: number): void {
-    this.share.use(milliseconds);
+    this.lastPoll = milliseconds;
     if (milliseconds <= SLOW_POLL || this.wasSlow) return;
     this.wasSlow = true;
     this.options.log.warn(
@@ -177,33 +184,5 @@ class ChangePolls {
     this.isRetryUrgent = false;
     this.requestedAt = this.now();
     this.options.request(isUrgent);
-  }
-}
-
-/**
- * Keeps polls within their share of the time of one core of the server. Time that was not used is saved up,
- * so that a poll which is slow once, because a run is under way, does not delay the next takedown.
- */
-export class TimeShare {
-  private readonly now: () => number;
-  private saved = MOST_SAVED;
-  private countedAt: number;
-
-  /** @param now a monotonic clock in milliseconds */
-  constructor(now: () => number) {
-    this.now = now;
-    this.countedAt = now();
-  }
-
-  /** Call it at the end of a poll. @param milliseconds how long the poll took */
-  use(milliseconds: number): void {
-    const earned = (this.now() - this.countedAt) * SHARE;
-    this.saved = Math.min(MOST_SAVED, this.saved + earned) - milliseconds;
-    this.countedAt = this.now();
-  }
-
-  /** How many milliseconds to wait before the next poll. */
-  pause(): number {
-    return Math.max(0, -this.saved / SHARE);
   }
 }

@@ -97,7 +97,7 @@ export class Runs {
     this.onEnd({ outcome, seconds: (performance.now() - started) / 1000, error });
     this.logEnding(outcome, result, code, lastLine);
     // A refused run has read everything: it would be refused again.
-    return code === 0 || outcome === 'refused';
+    return result !== undefined || outcome === 'refused';
   }
 
   private outcomeOf(code: number | string, result: PrintedResult | undefined): RunOutcome {
@@ -121,6 +121,7 @@ export class Runs {
       this.log.info(others, 'generated');
     } else if (outcome === 'locked') this.log.warn(lastLine);
     else if (outcome === 'held') this.log.info('the run that was under way published nothing');
+    else if (outcome === 'refused') this.log.error(lastLine);
     else this.log.error({ code }, `the generator failed: ${lastLine}`);
   }
 }

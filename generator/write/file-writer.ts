@@ -4,7 +4,7 @@
  * synced to disk in the background, while the next files are written.
  */
 import { createHash } from 'node:crypto';
-import { close, closeSync, fsync, openSync, writeSync } from 'node:fs';
+import { close, closeSync, fsync, openSync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
@@ -53,6 +53,10 @@ export class Output {
     this.buffer = writer.buffer;
     await this.syncInBackground(descriptor, name);
     return file;
+  }
+
+  remove(name: string): void {
+    rmSync(path.join(this.dir, name));
   }
 
   /** A part of a file that is complete. */

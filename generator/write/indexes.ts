@@ -16,7 +16,7 @@ import { groupsOf, NumberList, numbersOf, through } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { type Ids, idOf } from '../rows/ids.ts';
 import type { CoverItem, Rank } from '../rows/numbers.ts';
-import { NONE, next } from '../rows/numbers.ts';
+import { next } from '../rows/numbers.ts';
 import type { WriteSource } from './packs.ts';
 
 /** The packs of games must be complete. */
@@ -26,7 +26,7 @@ export function gameColumns({ positions, numbering }: WriteSource) {
 }
 
 export function pathColumns({ games, numbering }: WriteSource) {
-  const { itemOfGame, itemOfRank, rankOfGame, numberOfGame, firstGame } = numbering;
+  const { itemOfGame, gameOfRank, rankOfGame, numberOfGame, firstGame } = numbering;
   const slugs = Array.from(itemOfGame, games.slug);
   const slugStart = startsOfLists(slugs);
   const slugText = new Uint8Array(slugStart[slugs.length]);
@@ -38,7 +38,7 @@ export function pathColumns({ games, numbering }: WriteSource) {
   });
   return {
     rank: rankOfGame,
-    gameOfRank: through(itemOfRank, numberOfGame),
+    gameOfRank,
     slugStart,
     slugText,
     bySlug,
@@ -118,7 +118,7 @@ function orderOfIdColumn(
 }
 
 export function filterColumns({ games, covers, numbering }: WriteSource): FilterIndex {
-  const { itemOfRank, numberOfGame, firstCover, itemOfCover } = numbering;
+  const { itemOfRank, gameOfRank, firstCover, itemOfCover } = numbering;
   const genres = collectRanks(games.genres);
   const regions = collectRanks(covers.regions);
   const types = collectRanks(covers.types);
@@ -126,8 +126,7 @@ export function filterColumns({ games, covers, numbering }: WriteSource): Filter
   itemOfRank.forEach((game, rank) => {
     yearAt[rank] = games.year[game];
     genres.add(games.genre[game], rank);
-    const number = numberOfGame[game];
-    if (number === NONE) return;
+    const number = gameOfRank[rank];
     for (let cover = firstCover[number]; cover < firstCover[next(number)]; cover++) {
       regions.add(covers.region[itemOfCover[cover]], rank);
       types.add(covers.type[itemOfCover[cover]], rank);

@@ -107,6 +107,8 @@ function makeFormList() {
       const order = new Uint32Array(entries.length);
       for (let platform = 0; platform + 1 < start.length; platform++) {
         const [from, to] = [start[platform], start[platform + 1]];
+        if (to - from > MOST_ENTRIES)
+          throw new Error(`a platform has more than ${MOST_ENTRIES} forms of titles`);
         for (let at = from; at < to; at++)
           sorted[at] = all.key[entries[at]] * MOST_ENTRIES + at - from;
         sorted

@@ -9,7 +9,7 @@ import { plainWordsOf } from '../../lib/format/index/words.ts';
 import { MATCH_INDEX, MINISEARCH, WORD_INDEX } from '../../lib/format/layout.ts';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { idOf } from '../rows/ids.ts';
-import { type GameItem, type GameNumber, NONE, type Rank } from '../rows/numbers.ts';
+import { NONE } from '../rows/numbers.ts';
 import type { Output } from './file-writer.ts';
 import { makeForms } from './match.ts';
 import { linkSame, type WriteSource } from './packs.ts';
@@ -17,15 +17,19 @@ import { makeWords } from './words.ts';
 
 export async function writeSearch(output: Output, source: WriteSource): Promise<ManifestFile[]> {
   const { games, numbering, titles, hasSameTitles } = source;
-  const link = (...names: string[]) => {
-    const files = names.map((name) => linkSame(source, name));
-    return files.every((file) => file !== undefined) ? files : undefined;
+  /** Links all of some files, which are written together, or none. */
+  const link = (...names: string[]): ManifestFile[] => {
+    const files = names.flatMap((name) => linkSame(source, name) ?? []);
+    if (files.length === names.length) return files;
+    for (const { path: name } of files) output.remove(name);
+    return [];
   };
   const linkedWords = link(WORD_INDEX, MINISEARCH);
   const linkedForms = link(MATCH_INDEX);
-  const words = linkedWords ? undefined : makeWords(output, source);
-  const forms = linkedForms ? undefined : makeForms(source);
-  const add = (game: GameNumber, item: GameItem, rank: Rank) => {
+  const words = linkedWords.length > 0 ? undefined : makeWords(output, source);
+  const forms = linkedForms.length > 0 ? undefined : makeForms(source);
+  numbering.itemOfRank.forEach((item, rank) => {
+    const game = numbering.gameOfRank[rank];
     const known = hasSameTitles ? games.known[item] : NONE;
     if (known !== NONE) {
       words?.copy(rank, known);
@@ -34,7 +38,7 @@ export async function writeSearch(output: Output, source: WriteSource): Promise<
     }
     const title = games.title(item);
     const slugOf = () => games.slug(item);
-    // The first variant is that of the title, also if that has no words.
+    // The first variant is that of the title, even if it has no words.
     const variants = variantsOf(title);
     if (variants.length === 0) variants.push([]);
     forms?.add(game, title, variants[0], slugOf);
@@ -44,15 +48,9 @@ export async function writeSearch(output: Output, source: WriteSource): Promise<
       forms?.add(game, other, ofOther[0] ?? []);
     }
     words?.add(rank, variants, needsSlug(title) ? plainWordsOf(slugOf()) : undefined);
-  };
-  if (words || forms)
-    numbering.itemOfRank.forEach((item, rank) => {
-      const game = numbering.numberOfGame[item];
-      if (game !== NONE) add(game, item, rank);
-    });
+  });
   return [
-    ...(linkedWords ?? (await words?.write()) ?? []),
-    ...(linkedForms ??
-      (forms ? [await output.write(MATCH_INDEX, encodeColumns(forms.columns()))] : [])),
+    ...((await words?.write()) ?? linkedWords),
+    ...(forms ? [await output.write(MATCH_INDEX, encodeColumns(forms.columns()))] : linkedForms),
   ];
 }

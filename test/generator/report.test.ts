@@ -1,10 +1,10 @@
 /** What a report counts and lists, when it refuses a run, and how it shows values. */
 import { expect, test } from 'vitest';
 import { makeRandom } from '#demo/catalogue/random.ts';
-import { RowFault } from '#generator/read/row-checks.ts';
 import {
   MOST_LISTED,
   Report,
+  RowFault,
   shownValue,
   summaryOf,
   type Table,

@@ -3,7 +3,7 @@
  * all rows.
  * `test/soak/generator/reuse/incremental.test.ts` has longer histories, on each kind of database.
  */
-import { globSync, statSync } from 'node:fs';
+import { chmodSync, globSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Database } from '#lib/database/database.ts';
@@ -44,6 +44,14 @@ test('a change writes the packs of its platform, and a row with a new time nothi
 
   await database.run("UPDATE games SET updated_at = '2023-03-03 03:03:03'");
   expect(await runSteps(database, dir)).toEqual(['unchanged', []]);
+});
+
+test('of two files that are written together, neither is linked if one cannot be', async () => {
+  const { database, dir } = await makeTimedSite('sqlite', 4);
+  chmodSync(path.join(dir, 'current/search.json'), 0o400);
+  await database.run("UPDATE games SET description = 'New', updated_at = '2022-02-02 02:02:02'");
+  const { outcome, readAllBecause } = await run(database, dir);
+  expect([outcome, readAllBecause]).toEqual(['published', null]);
 });
 
 test.each([
