@@ -257,8 +257,9 @@ class Attempt {
 }
 
 /**
- * Reads and checks the files of a generation for the steps that need them. Files that are linked from the earlier
- * one are read and checked once.
+ * Reads and checks the files of a generation for the steps that need them. Of the files that are linked from the
+ * earlier one, packs are not read, since they have the state that the earlier run left; others are read and checked
+ * once.
  */
 function makeChecks(earlier: EarlierRun | undefined): Checks {
   const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));

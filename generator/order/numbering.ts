@@ -8,7 +8,6 @@ import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits, makeCollator } from '../rows/collation.ts';
 import type { Column } from '../rows/columns.ts';
 import { columnOf, group, merge, numbersOf, reverse, through } from '../rows/columns.ts';
-import { getOrAdd } from '../rows/get-or-add.ts';
 import { idOf } from '../rows/ids.ts';
 import type {
   CoverItem,
@@ -20,7 +19,6 @@ import type {
   Rank,
 } from '../rows/numbers.ts';
 import { at, NONE, next } from '../rows/numbers.ts';
-import { orderTitles } from './title-order.ts';
 
 export interface Numbering {
   readonly itemOfRank: Column<Rank, GameItem>;
@@ -45,22 +43,18 @@ function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
     slugOrder[games.platform[a]] - slugOrder[games.platform[b]] ||
     compareIds(idOf(games.ids, a), idOf(games.ids, b));
   const known = numbersOf(games.known);
-  const others: Column<number, GameItem> = columnOf(
-    numbersOf(games.byId).filter((game) => known[game] === NONE),
-  );
-  const sorted = orderTitles(
-    others.length,
-    (index) => games.title(others[index]),
-    (a, b) => tieOrder(others[a], others[b]),
-  ).map((index) => others[index]);
-  const titles = new Map<GameItem, string>();
-  const titleOf = (game: GameItem) => getOrAdd(titles, game, () => games.title(game));
+  const titles = new Array<string | undefined>(games.count);
+  const titleOf = (game: GameItem) => {
+    titles[game] ??= games.title(game);
+    return titles[game];
+  };
   const collator = makeCollator();
-  const merged = merge<GameItem>(
-    games.inOrder,
-    columnOf<number, GameItem>(sorted),
-    (a, b) => collator.compare(titleOf(a), titleOf(b)) || tieOrder(a, b),
-  );
+  const compare = (a: GameItem, b: GameItem) =>
+    collator.compare(titleOf(a), titleOf(b)) || tieOrder(a, b);
+  const others = numbersOf(games.byId)
+    .filter((game) => known[game] === NONE)
+    .sort((a, b) => compare(at(a), at(b)));
+  const merged = merge<GameItem>(games.inOrder, columnOf<number, GameItem>(others), compare);
   return columnOf<Rank, GameItem>(numbersOf(merged));
 }
 

@@ -22,7 +22,7 @@ export interface Selection {
 }
 
 export interface TableOptions {
-  /** Separated by commas. The first is `id`, or that of another table if the rows have no ids. */
+  /** Separated by commas. The first is `id` or, if the rows have no ids, the id of the row that they belong to. */
   readonly columns: string;
   readonly selection?: Selection | undefined;
   /** Called before the first row. @param rows how many rows will be read */

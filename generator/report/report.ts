@@ -156,7 +156,7 @@ export class Report {
     this.rowsOf.set(table, rows);
   }
 
-  /** Sets how many covers are not public, by status, and warns of statuses that the site has not translated. */
+  /** Sets how many covers are not public, by status, and warns of statuses other than approved, pending and rejected. */
   setNotPublic(counts: readonly (readonly [status: Value, covers: number])[]): void {
     const sorted = counts
       .map(([status, covers]) => [String(shownValue(status)) || 'empty', covers] as const)

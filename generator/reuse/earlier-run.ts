@@ -61,7 +61,7 @@ export interface RowsOfRun {
   readonly values: Scope['values'];
   /**
    * What the generation does not have in columns, by the numbers of games and covers: `genre`, `year`, `region`,
-   * `type`, `files`, and `approvedAt` in the memory of 64-bit floats.
+   * `type`, `files`, and `approvedAt` as the raw bits of 64-bit floats.
    */
   readonly columns: Columns;
 }

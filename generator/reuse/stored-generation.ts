@@ -1,6 +1,6 @@
 /**
- * The generation of the earlier run: its records, and what was made of them. Nothing of it is used before its
- * hash was checked.
+ * The generation of the earlier run: its records, and what was made of them. What is
+ * read of it is checked by its hash first; a file that is linked has the state that it had after that run.
  */
 import { closeSync, linkSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';

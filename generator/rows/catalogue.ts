@@ -1,6 +1,6 @@
 /**
  * The catalogue of a run as columns, which cost the garbage collector nothing: with an object per row, 300,000
- * games took half as much processor time again, and 950 MB.
+ * games took 50 % more processor time, and 950 MB.
  *
  * Rows are what was read. Items are what may be published: those that are stored and were not read, by their
  * stored numbers, and after them the rows. If all rows were read, items are rows.
@@ -91,7 +91,7 @@ export interface Items<Item extends number> {
   readonly firstRow: number;
   /** The published items in the order of their ids. */
   readonly byId: Column<number, Item>;
-  /** The stored record that has the bytes of an item's; none if the record must be made. */
+  /** The stored record with the same bytes; none if the record must be made. */
   readonly record: Column<Item, number>;
 }
 

@@ -33,7 +33,7 @@ export interface TableState {
   readonly games: PublicRows;
   readonly covers: PublicRows;
   readonly coverFiles: number;
-  /** Changes with every platform. */
+  /** Changes whenever a platform changes. */
   readonly platforms: string;
   /** Everything that was read, as a text to compare. */
   readonly all: string;
@@ -41,7 +41,7 @@ export interface TableState {
 
 interface PublicRows {
   readonly count: number;
-  /** Changes with the set of the rows, and with where they are. */
+  /** Changes if a row joins, leaves or moves. */
   readonly sum: string;
   /** The latest time of the table, or null, and how many of the rows have it. */
   readonly latest: Value;

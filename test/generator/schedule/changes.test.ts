@@ -92,9 +92,13 @@ test('a run that is requested during a poll is not forgotten', async () => {
   const { url } = await makeSite();
   const { poll, forget } = startPolling(url);
   expect(await poll()).toEqual([false]);
-  const polled = poll();
-  forget(true);
-  expect([...(await polled), ...(await poll())]).toEqual([true]);
+  // At each of the moments at which a poll waits.
+  for (let turns = 0; turns < 40; turns++) {
+    const polled = poll();
+    for (let i = 0; i < turns; i++) await undefined;
+    forget(true);
+    expect([...(await polled), ...(await poll())], `after ${turns} turns`).toEqual([true]);
+  }
 });
 
 test('requests a run for a commit that changes neither numbers nor latest times, after a minute', async () => {
