@@ -1,17 +1,29 @@
 /**
  * The keys by which names of platforms are compared: the proxy finds platforms by them, and the client maps
- * names as the proxy does. This file also runs in browsers, as a part of the client (`client/`).
+ * names as the proxy does. This file also runs in browsers, as a part of the client (`client/`): it does without
+ * the tables of `words.ts`, which are larger than the client.
  */
-import { plainWordsOf } from './words.ts';
 
 /** As in "Wii (Digital)". */
 const QUALIFIER = /\([^)]*\)/g;
 /** As in "Nintendo - Nintendo DS". */
 const REPEATED_MAKER = /^(\S+) [-–] (?=\1\b)/i;
 
+const ACCENTS = /[\u0300-\u036f]/g;
+const HIRAGANA = /[\u3041-\u3096]/g;
+const TO_KATAKANA = 0x60;
+const PUNCTUATION = /[^\p{L}\p{N}]+/gu;
+
 /** A name without case, accents, spaces and punctuation: "Mega Drive" and "megadrive" are the same. */
 export function platformKey(name: string): string {
-  return plainWordsOf(name.replaceAll('+', ' plus ')).join('');
+  return name
+    .replaceAll('+', 'plus')
+    .normalize('NFKD')
+    .replace(ACCENTS, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(HIRAGANA, (kana) => String.fromCharCode(kana.charCodeAt(0) + TO_KATAKANA))
+    .replace(PUNCTUATION, '');
 }
 
 /** The keys that a name may have, the surest first. */

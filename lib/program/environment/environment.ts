@@ -104,7 +104,7 @@ export function inspectEnvironment<Name extends VariableName>(
 ): { readonly values: Partial<Environment<Name>>; readonly faults: readonly string[] } {
   const values: Record<string, unknown> = {};
   const faults: string[] = [];
-  for (const name of names) {
+  for (const name of new Set(names)) {
     const [fallback, parse]: Variable<unknown> = VARIABLES[name];
     const text = environment[name]?.trim() || fallback?.replace('$PORT', () => portOf(environment));
     try {

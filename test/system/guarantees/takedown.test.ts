@@ -61,6 +61,7 @@ function targetsOf(files: readonly string[], since: string): Record<string, stri
     '/stats': ['/stats'],
     '/changes': [`/changes?since=${since}&per_page=100`],
     '/snapshot': ['/snapshot'],
+    '/snapshot/archive': ['/snapshot/archive'],
     '/snapshot/files/{path}': files.map((file) => `/snapshot/files/${file}`),
   };
 }
@@ -96,7 +97,7 @@ test('nothing returns a cover that was taken down, whatever a client asks and se
       ...['/covers', '/covers/recent', '/covers/{coverId}', '/games', '/match'],
       ...['/games/{platformSlug}/{gameSlug}', '/games/{platformSlug}/{gameSlug}/covers'],
       ...['/platforms/{slug}/covers', '/platforms/{slug}/games', '/search'],
-      ...['/snapshot/files/{path}', '/stats'],
+      ...['/snapshot/archive', '/snapshot/files/{path}', '/stats'],
     ].toSorted(),
   );
 

@@ -18,7 +18,12 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { FORMAT_VERSION, GENERATIONS, MANIFEST, PLATFORMS } from '#lib/format/layout.ts';
-import { encodeManifest, makeManifest, parseManifest } from '#lib/format/manifest.ts';
+import {
+  encodeManifest,
+  LARGEST_MANIFEST,
+  makeManifest,
+  parseManifest,
+} from '#lib/format/manifest.ts';
 import { idsOnDisk, pointCurrentTo } from '#lib/generations/generations.ts';
 import { verifyAndOpen } from '#lib/generations/verify.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
@@ -162,10 +167,10 @@ test.each<[string, string, Damage, RegExp]>([
     ),
   ],
   [
-    'a manifest of more than 1 MiB',
+    'a manifest that is too large',
     MANIFEST,
-    (file) => truncateSync(file, 1024 * 1024 + 1),
-    /cannot be read: manifest\.json is larger than 1048576 bytes\.$/,
+    (file) => truncateSync(file, LARGEST_MANIFEST + 1),
+    /cannot be read: manifest\.json is larger than 1310720 bytes\.$/,
   ],
 ])('the proxy refuses %s and reports it', async (_, name, damage, message) => {
   const { dir, older, newer, newerDir, restore, pointTo } = generations;

@@ -409,8 +409,8 @@ test('the logs have the address, path and status of each request, never a key or
     status: 404,
     address: '127.0.0.30',
   });
-  const hidden = entries.slice(-2 * HIDDEN.length - 2, -1).map((entry) => entry.path);
-  expect(new Set(hidden)).toEqual(new Set(['(left out: it may hold a key)']));
+  const hidden = entries.filter((entry) => entry.path === '(left out: it may hold a key)');
+  expect(hidden.length).toBeGreaterThanOrEqual(2 * HIDDEN.length + 1);
   const statuses = entries.map(({ status }) => status);
   expect(statuses).toEqual(expect.arrayContaining([200, 304, 400, 401, 404, 405, 414, 429, 431]));
   // An error has the path of the request, not that of the error page.
