@@ -32,7 +32,7 @@ import type { Progress } from '../lib/program/progress.ts';
 import type { Conditions } from './read/read-table.ts';
 import type { ReportContent, RunEnd, Warning } from './report/report.ts';
 import { Report, saveReport, summaryOf, warningText } from './report/report.ts';
-import type { EarlierRun, KeyOf, RowsOfRun } from './reuse/earlier-run.ts';
+import type { EarlierRun, ForNextRun, KeyOf } from './reuse/earlier-run.ts';
 import { findEarlierRun, makeRunKey, saveRun } from './reuse/earlier-run.ts';
 import { getOrAdd } from './rows/get-or-add.ts';
 import { readAndWrite } from './run.ts';
@@ -160,7 +160,7 @@ class Attempt {
       const checks = makeChecks(earlier);
       const isTimed = keyOf !== undefined && !isDryRun;
       const how = { ...options, report, dir, earlier, isTimed, readFile: checks.read };
-      const { written, rows } = await readAndWrite(options.database, how);
+      const { written, forNextRun } = await readAndWrite(options.database, how);
       report.addWarnings(warnings);
       const content = written && {
         latest_cover_at: written.latest_cover_at,
@@ -170,7 +170,7 @@ class Attempt {
         ...COLLATION_VERSIONS,
         files: written.files,
       };
-      return await this.end(content, rows, dir, checks);
+      return await this.end(content, forNextRun, dir, checks);
     } finally {
       clear();
     }
@@ -179,12 +179,12 @@ class Attempt {
   /**
    * Ends a run: nothing is new, or it is refused, or published.
    * @param content undefined if nothing has changed since the earlier run
-   * @param rows for the next run; undefined if that must read all rows
+   * @param forNextRun undefined if that must read all rows, or if it is saved already
    * @param dir the folder of the generation
    */
   private async end(
     content: ManifestContent | undefined,
-    rows: RowsOfRun | undefined,
+    forNextRun: ForNextRun | undefined,
     dir: string,
     checks: Checks,
   ): Promise<RunResult> {
@@ -207,7 +207,7 @@ class Attempt {
 
     if (content === undefined || isUnchanged(snapshotsDir, previous, content)) {
       finish('unchanged');
-      this.leave(rows, previous);
+      this.save(forNextRun, previous);
       return { ...result, outcome: 'unchanged' };
     }
     if (isDryRun) this.options.inspect?.(content, dir);
@@ -239,17 +239,17 @@ class Attempt {
       throw error;
     });
     finish('published');
-    this.leave(rows, { id: manifest.id, manifest });
+    this.save(forNextRun, { id: manifest.id, manifest });
     return { ...result, outcome: 'published', id: manifest.id };
   }
 
-  /** Leaves what the run knows to the next one. @param current the generation that fits it */
-  private leave(rows: RowsOfRun | undefined, { manifest }: Previous): void {
+  /** Saves what the next run needs, beside the generation that fits it. */
+  private save(forNextRun: ForNextRun | undefined, { manifest }: Previous): void {
     const { snapshotsDir, keyOf, startedAt, progress } = this.options;
-    if (rows === undefined || keyOf === undefined || manifest === undefined) return;
+    if (forNextRun === undefined || keyOf === undefined || manifest === undefined) return;
     const fullRunAt = this.earlier?.fullRunAt ?? startedAt;
     try {
-      saveRun(snapshotsDir, keyOf(manifest.id), manifest, fullRunAt, rows);
+      saveRun(snapshotsDir, keyOf(manifest.id), manifest, fullRunAt, forNextRun);
     } catch (error) {
       progress.warn(`Warning: the next run will read all rows: ${(error as Error).message}`);
     }

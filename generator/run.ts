@@ -12,7 +12,7 @@ import type { OptionalRows } from './read/optional-tables.ts';
 import { checkIds, checkTitles, readOptionalTables } from './read/optional-tables.ts';
 import { readPlatforms, readRows, type Source } from './read/read-catalogue.ts';
 import { makeReadTable } from './read/read-table.ts';
-import type { RowsOfRun } from './reuse/earlier-run.ts';
+import type { ForNextRun } from './reuse/earlier-run.ts';
 import { readLastCommits } from './reuse/find-changes.ts';
 import { beginReuse, type Reuse, type ReuseOptions } from './reuse/reuse.ts';
 import { Output } from './write/file-writer.ts';
@@ -25,8 +25,8 @@ export interface ReadOptions extends Optional, ReuseOptions {
 export interface ReadResult {
   /** Undefined if nothing has changed since the earlier run. */
   readonly written: Written | undefined;
-  /** What the next run needs; undefined if it must read all rows, or if that is there already. */
-  readonly rows: RowsOfRun | undefined;
+  /** Undefined if the next run must read all rows, or if what it needs is saved already. */
+  readonly forNextRun: ForNextRun | undefined;
 }
 
 /** @throws Error if not all rows were read that are needed */
@@ -38,7 +38,8 @@ export async function readAndWrite(database: Database, options: ReadOptions): Pr
     const platforms = await readPlatforms(readTable);
     const optional = await readOptionalTables(readTable, options.optionalTables);
     const reuse = await beginReuse(reader, options, platforms, optional, commits);
-    if (reuse === undefined) return { written: undefined, rows: undefined };
+    // Not one block differs, so what the earlier run has saved is still right.
+    if (reuse === undefined) return { written: undefined, forNextRun: undefined };
     const filesUrl = options.settings.files_url;
     const source = { reader, readTable, report, platforms, filesUrl, scope: reuse.scope };
     return joinAndWrite(source, optional, reuse, options).finally(reuse.close);
@@ -56,10 +57,12 @@ async function joinAndWrite(
   const titles = checkTitles(optional, report, isPublished);
   const externalIds = checkIds(optional, report, source.platforms, isPublished);
   const catalogue = reuse.join(rows);
-  if (catalogue === undefined) return { written: undefined, rows: await reuse.leave(undefined) };
+  // Rows were read and give the same files, but their fingerprints are new: the next run need not read them again.
+  if (catalogue === undefined)
+    return { written: undefined, forNextRun: await reuse.forNextRun(undefined) };
   progress.step('writing packs');
   const numbered = { ...catalogue, numbering: numberRecords(catalogue) };
   const output = new Output(dir);
   const written = await writeGeneration(output, { ...numbered, titles, externalIds });
-  return { written, rows: await reuse.leave(numbered) };
+  return { written, forNextRun: await reuse.forNextRun(numbered) };
 }

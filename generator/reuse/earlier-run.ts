@@ -43,8 +43,8 @@ const WHY_UNUSABLE: Readonly<Record<keyof RunKey, string>> = {
   generation: 'the last run did not write the current generation',
 };
 
-/** What a run knows about the rows that it has read. */
-export interface RowsOfRun {
+/** What a run knows that the next one needs. */
+export interface ForNextRun {
   readonly shifts: Shifts;
   readonly fingerprints: AllFingerprints;
   /** The last commits before its snapshot of the database. */
@@ -66,7 +66,7 @@ export interface RowsOfRun {
   readonly columns: Columns;
 }
 
-export interface EarlierRun extends RowsOfRun {
+export interface EarlierRun extends ForNextRun {
   readonly dir: string;
   readonly manifest: Manifest;
   /** When all rows were read last, in milliseconds since 1970. */
@@ -113,7 +113,7 @@ export function findEarlierRun(
   return { ...stored, dir, manifest };
 }
 
-interface Stored extends RowsOfRun {
+interface Stored extends ForNextRun {
   readonly key: RunKey;
   readonly fullRunAt: number;
   /** The state of each file of the generation. */
@@ -126,7 +126,7 @@ export function saveRun(
   key: RunKey,
   manifest: Manifest,
   fullRunAt: number,
-  { columns, ...rows }: RowsOfRun,
+  { columns, ...rows }: ForNextRun,
 ): void {
   const dir = generationDir(snapshotsDir, key.generation);
   const states = manifest.files.map((file) => [file.path, fileState(dir, file)]);

@@ -19,7 +19,7 @@ import { findId } from '../rows/ids.ts';
 import { NONE } from '../rows/numbers.ts';
 import { Records } from '../rows/records.ts';
 import { blockOf, chooseShifts, type Group, type Shifts } from './blocks.ts';
-import type { EarlierRun, RowsOfRun } from './earlier-run.ts';
+import type { EarlierRun, ForNextRun } from './earlier-run.ts';
 import type { AllFingerprints, Changes, LastCommits } from './find-changes.ts';
 import { countRows, findChanges, readFingerprints, selectBlocks, timeOf } from './find-changes.ts';
 import { findStored } from './find-stored.ts';
@@ -90,7 +90,10 @@ interface State {
   readonly platforms: Platforms;
   /** The time of the database, in seconds since 1970. */
   readonly now: number;
-  readonly known: Pick<RowsOfRun, 'notPublic' | 'platforms' | 'titles' | 'externalIds' | 'commits'>;
+  readonly known: Pick<
+    ForNextRun,
+    'notPublic' | 'platforms' | 'titles' | 'externalIds' | 'commits'
+  >;
   readonly shifts: Shifts;
   /** Undefined if all rows are read. */
   readonly changes: Changes | undefined;
@@ -176,10 +179,10 @@ export class Reuse {
   }
 
   /**
-   * What the run leaves; undefined if the next one must read all rows.
+   * What the next run needs; undefined if it must read all rows.
    * @param written undefined if the files of the earlier generation stay
    */
-  async leave(written: Written | undefined): Promise<RowsOfRun | undefined> {
+  async forNextRun(written: Written | undefined): Promise<ForNextRun | undefined> {
     const { options, known, shifts, changes } = this.state;
     const findings = options.report.blocks();
     const kept = written === undefined ? options.earlier : valuesOf(written);

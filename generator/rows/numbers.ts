@@ -1,4 +1,5 @@
 /** The spaces that numbers are in, so that the compiler tells them apart. At run time, a number is a number. */
+import type { GameNumber, Rank } from '../../lib/format/index/numbers.ts';
 
 declare const space: unique symbol;
 type In<Space extends string> = number & { readonly [space]: Space };
@@ -12,10 +13,8 @@ export type GameItem = In<'item of a game'>;
 export type CoverItem = In<'item of a cover'>;
 /** What is published, in the order of publication: the numbers of the format. */
 export type PlatformNumber = In<'number of a platform'>;
-export type GameNumber = In<'number of a game'>;
 export type CoverNumber = In<'number of a cover'>;
-/** A game in title order over all platforms. */
-export type Rank = In<'rank of a game'>;
+export type { GameNumber, Rank };
 
 /** Stands for a number that does not exist. */
 export const NONE = 0xffff_ffff;
