@@ -66,7 +66,7 @@ export async function readDecision(
     : [];
   // An installation gets the table with the first use of the account pages after an upgrade.
   if (hasTable && tables.has('old_keys')) {
-    const old = `SELECT k.id, o.key_hash, k.state, k.limit_per_minute FROM old_keys o
+    const old = `SELECT k.id, o.key_hash, k.state, k.limit_per_minute, o.ends_at FROM old_keys o
        JOIN api_keys k ON k.id = o.key_id WHERE o.ends_at > ? ORDER BY k.id`;
     rows.push(...(await database.rows(old, [toDatabaseTime(new Date())])));
   }
@@ -86,14 +86,15 @@ export async function readDecision(
  *
  * A table that was created again gives the ids of lost keys to new ones. Such a key cannot be told from a
  * rotated one: the lost key stops working.
- * @param rows `id`, `key_hash`, `state` and `limit_per_minute` of each key in the table
+ * @param rows `id`, `key_hash`, `state` and `limit_per_minute` of each key in the table, and `ends_at` of an old key
  */
 export function decideKeys(rows: readonly Row[], known: readonly KeyEntry[]): KeysDecision {
   // A broken row is skipped, so that the other keys are exported.
   const entries = rows
-    .map(([id, hash, state, perMinute]): unknown => {
+    .map(([id, hash, state, perMinute, endsAt]): unknown => {
       const limit = Math.min(LARGEST_LIMIT, Math.max(1, Number(perMinute)));
-      return { id, hash, state, limit };
+      const ends_at = endsAt == null ? undefined : `${String(endsAt).replace(' ', 'T')}Z`;
+      return { id, hash, state, limit, ends_at };
     })
     .filter(isKeyEntry);
   const ids = new Set(rows.map(([id]) => id));

@@ -5,7 +5,16 @@
  */
 import type { KeyState } from './api-key.ts';
 import { parseFile } from './json/parse-file.ts';
-import { type Checked, isCount, isSequence, isSha256, oneOf, withMembers } from './json/values.ts';
+import {
+  type Checked,
+  isCount,
+  isSequence,
+  isSha256,
+  isTime,
+  oneOf,
+  orAbsent,
+  withMembers,
+} from './json/values.ts';
 import { KEYS_FILE } from './layout.ts';
 
 /**
@@ -27,9 +36,12 @@ export const isKeyEntry = withMembers({
   state: oneOf<DecidedState>('approved', 'rejected', 'revoked'),
   /** How many requests are allowed in any 60 seconds. */
   limit: (value: unknown): value is number => isSequence(value) && value <= LARGEST_LIMIT,
+  ends_at: orAbsent(isTime),
 });
 
-export interface KeyEntry extends Checked<typeof isKeyEntry> {
+export interface KeyEntry extends Omit<Checked<typeof isKeyEntry>, 'ends_at'> {
+  /** When an old key stops working, also if nobody writes the file: the ISO text of a time, in UTC. */
+  readonly ends_at?: string | undefined;
   /** The row is gone with the table, and the key is kept until the row is back or the loss is accepted. */
   readonly lost?: true;
 }
@@ -41,7 +53,9 @@ export const LARGEST_KEYS_FILE = 64 * 1024 * 1024;
 export function encodeKeys(keys: readonly KeyEntry[]): string {
   const lines = [...keys]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, hash, state, limit, lost }) => JSON.stringify({ id, hash, state, limit, lost }));
+    .map(({ id, hash, state, limit, ends_at, lost }) =>
+      JSON.stringify({ id, hash, state, limit, ends_at, lost }),
+    );
   return `{"version":${KEYS_VERSION},"keys":[${lines.length > 0 ? `\n${lines.join(',\n')}\n` : ''}]}\n`;
 }
 
@@ -56,7 +70,7 @@ export function parseKeys(text: string): KeyEntry[] {
     if (!isKeyEntry(key)) {
       throw new Error(`${KEYS_FILE} is damaged: entry ${index + 1} is not a key.`);
     }
-    const { id, hash, state, limit, lost }: KeyEntry = key;
-    return { id, hash, state, limit, ...(lost === true ? { lost } : {}) };
+    const { id, hash, state, limit, ends_at, lost }: KeyEntry = key;
+    return { id, hash, state, limit, ends_at, ...(lost === true ? { lost } : {}) };
   });
 }

@@ -162,6 +162,7 @@ export interface TestKey {
   readonly key: string;
   readonly state?: DecidedState;
   readonly limit?: number;
+  readonly ends_at?: string;
 }
 
 /** A key for `keys.json`, approved and with a very high limit unless `changes` says otherwise. */

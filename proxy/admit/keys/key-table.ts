@@ -25,6 +25,8 @@ export interface KeyRecord {
   /** The name of its window in Redis. */
   readonly windowName: string;
   state: DecidedState;
+  /** When an old key stops working, in milliseconds of the wall clock; undefined for any other key. */
+  endsAt: number | undefined;
   /** At most the capacity of the window. */
   limit: number;
   window: RollingWindow;
@@ -45,9 +47,9 @@ export interface KeyTable {
   takeUsage(): ReadonlyMap<number, Usage>;
 }
 
-/** Whether requests with a raw key are accepted. */
-export function isValid({ state }: KeyRecord): boolean {
-  return state === 'approved';
+/** Whether requests with a raw key are accepted. @param now the wall clock */
+export function isValid({ state, endsAt }: KeyRecord, now = Date.now): boolean {
+  return state === 'approved' && (endsAt === undefined || now() < endsAt);
 }
 
 export function makeKeyTable(): KeyTable {
@@ -64,13 +66,14 @@ export function makeKeyTable(): KeyTable {
   }
 
   /** The record of a key: the known one with the new values, or a new one. */
-  function recordOf({ id, hash, state, limit, window: memory }: SharedKey): KeyRecord {
+  function recordOf({ id, hash, state, limit, ends_at, window: memory }: SharedKey): KeyRecord {
+    const endsAt = ends_at === undefined ? undefined : Date.parse(ends_at);
     const known = byHash(hash);
     if (known === undefined || known.id !== id) {
       const window = new RollingWindow(memory);
-      return { id, windowName: `k${id}`, state, limit, window, usage: usageOf(id) };
+      return { id, windowName: `k${id}`, state, endsAt, limit, window, usage: usageOf(id) };
     }
-    Object.assign(known, { state, limit });
+    Object.assign(known, { state, endsAt, limit });
     if (known.window.memory !== memory) known.window = new RollingWindow(memory);
     return known;
   }

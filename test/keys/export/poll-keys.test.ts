@@ -252,3 +252,11 @@ test.each<[string, KeyEntry[], KeyEntry[], KeyEntry[]]>([
     });
   },
 );
+
+test('an old key is exported with its end, and left out if the end cannot be read', () => {
+  const { id, hash, state, limit } = first;
+  const decide = (endsAt: string) => decideKeys([[id, hash, state, limit, endsAt]], []).content;
+  const ends_at = '2026-01-02T00:00:00Z';
+  expect(decide('2026-01-02 00:00:00')).toBe(encodeKeys([{ ...first, ends_at }]));
+  expect(decide('soon')).toBe(encodeKeys([]));
+});

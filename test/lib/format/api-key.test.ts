@@ -114,6 +114,7 @@ describe('the keys file', () => {
     ...[null, 'ab', 'A'.repeat(64), `${HASH}\n`, `x${HASH}`, [HASH]].map((hash) => ({ hash })),
     ...['pending', 1, null].map((state) => ({ state })),
     ...[0, -1, 1.5, 1_000_001, '120', null].map((limit) => ({ limit })),
+    ...['', 'soon', 0, null].map((ends_at) => ({ ends_at })),
   ];
 
   test.each([

@@ -1,7 +1,7 @@
 /** The keys in memory follow a real `keys.json`, and the counted requests stay with their key. */
 import { beforeEach, expect, test } from 'vitest';
 import { type KeyStore, makeKeyStore } from '#proxy/admit/keys/key-store.ts';
-import { type KeyTable, makeKeyTable } from '#proxy/admit/keys/key-table.ts';
+import { isValid, type KeyTable, makeKeyTable } from '#proxy/admit/keys/key-table.ts';
 import {
   writeKeys as exportKeys,
   makeFolder,
@@ -75,6 +75,15 @@ test('a key and the old one that still works after a rotation count in one windo
   await replaceKeys([now]);
   expect(table.find(old.key)).toBe(undefined);
   expect(use(now, 1).remaining).toBe(0);
+});
+
+test('an old key stops working at its end, also if nobody writes the file', async () => {
+  const endsAt = Date.UTC(2026, 0, 2);
+  const old = testKey(1, { ends_at: new Date(endsAt).toISOString() });
+  await replaceKeys([testKey(1), old]);
+  const record = table.find(old.key);
+  const worksAt = (now: number) => record !== undefined && isValid(record, () => now);
+  expect([worksAt(endsAt - 1), worksAt(endsAt)]).toEqual([true, false]);
 });
 
 test('the requests of a key count after it is rotated, and not for another key', async () => {
