@@ -12,6 +12,7 @@
  *
  * This file also runs in browsers, as a part of the client (`client/`).
  */
+import { isNumeral } from './equal-words.ts';
 import { KANJI } from './kanji.ts';
 
 /** How many words of a query are used; further words are ignored. */
@@ -108,13 +109,13 @@ export function isScriptWithoutSpaces(word: string): boolean {
 
 /**
  * The largest number of edits by which a word of a title may differ from a word of a query.
- * @returns 0 for fewer than four letters, 1 for four to seven, 2 for more; always 0 for a number, since
- * another year, or the number of another sequel, is not a misspelling
+ * @returns 0 for fewer than four letters, 1 for four to seven, 2 for more; always 0 for a number or a
+ * Roman numeral, since another year, or the number of another sequel, is not a misspelling
  */
 export function nearSpellingDistance(word: string): 0 | 1 | 2 {
   // Code points, so that a character beyond 16 bits, such as 𠮷, is one letter.
   const letters = [...word].length;
-  if (letters < 4 || /^\p{N}+$/u.test(word)) return 0;
+  if (letters < 4 || isNumeral(word) || /^\p{N}+$/u.test(word)) return 0;
   return letters < 8 ? 1 : 2;
 }
 

@@ -3,6 +3,7 @@
  * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
 import { setBit } from '../../../lib/format/index/bits.ts';
+import { isNumeral } from '../../../lib/format/index/equal-words.ts';
 import type { Rank, VariantNumber } from '../../../lib/format/index/numbers.ts';
 import { type SearchIndex, textAt } from '../../../lib/format/index/search-index.ts';
 import { nearSpellingDistance } from '../../../lib/format/index/words.ts';
@@ -289,8 +290,9 @@ export class TitleMatcher {
   }
 }
 
+/** The digits of a word. Each letter of a Roman numeral is one. */
 function digitsOf(word: string): string {
-  return word.replace(/\P{N}+/gu, '');
+  return isNumeral(word) ? word : word.replace(/\P{N}+/gu, '');
 }
 
 /** A variant without its first word, without its second word, and so on. */

@@ -136,7 +136,8 @@ describe('a query', () => {
     });
     expect(readSearch('year=1995').query.year).toEqual([1995, 1995]);
     const years = 'year must be a year or a range of years, such as 1995 or 1990-1999, not';
-    const platforms = 'platform must be 1 to 8 slugs of platforms, separated by commas';
+    const platforms =
+      'platform must be 1 to 8 slugs, ids or names of platforms, separated by commas';
     for (const [query, fault] of [
       ['year=1999-1990', `${years} "1999-1990"`],
       ['year=199x', `${years} "199x"`],

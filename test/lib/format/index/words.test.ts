@@ -152,8 +152,18 @@ test('only words of scripts without spaces are joined', () => {
 });
 
 test('near spellings count from four letters on, and never for numbers', () => {
-  const distances = ['abc', 'abcd', 'abcdefg', 'abcdefgh', '2048', '٣٣٣٣', '2k10'];
-  expect(distances.map(nearSpellingDistance)).toEqual([0, 1, 1, 2, 0, 0, 1]);
+  const distances = [
+    'abc',
+    'abcd',
+    'abcdefg',
+    'abcdefgh',
+    '2048',
+    '٣٣٣٣',
+    '2k10',
+    'xviii',
+    'xviiii',
+  ];
+  expect(distances.map(nearSpellingDistance)).toEqual([0, 1, 1, 2, 0, 0, 1, 0, 1]);
   // A letter that is two UTF-16 code units counts once.
   const beyond = [
     '𠮷野屋',

@@ -26,6 +26,9 @@ describe('a near spelling', () => {
     ['nhl49', 'nhl94', false],
     ['mother', 'mother3', false],
     ['mohter3', 'mother3', true],
+    ['xviii', 'viii', false],
+    ['xiiv', 'xiii', false],
+    ['xviiis', 'xviii', false],
     ['𠮷野屋', '𠮷野家', false],
     ['𠮷野屋敷', '𩸽野屋敷', true],
   ];

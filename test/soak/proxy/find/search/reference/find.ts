@@ -2,7 +2,7 @@
  * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
  * filters, only the platform matters here.
  */
-import { equalBeginnings } from '#lib/format/index/equal-words.ts';
+import { equalBeginnings, isNumeral } from '#lib/format/index/equal-words.ts';
 import { queryVariantsOf } from '#lib/format/index/variants.ts';
 import { MOST_WORDS, plainWordsOf, wordsOf } from '#lib/format/index/words.ts';
 import { editDistance } from '#test/proxy/find/search/edit-distance.ts';
@@ -199,6 +199,7 @@ function makeVariantCounts(variants: Variants): (test: (word: string) => boolean
 function isNearSpelling(titleWord: string, queryWord: string): boolean {
   const letters = [...queryWord].length;
   if (letters < 4 || /^\p{N}+$/u.test(queryWord)) return false;
+  if (isNumeral(queryWord) || isNumeral(titleWord)) return false;
   if (digitsOf(titleWord) !== digitsOf(queryWord)) return false;
   const most = letters < 8 ? 1 : 2;
   // Only to be faster: every letter more or less is an edit.
