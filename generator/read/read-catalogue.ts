@@ -232,7 +232,7 @@ async function readCovers(source: Source, games: GameRows): Promise<CoverRows> {
       }
       // Clocks differ a little; a time zone makes a difference of at least a quarter of an hour.
       if (approvedAt > soon)
-        note('approved_at is in the future: is it UTC?', encodeTime(approvedAt));
+        note('approved_at is in the future, perhaps because it is not UTC', encodeTime(approvedAt));
       covers.game[index] = game;
       covers.region[index] = region;
       covers.type[index] = type;

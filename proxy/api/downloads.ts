@@ -24,6 +24,10 @@ import type { Download } from './routes/snapshot.ts';
  */
 export const MOST_DOWNLOADS = 40;
 
+/** A time as HTTP writes it; without asctime's form, which has no time zone. Other times are ignored. */
+const HTTP_DATE =
+  /^[A-Z][a-z]+, \d\d(?: [A-Z][a-z]{2} \d{4}|-[A-Z][a-z]{2}-\d\d) \d\d:\d\d:\d\d GMT$/;
+
 /**
  * Makes the response to a download. Checks that the file is still the one that was checked when its
  * generation was opened.
@@ -41,8 +45,8 @@ export function makeDownload(
   let shared = `X-Snapshot: ${download.snapshot}\r\n${CACHING}`;
   if (changedAt !== '') shared += `Last-Modified: ${new Date(changedAt).toUTCString()}\r\n`;
   // RFC 9110, section 13.1.3: with If-None-Match, the time does not count.
-  const isOld =
-    ifNoneMatch === undefined && Date.parse(changedAt) <= Date.parse(ifModifiedSince ?? '');
+  const since = ifNoneMatch === undefined ? (HTTP_DATE.exec(ifModifiedSince ?? '')?.[0] ?? '') : '';
+  const isOld = Date.parse(changedAt) <= Date.parse(since);
   const known = isOld
     ? etag
     : [etag, gzipEtag].find((each) => ifNoneMatch && matchesEtag(ifNoneMatch, each));

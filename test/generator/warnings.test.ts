@@ -15,7 +15,7 @@ test('a run shows its warnings in its report, on stderr and with --json, and pub
   const url = await makeSqlite({ ...plainCatalogue(2), covers });
   const dir = newSnapshots();
   const FILES_URL = 'http://127.0.0.1/files';
-  const future = 'approved_at is in the future: is it UTC?';
+  const future = 'approved_at is in the future, perhaps because it is not UTC';
   const files = `FILES_URL is ${FILES_URL}, which only this machine can reach`;
   const pages = 'PUBLIC_URL is http://localhost:8080, which only this machine can reach';
   // The next run reads no rows again: the warnings about them are those of this run.

@@ -14,6 +14,8 @@ import { openDatabase } from '../../../lib/database/open.ts';
 import { checkCatalogue } from '../../../lib/database/schema.ts';
 import { checkTables } from '../../../lib/database/tables.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
+import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
+import { messageOf } from '../../../lib/program/failure.ts';
 import { printableJson } from '../../../lib/program/printable.ts';
 import { SILENT } from '../../../lib/program/progress.ts';
 import { showBody } from '../../../proxy/show-body.ts';
@@ -29,9 +31,14 @@ export const database: Check = {
   name: 'database',
   programs: ['schedule', 'account'],
   fix: 'Try the same address: mariadb --host=HOST --port=PORT --user=USER --password NAME. Then correct DATABASE_URL in .env.',
-  async run(scene, { ok, warn }) {
+  async run(scene, { ok, warn, error }) {
     const url = requireValue(scene, 'DATABASE_URL');
-    const opened = await openDatabase(url, TIMEOUTS);
+    const opened = await openDatabase(url, TIMEOUTS).catch((cause) => {
+      // The command of `fix` asks a server: it is no use for a file, or for an address that cannot be parsed.
+      if (!url.startsWith('sqlite:') && !(cause instanceof ConfigurationError)) throw cause;
+      error(messageOf(cause), 'Correct DATABASE_URL in .env.');
+    });
+    if (opened === undefined) return;
     scene.database = opened;
     if (opened.kind === 'mysql') {
       const [row = []] = await opened.rows('SELECT VERSION(), CURRENT_USER(), DATABASE()');

@@ -32,7 +32,7 @@ export function loadEnvironmentFile(): void {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;
-    throw new ConfigurationError(`${path.resolve('.env')} cannot be read: ${message}`, { cause });
+    throw new ConfigurationError(`${path.resolve('.env')} is not read: ${message}`, { cause });
   }
   for (const [name, text] of Object.entries(inFile)) {
     if (!Object.hasOwn(VARIABLES, name)) {
@@ -50,7 +50,7 @@ function readOwnFile(file: string): string {
     // Another user's link could lead to a file of this one.
     for (const { uid } of [lstatSync(file), stats]) checkOwner(file, uid);
     if ((stats.mode & 0o022) !== 0) {
-      throw new Error(`other users can write it. Run: chmod go-w ${path.resolve(file)}`);
+      throw new Error(`other users can write to it. Run: chmod go-w ${path.resolve(file)}`);
     }
     return readFileSync(descriptor, 'utf8');
   } finally {

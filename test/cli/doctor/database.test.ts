@@ -34,6 +34,20 @@ test('a database file that others may use is a warning', async () => {
   ]);
 });
 
+test('an address that names no database is to be corrected, and not tried with the client of a server', async () => {
+  const fix = 'Correct DATABASE_URL in .env.';
+  for (const [url, text] of [
+    [`sqlite:${makeFolder()}/none.db`, 'none.db'],
+    ['sqlite:/etc/passwd', 'cannot be used as a SQLite database'],
+    ['mysql://u:p%zz@127.0.0.1/x', 'write "%" as "%25"'],
+  ] as const) {
+    const found = await examine(database, { ...variables, DATABASE_URL: url });
+    expect(found).toEqual([{ level: 'error', text: expect.stringContaining(text), fix }]);
+  }
+  const away = { ...variables, DATABASE_URL: 'mysql://u:p@127.0.0.1:1/x' };
+  expect((await examine(database, away))[0]?.fix).toContain('mariadb --host');
+});
+
 test('three games are shown exactly as the API sends them later', async () => {
   const [found] = await examine(sample, variables);
   const shown = found?.data as readonly { id: number }[];

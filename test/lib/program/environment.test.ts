@@ -248,14 +248,14 @@ test('.env is not read if another user owns it or can write it', () => {
     for (const mode of [0o620, 0o602]) {
       chmodSync(file, mode);
       expect(portOf).toThrow(
-        `${file} cannot be read: other users can write it. Run: chmod go-w ${file}`,
+        `${file} is not read: other users can write to it. Run: chmod go-w ${file}`,
       );
     }
     chmodSync(file, 0o644);
     // Root's file would be trusted.
     if (process.getuid?.() === 0) chownSync(file, 4_321, 0);
     const user = vi.spyOn(process, 'geteuid').mockReturnValue(1_234);
-    expect(portOf).toThrow(/ cannot be read: it belongs to the user with id \d+, .*: chown 1234 /);
+    expect(portOf).toThrow(/ is not read: it belongs to the user with id \d+, .*: chown 1234 /);
     expect(process.env.ADMIN_PORT).toBe(undefined);
     user.mockReturnValue(statSync(file).uid);
     expect(portOf()).toBe(7001);

@@ -158,7 +158,7 @@ describe('a named pipe', () => {
     const before = process.cwd();
     process.chdir(folder);
     try {
-      expect(loadEnvironmentFile).toThrow('.env cannot be read: .env is not a regular file.');
+      expect(loadEnvironmentFile).toThrow('.env is not read: .env is not a regular file.');
     } finally {
       process.chdir(before);
     }

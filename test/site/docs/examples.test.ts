@@ -212,6 +212,28 @@ describe.each([
   });
 });
 
+test('an interrupted copy goes on with the same snapshot only', async () => {
+  const cwd = makeFolder();
+  const tar = path.join(cwd, 'covers.tar');
+  const copy = (served: Served, before = '') => {
+    const [{ text } = { text: '' }] = guideExamples('sh', served).filter(
+      ({ name }) => name === 'copy-1',
+    );
+    const env = { PATH: process.env.PATH, COVERS_KEY: key.key };
+    return execute('bash', ['-c', before + text], { cwd, env });
+  };
+  await expect(copy(sample, 'tar() { false; }\n')).rejects.toThrow();
+  const half = readFileSync(tar).subarray(0, 10_000);
+  writeFileSync(tar, half);
+  // As if the snapshot had been replaced.
+  await expect(copy(other)).rejects.toThrow('412');
+  expect(readFileSync(tar).equals(half)).toBe(true);
+  await copy(sample);
+  expect(readFileSync(path.join(cwd, 'covers', 'manifest.json'), 'utf8')).toContain(
+    sample.generation.id,
+  );
+});
+
 describe('the guides', () => {
   const facts = { api: 'https://api.covers.example/api/v1', defaultLimit: 1_200 };
   const all = Object.keys(GUIDES)

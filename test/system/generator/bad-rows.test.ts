@@ -67,7 +67,7 @@ describe.each(KINDS)('from %s', (kind) => {
     });
     expect(stderr).not.toContain('Left out');
     expect(report.rows).toEqual([]);
-    const future = 'approved_at is in the future: is it UTC?';
+    const future = 'approved_at is in the future, perhaps because it is not UTC';
     expect(report.warnings.slice(0, 3)).toEqual([
       {
         ...{ table: 'games', count: 1, rows: [{ id: largest, value: 0 }] },

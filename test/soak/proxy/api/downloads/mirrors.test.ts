@@ -1,6 +1,6 @@
 /** The commands of the guide to copying, with a default key: aria2c, rclone and wget get the bytes, also after a change. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -25,8 +25,8 @@ test('the commands of the guide copy all files, and what has changed though its 
     blocks.find((block) => block.includes(name)),
   );
   const run = async (script: string, cwd: string) => {
-    const id = currentId(snapshotsDir) ?? '';
-    const env = { PATH: process.env.PATH, HOME: cwd, COVERS_KEY: key.key, snapshot: id };
+    writeFileSync(path.join(cwd, 'covers.id'), currentId(snapshotsDir) ?? '');
+    const env = { PATH: process.env.PATH, HOME: cwd, COVERS_KEY: key.key };
     await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { cwd, env });
   };
   const expectCopy = (folder: string) => {
