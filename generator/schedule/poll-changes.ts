@@ -25,8 +25,10 @@ const LONGEST_TRUST_MS = 60_000;
  * poll. So a change is seen sooner, for half a millisecond of the server's time.
  */
 const MARKS_PER_POLL = 4;
-/** A poll is followed by a pause that is this many times as long, so that polls take a tenth of the time. */
-const PAUSE_PER_POLL = 9;
+/** The share of the time that polls take at most in the long run. */
+const SHARE = 1 / 10;
+/** The most time that can be saved up for slow polls, in milliseconds. */
+const MOST_SAVED = 2_000;
 const LONGEST_STOP_MS = 2_000;
 
 interface PollOptions {
@@ -46,7 +48,7 @@ export function pollChanges(options: PollOptions) {
   const changes = new ChangePolls(options);
   const polling = poll(
     tasks.observe('poll_changes', changes.pollOnce),
-    () => pauseAfter(changes.lastPoll, (seconds * 1000) / changes.perInterval()),
+    () => Math.max((seconds * 1000) / changes.perInterval(), changes.share.pause()),
     ({ message }) => log.error(`the database cannot be asked for changes: ${message}`),
   );
   void polling.start();
@@ -58,16 +60,10 @@ export function pollChanges(options: PollOptions) {
   };
 }
 
-/** @param poll how long a poll took @param interval the shortest pause @returns how long to wait after it */
-export function pauseAfter(poll: number, interval: number): number {
-  return Math.max(interval, poll * PAUSE_PER_POLL);
-}
-
 class ChangePolls {
   private readonly options: PollOptions;
   private readonly now: () => number;
-  /** How long the last poll has asked the database, in milliseconds. */
-  lastPoll = 0;
+  readonly share: TimeShare;
   private database: Database | undefined;
   /** Whether the tables were found to have `updated_at` since the database was opened. */
   private isTimed = false;
@@ -88,6 +84,7 @@ class ChangePolls {
   constructor(options: PollOptions) {
     this.options = options;
     this.now = options.now ?? (() => performance.now());
+    this.share = new TimeShare(this.now);
   }
 
   readonly pollOnce = async (): Promise<NothingToDo | undefined> => {
@@ -138,7 +135,7 @@ class ChangePolls {
     const { log, seconds } = this.options;
     const started = this.now();
     const { withoutUpdatedAt } = await checkCatalogue(database);
-    this.lastPoll = this.now() - started;
+    this.share.use(this.now() - started);
     const missing = withoutUpdatedAt.map((table) => `${table}.${UPDATED_AT}`).join(', ');
     const reason = `the database does not have ${missing}`;
     this.isTimed = missing === '';
@@ -171,7 +168,7 @@ class ChangePolls {
   }
 
   private noteTime(milliseconds: number): void {
-    this.lastPoll = milliseconds;
+    this.share.use(milliseconds);
     if (milliseconds <= SLOW_POLL || this.wasSlow) return;
     this.wasSlow = true;
     this.options.log.warn(
@@ -184,5 +181,33 @@ class ChangePolls {
     this.isRetryUrgent = false;
     this.requestedAt = this.now();
     this.options.request(isUrgent);
+  }
+}
+
+/**
+ * Keeps polls within their share of the time of one core of the server. Time that was not used is saved up,
+ * so that a poll which is slow once, because a run is under way, does not delay the next takedown.
+ */
+export class TimeShare {
+  private readonly now: () => number;
+  private saved = MOST_SAVED;
+  private countedAt: number;
+
+  /** @param now a monotonic clock in milliseconds */
+  constructor(now: () => number) {
+    this.now = now;
+    this.countedAt = now();
+  }
+
+  /** Call it at the end of a poll. @param milliseconds how long the poll took */
+  use(milliseconds: number): void {
+    const earned = (this.now() - this.countedAt) * SHARE;
+    this.saved = Math.min(MOST_SAVED, this.saved + earned) - milliseconds;
+    this.countedAt = this.now();
+  }
+
+  /** How many milliseconds to wait before the next poll. */
+  pause(): number {
+    return Math.max(0, -this.saved / SHARE);
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The schedule publishes changes in the database: soon, rarely enough, and what was taken down at once.
- * Without `updated_at`, it says that it does not. Its polls take at most a tenth of the time.
+ * Without `updated_at`, it says that it does not. Its polls take at most a tenth of the time in the long
+ * run, and one slow poll delays nothing.
  */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -8,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { loadCatalogue } from '#demo/catalogue/load.ts';
 import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { paceRuns } from '#generator/schedule/pace-runs.ts';
-import { pauseAfter, pollChanges } from '#generator/schedule/poll-changes.ts';
+import { pollChanges, TimeShare } from '#generator/schedule/poll-changes.ts';
 import { isTakedown, readTableState } from '#generator/schedule/table-state.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
@@ -255,6 +256,28 @@ describe('runs', () => {
   });
 });
 
-test('a poll is followed by the usual pause or, if it was slow, by one of nine times its length', () => {
-  expect([0, 200, 500].map((poll) => pauseAfter(poll, 2_000))).toEqual([2_000, 2_000, 4_500]);
+/** Polls `count` times, at least every two seconds. @returns how long each pause was, in milliseconds */
+function pausesOf(durations: readonly number[]): number[] {
+  let time = 0;
+  const share = new TimeShare(() => time);
+  return durations.map((milliseconds) => {
+    time += milliseconds;
+    share.use(milliseconds);
+    const pause = Math.max(2_000, share.pause());
+    time += pause;
+    return pause;
+  });
+}
+
+test('a slow poll now and then is followed by the usual pause', () => {
+  const durations = Array.from({ length: 300 }, (_, i) => (i % 20 === 0 ? 1_500 : 1));
+  expect(new Set(pausesOf(durations))).toEqual(new Set([2_000]));
+});
+
+test('polls that are always slow take a tenth of the time', () => {
+  const durations = Array.from({ length: 300 }, () => 500);
+  const paused = pausesOf(durations).reduce((sum, pause) => sum + pause, 0);
+  const polled = 300 * 500;
+  // At the start, two seconds are saved up.
+  expect((polled - 2_000) / (polled + paused)).toBeCloseTo(1 / 10, 3);
 });
