@@ -5,7 +5,7 @@ import { KEPT_USAGE_DAYS } from '../../lib/format/key-usage.ts';
 import { LARGEST_LIMIT } from '../../lib/format/keys-file.ts';
 import { type Arguments, readValue } from '../../lib/program/arguments.ts';
 import { oneOf, wholeNumber } from '../../lib/program/environment/variables.ts';
-import { findKey, type KeyRow, listKeys } from '../lifecycle/key-lists.ts';
+import { findKey, type KeyWithOld, listKeys } from '../lifecycle/key-lists.ts';
 import {
   type DayOfUse,
   type KeyUse,
@@ -35,12 +35,13 @@ const DEFAULT_DAYS = '30';
 const utc = (time: string) => `${time}Z`;
 
 /** The longest column, the purpose, comes last. */
-const KEY_COLUMNS: readonly Column<KeyRow>[] = [
+const KEY_COLUMNS: readonly Column<KeyWithOld>[] = [
   ['ID', ({ id }) => id],
   ['STATE', ({ state }) => state],
   ['ACCOUNT', ({ account_id }) => account_id],
   ['LIMIT', ({ limit_per_minute }) => limit_per_minute],
   ['PREFIX', ({ key_prefix }) => key_prefix],
+  ['OLD KEY', oldKeyOf],
   ['REQUESTED', ({ requested_at }) => utc(requested_at)],
   ['NAME', ({ name }) => name],
   ['WEBSITE', ({ website_url }) => website_url],
@@ -68,6 +69,10 @@ const MAIL_COLUMNS: readonly Column<QueuedMail>[] = [
   ['SUBJECT', ({ subject }) => subject],
   ['ERROR', ({ last_error }) => last_error],
 ];
+
+function oldKeyOf({ old_key_prefix, old_key_ends_at }: KeyWithOld): string | null {
+  return old_key_ends_at && `${old_key_prefix} until ${utc(old_key_ends_at)}`;
+}
 
 function stateOf({ sent_at, next_attempt_at }: QueuedMail): string {
   if (sent_at !== null) return `sent ${utc(sent_at)}`;

@@ -2,7 +2,7 @@
 import type { Database, Reader, Value } from '../../lib/database/database.ts';
 import type { KeyState } from '../../lib/format/api-key.ts';
 import { hasAccounts } from '../tables/accounts.ts';
-import { type AccountId, toObject } from '../tables/values.ts';
+import { type AccountId, toDatabaseTime, toObject } from '../tables/values.ts';
 
 /** A row of `api_keys`, without the hash. Times are "YYYY-MM-DD HH:MM:SS" in UTC. */
 export interface KeyRow {
@@ -36,6 +36,12 @@ export interface KeyWithAccount extends KeyRow {
   readonly account_email: string | null;
 }
 
+/** A key with the old key of a rotation. Both values are null if none still works. */
+export interface KeyWithOld extends KeyRow {
+  readonly old_key_prefix: string | null;
+  readonly old_key_ends_at: string | null;
+}
+
 const COLUMNS = `id, state, limit_per_minute, key_prefix, account_id, purpose, website_url, reason,
   requested_at, reviewed_at, reviewed_by, revealed_at, revoked_at, last_used_on, name`;
 const KEY_COLUMNS = COLUMNS.replace(/\w+/g, 'k.$&');
@@ -54,15 +60,22 @@ export interface Slice {
 }
 
 /** The keys and requests that match a filter, or all, oldest first. */
-export async function listKeys(database: Database, filter: Filter = {}): Promise<KeyRow[]> {
+export async function listKeys(
+  database: Database,
+  filter: Filter = {},
+  now = new Date(),
+): Promise<KeyWithOld[]> {
   const hasTable = await hasAccounts(database);
   const { where, values } = conditionOf(filter, hasTable);
   const join = hasTable ? 'LEFT JOIN accounts a ON a.id = k.account_id' : '';
   const rows = await database.rows(
-    `SELECT ${KEY_COLUMNS} FROM api_keys k ${join} WHERE ${where} ORDER BY k.id`,
-    values,
+    `SELECT ${KEY_COLUMNS}, o.key_prefix, o.ends_at FROM api_keys k ${join}
+     LEFT JOIN old_keys o ON o.key_id = k.id AND o.ends_at > ? AND k.state = 'approved'
+     WHERE ${where} ORDER BY k.id`,
+    [toDatabaseTime(now), ...values],
   );
-  return rows.map((row) => toObject<KeyRow>(COLUMNS, row));
+  const columns = `${COLUMNS}, old_key_prefix, old_key_ends_at`;
+  return rows.map((row) => toObject<KeyWithOld>(columns, row));
 }
 
 /** Keys and requests of one account: first those that are in use or pending, each newest first. */

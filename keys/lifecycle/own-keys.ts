@@ -155,10 +155,18 @@ export async function rotateKey(
   });
 }
 
-/** Ends the old key of a rotation, if it still works. */
+/** Ends the old key of a rotation, which must still work. */
 export async function endOwnOldKey(database: Database, own: OwnKey): Promise<void> {
-  const first = (writer: Writer) => endOldKey(writer, own.id);
-  await changeOwn(database, own, 'old_key_ended', { ...END_OLD_KEY, changes: {}, first });
+  await changeOwn(database, own, 'old_key_ended', {
+    ...END_OLD_KEY,
+    condition: {
+      sql: 'EXISTS (SELECT 1 FROM old_keys o WHERE o.key_id = api_keys.id AND o.ends_at > ?)',
+      values: [toDatabaseTime(own.at)],
+      otherwise: 'has no old key that still works',
+    },
+    changes: {},
+    last: (writer: Writer) => endOldKey(writer, own.id),
+  });
 }
 
 /** Lets an owner revoke an approved key permanently. */

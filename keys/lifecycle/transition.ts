@@ -55,7 +55,7 @@ export const RENAME: StateChange = {
 export const END_OLD_KEY: StateChange = {
   from: ['approved'],
   to: 'approved',
-  rule: 'only an approved key can have an old one',
+  rule: 'only an approved key can have an old key',
 };
 export const CHANGE_LIMIT: StateChange = {
   from: ['approved'],
@@ -76,6 +76,8 @@ export interface Transition extends StateChange {
   readonly changes: Readonly<Record<string, Value>>;
   /** What else is written in the transaction, before the changes. */
   readonly first?: (writer: Writer) => Promise<void>;
+  /** What else is written in the transaction, after the changes. */
+  readonly last?: (writer: Writer) => Promise<void>;
   readonly event: {
     readonly action: EventAction;
     readonly actorId: AccountId | null;
@@ -115,6 +117,7 @@ export async function applyTransition(
       ],
     );
     if (changedRows !== 1) throw await refusalOf(writer, id, transition);
+    await transition.last?.(writer);
     await recordEvent(writer, { keyId: id, ...event });
     if (!isMailed) return;
     const news = await readNews(writer, id, mail.publicUrl);

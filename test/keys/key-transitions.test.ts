@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventsOf } from '#keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '#keys/lifecycle/key-lists.ts';
 import {
+  endOwnOldKey,
   renameKey,
   revealKey,
   revokeOwnKey,
@@ -121,6 +122,13 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     isMailed: true,
     rule: 'only an approved key can be revoked',
     act: (database, ...of) => revokeOwnKey(database, ownOf(...of)),
+  },
+  'end the old key as its owner, without one,': {
+    from: [],
+    event: 'old_key_ended',
+    rule: 'only an approved key can have an old key',
+    ruleIfApproved: 'has no old key that still works',
+    act: (database, ...of) => endOwnOldKey(database, ownOf(...of)),
   },
 };
 const PAIRS = STATES.flatMap((state) =>

@@ -1,7 +1,7 @@
 /** What operators do at the command line for accounts and their keys, and the outbox. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { addAccount, removeAccount } from '#keys/lifecycle/accounts.ts';
-import { requestKey, revealKey } from '#keys/lifecycle/own-keys.ts';
+import { requestKey, revealKey, rotateKey } from '#keys/lifecycle/own-keys.ts';
 import { createSession, findSession } from '#keys/lifecycle/sign-in.ts';
 import { lockAccount } from '#keys/tables/accounts.ts';
 import type { AccountId } from '#keys/tables/values.ts';
@@ -40,7 +40,10 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(await json('list', '--text', 'OLA@')).toMatchObject([{ id: 1, account_id: 1 }]);
     expect(await json('list', '--text', 'nobody')).toEqual([]);
     expect(await done('approve', '1', '--limit', '300')).toBe('');
-    await revealKey(database, { id: 1, accountId: 1, at: new Date() });
+    const own = { id: 1, accountId: 1, at: new Date() };
+    await revealKey(database, own);
+    await rotateKey(database, { ...own, keepsOld: true, publicUrl: '' });
+    expect(await done('list')).toMatch(/ cck_\w{4} +cck_\w{4} until \d{4}-[\d-]+ [\d:]+Z /);
     const rotated = await keys(['rotate', '1']);
     expect([rotated.code, rotated.stderr]).toEqual([
       0,

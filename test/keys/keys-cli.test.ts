@@ -46,10 +46,10 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
     expect(lines).toEqual([
       expect.stringMatching(
-        /^ID +STATE +ACCOUNT +LIMIT +PREFIX +REQUESTED +NAME +WEBSITE +PURPOSE$/,
+        /^ID +STATE +ACCOUNT +LIMIT +PREFIX +OLD KEY +REQUESTED +NAME +WEBSITE +PURPOSE$/,
       ),
       expect.stringMatching(
-        /^1 +pending +7 +120 +- +2026-01-02 03:04:05Z +- +https:\/\/example\.org +first$/,
+        /^1 +pending +7 +120 +- +- +2026-01-02 03:04:05Z +- +https:\/\/example\.org +first$/,
       ),
       expect.stringMatching(/^2 +rejected .* second$/),
       expect.stringMatching(/^3 +approved +- +120 +cck_\w{4} .* third$/),

@@ -146,12 +146,12 @@ function actionsOf(key: KeyRow, hasOld: boolean): Html | undefined {
   }
   if (state !== 'approved') return undefined;
   const rotate = html`<input type="hidden" name="prefix" value="${key_prefix ?? ''}">
-              <p>You get a new key, shown only once. Limit and usage stay the same.${hasOld && ' The old key that still works stops working.'}</p>
-              <p><button name="old" value="">Rotate, end the old key at once</button></p>
-              <p>If nobody else has seen the key, your programs can keep using it while you change their settings:</p>
-              <button class="quiet" name="old" value="keep">Rotate, keep the old key for ${OVERLAP_HOURS} hours</button>`;
-  const endOld = html`<p>The old key stops working within seconds. The new one is not affected.</p>
-              <button class="danger">End the old key of ${id}</button>`;
+              <p>You get a new key, shown only once. Limit and usage stay the same.${hasOld && ' The old key named above stops working.'}</p>
+              <p><button name="old" value="">Rotate, end this key at once</button></p>
+              <p>If nobody else has seen this key, your programs can keep using it while you change their settings:</p>
+              <button class="quiet" name="old" value="keep">Rotate, keep this key for ${OVERLAP_HOURS} hours</button>`;
+  const endOld = html`<p>The old key stops working within seconds. This key is not affected.</p>
+              <button class="danger">End the old key of key ${id}</button>`;
   const higherLimitPath = `${PATHS.keys}?limit-of=${id}#request`;
   const rename = html`<label for="name-${id}">Name</label>
               <input id="name-${id}" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off" value="${name ?? ''}">

@@ -120,6 +120,10 @@ test('a rotated key works beside the new one for 24 hours if the owner keeps it,
   expect((await owner.get(KEYS)).text).toMatch(
     new RegExp(`<code>${key.slice(0, 8)}…</code> works until <time`),
   );
+  const form = (await owner.get(KEYS)).text;
+  expect(form).toContain('The old key named above stops working.');
+  expect(form).toContain('Rotate, end this key at once');
+  expect(form).toContain(`End the old key of key ${id}`);
   await owner.post(`${KEYS}/${id}/end-old`);
   expect(await entries()).toEqual([[hashKey(second), 'approved']]);
   const [third] = await rotate(second.slice(0, 8), 'keep');

@@ -171,7 +171,7 @@ test('a key is requested, approved, revealed, used, rotated and revoked', {
   await asOwner.locator('summary', { hasText: 'Revoke' }).click();
   await look(asOwner, 'revealed-before', DARK_PHONE);
 
-  await asOwner.getByRole('button', { name: 'Rotate, end the old key' }).click();
+  await asOwner.getByRole('button', { name: 'Rotate, end this key' }).click();
   const second = await shownKey(asOwner);
   expect([await statusWith(second), await statusWith(key)]).toEqual([200, 401]);
   // Going back does not show the page with the key: it is not kept in the browser's history.
