@@ -42,6 +42,8 @@ export interface KnownGames {
 }
 
 const MOST_CANDIDATES = 3;
+/** The loose form of a number alone. Without a title before it, it is no year: 42 is not 1942. */
+const TWO_DIGITS = /^\d\d$/;
 
 /** @param platforms the numbers of the platforms */
 export function findMatches(
@@ -84,6 +86,7 @@ export function findMatches(
     if (first !== undefined) return result(first, 'exact');
   }
   for (const title of new Set([...titles, ...withTags])) {
+    if (TWO_DIGITS.test(wantedBy(title).loose[0] ?? '')) continue;
     // "レコラヴ (USA)" is not "U.S.A.".
     const most = titles.includes(title) ? Number.POSITIVE_INFINITY : 1;
     const [loose, lists] = [

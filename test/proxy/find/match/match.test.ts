@@ -57,6 +57,7 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [PS2, 'Robo Quest 2: Iron Dawn'],
   [PS2, 'Robo Quest 2: Iron Dawn: Map Pack'],
   [PS2, 'Harbor Golf 2 featuring Pip'],
+  [SNES, '1942'],
 ];
 
 function makeCatalogue(): Catalogue {
@@ -142,6 +143,9 @@ test.each([
   ['Contra IV - The Alien Wars (USA).sfc', null, null],
   ['Mega Man (USA).sfc', null, null],
   ['Kingdom Hearts Final Mix.iso', null, null],
+  ['1942 (Europe).sfc', 'exact', 45],
+  // A number alone is no year.
+  ['42.sfc', null, null],
 ])('%s is %s %s', async (name, kind, id) => {
   const [item] = await match(name);
   expect([item.name, ...shortly(item).slice(0, 2)]).toEqual([name, kind, id]);
