@@ -9,7 +9,15 @@ import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
 import { LONGEST_ADDRESS, LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { addSeconds, toDatabaseTime } from '../../tables/values.ts';
-import { limitOf, nameOf, numberOf, ownerBadge, prefixOf, purposeOf } from './key-parts.ts';
+import {
+  higherLimitLine,
+  limitOf,
+  nameOf,
+  numberOf,
+  ownerBadge,
+  prefixOf,
+  purposeOf,
+} from './key-parts.ts';
 import { day, makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
@@ -83,12 +91,15 @@ export interface Draft {
   readonly name: string;
   readonly purpose: string;
   readonly websiteUrl: string;
+  /** The key for which the form asks a higher limit. */
+  readonly limitOf?: KeyRow | undefined;
   /** What is wrong with one of the fields. */
   readonly fault?: { readonly field: string; readonly text: string } | undefined;
 }
 
 function requestForm(defaultLimit: number, draft: Draft | undefined): Html {
   const { field, text } = draft?.fault ?? {};
+  const limited = draft?.limitOf;
   const fault = (name: string) =>
     name === field && html`<p class="state bad" id="${name}-fault">${text}</p>`;
   const state = (name: string, hint: string) =>
@@ -96,6 +107,7 @@ function requestForm(defaultLimit: number, draft: Draft | undefined): Html {
       ? html` aria-invalid="true" aria-describedby="${name}-fault ${hint}" autofocus`
       : html` aria-describedby="${hint}"`;
   return html`<form method="post" action="${PATHS.keys}">
+          ${limited && html`<p>${higherLimitLine(limited)}</p><input type="hidden" name="limit-of" value="${limited.id}">`}
           <label for="purpose">What are you building?</label>
           <p class="faint" id="purpose-hint">A moderator reads this to decide. A key allows ${shownNumber(defaultLimit)} requests per minute, enough for most projects. If you need more, say how many, and why.</p>
           ${fault('purpose')}
@@ -109,7 +121,7 @@ ${draft?.purpose ?? ''}</textarea>
           <p class="faint" id="name-hint">For you, to tell your keys apart. For example: Shelf app, production.</p>
           ${fault('name')}
           <input id="name" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off"${state('name', 'name-hint')} value="${draft?.name ?? ''}">
-          <button>Request a key</button>
+          <button>${limited ? 'Ask for a higher limit' : 'Request a key'}</button>
         </form>`;
 }
 
@@ -162,7 +174,7 @@ function actionsOf(key: KeyRow, hasOld: boolean): Html | undefined {
           ${revealed_at === null ? revealForm(id) : foldedForm(id, 'rotate', 'Rotate', 'key', rotate)}
           ${hasOld && foldedForm(id, 'end-old', 'End old key', 'of key', endOld)}
           ${foldedForm(id, 'rename', 'Rename', 'key', rename)}
-          <a class="button quiet" href="${higherLimitPath}">Ask for a higher limit<span class="unseen"> for key ${id}</span></a>
+          ${revealed_at !== null && html`<a class="button quiet" href="${higherLimitPath}">Ask for a higher limit<span class="unseen"> for key ${id}</span></a>`}
           ${foldedForm(id, 'revoke', 'Revoke', 'key', revoke)}
           </div>`;
 }

@@ -24,11 +24,10 @@ export function nameOf(key: KeyRow): string {
   return key.name ?? numberOf(key);
 }
 
-/** The request for a higher limit of a key, which its owner completes. */
-export function higherLimitDraft({ id, name, limit_per_minute: limit, website_url }: KeyRow) {
+/** The first line of a request for a higher limit. Its owner cannot change it: the form does not have it. */
+export function higherLimitLine({ id, name, limit_per_minute: limit }: KeyRow): string {
   const named = name === null ? '' : ` (${name})`;
-  const purpose = `Higher limit for key ${id}${named}, now ${shownNumber(limit)} requests per minute.\nI need …`;
-  return { name: '', purpose, websiteUrl: website_url };
+  return `Higher limit for key ${id}${named}, now ${shownNumber(limit)} requests per minute.`;
 }
 
 /** The id of the key for which a request asks a higher limit; undefined if it asks for a key. */

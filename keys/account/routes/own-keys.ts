@@ -22,7 +22,7 @@ import {
 import { Refusal } from '../../lifecycle/refusal.ts';
 import { ANY_KEY, type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { accountPage, type Draft, keyShownPage } from '../pages/account-pages.ts';
-import { higherLimitDraft } from '../pages/key-parts.ts';
+import { higherLimitLine } from '../pages/key-parts.ts';
 import type { Notice } from '../pages/layout.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, readForm } from './forms.ts';
@@ -77,20 +77,27 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
   app.get(PATHS.account, (c) => redirect(c, PATHS.keys));
   app.get(`${PATHS.account}/`, (c) => redirect(c, PATHS.keys));
   app.get(PATHS.keys, needsAccount, async (c) => {
-    const key = await findKey(database, Number(c.req.query('limit-of')) || 0);
-    const isOwn = key?.account_id === c.var.account.id;
-    const draft = isOwn ? higherLimitDraft(key) : undefined;
+    const limitOf = await findLimited(site, c.var, c.req.query('limit-of'));
+    const draft = limitOf && { name: '', purpose: '', websiteUrl: limitOf.website_url, limitOf };
     return showKeys(c, site, c.var, { notice: doneNotice(c, DONE), draft });
   });
-  app.post(PATHS.keys, needsAccount, readForm, (c) => {
+  app.post(PATHS.keys, needsAccount, readForm, async (c) => {
     const { account, at, form } = c.var;
+    const limitedId = fieldOf(form, 'limit-of');
+    const limitOf = await findLimited(site, c.var, limitedId);
     const draft = {
+      limitOf,
       name: fieldOf(form, 'name').trim(),
       purpose: fieldOf(form, 'purpose').trim(),
       websiteUrl: fieldOf(form, 'website_url').trim(),
     };
     const sendRequest = async () => {
-      await requestKey(database, { ...draft, accountId: account.id, at });
+      if (limitedId !== '' && limitOf === undefined) {
+        throw new Refusal('The key for which you asked a higher limit is not in use.', 'conflict');
+      }
+      const isLimit = limitOf !== undefined && draft.purpose !== '';
+      const purpose = isLimit ? `${higherLimitLine(limitOf)}\n${draft.purpose}` : draft.purpose;
+      await requestKey(database, { ...draft, purpose, accountId: account.id, at });
       return redirect(c, `${PATHS.keys}?done=requested`);
     };
     return attempt(c, site, c.var, sendRequest, draft);
@@ -113,6 +120,13 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
       });
     });
   }
+}
+
+/** The key that a request for a higher limit names, if it is a revealed key of the account and in use. */
+async function findLimited({ database }: Site, { account }: AccountVisit, id: string | undefined) {
+  const key = await findKey(database, Number(id) || 0);
+  const isInUse = key?.state === 'approved' && key.revealed_at !== null;
+  return isInUse && key.account_id === account.id ? key : undefined;
 }
 
 /**

@@ -139,19 +139,28 @@ test('a rotated key works beside the new one for 24 hours if the owner keeps it,
   expect((await owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
 });
 
-test('a request for a higher limit names its key, and leads moderators to it', async () => {
+test('a request for a higher limit names its key, whatever its owner types, and leads moderators to it', async () => {
   const { owner, other, moderator } = site.people;
   const { id } = await site.revealed(owner);
   expect((await owner.get(KEYS)).text).toContain(`href="${KEYS}?limit-of=${id}#request"`);
   const { text } = await owner.get(`${KEYS}?limit-of=${id}`);
-  const [, purpose = ''] = /<textarea id="purpose"[^>]*>\n([^<]*)/.exec(text) ?? [];
-  expect(purpose).toContain(`Higher limit for key ${id}, now 60 requests per minute.`);
+  const line = `Higher limit for key ${id}, now 60 requests per minute.`;
+  expect(text).toContain(`<p>${line}</p><input type="hidden" name="limit-of" value="${id}">`);
   expect((await other.get(`${KEYS}?limit-of=${id}`)).text).not.toContain('Higher limit for key');
-  const request = await site.request(owner, { purpose });
+  const asked = { 'limit-of': String(id), purpose: 'A new tool' };
+  const stolen = await other.post(KEYS, { ...asked, website_url: 'https://a.example' });
+  expect([stolen.status, stolen.text]).toEqual([409, expect.stringContaining('is not in use.')]);
+  const request = await site.request(owner, asked);
+  const [[stored]] = await site.query('SELECT purpose FROM api_keys WHERE id = ?', [request]);
+  expect(stored).toBe(`${line}\nA new tool`);
   expect((await moderator.get(`${MODERATION}/${request}`)).text).toContain(
     `<a href="${MODERATION}/${id}">Change the limit of key ${id}</a>`,
   );
   await site.decide(request, 'reject', { reason: 'Done' });
+  const unrevealed = await site.request(owner);
+  await site.decide(unrevealed, 'approve', { limit: '60' });
+  expect((await owner.get(KEYS)).text).not.toContain(`limit-of=${unrevealed}#`);
+  expect((await owner.get(`${KEYS}?limit-of=${unrevealed}`)).text).not.toContain('"limit-of"');
 });
 
 test('the page of a key shows its limit and its history', async () => {
