@@ -28,7 +28,7 @@ import { verifyAndOpen } from '../lib/generations/verify.ts';
 import { type Arguments, readValue, readVerb, type VerbSyntax } from '../lib/program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../lib/program/environment/environment.ts';
 import { wholeNumber } from '../lib/program/environment/variables.ts';
-import { makeCommand } from '../lib/program/failure.ts';
+import { makeCommand, messageOf } from '../lib/program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../lib/program/folders.ts';
 import type { Invocation } from '../lib/program/invocation.ts';
 import { counted } from '../lib/program/printable.ts';
@@ -226,14 +226,21 @@ function contentText({ games, covers }: Manifest['counts']): string {
 
 async function why({ dir, stdout, stderr, variables }: Call, { positionals: [name] }: Arguments) {
   const { explain } = await import('./snapshot/why.ts');
+  if (name === '') throw new ConfigurationError('NAME must not be empty.');
   const { DATABASE_URL = '' } = variables();
-  const database = DATABASE_URL === '' ? undefined : await openDatabase(DATABASE_URL);
-  if (database === undefined) print(stderr, 'DATABASE_URL is not set: the database is not asked.');
+  let fault = 'DATABASE_URL is not set.';
+  // The snapshot can answer without it.
+  const database = await (DATABASE_URL === '' ? undefined : openDatabase(DATABASE_URL))?.catch(
+    (error) => {
+      fault = messageOf(error);
+    },
+  );
   try {
-    for (const line of await explain(dir, pickId(dir, undefined), database, name))
+    for (const line of await explain(dir, pickId(dir, undefined), database ?? undefined, name))
       print(stdout, line);
   } finally {
-    await database?.close();
+    if (!database) print(stderr, `The database was not asked: ${fault}`);
+    else await database.close();
   }
 }
 
@@ -252,9 +259,10 @@ async function archive({ dir, stdout }: Call, { positionals }: Arguments): Promi
   }
 }
 
-async function diff({ dir, stdout }: Call, { positionals, switches }: Arguments) {
+async function diff({ dir, stdout, stderr }: Call, { positionals, switches }: Arguments) {
   const { changeJson, changeLine, compareRecords } = await import('./snapshot/diff.ts');
   const [from, to] = [positionals[0], positionals[1]].map((name) => pickId(dir, name));
+  if (from === to) print(stderr, `Both are ${from}: nothing differs.`);
   const [before, after] = [from, to].map((id) => {
     const folder = generationDir(dir, id);
     return { dir: folder, index: openIndexOf(folder) };

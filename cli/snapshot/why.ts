@@ -10,7 +10,7 @@ import type { Database, Value } from '../../lib/database/database.ts';
 import type { Change } from '../../lib/format/difference-file.ts';
 import { splitId } from '../../lib/format/index/ids.ts';
 import type { RecordIndex } from '../../lib/format/index/record-index.ts';
-import { coversPack, isSlug } from '../../lib/format/layout.ts';
+import { coversPack } from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import { recordsOf } from '../../lib/generations/compare.ts';
 import {
@@ -19,7 +19,12 @@ import {
   publishedAt,
   readDifference,
 } from '../../lib/generations/differences.ts';
-import { generationDir, openIndexOf, readManifest } from '../../lib/generations/generations.ts';
+import {
+  generationDir,
+  idsOnDisk,
+  openIndexOf,
+  readManifest,
+} from '../../lib/generations/generations.ts';
 import { whyHeld } from '../../lib/generations/hold.ts';
 import { readStatus } from '../../lib/generations/state-files.ts';
 import { printable } from '../../lib/program/printable.ts';
@@ -54,7 +59,16 @@ export async function explain(
   const dir = generationDir(snapshotsDir, current);
   const { settings } = readManifest(dir);
   const index = openIndexOf(dir);
-  const names = [...readName(word), ...findInPacks(dir, index, word)];
+  const covers = new Set<string>();
+  // Also in older generations: a file may have been replaced.
+  for (const id of idsOnDisk(snapshotsDir)) {
+    try {
+      for (const cover of findInPacks(generationDir(snapshotsDir, id), word)) covers.add(cover);
+    } catch (error) {
+      if (id === current) throw error;
+    }
+  }
+  const names = [...readName(word), ...Array.from(covers, (id): Name => ({ kind: 'cover', id }))];
   if (database !== undefined) names.push(...(await findFiles(database, settings, word)));
   const subjects = new Map<string, Subject>();
   const addNamed = (subject: Subject) => {
@@ -84,12 +98,15 @@ export async function explain(
   const lines: string[] = [];
   for (const subject of subjects.values()) {
     const isPublished = published.has(subject.path);
+    const pathNow = isPublished ? undefined : pathOf(index, subject);
     const { added, changed, removed } = histories.get(subject.path) ?? {};
     const later = changed === undefined ? '' : `, last changed in ${changed}`;
     lines.push(
       isPublished
         ? `${subject.path} is public since ${added ?? `${oldest} or earlier`}${later}.`
-        : `${subject.path} is not public: ${removed ? `removed in ${removed}` : `no generation since ${oldest} has had it`}.`,
+        : pathNow !== undefined
+          ? `${subject.path} is now ${pathNow}.`
+          : `${subject.path} is not public: ${removed ? `removed in ${removed}` : `no generation since ${oldest} has had it`}.`,
     );
     if (database === undefined) continue;
     const { facts, isPublic } = await askDatabase(database, settings, subject);
@@ -97,6 +114,13 @@ export async function explain(
     lines.push(...facts.map((fact) => `  ${printable(fact)}`));
   }
   return lines;
+}
+
+/** The path of a record in the generation: it may have been another before. */
+function pathOf(index: RecordIndex, { kind, id }: Subject): string | undefined {
+  for (const record of recordsOf(index))
+    if (record.kind === kind && record.id === id) return record.path;
+  return undefined;
 }
 
 /** What the next run does with a record that is public only in the database, or only in the generation. */
@@ -113,36 +137,45 @@ function nextText(snapshotsDir: string, isPublic: boolean): string {
 const API_PATH =
   /^(?:https?:\/\/[^/]+)?(?:\/api\/v1)?\/(platforms|games|covers)\/([^/]+)(?:\/([^/]+)(?:\/covers)?)?$/;
 
+/** The `url` of a platform or game. */
+const RECORD_URL = /^https?:\/\/.+\/platform\/([^/]+)(?:\/game\/([^/]+))?$/;
+
 function readName(word: string): Name[] {
   const [, list, first, second] = API_PATH.exec(word) ?? [];
+  const [, platformOfUrl, gameOfUrl] = RECORD_URL.exec(word) ?? [];
+  if (gameOfUrl !== undefined) return [{ kind: 'game', platform: platformOfUrl, slug: gameOfUrl }];
+  if (platformOfUrl !== undefined) return [{ kind: 'platform', slug: platformOfUrl }];
   if (list === 'covers') return splitId(first) ? [{ kind: 'cover', id: first }] : [];
   if (list === 'platforms') return [{ kind: 'platform', slug: first }];
   if (second !== undefined) return [{ kind: 'game', platform: first, slug: second }];
-  const [slug = '', platform] = word.split('/').reverse();
+  // The slug of a row that is left out may have any characters.
+  const [, platform, slug] = /^([^/]+)\/(.+)$/.exec(word) ?? [];
   return [
     ...(splitId(word) === undefined ? [] : [{ id: word }]),
-    ...(isSlug(slug) ? [platform === undefined ? { slug } : { platform, slug }] : []),
+    ...(slug === undefined ? [] : [{ platform, slug } as Name]),
+    { slug: word },
   ];
 }
 
 function hasName({ kind, id, path: name }: Subject, wanted: Name): boolean {
   if (wanted.kind !== undefined && wanted.kind !== kind) return false;
   if (wanted.id !== undefined) return kind !== 'platform' && wanted.id === id;
-  const [, , platform, slug = platform] = name.split('/');
+  const [, , platform, ...rest] = name.split('/');
+  const slug = rest.length === 0 ? platform : rest.join('/');
   if (kind === 'cover' || wanted.slug !== slug) return false;
   return wanted.platform === undefined || (kind === 'game' && wanted.platform === platform);
 }
 
-/** The covers in the generation with a file of this path or address. */
-function* findInPacks(dir: string, { platforms }: RecordIndex, word: string): Generator<Name> {
+/** The ids of the covers in a generation with a file of this path or address. */
+function* findInPacks(dir: string, word: string): Generator<string> {
   if (!word.includes('/') || API_PATH.test(word)) return;
   const end = `/${encodeURI(word).replace(/^(?:https?:)?\/+/, '')}"`;
-  for (const { slug } of platforms) {
+  for (const { slug } of openIndexOf(dir).platforms) {
     const pack = readFileSync(path.join(dir, coversPack(slug)));
     for (let at = pack.indexOf(end); at >= 0; at = pack.indexOf(end, at + 1)) {
       const line = pack.lastIndexOf('\n', at) + 1;
-      const [, id] = /^\{"id":(\d+)/.exec(pack.toString('latin1', line, line + 40)) ?? [];
-      yield { kind: 'cover', id };
+      const [, id = ''] = /^\{"id":(\d+)/.exec(pack.toString('latin1', line, line + 40)) ?? [];
+      yield id;
     }
   }
 }
@@ -157,7 +190,8 @@ interface FoundRow extends Subject {
 }
 
 async function findFiles(database: Database, { files_url }: Settings, word: string) {
-  const relative = word.startsWith(`${files_url}/`) ? word.slice(files_url.length + 1) : word;
+  const start = word.startsWith(`${files_url}/`) ? files_url.length : 0;
+  const relative = word.slice(start).replace(/^\/+/, '');
   const sql = 'SELECT cover_id FROM cover_files WHERE path IN (?, ?)';
   const found = await database.rows(sql, [relative, decodeURI(relative)]);
   return found.map(([cover]): Name => ({ kind: 'cover', id: String(cover) }));
@@ -185,7 +219,10 @@ async function findRows(database: Database, { kind, id, slug }: Name): Promise<F
       slug === undefined ? [] : [slug],
     );
     for (const [games, name, on, platforms] of rows)
-      found.push({ ...subject('game', games, `/games/${on}/${name}`), rows: { games, platforms } });
+      found.push({
+        ...subject('game', games, `/games/${on ?? '(no platform)'}/${name}`),
+        rows: { games, platforms },
+      });
   }
   if (isWanted('cover') && id !== undefined) {
     const rows = await database.rows(
@@ -210,6 +247,9 @@ async function askDatabase(
   const rows = await findRows(database, kind === 'platform' ? { kind, slug: id } : { kind, id });
   const row = rows.find((each) => each.path === name) ?? rows[0];
   if (row === undefined) return { facts: ['The database has no such row.'], isPublic: false };
+  if (row.path !== name) {
+    return { facts: [`The database has it as ${row.path}.`], isPublic: false };
+  }
   const { platforms, games, covers } = row.rows;
   const is = (column: string, value: Value | undefined) =>
     /^\d+$/.test(String(value)) ? `${column} = ${value}` : '1 = 0';

@@ -128,7 +128,9 @@ describe('verbs that read', () => {
       path: '/games/snes/chrono-trigger',
       members: expect.objectContaining({ developer: ['Someone else', 'Square'] }),
     });
-    expect((await snapshot('diff', first, first)).stdout).toBe('');
+    expect(await snapshot('diff', '2')).toMatchObject({
+      ...{ code: 0, stdout: '', stderr: `Both are ${second}: nothing differs.\n` },
+    });
   });
 
   test('why says since when a record is public, and why another one is not', async () => {
@@ -159,6 +161,7 @@ describe('verbs that read', () => {
     );
     const never = `is not public: no generation since ${first} has had it.`;
     const leftOut = '  Row 900004 of games is left out: slug does not fit a path: "zelda/2".';
+    expect(await why('zelda/2', later)).toEqual([`/games/snes/zelda/2 ${never}`, leftOut]);
     expect(await why('/covers/900003', later)).toEqual([`/covers/900003 ${never}`, leftOut]);
     expect(await why(String(kept), later)).toEqual([
       expect.stringContaining(`/covers/${kept} is public since ${first} or earlier`),
@@ -167,12 +170,64 @@ describe('verbs that read', () => {
     ]);
     expect(await why(String(gone), later)).toContain('  The next run publishes it.');
     expect(await why(keptFile)).toEqual([expect.stringContaining(`/covers/${kept} is public`)]);
+    const game = '/games/snes/chrono-trigger';
+    for (const word of [
+      'https://covers.example/en/platform/snes/game/chrono-trigger',
+      ...[keptFile, `/${keptFile}`],
+    ])
+      expect([word, await why(word)]).toEqual([
+        word,
+        [expect.stringMatching(word.startsWith('http') ? `^${game} is` : `^/covers/${kept} is`)],
+      ]);
     const { code, stderr } = await snapshot('why', '/covers/424242');
     expect([code, stderr]).toEqual([
       1,
       expect.stringContaining(`No generation since ${first} has /covers/424242.`),
     ]);
   });
+});
+
+test('why names the path that a renamed game has now, and the record that had a file', async () => {
+  const changed = await makeSampleSqlite();
+  const renamed = newSnapshots();
+  await generate(changed, renamed);
+  const variables = { SNAPSHOTS_DIR: renamed, DATABASE_URL: changed };
+  const why = async (name: string) =>
+    (await runCommand(runSnapshot, ['why', name], variables)).stdout.trimEnd().split('\n');
+  await change(
+    changed,
+    `UPDATE games SET slug = 'chrono' WHERE id = (SELECT id FROM ${CHRONO})`,
+    `UPDATE cover_files SET path = 'new/file.jpg' WHERE path = '${keptFile}'`,
+    "INSERT INTO games (id, platform_id, slug, title) VALUES (900005, 900006, 'orphan', 'Orphan')",
+  );
+  const old = '/games/snes/chrono-trigger';
+  expect(await why(old)).toEqual([
+    expect.stringMatching(`^${old} is public`),
+    ...['  The database has it as /games/snes/chrono.', '  The next run removes it.'],
+  ]);
+  await generate(changed, renamed);
+  const database = '  The database has it as /games/snes/chrono.';
+  expect(await why('snes/chrono-trigger')).toEqual([`${old} is now /games/snes/chrono.`, database]);
+  expect(await why(keptFile)).toEqual([
+    expect.stringMatching(`^/covers/${kept} is public .*, last changed in 000002`),
+  ]);
+  expect((await why('900005'))[0]).toMatch(/^\/games\/\(no platform\)\/orphan is not public/);
+});
+
+test('why answers from the snapshot while the database is away, and says so', async () => {
+  for (const [away, fault] of [
+    ['mysql://u:p@127.0.0.1:1/x', 'No database server listens'],
+    [`sqlite:${dir}/none.db`, 'none.db'],
+  ] as const) {
+    const variables = { SNAPSHOTS_DIR: dir, DATABASE_URL: away };
+    const { code, stdout, stderr } = await runCommand(
+      runSnapshot,
+      ['why', '/covers/900002'],
+      variables,
+    );
+    expect([code, stdout]).toEqual([0, expect.stringContaining('/covers/900002 is public since')]);
+    expect(stderr).toMatch(new RegExp(`^The database was not asked: .*${fault}`));
+  }
 });
 
 describe('verbs that change something', () => {
@@ -208,6 +263,7 @@ test('wrong usage ends with 2, and an unknown generation with 1', async () => {
     expect([code, stdout], line).toEqual([2, '']);
     expect(stderr).not.toBe('');
   }
+  expect(await snapshot('why', '')).toMatchObject({ code: 2, stderr: 'NAME must not be empty.\n' });
   for (const id of ['nonsense', '../../etc', '000009-0123456789ab']) {
     const { code, stderr } = await snapshot('rollback', id);
     expect(code).toBe(1);
