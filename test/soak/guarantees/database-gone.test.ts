@@ -37,7 +37,7 @@ async function readAges(proxy: ProxyProgram): Promise<{ data: number; keys: numb
 test('without the database no read fails, keys stay valid, and the ages grow until it is back', async () => {
   const server = await startDatabaseServer();
   atEndOfFile(server.stop);
-  const DATABASE_URL = await server.createDatabase('catalogue');
+  const DATABASE_URL = await server.createDatabase('gone');
   await fillDatabase(DATABASE_URL, sampleCatalogue());
   const snapshotsDir = newSnapshots();
   const keys = async (...words: string[]) => {
