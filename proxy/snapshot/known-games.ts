@@ -45,6 +45,7 @@ export function readGamesOnce(generation: Generation): GamesReadOnce {
       return {
         titles,
         slug: (game) => gameSlug(index, game),
+        releaseYear: (game) => JSON.parse(record(game).toString()).release_year,
         frontRank(game) {
           let best: 0 | 1 | 2 = 2;
           for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {

@@ -37,6 +37,7 @@ export interface KnownGames {
   /** Its title, then the alternative ones. */
   titles(game: number): readonly string[];
   slug(game: number): string;
+  releaseYear(game: number): number | null;
   /** How well the fronts of a game fit a file: 0 with one in its regions, 1 with another, 2 without. */
   frontRank(game: number): 0 | 1 | 2;
 }

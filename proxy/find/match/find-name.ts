@@ -8,6 +8,8 @@ import { findMatches, type KnownGames, type Match } from './find-matches.ts';
 import { guessNames, splitExtension } from './guess-names.ts';
 import { type NameReading, readName } from './read-name.ts';
 
+/** Names have the years of later releases, but one that is further away is that of another game. */
+const MOST_YEARS_APART = 5;
 const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 
 export interface Known {
@@ -33,10 +35,11 @@ export function findName(
   platforms: readonly number[],
   known: Known,
 ): NameMatch {
-  const find = (reading: NameReading): NameMatch => ({
-    reading,
-    match: findMatches(index, reading, platforms, known.forRegions(reading.regions)),
-  });
+  const find = (reading: NameReading): NameMatch => {
+    const games = known.forRegions(reading.regions);
+    const match = findMatches(index, reading, platforms, games);
+    return { reading, match: withoutFarYear(match, first.year, games) };
+  };
   const hasLetters = (game: number, letters: string) =>
     known
       .forRegions([])
@@ -72,4 +75,13 @@ export function findName(
   const { found: other } = find({ ...readName(unnumbered), isGuess: true }).match;
   const candidates = other === undefined ? [] : [{ kind: 'part' as const, game: other.game }];
   return { ...best, match: { found: undefined, candidates } };
+}
+
+/** A match whose only game was released in quite another year is a candidate. */
+function withoutFarYear(match: Match, year: number | null, known: KnownGames): Match {
+  const { found, candidates } = match;
+  if (found === undefined || candidates.length > 0 || year === null) return match;
+  const released = known.releaseYear(found.game) ?? year;
+  if (Math.abs(released - year) <= MOST_YEARS_APART) return match;
+  return { found: undefined, candidates: [found] };
 }

@@ -20,6 +20,8 @@ export interface NameReading {
   readonly disc: string | null;
   /** As printed on the package, such as SLUS-20851. */
   readonly serial: string | null;
+  /** The year in a tag. */
+  readonly year: number | null;
   /** Whether it is another game that was made of one. */
   readonly isHack: boolean;
   /** Whether more was left out than the name says, so that its letters must be right. */
@@ -52,7 +54,7 @@ const MOST_WITH_TAGS = 6;
 const HACK = /\bhack\)/i;
 const DISC =
   /(?<![A-Za-z0-9])(?:dis[ck]|cd(?!32)|dvd|tape|cart|side|disquette|volume disk)(?:[\s._-]*(?:no\.?\s*)?([0-9]{1,2})|\s*([A-H]))(?:(?=of\d)|(?![0-9A-Za-z]))/i;
-const YEAR = /^(?:19|20)[\dx]{2}(?:-[\dx]{2}){0,2}$/;
+const YEAR = /^((?:19|20)[\dx]{2})(?:-[\dx]{2}){0,2}$/;
 const VERSION =
   /^(?:v|ver|rev|version|revision|prg|chr)?\.?\s*[0-9][0-9a-z.]*$|^m[0-9]{1,2}$|^rev\s?[a-z]$/i;
 /** What may be a tag by itself. */
@@ -80,7 +82,7 @@ const SERIAL_IN_BRACKETS = /\s*[[(]([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})[\])]/;
 
 /** @param name with or without an extension */
 export function readName(name: string): NameReading {
-  const found: Found = { regions: new Set(), disc: null, serial: null, withTags: [] };
+  const found: Found = { regions: new Set(), disc: null, serial: null, year: null, withTags: [] };
   let text = cut(decoded(name.normalize('NFC').trim()), FOLDERS);
   for (let before = ''; before !== text; ) {
     before = text;
@@ -105,6 +107,7 @@ type Found = {
   regions: Set<string>;
   disc: string | null;
   serial: string | null;
+  year: number | null;
   withTags: string[];
 };
 
@@ -217,6 +220,8 @@ function readTag(group: string, found: Found): boolean {
   for (const part of inside.split(/\s*[,/&]\s*|\s+-\s+/)) {
     const regions = isCopy || (isSquare && !SQUARE_REGION.test(part)) ? [] : regionsOfTag(part);
     read.push(...regions);
+    // The first three digits of "199x" are not a year.
+    found.year ??= Number(YEAR.exec(part)?.[1]) || null;
     isWhole &&= regions.length > 0 || isLanguage(part) || TAGS.some((tag) => tag.test(part));
     isTag ||= part.split(/[\s.]+/).some((word) => STATUS_WORDS.has(word.toLowerCase()));
   }

@@ -58,7 +58,9 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [PS2, 'Robo Quest 2: Iron Dawn: Map Pack'],
   [PS2, 'Harbor Golf 2 featuring Pip'],
   [SNES, '1942'],
+  [SNES, 'Grim'],
 ];
+const RELEASE_YEARS: Readonly<Record<string, number>> = { Grim: 1993 };
 
 function makeCatalogue(): Catalogue {
   const covers: Row[] = [];
@@ -69,7 +71,7 @@ function makeCatalogue(): Catalogue {
       covers.push([100 + covers.length, at + 1, ...cover]);
     }
     const slug = title === 'どうぶつの森' ? 'doubutsu-no-mori' : `game-${at + 1}`;
-    return [at + 1, platform, slug, title, null, null, null, null, null];
+    return [at + 1, platform, slug, title, RELEASE_YEARS[title] ?? null, null, null, null, null];
   });
   return {
     platforms: [
@@ -176,6 +178,13 @@ test('of several exact games, that with a front in the region of the name comes 
   ]);
   expect(shortly((await match('Tetris (Europe).sfc'))[0])[1]).toBe(10);
   expect(shortly((await match('TETRIS.sfc'))[0])[1]).toBe(10);
+});
+
+test('a game of quite another year is only a candidate', async () => {
+  for (const name of ['Grim (1998)(Ivy).sfc', 'Grim (199x).sfc', '1942 (1984).sfc'])
+    expect(shortly((await match(name))[0])[0], name).toBe('exact');
+  for (const name of ['Grim (2016).sfc', 'Grim (1987-05-12).sfc'])
+    expect(shortly((await match(name))[0]), name).toEqual([null, null, [['exact', 46]]]);
 });
 
 test('a whole title comes before one of two in a title', async () => {
