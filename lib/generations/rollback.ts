@@ -108,7 +108,7 @@ function compareWithCurrent(snapshotsDir: string, older: Manifest, index: Record
     const current = openIndexOf(generationDir(snapshotsDir, previous.id));
     const returning = describeReturns(current, index) ?? describeFiles(previous.manifest, older);
     if (returning === undefined) return { previous, takenDown: undefined };
-    const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists all, but not covers of which only the title of their game differs.`;
+    const takenDown = `With ${id}, ${returning}. "cover-catalogue snapshot diff ${previous.id} ${id}" lists all, except what only repeats a new title of a game or name of a platform.`;
     return { previous, takenDown };
   } catch (error) {
     const fault = (error as Error).message.replace(/\.$/, '');
