@@ -9,7 +9,7 @@ import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts
 import { type AccountId, toDatabaseTime } from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { endOldKey, keepOldKey, OVERLAP_HOURS } from './old-keys.ts';
-import { invalid, noSuchAccount, Refusal } from './refusal.ts';
+import { noSuchAccount, Refusal, readAll } from './refusal.ts';
 import {
   applyTransition,
   END_OLD_KEY,
@@ -18,7 +18,7 @@ import {
   type Transition,
   WITHDRAW,
 } from './transition.ts';
-import { checkLength, cleanText, parseWebsite, readKeyName } from './typed-text.ts';
+import { parseWebsite, readKeyName, readPurpose } from './typed-text.ts';
 
 /** How many requests of one account may be under review at once. */
 export const MOST_PENDING = 5;
@@ -64,10 +64,11 @@ export async function requestKey(
   database: Database,
   { accountId, purpose: text, websiteUrl, name = '', at }: NewRequest,
 ): Promise<{ id: number }> {
-  const purpose = cleanText(text);
-  if (purpose === '') throw invalid('Say what you are building.', 'purpose');
-  checkLength('Your text', purpose, 'purpose');
-  const typed = [purpose, parseWebsite(websiteUrl), readKeyName(name)];
+  const typed = readAll(
+    () => readPurpose(text),
+    () => parseWebsite(websiteUrl),
+    () => readKeyName(name),
+  );
   const refuseTooMany = async (reader: Reader) => {
     await refuseManyChanges(reader, accountId, at);
     if (await hasMostPending(reader, accountId)) {

@@ -23,6 +23,14 @@ export function cleanText(text: string): string {
     .trim();
 }
 
+/** @throws Refusal if the text is empty or too long */
+export function readPurpose(text: string): string {
+  const purpose = cleanText(text);
+  if (purpose === '') throw invalid('Say what you are building.', 'purpose');
+  checkLength('Your text', purpose, 'purpose');
+  return purpose;
+}
+
 /** @param field of the form, if a page has one @throws Refusal if the text is too long */
 export function checkLength(name: string, text: string, field?: string): void {
   if (text.length <= LONGEST_TEXT) return;

@@ -6,6 +6,7 @@ import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { type OldKey, OVERLAP_HOURS } from '../../lifecycle/old-keys.ts';
 import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
+import type { Fault } from '../../lifecycle/refusal.ts';
 import { LONGEST_ADDRESS, LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { addSeconds, toDatabaseTime } from '../../tables/values.ts';
@@ -93,18 +94,18 @@ export interface Draft {
   readonly websiteUrl: string;
   /** The key for which the form asks a higher limit. */
   readonly limitOf?: KeyRow | undefined;
-  /** What is wrong with one of the fields. */
-  readonly fault?: { readonly field: string; readonly text: string } | undefined;
+  readonly faults?: readonly Fault[];
 }
 
 function requestForm(defaultLimit: number, draft: Draft | undefined): Html {
-  const { field, text } = draft?.fault ?? {};
+  const faults = draft?.faults ?? [];
+  const textOf = (name: string) => faults.find(({ field }) => field === name)?.text;
   const limited = draft?.limitOf;
   const fault = (name: string) =>
-    name === field && html`<p class="state bad" id="${name}-fault">${text}</p>`;
+    textOf(name) && html`<p class="state bad" id="${name}-fault">${textOf(name)}</p>`;
   const state = (name: string, hint: string) =>
-    name === field
-      ? html` aria-invalid="true" aria-describedby="${name}-fault ${hint}" autofocus`
+    textOf(name)
+      ? html` aria-invalid="true" aria-describedby="${name}-fault ${hint}"${name === faults[0]?.field && html` autofocus`}`
       : html` aria-describedby="${hint}"`;
   return html`<form method="post" action="${PATHS.keys}">
           ${limited && html`<p>${higherLimitLine(limited)}</p><input type="hidden" name="limit-of" value="${limited.id}">`}

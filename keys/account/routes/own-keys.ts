@@ -195,9 +195,7 @@ async function attempt(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const notice: Notice = { kind: 'refused', text: error.message };
-    const { field, message: text } = error;
-    const fault = field === undefined ? undefined : { field, text };
-    const typed = draft && { ...draft, fault };
+    const typed = draft && { ...draft, faults: error.faults };
     return showKeys(c, site, visit, { status: refuse(c, error), notice, draft: typed });
   }
 }

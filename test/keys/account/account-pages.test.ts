@@ -78,6 +78,11 @@ describe('a request', () => {
       expect(reply.text).not.toMatch(/href="(javascript|data)/);
     }
     expect(await site.query('SELECT COUNT(*) FROM api_keys')).toEqual(before);
+    const allWrong = { purpose: '', website_url: 'x', name: 'n'.repeat(61) };
+    const { text } = await site.people.owner.post(KEYS, allWrong);
+    const faults = [...text.matchAll(/id="(\w+)-fault"/g)].map(([, field]) => field);
+    expect(faults).toEqual(['purpose', 'website_url', 'name']);
+    expect(text.match(/ autofocus/g)).toHaveLength(1);
   });
 });
 
