@@ -36,7 +36,7 @@ const MODERATOR = 'moderator@example.org';
 async function main(folder: string): Promise<void> {
   readArguments(USAGE, process.argv.slice(2));
   const { HOST, PORT, ADMIN_PORT } = readEnvironment(['HOST', 'PORT', 'ADMIN_PORT']);
-  // First: whatever listens there could be taken for a program of the demo that is ready.
+  // First: whatever listens there could be mistaken for a program of the demo that is ready.
   await requireFreePort('PORT', HOST, PORT);
   await requireFreePort('ADMIN_PORT', '127.0.0.1', ADMIN_PORT);
   const api = `http://${HOST}:${PORT}`;

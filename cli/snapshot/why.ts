@@ -5,6 +5,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import querystring from 'node:querystring';
 import { generate } from '../../generator/generate.ts';
 import type { Database, Value } from '../../lib/database/database.ts';
 import type { Change } from '../../lib/format/difference-file.ts';
@@ -193,7 +194,7 @@ async function findFiles(database: Database, { files_url }: Settings, word: stri
   const start = word.startsWith(`${files_url}/`) ? files_url.length : 0;
   const relative = word.slice(start).replace(/^\/+/, '');
   const sql = 'SELECT cover_id FROM cover_files WHERE path IN (?, ?)';
-  const found = await database.rows(sql, [relative, decodeURI(relative)]);
+  const found = await database.rows(sql, [relative, querystring.unescape(relative)]);
   return found.map(([cover]): Name => ({ kind: 'cover', id: String(cover) }));
 }
 

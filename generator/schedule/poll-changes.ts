@@ -94,7 +94,7 @@ class ChangePolls {
       const reason = await this.findReason(database);
       if (reason !== undefined) return new NothingToDo(reason);
       const state = await this.readIfChanged(database);
-      // Only now: `forget` may have been called meanwhile.
+      // Only now: `forget` may have been called while the database was asked.
       const { before } = this;
       if (state !== undefined && state.all !== before?.all) {
         this.before = state;
@@ -158,7 +158,7 @@ class ChangePolls {
     let state: TableState | undefined;
     if (!isTrusted) {
       this.isInDoubt ||= this.hasMark && this.lastMark !== undefined && !isSame;
-      // Before the tables are read: if `forget` is called meanwhile, the next poll reads them again.
+      // Before the tables are read: after a call of `forget`, the next poll must read them again.
       this.lastMark = mark;
       state = await readTableState(database);
       this.readAt = this.now();

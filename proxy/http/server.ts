@@ -219,7 +219,7 @@ export class HttpServer {
     else this.endWith(socket, prepareError(status, text));
   }
 
-  /** Answers a request for which there is no response of Node. It is the last one of its connection. */
+  /** Answers a request for which Node made no response object. The connection ends with it. */
   private answerAlone(socket: Socket, request: UnknownMethodRequest): void {
     const target = originForm(request.target);
     if (target === undefined) this.endWith(socket, BAD_TARGET);

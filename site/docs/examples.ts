@@ -113,7 +113,7 @@ export function fillIn(
     );
 }
 
-/** Braces are escaped as well, so that no title is taken for a placeholder. */
+/** Braces are escaped as well, so that no title is mistaken for a placeholder. */
 function textOf(value: string): string {
   return html`${value}`.toString().replaceAll('{', '&#123;');
 }

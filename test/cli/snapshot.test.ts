@@ -169,6 +169,7 @@ describe('verbs that read', () => {
       '  The next run removes it.',
     ]);
     expect(await why(String(gone), later)).toContain('  The next run publishes it.');
+    expect(await why('100%.png', later)).toEqual(['']);
     expect(await why(keptFile)).toEqual([expect.stringContaining(`/covers/${kept} is public`)]);
     const game = '/games/snes/chrono-trigger';
     for (const word of [
