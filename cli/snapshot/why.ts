@@ -150,10 +150,10 @@ function readName(word: string): Name[] {
   if (list === 'platforms') return [{ kind: 'platform', slug: first }];
   if (second !== undefined) return [{ kind: 'game', platform: first, slug: second }];
   // The slug of a row that is left out may have any characters.
-  const [, platform, slug] = /^([^/]+)\/(.+)$/.exec(word) ?? [];
+  const [, platform = '', slug] = /^([^/]+)\/(.+)$/.exec(word) ?? [];
   return [
     ...(splitId(word) === undefined ? [] : [{ id: word }]),
-    ...(slug === undefined ? [] : [{ platform, slug } as Name]),
+    ...(slug === undefined ? [] : [{ platform, slug }]),
     { slug: word },
   ];
 }

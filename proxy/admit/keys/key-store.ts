@@ -2,8 +2,7 @@
  * Reads `keys.json`, which `schedule` replaces when a key changes, and creates the rolling window of
  * each key. The window belongs to the id of the key, so a key that is rotated keeps it. When a key's limit is
  * raised beyond the capacity of its window, the key gets a larger one with the requests that were counted
- * until then. Until the serving threads know of it, a moment later, what they
- * admit is counted in the old one.
+ * until then. Until the serving threads know of it, a moment later, what they admit is counted in the old one.
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
