@@ -3,8 +3,6 @@
  * and exports the API keys. Progress goes to stderr, the result to stdout.
  */
 
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { PUSH_CHECKS, PUSH_VARIABLES, type PushSettings } from '../depot/signing.ts';
 import { generate, RefusedError, type RunResult } from '../generator/generate.ts';
 import { countsText, warningText } from '../generator/report/report.ts';
@@ -15,8 +13,8 @@ import type { ManifestContent } from '../lib/format/manifest.ts';
 import {
   currentId,
   generationDir,
-  openIndex,
   openIndexOf,
+  openWrittenIndex,
 } from '../lib/generations/generations.ts';
 import { HeldError } from '../lib/generations/hold.ts';
 import { LockedError } from '../lib/generations/lock.ts';
@@ -146,7 +144,7 @@ function compareWithCurrent(snapshotsDir: string, content: ManifestContent, dir:
   const { id, manifest } = readPrevious(snapshotsDir);
   if (id === undefined || manifest === undefined) return [];
   const current = generationDir(snapshotsDir, id);
-  const index = openIndex(content, (name) => readFileSync(path.join(dir, name)));
+  const index = openWrittenIndex(dir, content);
   return compareRecords({ dir: current, index: openIndexOf(current) }, { dir, index });
 }
 

@@ -2,7 +2,6 @@
  * One run of the generator: reads the catalogue from one consistent snapshot of the database, writes a
  * generation and publishes it, or reports why not. A lock allows one run at a time per snapshots folder.
  */
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../lib/database/database.ts';
 import { findHiddenViews } from '../lib/database/hidden-views.ts';
@@ -13,7 +12,7 @@ import type { Counts, ManifestContent, ManifestFile, Settings } from '../lib/for
 import { COLLATION_VERSIONS } from '../lib/format/manifest.ts';
 import { compareGenerations } from '../lib/generations/compare.ts';
 import { checkFile, isSameFile, readChecked } from '../lib/generations/files/checked-files.ts';
-import { generationDir, openIndex, openIndexOf } from '../lib/generations/generations.ts';
+import { generationDir, openIndexOf, openWrittenIndex } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withLock } from '../lib/generations/lock.ts';
 import { beginGeneration } from '../lib/generations/prune.ts';
@@ -295,7 +294,7 @@ function countWaitingTakedowns(
   if (id === undefined) return 0;
   try {
     const before = openIndexOf(generationDir(snapshotsDir, id));
-    const after = openIndex(content, (name) => readFileSync(path.join(dir, name)));
+    const after = openWrittenIndex(dir, content);
     let waiting = 0;
     for (const change of compareGenerations(before, after))
       if (change.kind === 'cover' && change.before !== null) waiting++;

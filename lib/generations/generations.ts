@@ -4,7 +4,15 @@
  * generation or the new one.
  */
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import path from 'node:path';
 import { checkRecordIndex } from '../format/index/checks.ts';
 import { openRecordIndex, type RecordIndex } from '../format/index/record-index.ts';
@@ -151,6 +159,11 @@ export function openIndexOf(dir: string, read = readChecked): RecordIndex {
   const manifest = readManifest(dir);
   const fileOf = filesIn(manifest);
   return openIndex(manifest, (name) => read(dir, fileOf(name)));
+}
+
+/** Opens the index of the files that a run has written, which it has not verified yet. */
+export function openWrittenIndex(dir: string, content: ManifestContent): RecordIndex {
+  return openIndex(content, (name) => readFileSync(path.join(dir, name)));
 }
 
 /**
