@@ -173,7 +173,7 @@ export async function createKeysTables(database: Database): Promise<void> {
       await createTables(database, { [name]: table });
     } catch (cause) {
       throw new Error(
-        `The table ${name} cannot be created: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that OPERATIONS.md lists.`,
+        `The table ${name} cannot be created: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that operations/keys.md lists.`,
         { cause },
       );
     }

@@ -91,7 +91,7 @@ export function makeConnections(cells: Float64Array, log: Logger): Connections {
       warnedAt = performance.now();
       log.warn(
         countConnections([cells]),
-        'too many connections: idle ones are closed to make room, or new ones refused; see "Connections" in OPERATIONS.md',
+        'too many connections: idle ones are closed to make room, or new ones refused; see "Connections" in operations/install.md',
       );
     }
     const [first] = idle;

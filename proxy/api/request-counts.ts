@@ -10,8 +10,8 @@ import { ROUTES, type RouteName } from './routes/route.ts';
 export type RouteLabel = RouteName | 'none';
 
 /**
- * Why a request was not served although it was well-formed. A new reason needs a row in the table of
- * metrics in OPERATIONS.md.
+ * Why a request was not served although it was well-formed. A new reason needs a row in the table in
+ * operations/monitoring.md.
  */
 export const REFUSALS = [
   'maintenance',

@@ -77,7 +77,7 @@ export async function prepare(
   const database = await openDatabase(databaseUrl, { stallSeconds: 600 });
   await database.run('SET GLOBAL innodb_buffer_pool_size = 1073741824');
   await loadCatalogue(database, catalogue);
-  // With an index, as OPERATIONS.md recommends it.
+  // With an index, as operations/database.md recommends it.
   for (const name of TIMED_TABLES) {
     await database.run(
       `ALTER TABLE ${name} ADD COLUMN updated_at DATETIME NULL, ADD KEY (updated_at)`,

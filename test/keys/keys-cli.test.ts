@@ -228,9 +228,9 @@ describe('the keys command', () => {
     expect(one).toMatch(/^Usage: cover-catalogue keys approve ID \[--limit N\]\n\nApproves /);
   });
 
-  it('has exactly the verbs and arguments that OPERATIONS.md lists', () => {
-    const operations = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
-    const [section = ''] = (operations.split('### Keys from the command line')[1] ?? '').split(
+  it('has exactly the verbs and arguments that operations/keys.md lists', () => {
+    const operations = readFileSync(path.join(ROOT, 'operations/keys.md'), 'utf8');
+    const [section = ''] = (operations.split('## Keys from the command line')[1] ?? '').split(
       '\n## ',
     );
     const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, usage]) => usage);

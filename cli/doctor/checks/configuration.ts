@@ -100,7 +100,7 @@ export const configuration: Check = {
     if (isSet('SNAPSHOT_PUSH') && !isSet('SNAPSHOT_SIGNING_KEY')) {
       warn(
         'SNAPSHOT_PUSH is set, and SNAPSHOT_SIGNING_KEY is not: replicas cannot tell who wrote what they pull.',
-        'Make a key, as "Replicas" in OPERATIONS.md says.',
+        'Make a key, as "Replicas" in operations/replicas.md says.',
       );
     }
     if (isSet('REPLICA_FROM') && !isSet('SNAPSHOT_PUBLIC_KEYS')) {

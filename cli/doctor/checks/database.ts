@@ -87,7 +87,7 @@ export const sample: Check = {
         warn(`Of the sample, rows would be left out: ${line}.`, 'Correct the rows or the view.');
       }
       for (const warning of report.warnings) {
-        warn(`${warningText(warning)}.`, 'See "Publishing" in OPERATIONS.md.');
+        warn(`${warningText(warning)}.`, 'See operations/publishing.md.');
       }
       const body = await showBody(folder, id, `/games?ids=${games.join(',')}&include=cover`);
       const { data } = JSON.parse(

@@ -27,7 +27,7 @@ const LEAST_FREE = 50e6;
 export const snapshots: Check = {
   name: 'snapshots folder',
   programs: ['schedule', 'proxy', 'replica'],
-  fix: 'Look at its permissions: ls -la SNAPSHOTS_DIR. See "Users and file permissions" in OPERATIONS.md.',
+  fix: 'Look at its permissions: ls -la SNAPSHOTS_DIR. See "Users and file permissions" in operations/install.md.',
   async run(scene, findings) {
     const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
     const id = currentId(snapshotsDir);
@@ -75,7 +75,7 @@ async function checkProxyUser(
     .flatMap(([file, right]) => findDenial(user, file, right) ?? []);
   const what = `The user of the proxy, ${user.name},`;
   for (const denial of new Set(denials)) {
-    error(`${what} ${denial}.`, 'See "Users and file permissions" in OPERATIONS.md.');
+    error(`${what} ${denial}.`, 'See "Users and file permissions" in operations/install.md.');
   }
   if (denials.length === 0) ok(`${what} has the permissions it needs.`);
 }

@@ -38,7 +38,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
   afterEach(() => admin.close());
 
   it('needs only the rights in the documentation, and cannot change the history', async () => {
-    const documents = ['README.md', 'OPERATIONS.md'].map((file) =>
+    const documents = ['README.md', 'operations/keys.md'].map((file) =>
       readFileSync(path.join(ROOT, file), 'utf8'),
     );
     const grants = [
@@ -49,7 +49,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
     expect(grants.length).toBeGreaterThan(5);
     await admin.run('CREATE TABLE game_titles (game_id BIGINT, title VARCHAR(500))');
     await user.grant(...grants.map(([, rights, table]) => `${rights} ON ${table}`));
-    // Some servers, such as MySQL, write a binary log, and OPERATIONS.md says what they need.
+    // Some servers, such as MySQL, write a binary log, and operations/keys.md says what they need.
     await admin.run('SET GLOBAL log_bin_trust_function_creators = 1');
     await admin.run('CREATE TABLE people (no INT, mail VARCHAR(99), called VARCHAR(99))');
     await admin.run("INSERT INTO people VALUES (7, 'seven@covers.example', 'Seven')");
@@ -88,7 +88,7 @@ describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) =
     expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^The table api_keys cannot be created: .*denied.*OPERATIONS\.md lists\.\n$/,
+        /^The table api_keys cannot be created: .*denied.*operations\/keys\.md lists\.\n$/,
       ),
     ]);
   });

@@ -53,7 +53,7 @@ async function exposedNames(): Promise<ReadonlySet<string>> {
   return new Set(texts.join('\n').match(/(?<=^|^# TYPE )[a-z]\w+/gm));
 }
 
-test('the metrics in alerts and in the table of OPERATIONS.md are those of the programs', async () => {
+test('the metrics in alerts and in the table of operations/monitoring.md are those of the programs', async () => {
   const exposed = await exposedNames();
   const inAlerts = rules.flatMap(({ expr }) => {
     const names = /\b(?:account|api|keys|limits|mail|replica|schedule|snapshots?|task)_[a-z_]+/g;
@@ -61,7 +61,7 @@ test('the metrics in alerts and in the table of OPERATIONS.md are those of the p
   });
   expect(inAlerts.length).toBeGreaterThan(20);
   expect(inAlerts.filter((name) => !exposed.has(name))).toEqual([]);
-  const [, table = ''] = read('OPERATIONS.md').split('\n| metric | meaning |\n');
+  const [, table = ''] = read('operations/monitoring.md').split('\n| metric | meaning |\n');
   const rows = table.slice(0, table.indexOf('\n\n')).split('\n');
   const documented = rows.flatMap((row) =>
     [...(row.split('|')[1] ?? '').matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name),

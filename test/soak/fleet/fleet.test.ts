@@ -36,7 +36,7 @@ interface Edge {
 }
 
 /**
- * Starts a whole fleet on loopback, as OPERATIONS.md describes it: an origin with a database and `schedule`, which
+ * Starts a whole fleet on loopback, as operations/replicas.md describes it: an origin with a database and `schedule`, which
  * pushes to depots; edges that each run a replica and a proxy; Redis for the limits of all; and nginx.
  * It has two edges, the number of proxies in the shipped nginx configuration.
  */
@@ -65,7 +65,7 @@ async function startFleet() {
     await startEdge(snapshots, environment),
     await startEdge(snapshots, environment),
   ] as const;
-  // The line that OPERATIONS.md adds to nginx's upstream when limits are shared.
+  // The line that operations/replicas.md adds to nginx's upstream when limits are shared.
   const [first, second] = edges.map(
     ({ proxy }) => `server 127.0.0.1:${proxy.port} max_fails=3 fail_timeout=1s;`,
   );

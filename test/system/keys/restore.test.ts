@@ -1,5 +1,5 @@
 /**
- * A drill of "Backup and restore" in OPERATIONS.md: the database and the exported keys are gone. With a dump
+ * A drill of "Backup and restore" in operations/keys.md: the database and the exported keys are gone. With a dump
  * of the tables of keys, clients continue with their keys, and the history is protected again.
  */
 import { execFile } from 'node:child_process';
@@ -21,7 +21,7 @@ const run = promisify(execFile);
 
 /** The options and tables of the documented dump. */
 function documentedDump(): { options: string[]; tables: string[] } {
-  const text = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+  const text = readFileSync(path.join(ROOT, 'operations/keys.md'), 'utf8');
   const [, options = '', tables = ''] =
     /^ {4}mariadb-dump (--\S+) catalogue_api ([a-z_ ]+) > /m.exec(text) ?? [];
   return { options: options.split(' '), tables: tables.split(' ') };

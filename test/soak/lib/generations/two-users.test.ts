@@ -1,5 +1,5 @@
 /**
- * The generator and the proxy as two users, set up as in OPERATIONS.md. Root runs these tests. The
+ * The generator and the proxy as two users, set up as in operations/install.md. Root runs these tests. The
  * users need no entry in /etc/passwd.
  */
 import { execFileSync } from 'node:child_process';
@@ -73,10 +73,10 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
     return dir;
   }
 
-  /** Runs the `install` commands of OPERATIONS.md, with the users, the group and the folder of this test. */
+  /** Runs the `install` commands of operations/install.md, with the users, the group and the folder of this test. */
   function makeShared(): string {
     const dir = makeOwned();
-    const operations = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+    const operations = readFileSync(path.join(ROOT, 'operations/install.md'), 'utf8');
     const [section] = /## Users and file permissions\n.*?\n## /s.exec(operations) ?? [''];
     const commands = [...section.matchAll(/^ {4}(install -d .*)$/gm)].map(([, command]) =>
       command
@@ -157,7 +157,7 @@ describe.skipIf(process.getuid?.() !== 0)('as two users', () => {
       expect(message).toContain(`permission denied, open '${dir}/keys.json'`);
       expect(message).toMatch(/permission denied[^"]*manifest\.json/);
     }
-    // Applies the fix of OPERATIONS.md while the proxy runs. It checks a refused generation every 30 s, but
+    // Applies the fix of operations/install.md while the proxy runs. It checks a refused generation every 30 s, but
     // a new one at once.
     chownSync(dir, GENERATOR, COVERS);
     chmodSync(dir, 0o2750);

@@ -1,4 +1,4 @@
-/** The containers of operations/container/ with podman, built and run with the commands of OPERATIONS.md. */
+/** The containers of operations/container/ with podman, built and run with the commands of operations/install.md. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
  * The services of operations/systemd/ under a real systemd, installed with the commands of "Installing as
- * services" in OPERATIONS.md: what they can do, and what their sandboxes prevent.
+ * services" in operations/install.md: what they can do, and what their sandboxes prevent.
  */
 
 import { spawn, spawnSync } from 'node:child_process';

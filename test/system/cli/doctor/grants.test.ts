@@ -32,7 +32,7 @@ const findings = (program: Program) => examine(grants, { DATABASE_URL: user.url 
 
 /** The GRANT statements of the documents, without the names of the database and the user. */
 function documented(): string[] {
-  const text = ['README.md', 'OPERATIONS.md']
+  const text = ['README.md', 'operations/keys.md']
     .map((file) => readFileSync(path.join(ROOT, file), 'utf8'))
     .join('\n');
   return [...text.matchAll(/^ {4}GRANT (.*) ON catalogue_api\.(\S+) TO catalogue_api;$/gm)].map(
