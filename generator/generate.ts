@@ -157,8 +157,8 @@ class Attempt {
     const { dir, clear } = beginGeneration(snapshotsDir);
     try {
       const checks = makeChecks(earlier);
-      const isTimed = keyOf !== undefined && !isDryRun;
-      const how = { ...options, report, dir, earlier, isTimed, readFile: checks.read };
+      const savesForNextRun = keyOf !== undefined && !isDryRun;
+      const how = { ...options, report, dir, earlier, savesForNextRun, readFile: checks.read };
       const { written, forNextRun } = await readAndWrite(options.database, how);
       report.addWarnings(warnings);
       const content = written && {

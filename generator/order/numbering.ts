@@ -24,13 +24,13 @@ export interface Numbering {
   readonly itemOfRank: Column<Rank, GameItem>;
   /** The numbers of the first game and the first cover of each platform, and at the end how many there are. */
   readonly firstGame: Column<PlatformNumber, GameNumber>;
-  readonly firstCoverOf: Column<PlatformNumber, CoverNumber>;
+  readonly firstCoverOfPlatform: Column<PlatformNumber, CoverNumber>;
   readonly itemOfGame: Column<GameNumber, GameItem>;
   readonly rankOfGame: Column<GameNumber, Rank>;
   readonly gameOfRank: Column<Rank, GameNumber>;
   readonly numberOfGame: Column<GameItem, GameNumber | None>;
   /** The number of the first cover of each game, and at the end how many covers there are. */
-  readonly firstCover: Column<GameNumber, CoverNumber>;
+  readonly firstCoverOfGame: Column<GameNumber, CoverNumber>;
   readonly itemOfCover: Column<CoverNumber, CoverItem>;
   readonly numberOfCover: Column<CoverItem, CoverNumber | None>;
 }
@@ -42,7 +42,7 @@ function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
   const tieOrder = (a: GameItem, b: GameItem) =>
     slugOrder[games.platform[a]] - slugOrder[games.platform[b]] ||
     compareIds(idOf(games.ids, a), idOf(games.ids, b));
-  const known = numbersOf(games.known);
+  const sameNamed = numbersOf(games.sameNamed);
   const titles = new Array<string | undefined>(games.count);
   const titleOf = (game: GameItem) => {
     titles[game] ??= games.title(game);
@@ -52,7 +52,7 @@ function orderGames({ platforms, games }: Unnumbered): Column<Rank, GameItem> {
   const compare = (a: GameItem, b: GameItem) =>
     collator.compare(titleOf(a), titleOf(b)) || tieOrder(a, b);
   const others = numbersOf(games.byId)
-    .filter((game) => known[game] === NONE)
+    .filter((game) => sameNamed[game] === NONE)
     .sort((a, b) => compare(at(a), at(b)));
   const merged = merge<GameItem>(games.inOrder, columnOf<number, GameItem>(others), compare);
   return columnOf<Rank, GameItem>(numbersOf(merged));
@@ -69,20 +69,21 @@ export function numberRecords(catalogue: Unnumbered): Numbering {
   );
   const itemOfGame = through<GameNumber, Rank, GameItem>(rankOfGame, itemOfRank);
   const numberOfGame = reverse(itemOfGame, games.count);
-  const { start: firstCover, members: itemOfCover } = group<GameNumber, CoverNumber, CoverItem>(
-    through(covers.game, numberOfGame),
-    itemOfRank.length,
-  );
-  sortCovers(covers, firstCover, itemOfCover);
+  const { start: firstCoverOfGame, members: itemOfCover } = group<
+    GameNumber,
+    CoverNumber,
+    CoverItem
+  >(through(covers.game, numberOfGame), itemOfRank.length);
+  sortCovers(covers, firstCoverOfGame, itemOfCover);
   return {
     itemOfRank,
     firstGame,
-    firstCoverOf: through(firstGame, firstCover),
+    firstCoverOfPlatform: through(firstGame, firstCoverOfGame),
     itemOfGame,
     rankOfGame,
     gameOfRank: columnOf<Rank, GameNumber>(numbersOf(through(itemOfRank, numberOfGame))),
     numberOfGame,
-    firstCover,
+    firstCoverOfGame,
     itemOfCover,
     numberOfCover: reverse(itemOfCover, covers.count),
   };
@@ -91,7 +92,7 @@ export function numberRecords(catalogue: Unnumbered): Numbering {
 /** Sorts the covers of each game by region, type and id. */
 function sortCovers(
   { regions, region, types, type, ids }: Covers,
-  firstCover: Column<GameNumber, CoverNumber>,
+  firstCoverOfGame: Column<GameNumber, CoverNumber>,
   itemOfCover: Column<CoverNumber, CoverItem>,
 ): void {
   const regionOrder = orderOfValues(regions);
@@ -102,8 +103,8 @@ function sortCovers(
     compareIds(idOf(ids, a), idOf(ids, b));
   const items = numbersOf(itemOfCover);
   const compareItems = (a: number, b: number) => compare(at(a), at(b));
-  for (let game = at<GameNumber>(0); game + 1 < firstCover.length; game++) {
-    const [from, to] = [firstCover[game], firstCover[next(game)]];
+  for (let game = at<GameNumber>(0); game + 1 < firstCoverOfGame.length; game++) {
+    const [from, to] = [firstCoverOfGame[game], firstCoverOfGame[next(game)]];
     if (to - from > 1) items.subarray(from, to).sort(compareItems);
   }
 }

@@ -55,7 +55,7 @@ export interface Platforms {
   /** The number of each platform by its id. */
   readonly numberOf: ReadonlyMap<string, PlatformNumber>;
   /** All ids in the table, including those of platforms that were left out. */
-  readonly known: ReadonlySet<string>;
+  readonly allIds: ReadonlySet<string>;
   /** A text of all that, to compare. */
   readonly asText: string;
 }
@@ -68,7 +68,7 @@ export async function readRows(source: Source): Promise<Rows> {
 
 export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
   const found: (Platform & { id: string })[] = [];
-  const known = new Set<string>();
+  const allIds = new Set<string>();
   const taken = new Set<string>();
   const slugs = new Set<string>();
   await readTable('platforms', {
@@ -77,7 +77,7 @@ export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
     take(row, note) {
       check.checkId(row[0]);
       const id = String(row[0]);
-      known.add(id);
+      allIds.add(id);
       const slug = check.checkSlug(row[1]);
       const name = check.checkText(row[2], 'name');
       if (taken.has(id)) throw new RowFault('the id appears twice', row[0]);
@@ -98,8 +98,8 @@ export async function readPlatforms(readTable: ReadTable): Promise<Platforms> {
   return {
     platforms: found.map(({ slug, name }): Platform => ({ slug, name })),
     numberOf: new Map(found.map(({ id }, number) => [id, at(number)])),
-    known,
-    asText: JSON.stringify([found, [...known]]),
+    allIds,
+    asText: JSON.stringify([found, [...allIds]]),
   };
 }
 
@@ -137,8 +137,8 @@ async function readGames(source: Source): Promise<GameRows> {
       const platformId = String(row[1]);
       const platform = platforms.numberOf.get(platformId);
       if (platform === undefined) {
-        const isKnown = platforms.known.has(platformId);
-        const reason = isKnown ? 'its platform is left out' : 'the platform does not exist';
+        const isLeftOut = platforms.allIds.has(platformId);
+        const reason = isLeftOut ? 'its platform is left out' : 'the platform does not exist';
         throw new RowFault(reason, row[1], { isConsequence: true });
       }
       const slug = check.checkSlug(row[2]);

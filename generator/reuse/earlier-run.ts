@@ -93,7 +93,7 @@ export function findEarlierRun(
   if (manifest === undefined) return { reason: 'the current generation cannot be read' };
   const file = path.join(snapshotsDir, EARLIER_RUN);
   if (!existsSync(file)) return { reason: 'nothing is known of the last run' };
-  const stored = readStored(file);
+  const stored = readSavedRun(file);
   if (stored === undefined) return { reason: `${EARLIER_RUN} is damaged` };
   const { key, fullRunAt, files } = stored;
   const wanted = keyOf(id);
@@ -113,7 +113,7 @@ export function findEarlierRun(
   return { ...stored, dir, manifest };
 }
 
-interface Stored extends ForNextRun {
+interface SavedRun extends ForNextRun {
   readonly key: RunKey;
   readonly fullRunAt: number;
   /** The state of each file of the generation. */
@@ -137,7 +137,7 @@ export function saveRun(
   replaceFile(path.join(snapshotsDir, EARLIER_RUN), file, { mode: 0o600 });
 }
 
-function readStored(file: string): Stored | undefined {
+function readSavedRun(file: string): SavedRun | undefined {
   try {
     const bytes = readBoundedFileSync(file, MOST_BYTES);
     const content = bytes.subarray(0, -HASH_BYTES);

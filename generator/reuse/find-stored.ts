@@ -19,7 +19,7 @@ export interface Found {
   readonly games: Column<GameRow, number>;
   readonly covers: Column<CoverRow, number>;
   /** One that has the same path, id and title. */
-  readonly known: Column<GameRow, number>;
+  readonly sameNamed: Column<GameRow, number>;
   /** Whether the rows have all records of the generation that are not kept, and no others. */
   readonly areAll: boolean;
 }
@@ -33,7 +33,7 @@ export function findStored(
   const found = {
     games: makeColumn<GameRow, number>(games.count, NONE),
     covers: makeColumn<CoverRow, number>(covers.count, NONE),
-    known: makeColumn<GameRow, number>(games.count, NONE),
+    sameNamed: makeColumn<GameRow, number>(games.count, NONE),
   };
   if (stored === undefined) return { ...found, areAll: false };
   const { index } = stored;
@@ -53,7 +53,7 @@ export function findStored(
         (platformOf(index.platforms, 'firstGame', number) === games.platform[row] &&
           gameSlug(index, number) === slugOf(games, row) &&
           stored.title(number) === titleOf(games, row)));
-    if (hasSameNames) found.known[row] = number;
+    if (hasSameNames) found.sameNamed[row] = number;
   }
   const { firstCover } = index.games;
   let [otherGames, otherCovers] = [0, 0];

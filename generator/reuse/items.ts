@@ -3,7 +3,7 @@
  * kept games and covers have their earlier numbers. Without an earlier generation, items are rows. The distinct
  * values of columns are numbered on from those of the earlier run.
  */
-import type { Columns, Column as Stored } from '../../lib/format/index/columns.ts';
+import type { Columns, Column as StoredColumn } from '../../lib/format/index/columns.ts';
 import type { IdColumns } from '../../lib/format/index/ids.ts';
 import { gameSlug } from '../../lib/format/index/record-index.ts';
 import type { Covers, Games, Items, Rows } from '../rows/catalogue.ts';
@@ -17,7 +17,7 @@ import { slugOf, titleOf } from '../rows/records.ts';
 import type { Found } from './find-stored.ts';
 import type { StoredGeneration } from './stored-generation.ts';
 
-type Numbers = Stored | Float64Array;
+type Numbers = StoredColumn | Float64Array;
 const NOTHING = new Uint32Array(0);
 const NO_IDS: IdColumns = { idHigh: NOTHING, idLow: NOTHING, numberOfId: NOTHING };
 /** Of a run without an earlier one. */
@@ -41,8 +41,8 @@ export function joinItems(
   const platform: Games['platform'] = append(platformOf, rows.games.platform);
   const firstRow = platformOf.length;
   const gameItems = joinRecords(games, platformOf, rows.games.ids, platform, found.games);
-  const known: Games['known'] = append(keptOf(platformOf), found.known);
-  const itemOf = numbersOf(reverse(known, firstRow));
+  const sameNamed: Games['sameNamed'] = append(keptOf(platformOf), found.sameNamed);
+  const itemOf = numbersOf(reverse(sameNamed, firstRow));
   const { gameOfRank } = stored?.index.games ?? { gameOfRank: NOTHING };
   const inOrder = numbersOf(gameOfRank).map((game) => itemOf[game]);
 
@@ -60,7 +60,7 @@ export function joinItems(
       year: append(year, rows.games.year, Int32Array),
       genres: rows.games.genres,
       genre: append(genre, rows.games.genre),
-      known,
+      sameNamed,
       inOrder: columnOf(inOrder.filter((item) => item !== NONE)),
       slug: (item) =>
         stored !== undefined && item < firstRow
@@ -133,7 +133,7 @@ function append<Item extends number, Row extends number, To extends number>(
 }
 
 /** A catalogue, and its items in the order of publication. */
-export interface Written {
+export interface NumberedCatalogue {
   readonly games: Games;
   readonly covers: Covers;
   readonly numbering: {
@@ -143,7 +143,7 @@ export interface Written {
 }
 
 /** What only the catalogue says of its games and covers, by their numbers, for the next run. */
-export function valuesOf({ games, covers, numbering }: Written) {
+export function valuesOf({ games, covers, numbering }: NumberedCatalogue) {
   const { itemOfGame, itemOfCover } = numbering;
   const ofCovers = (column: Column<CoverItem, number>) => narrow(through(itemOfCover, column));
   const times = new Float64Array(itemOfCover.length);
@@ -164,7 +164,7 @@ export function valuesOf({ games, covers, numbering }: Written) {
 }
 
 /** The same numbers in the narrowest type. */
-function narrow<From extends number>(column: Column<From, number>): Stored {
+function narrow<From extends number>(column: Column<From, number>): StoredColumn {
   const numbers = numbersOf(column);
   const most = numbers.reduce((most, number) => Math.max(most, number), 0);
   if (most < 2 ** 8) return Uint8Array.from(numbers);

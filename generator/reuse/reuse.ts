@@ -8,7 +8,13 @@ import type { Reader, Row, SnapshotReader } from '../../lib/database/database.ts
 import { TIMED_TABLES } from '../../lib/database/schema.ts';
 import { compareIds, findById, type Id, idAt, textOfId } from '../../lib/format/index/ids.ts';
 import { findGame } from '../../lib/format/index/record-index.ts';
-import * as layout from '../../lib/format/layout.ts';
+import {
+  MATCH_INDEX,
+  MINISEARCH,
+  PATH_INDEX,
+  TITLE_INDEX,
+  WORD_INDEX,
+} from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
 import { countNotPublic, type Platforms, type Scope } from '../read/read-catalogue.ts';
@@ -23,7 +29,7 @@ import type { EarlierRun, ForNextRun } from './earlier-run.ts';
 import type { AllFingerprints, Changes, LastCommits } from './find-changes.ts';
 import { countRows, findChanges, readFingerprints, selectBlocks, timeOf } from './find-changes.ts';
 import { findStored } from './find-stored.ts';
-import { joinItems, valuesOf, type Written } from './items.ts';
+import { joinItems, type NumberedCatalogue, valuesOf } from './items.ts';
 import { type ReadFile, StoredGeneration } from './stored-generation.ts';
 
 export interface ReuseOptions {
@@ -33,7 +39,7 @@ export interface ReuseOptions {
   /** Undefined if all rows are read. */
   readonly earlier: EarlierRun | undefined;
   /** Whether the next run can find out what has changed since this one. */
-  readonly isTimed: boolean;
+  readonly savesForNextRun: boolean;
   readonly report: Report;
   /** The folder of the generation. */
   readonly dir: string;
@@ -63,22 +69,22 @@ export async function beginReuse(
     ? earlier.notPublic
     : await countNotPublic(reader, conditions?.covers);
   report.setNotPublic(notPublic);
-  const known = {
+  const forNext = {
     notPublic,
     platforms: platforms.asText,
     titles: hashOf(optional.game_titles),
     externalIds: hashOf(optional.game_ids, optional.platform_ids),
     commits,
   };
-  const state = { reader, options, platforms, now, known };
+  const state = { reader, options, platforms, now, forNext };
   if (earlier === undefined || changes === undefined)
     return new Reuse({ ...state, shifts: await chooseShifts(reader), changes: undefined });
   // The fingerprints tell how many rows each table has.
   for (const table of TIMED_TABLES) report.setRows(table, countRows(changes.fingerprints[table]));
   const isUnread =
     changes.games.size + changes.files.size === 0 &&
-    known.titles === earlier.titles &&
-    known.externalIds === earlier.externalIds;
+    forNext.titles === earlier.titles &&
+    forNext.externalIds === earlier.externalIds;
   for (const [block, findings] of earlier.findings)
     if (isUnread || !isRead(block, changes)) report.keep(block, findings);
   return isUnread ? undefined : new Reuse({ ...state, shifts: earlier.shifts, changes });
@@ -90,7 +96,7 @@ interface State {
   readonly platforms: Platforms;
   /** The time of the database, in seconds since 1970. */
   readonly now: number;
-  readonly known: Pick<
+  readonly forNext: Pick<
     ForNextRun,
     'notPublic' | 'platforms' | 'titles' | 'externalIds' | 'commits'
   >;
@@ -151,30 +157,24 @@ export class Reuse {
   join(rows: Rows): Catalogue | undefined {
     const { stored } = this;
     const { platforms } = this.state.platforms;
-    const { known, options } = this.state;
+    const { forNext, options } = this.state;
     const { earlier, report, settings } = options;
     if (stored !== undefined && report.blocks() === undefined)
       throw new Error('the fault of a row depends on all rows');
-    const areSame = {
-      titles: known.titles === earlier?.titles,
-      externalIds: known.externalIds === earlier?.externalIds,
-    };
+    const hasSameTitles = forNext.titles === earlier?.titles;
+    const hasSameTables = hasSameTitles && forNext.externalIds === earlier?.externalIds;
     const records = new Records(settings, platforms, rows);
     const found = findStored(stored, rows, records);
-    const hasSameTables = areSame.titles && areSame.externalIds;
     if (found.areAll && hasSameTables && report.total() === earlier?.manifest.counts.left_out)
       return undefined;
     const items = joinItems(stored, rows, found);
     const { byId, inOrder, firstRow } = items.games;
-    const areKnown = inOrder.length === byId.length && inOrder.length === firstRow;
-    const haveSameTitles = areKnown && areSame.titles;
+    const haveSameNames = inOrder.length === byId.length && inOrder.length === firstRow;
     // These files depend only on the ids, paths and titles of games, and on the optional tables.
-    const sameFiles = new Set([
-      ...(areKnown ? [layout.PATH_INDEX] : []),
-      ...(haveSameTitles ? [layout.TITLE_INDEX, layout.WORD_INDEX, layout.MINISEARCH] : []),
-      ...(haveSameTitles && areSame.externalIds ? [layout.MATCH_INDEX] : []),
-    ]);
-    const hasSameTitles = areSame.titles;
+    const sameFiles = new Set(haveSameNames ? [PATH_INDEX] : []);
+    if (haveSameNames && hasSameTitles)
+      for (const name of [TITLE_INDEX, WORD_INDEX, MINISEARCH]) sameFiles.add(name);
+    if (haveSameNames && hasSameTables) sameFiles.add(MATCH_INDEX);
     return { settings, platforms, ...items, records, stored, sameFiles, hasSameTitles };
   }
 
@@ -182,14 +182,14 @@ export class Reuse {
    * What the next run needs; undefined if it must read all rows.
    * @param written undefined if the files of the earlier generation stay
    */
-  async forNextRun(written: Written | undefined): Promise<ForNextRun | undefined> {
-    const { options, known, shifts, changes } = this.state;
+  async forNextRun(written: NumberedCatalogue | undefined): Promise<ForNextRun | undefined> {
+    const { options, forNext, shifts, changes } = this.state;
     const findings = options.report.blocks();
     const kept = written === undefined ? options.earlier : valuesOf(written);
-    if (findings === undefined || kept === undefined || !options.isTimed) return undefined;
+    if (findings === undefined || kept === undefined || !options.savesForNextRun) return undefined;
     const fingerprints = changes?.fingerprints ?? (await this.readFingerprints());
     const { values, columns } = kept;
-    return { ...known, shifts, fingerprints, findings, values, columns };
+    return { ...forNext, shifts, fingerprints, findings, values, columns };
   }
 
   readonly close = (): void => this.stored?.close();
@@ -210,19 +210,19 @@ function makeScope(
   { shifts, changes, options }: State,
   stored: StoredGeneration | undefined,
 ): Scope {
-  const known = {
+  const common = {
     values: options.earlier?.values ?? { genres: [null], regions: [null], types: [null] },
     blockOfGame: (id: Id) => `games ${blockOf(id, shifts.game)}`,
     blockOfFile: (cover: Id) => `files ${blockOf(cover, shifts.cover)}`,
   };
   if (changes === undefined || stored === undefined)
-    return { ...known, games: undefined, covers: undefined, isTaken: () => false };
+    return { ...common, games: undefined, covers: undefined, isTaken: () => false };
   const { games, files, fingerprints } = changes;
   const select = (group: Group, chosen: ReadonlySet<string>) =>
     selectBlocks(group, chosen, shifts, fingerprints);
   const { index, isKept } = stored;
   return {
-    ...known,
+    ...common,
     games: select('games', games),
     covers: select('covers', games),
     loose: { files: select('cover_files', files), covers: select('cover_ids', files) },

@@ -97,8 +97,8 @@ export interface Items<Item extends number> {
 
 export interface Games extends GameColumns<GameItem>, Items<GameItem> {
   /** The stored game that has the same path, id and title; none if there is none. */
-  readonly known: Column<GameItem, number>;
-  /** The games that are known, in title order. */
+  readonly sameNamed: Column<GameItem, number>;
+  /** The games that have one, in title order. */
   readonly inOrder: Column<number, GameItem>;
   slug(game: GameItem): string;
   title(game: GameItem): string;

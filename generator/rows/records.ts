@@ -119,7 +119,7 @@ export class Records {
     members: readonly Buffer[],
   ): number {
     const { filesUrl } = this;
-    const source = texts.blockOf(row);
+    const source = texts.chunkOf(row);
     let from = texts.startOf(row);
     let end = at;
     for (const name of members) {

@@ -22,7 +22,7 @@ import type { WriteSource } from './packs.ts';
 /** The packs of games must be complete. */
 export function gameColumns({ positions, numbering }: WriteSource) {
   const { byteOffset: offset, byteLength: length, hash } = positions.games;
-  return { offset, length, hash, firstCover: numbering.firstCover };
+  return { offset, length, hash, firstCover: numbering.firstCoverOfGame };
 }
 
 export function pathColumns({ games, numbering }: WriteSource) {
@@ -62,7 +62,7 @@ export function titleColumns({ games, numbering, titles }: WriteSource): TitleCo
 /** The packs of covers must be complete. */
 export function coverColumns(source: WriteSource) {
   const { covers, numbering, positions } = source;
-  const { numberOfCover, firstCover } = numbering;
+  const { numberOfCover, firstCoverOfGame } = numbering;
   const { byteOffset: offset, byteLength: length, hash } = positions.covers;
   const ids = idColumns(covers, numberOfCover);
   return {
@@ -72,7 +72,7 @@ export function coverColumns(source: WriteSource) {
     ...ids,
     region: valueColumn(source, covers.regions, covers.region),
     type: valueColumn(source, covers.types, covers.type),
-    orderOfId: orderOfIdColumn(ids, firstCover),
+    orderOfId: orderOfIdColumn(ids, firstCoverOfGame),
   };
 }
 
@@ -108,17 +108,17 @@ function valueColumn(
 /** For each cover, its index among those of its game in the order of their ids. */
 function orderOfIdColumn(
   { numberOfId }: IdColumns,
-  firstCover: WriteSource['numbering']['firstCover'],
+  firstCoverOfGame: WriteSource['numbering']['firstCoverOfGame'],
 ): Uint16Array {
-  const gameOf = numbersOf(groupsOf(firstCover));
-  const following = new Uint32Array(firstCover.length);
+  const gameOf = numbersOf(groupsOf(firstCoverOfGame));
+  const following = new Uint32Array(firstCoverOfGame.length);
   const orderOfId = new Uint16Array(numberOfId.length);
   for (const cover of numberOfId) orderOfId[cover] = Math.min(following[gameOf[cover]]++, 0xffff);
   return orderOfId;
 }
 
 export function filterColumns({ games, covers, numbering }: WriteSource): FilterIndex {
-  const { itemOfRank, gameOfRank, firstCover, itemOfCover } = numbering;
+  const { itemOfRank, gameOfRank, firstCoverOfGame, itemOfCover } = numbering;
   const genres = collectRanks(games.genres);
   const regions = collectRanks(covers.regions);
   const types = collectRanks(covers.types);
@@ -127,7 +127,7 @@ export function filterColumns({ games, covers, numbering }: WriteSource): Filter
     yearAt[rank] = games.year[game];
     genres.add(games.genre[game], rank);
     const number = gameOfRank[rank];
-    for (let cover = firstCover[number]; cover < firstCover[next(number)]; cover++) {
+    for (let cover = firstCoverOfGame[number]; cover < firstCoverOfGame[next(number)]; cover++) {
       regions.add(covers.region[itemOfCover[cover]], rank);
       types.add(covers.type[itemOfCover[cover]], rank);
     }

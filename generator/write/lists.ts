@@ -17,11 +17,11 @@ import type { WriteSource } from './packs.ts';
 
 /** Each platform, with how many games and covers it has. */
 function countPlatforms({ platforms, numbering }: WriteSource) {
-  const { firstGame, firstCoverOf } = numbering;
+  const { firstGame, firstCoverOfPlatform } = numbering;
   return platforms.map(({ slug, name }, index) => {
     const [from, to] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
     const games = firstGame[to] - firstGame[from];
-    const covers = firstCoverOf[to] - firstCoverOf[from];
+    const covers = firstCoverOfPlatform[to] - firstCoverOfPlatform[from];
     return { slug, name: name.toWellFormed(), games, covers };
   });
 }
@@ -64,11 +64,11 @@ export function recentBody(
   { platforms, numbering, positions }: WriteSource,
   recent: readonly CoverItem[],
 ): string {
-  const { firstCoverOf, numberOfCover } = numbering;
+  const { firstCoverOfPlatform, numberOfCover } = numbering;
   const { byteOffset, byteLength } = positions.covers;
   const records = recent.map((cover) => {
     const number = numberOfCover[cover];
-    const platform = [...firstCoverOf].findLastIndex((first) => first <= number);
+    const platform = [...firstCoverOfPlatform].findLastIndex((first) => first <= number);
     const name = coversPack(platforms[platform].slug);
     return output.readPart(name, byteOffset[number], byteLength[number]).toString();
   });
@@ -80,10 +80,10 @@ const TOP_PLATFORMS = 10;
 /** @returns the body of `stats.json`, and what the manifest says of the records */
 export function makeStats(source: WriteSource, [latest]: readonly CoverItem[]) {
   const { covers, numbering } = source;
-  const { firstCover, itemOfGame } = numbering;
+  const { firstCoverOfGame, itemOfGame } = numbering;
   let [gamesWithCovers, coverFiles] = [0, 0];
   itemOfGame.forEach((_, game) => {
-    if (firstCover[next(game)] > firstCover[game]) gamesWithCovers++;
+    if (firstCoverOfGame[next(game)] > firstCoverOfGame[game]) gamesWithCovers++;
   });
   for (const cover of covers.byId) coverFiles += covers.files[cover];
   const platforms = countPlatforms(source);

@@ -30,10 +30,10 @@ export async function writeSearch(output: Output, source: WriteSource): Promise<
   const forms = linkedForms.length > 0 ? undefined : makeForms(source);
   numbering.itemOfRank.forEach((item, rank) => {
     const game = numbering.gameOfRank[rank];
-    const known = hasSameTitles ? games.known[item] : NONE;
-    if (known !== NONE) {
-      words?.copy(rank, known);
-      forms?.copy(game, known);
+    const sameNamed = hasSameTitles ? games.sameNamed[item] : NONE;
+    if (sameNamed !== NONE) {
+      words?.copy(rank, sameNamed);
+      forms?.copy(game, sameNamed);
       return;
     }
     const title = games.title(item);

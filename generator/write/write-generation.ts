@@ -54,14 +54,14 @@ export async function writeGeneration(
 
 async function writePacks(output: Output, source: WriteSource): Promise<ManifestFile[]> {
   const { platforms, games, covers, records, numbering, positions, stored } = source;
-  const { firstGame, firstCover, firstCoverOf, itemOfGame, itemOfCover } = numbering;
+  const { firstGame, firstCoverOfGame, firstCoverOfPlatform, itemOfGame, itemOfCover } = numbering;
   const ofGames: PackSource<GameNumber, GameItem> = {
     itemOf: itemOfGame,
     record: games.record,
     before: stored?.index.games,
     positions: positions.games,
     add(target, game, number) {
-      const count = firstCover[next(number)] - firstCover[number];
+      const count = firstCoverOfGame[next(number)] - firstCoverOfGame[number];
       records.addGame(target, rowOf(game, games.firstRow), count);
     },
   };
@@ -77,7 +77,7 @@ async function writePacks(output: Output, source: WriteSource): Promise<Manifest
     const [from, to] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
     const [game, lastGame] = [firstGame[from], firstGame[to]];
     files.push(await writePack(output, stored, layout.gamesPack(slug), ofGames, game, lastGame));
-    const [cover, lastCover] = [firstCoverOf[from], firstCoverOf[to]];
+    const [cover, lastCover] = [firstCoverOfPlatform[from], firstCoverOfPlatform[to]];
     files.push(
       await writePack(output, stored, layout.coversPack(slug), ofCovers, cover, lastCover),
     );

@@ -12,7 +12,7 @@ const PLATFORMS = {
     ['7', at<PlatformNumber>(1)],
     ['8', at<PlatformNumber>(0)],
   ]),
-  known: new Set(['7', '8']),
+  allIds: new Set(['7', '8']),
   asText: '',
 };
 
