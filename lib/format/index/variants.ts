@@ -22,14 +22,15 @@ export function variantsOf(title: string): string[][] {
 }
 
 /**
- * The words of a query, and its plain words if they differ; also those with "ou" for "ō" and "uu" for "ū", which
- * equal the other spellings.
+ * The words of a query, and its plain words if they differ, except that "&" is always a word; also those with "ou"
+ * for "ō" and "uu" for "ū", which equal the other spellings.
  * @param most how many words of each count
  * @returns no empty list, and none twice
  */
 export function queryVariantsOf(q: string, most: number): string[][] {
-  const typed = q.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
-  return variantsIn(MACRON.test(q) ? [q, typed] : [q], most);
+  const text = q.replace(/[&＆﹠]/g, ' and ');
+  const typed = text.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
+  return variantsIn(MACRON.test(q) ? [text, typed] : [text], most);
 }
 
 function variantsIn(texts: readonly string[], most = Number.POSITIVE_INFINITY): string[][] {

@@ -10,6 +10,8 @@ import { type NameReading, readName } from './read-name.ts';
 
 /** Names have the years of later releases, but one that is further away is that of another game. */
 const MOST_YEARS_APART = 5;
+/** As in `Title.part1.rar`. */
+const MOST_EXTENSIONS = 2;
 const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 
 export interface Known {
@@ -38,7 +40,7 @@ export function findName(
   const find = (reading: NameReading): NameMatch => {
     const games = known.forRegions(reading.regions);
     const match = findMatches(index, reading, platforms, games);
-    return { reading, match: withoutFarYear(match, first.year, games) };
+    return { reading, match: withoutFarYear(match, reading.year, games) };
   };
   const hasLetters = (game: number, letters: string) =>
     known
@@ -46,20 +48,25 @@ export function findName(
       .titles(game)
       .some((title) => wordsOf(title).join('').includes(letters));
   let best = find(first);
-  const { rest, extension = '' } = splitExtension(name);
-  const found = best.match.found?.game;
-  if (extension !== '' && !(found !== undefined && hasLetters(found, extension))) {
-    const other = find(readName(rest));
-    if (other.match.found !== undefined) return other;
-    if (found === undefined && other.match.candidates.length > 0) best = other;
+  let last = best;
+  let rest = name;
+  for (let count = 0; count < MOST_EXTENSIONS; count++) {
+    const found = best.match.found?.game;
+    const split = splitExtension(rest);
+    if (split === undefined || (found !== undefined && hasLetters(found, split.extension))) break;
+    rest = split.rest;
+    last = find(readName(rest));
+    if (last.match.found !== undefined) return last;
+    if (found === undefined && last.match.candidates.length > 0) best = last;
   }
-  if (found !== undefined || best.reading.isHack) return best;
-  const { title, regions, disc, serial } = extension === '' ? best.reading : readName(rest);
+  if (best.match.found !== undefined || best.reading.isHack) return best;
+  const { title, regions, disc, serial } = last.reading;
   for (const guess of guessNames(title, known.namesPlatform)) {
     const read = readName(guess.name);
     const other = find({
       ...read,
       regions: [...new Set([...regions, ...guess.regions, ...read.regions])],
+      year: guess.year ?? first.year,
       disc: disc ?? read.disc,
       serial: serial ?? read.serial,
       isGuess: true,

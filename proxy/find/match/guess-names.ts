@@ -6,29 +6,38 @@ import { regionOf } from '../regions.ts';
 
 const EXTENSION = /\.([A-Za-z0-9]{1,10})$/;
 /** A number or a numeral belongs to the title, except the `.001` of a file in parts. */
-const NUMERAL = /\.(?:[1-9]\d*|[IVX]+)$|\d\.0$/i;
+const NUMERAL = /\.(?:[1-9]\d*|[IVX]+)$/i;
 const COPY = /^copy (?:\(?\d+\)? )?of\s+|\s+(?:-\s+)?copy(?:\s\d+)?$/i;
 /** `01 - Title`, `001. Title`, `01_Title`, `01 Title` */
 const LIST_NUMBER = /^(?:#?\d{1,4}\s*(?:-\s|[._)\]])|0\d+\s)\s*-?\s*(?=\S)/;
 /** Nintendo's ids of discs: `GM8E01 - Title`, `Title_GM8E01`. */
-const DISC_ID = String.raw`[A-Z][A-Z0-9]{2}[DEFJKPSUXYW](?=[A-Z]?\d)[A-Z0-9]{2}`;
-const WITH_DISC_ID = new RegExp(
-  String.raw`^${DISC_ID}(?:\s*-\s+|[\s_]+)(?=\S)|(?:\s+-\s*|[\s_]+)${DISC_ID}$`,
+const DISC_ID = String.raw`[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW](?=[A-Z]?\d)[A-Z0-9]{2}`;
+/** Codes on packages and of titles: `SHVC-RI`, `MK-1186`, `AXVE`, and long ones of digits and capitals. */
+const CODES = [
+  DISC_ID,
+  '[A-Z]{3,4}-[A-Z0-9]{2,4}(?:-[A-Z]{3})?',
+  String.raw`[A-Z]{1,3}-\d{3,6}[A-Z]?`,
+  '[A-Z][A-Z0-9]{2}[DEFHIJKPSUXYW]',
+  String.raw`(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{8,10}`,
+];
+const WITH_CODE = new RegExp(
+  String.raw`^(?:${CODES.join('|')})(?:\s*-\s+|[\s_]+)(?=\S)|(?:\s+-\s*|[\s_]+)${DISC_ID}$`,
 );
+const YEAR_AT_END = /[\s_-]+((?:19|20)\d\d)$/;
 /** Words that are joined in one. */
 const JOINED = /(?<=[a-z])(?=[A-Z0-9])|(?<=[0-9])(?=[A-Z][a-z])/g;
 const MOST_WORDS_OF_PLATFORM = 5;
 /** Other regions of small letters are words too, and "World" ends many titles. */
 const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
 
-/** A name and its last part, in lower case, that may be an extension which the table does not have. */
-export function splitExtension(name: string): { rest: string; extension?: string } {
-  const [end, extension] = EXTENSION.exec(name) ?? [''];
+/** The last part of a name, in lower case, that may be an extension which the table does not have, and the rest. */
+export function splitExtension(name: string): { rest: string; extension: string } | undefined {
+  const [end = '', extension = ''] = EXTENSION.exec(name) ?? [];
   const rest = name.slice(0, name.length - end.length).trim();
-  if (extension === undefined || NUMERAL.test(name) || rest === '') return { rest: name };
+  if (extension === '' || NUMERAL.test(name) || rest === '') return undefined;
   // In "Mega.Man.Kart" the dots are spaces.
   const isDotted = /^[^\s.]*\.\S*$/.test(rest) && /[A-Za-z0-9]{2}/.test(rest);
-  if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return { rest: name };
+  if (isDotted && (/[A-Z]/.test(extension) || !/[A-Z]/.test(rest))) return undefined;
   return { rest, extension: extension.toLowerCase() };
 }
 
@@ -36,6 +45,8 @@ export interface Guess {
   readonly name: string;
   /** The region that was dropped, if one was. */
   readonly regions: readonly string[];
+  /** The year that was dropped. */
+  readonly year: number | null;
 }
 
 /**
@@ -49,11 +60,17 @@ export function* guessNames(
 ): Generator<Guess> {
   let name = title;
   let regions: readonly string[] = [];
+  let year: number | null = null;
   const steps: readonly ((text: string) => string)[] = [
     (text) => text.replace(COPY, ''),
-    (text) => text.replace(WITH_DISC_ID, ''),
+    (text) => text.replace(WITH_CODE, ''),
     (text) => text.replace(LIST_NUMBER, ''),
     (text) => (/\s-\s/.test(text) ? text : text.replace(/[\s_-]+/g, ' ')),
+    (text) => {
+      const [end = '', digits] = YEAR_AT_END.exec(text) ?? [];
+      year = Number(digits) || null;
+      return text.slice(0, text.length - end.length);
+    },
     (text) => withoutPlatform(text, namesPlatform),
     (text) => {
       const [, rest, tag] = /^(.*[^\s_-])[\s_-]+([A-Za-z]+)$/.exec(text) ?? [];
@@ -68,7 +85,7 @@ export function* guessNames(
     const next = step(name).trim();
     if (next === name || next === '') continue;
     name = next;
-    yield { name, regions };
+    yield { name, regions, year };
   }
 }
 

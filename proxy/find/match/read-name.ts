@@ -20,7 +20,7 @@ export interface NameReading {
   readonly disc: string | null;
   /** As printed on the package, such as SLUS-20851. */
   readonly serial: string | null;
-  /** The year in a tag. */
+  /** The year in a tag, or at the end. */
   readonly year: number | null;
   /** Whether it is another game that was made of one. */
   readonly isHack: boolean;
@@ -74,7 +74,7 @@ const GOOD_NUMBERS: Readonly<Record<string, readonly string[]>> = {
 };
 /** What follows a title without being part of it. Each is only tried: "Stand by Me" keeps its end otherwise. */
 const ENDINGS =
-  /(?<![\s,])[\s,]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|dvd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game|(?:2600|5200|7800)|update(?: data)?(?: [0-9][0-9. ]*)?|preview|demo|beta|proto(?:type)?)$/i;
+  /(?<![\s,.])[\s,.]+(?:(?:rev(?:ision)?|v|ver|version)\.?\s?(?:prg)?[0-9][0-9a-z.]{0,12}|rev\s?[a-z]|(?:dis[ck]|cd|dvd|side|tape)\s?(?:[0-9]{1,2}|[a-h])(?:\s?of\s?[0-9]{1,2})?|by\s.{1,60}|(?:premium|limited|special|standard|collector's) edition|(?:the )?video ?game|(?:2600|5200|7800)|update(?: data)?(?: [0-9][0-9. ]*)?|preview|demo|beta|proto(?:type)?)$/i;
 
 /** Sony's serials: SLUS-20851, and SLUS_208.51 in front of a title as the file on the disc has it. */
 const SERIAL_IN_FRONT = /^([A-Z]{4})[-_ ]?(\d{3})\.?(\d{2})(?![0-9A-Za-z])[\s._-]*/;

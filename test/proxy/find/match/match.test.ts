@@ -183,7 +183,7 @@ test('of several exact games, that with a front in the region of the name comes 
 test('a game of quite another year is only a candidate', async () => {
   for (const name of ['Grim (1998)(Ivy).sfc', 'Grim (199x).sfc', '1942 (1984).sfc'])
     expect(shortly((await match(name))[0])[0], name).toBe('exact');
-  for (const name of ['Grim (2016).sfc', 'Grim (1987-05-12).sfc'])
+  for (const name of ['Grim (2016).sfc', 'Grim (1987-05-12).sfc', 'Grim.2016.SNES-IVY'])
     expect(shortly((await match(name))[0]), name).toEqual([null, null, [['exact', 46]]]);
 });
 
@@ -246,7 +246,19 @@ test.each([
   ['super.metroid.kart', null],
   ['Super Metroid.wsquashfs', 1],
   ['Super Metroid.0', 1],
-  ['Mega Man X2.0', null],
+  ['Mega Man X2.0', 4],
+  // Parts and versions of files.
+  ['Super Metroid.part1.rar', 1],
+  ['Super Metroid.v2.sfc', 1],
+  ['Super Metroid.v1.1.sfc', 1],
+  // A year at the end, and codes in front.
+  ['Grim.1994.SNES-IVY', 46],
+  ['Grim 1994', 46],
+  ['SHVC-RI Super Metroid', 1],
+  ['MK-1186 - Super Metroid', 1],
+  ['ADAE Super Metroid', 1],
+  ['101ABCDE Super Metroid', 1],
+  ['LUNAR Super Metroid', null],
   ['Super Metroid.2', null],
   ['Super Metroid.IV', null],
   // One half of a title, "Version" left out, an X and its number.
