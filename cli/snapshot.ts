@@ -57,8 +57,8 @@ const VERBS: readonly Verb[] = [
     async run({ dir, stdout }, { positionals: [target, id] }) {
       const picked = pickId(dir, id);
       // Only this verb needs the proxy, and importing it takes longer than a small push.
-      const { showBody } = await import('../proxy/show-body.ts');
-      stdout.write(await showBody(dir, picked, target));
+      const { readStoredBody } = await import('../proxy/read-stored-body.ts');
+      stdout.write(await readStoredBody(dir, picked, target));
     },
   },
   {

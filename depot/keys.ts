@@ -6,7 +6,7 @@ import { hash, type KeyObject } from 'node:crypto';
 import { lstatSync, utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { LARGEST_KEY_USAGE } from '../lib/format/key-usage.ts';
+import { LARGEST_KEY_USAGE } from '../lib/format/key-usage-file.ts';
 import { LARGEST_KEYS_FILE, parseKeys } from '../lib/format/keys-file.ts';
 import { isKeyUsageFile, KEYS_FILE, PROXY_FOLDER } from '../lib/format/layout.ts';
 import {

@@ -8,12 +8,12 @@ import type { Logger } from 'pino';
 import { poll } from '../lib/program/poll.ts';
 import { now } from '../lib/program/shared-clock.ts';
 import { makeKeyStore } from './admit/keys/key-store.ts';
-import { makeKeyUsage } from './admit/keys/key-usage.ts';
+import { makeUsageReport } from './admit/keys/report-key-usage.ts';
 import { makeChanges } from './api/changes/changes.ts';
 import { openLogFile } from './serve/access-log/log-file.ts';
 import { makeProxyAdmin } from './serve/admin/admin.ts';
 import { makeMaintenance } from './serve/maintenance.ts';
-import type { Site } from './serve/site.ts';
+import type { Site } from './serve/open-site.ts';
 import type { ProxyEnvironment } from './serve/workers/serving-thread.ts';
 import { startServingThreads } from './serve/workers/serving-threads.ts';
 import { Snapshots } from './snapshot/snapshots.ts';
@@ -65,7 +65,7 @@ export async function assemble(
   const snapshots = new Snapshots(snapshotsDir, (files) => threads.all('serve', files), log, now);
   const keys = makeKeyStore(snapshotsDir, (all) => threads.all('setKeys', all), now);
   const { PORT: port } = environment;
-  const usage = makeKeyUsage(snapshotsDir, port, () => threads.all('takeUsage'), Date.now);
+  const usage = makeUsageReport(snapshotsDir, port, () => threads.all('takeUsage'), Date.now);
   const setMaintenance = (seconds: number) => threads.all('setMaintenance', seconds);
   const maintenance = makeMaintenance(snapshotsDir, setMaintenance, log);
   // What cannot be read or written is reported, and the proxy keeps serving with what it has.

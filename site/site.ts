@@ -4,7 +4,7 @@
  */
 import type { Environment } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
-import type { Site, SiteParts } from '../proxy/serve/site.ts';
+import type { Site, SiteParts } from '../proxy/serve/open-site.ts';
 import { makeVisitorLimits, withExplorer } from './explore/explorer.ts';
 import { makeFilledPages } from './filled-pages.ts';
 import { withForwarding } from './forward.ts';

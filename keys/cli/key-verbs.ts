@@ -1,7 +1,7 @@
 /** The verbs for keys and requests, their usage, and the outbox. */
 import type { Database } from '../../lib/database/database.ts';
 import { KEY_STATES } from '../../lib/format/api-key.ts';
-import { KEPT_USAGE_DAYS } from '../../lib/format/key-usage.ts';
+import { KEPT_USAGE_DAYS } from '../../lib/format/key-usage-file.ts';
 import { LARGEST_LIMIT } from '../../lib/format/keys-file.ts';
 import { type Arguments, readValue } from '../../lib/program/arguments.ts';
 import { oneOf, wholeNumber } from '../../lib/program/environment/variables.ts';

@@ -14,7 +14,7 @@ import {
   LARGEST_KEY_USAGE,
   parseKeyUsage,
   type Usage,
-} from '../../lib/format/key-usage.ts';
+} from '../../lib/format/key-usage-file.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../lib/format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
 

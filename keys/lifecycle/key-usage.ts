@@ -1,6 +1,6 @@
 /** Reads what keys have used, as the sums of all runs of all proxies. */
 import type { Database, Reader, Value } from '../../lib/database/database.ts';
-import { dayOf } from '../../lib/format/key-usage.ts';
+import { dayOf } from '../../lib/format/key-usage-file.ts';
 import type { AccountId } from '../tables/values.ts';
 
 const COLUMNS = ['requests', 'not_modified', 'refused', 'bytes'] as const;

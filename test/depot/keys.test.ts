@@ -7,7 +7,7 @@ import { openWritableDepot } from '#depot/open.ts';
 import { makeUsageImport } from '#keys/export/import-key-usage.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { hashKey, makeKey } from '#lib/format/api-key.ts';
-import { encodeKeyUsage } from '#lib/format/key-usage.ts';
+import { encodeKeyUsage } from '#lib/format/key-usage-file.ts';
 import { encodeKeys, type KeyEntry } from '#lib/format/keys-file.ts';
 import { RELEASES } from '#lib/format/release.ts';
 import { readReplicaState } from '#lib/generations/state-files.ts';

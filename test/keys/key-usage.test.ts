@@ -1,6 +1,6 @@
 /** What operators see of the use of keys. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { dayOf } from '#lib/format/key-usage.ts';
+import { dayOf } from '#lib/format/key-usage-file.ts';
 import { KINDS } from '#test/support/databases.ts';
 import { runKeys } from '#test/support/product.ts';
 import { openKeyTables } from './keys-database.ts';

@@ -18,7 +18,7 @@ import { ConfigurationError } from '../../../lib/program/environment/environment
 import { messageOf } from '../../../lib/program/failure.ts';
 import { printableJson } from '../../../lib/program/printable.ts';
 import { SILENT } from '../../../lib/program/progress.ts';
-import { showBody } from '../../../proxy/show-body.ts';
+import { readStoredBody } from '../../../proxy/read-stored-body.ts';
 import { CannotRun, type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
 
 const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };
@@ -89,7 +89,7 @@ export const sample: Check = {
       for (const warning of report.warnings) {
         warn(`${warningText(warning)}.`, 'See operations/publishing.md.');
       }
-      const body = await showBody(folder, id, `/games?ids=${games.join(',')}&include=cover`);
+      const body = await readStoredBody(folder, id, `/games?ids=${games.join(',')}&include=cover`);
       const { data } = JSON.parse(
         body.toString('utf8'),
         (_, value, context?: { source: string }) =>

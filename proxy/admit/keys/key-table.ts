@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../../lib/format/api-key.ts';
-import type { Usage } from '../../../lib/format/key-usage.ts';
+import type { Usage } from '../../../lib/format/key-usage-file.ts';
 import type { DecidedState, KeyEntry } from '../../../lib/format/keys-file.ts';
 import { RollingWindow } from '../limits/rolling-window.ts';
 

@@ -20,7 +20,7 @@ import { HttpServer } from '../../http/server.ts';
 import { type Generation, makeGeneration } from '../../snapshot/generation.ts';
 import { type OpenedFiles, reportMemory } from '../../snapshot/open-files.ts';
 import { makeAccessLog } from '../access-log/access-log.ts';
-import { openSite, type Site } from '../site.ts';
+import { openSite, type Site } from '../open-site.ts';
 
 /** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;

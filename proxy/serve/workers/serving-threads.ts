@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { type Call, makeCalls } from '../../../lib/program/calls.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
 import { AddressLimits } from '../../admit/limits/address-limits.ts';
-import type { Site } from '../site.ts';
+import type { Site } from '../open-site.ts';
 import {
   type FirstThread,
   makeServingThread,

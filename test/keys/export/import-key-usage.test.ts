@@ -7,7 +7,7 @@ import { makeKeyUsageImport } from '#keys/export/import-key-usage.ts';
 import { createKeysTables } from '#keys/tables/schema.ts';
 import type { Database } from '#lib/database/database.ts';
 import { openDatabase } from '#lib/database/open.ts';
-import { type DayUsage, encodeKeyUsage } from '#lib/format/key-usage.ts';
+import { type DayUsage, encodeKeyUsage } from '#lib/format/key-usage-file.ts';
 import { keyUsageFile, PROXY_FOLDER } from '#lib/format/layout.ts';
 import { KINDS, makeDatabase } from '#test/support/databases.ts';
 import { makeFolder } from '#test/support/product.ts';

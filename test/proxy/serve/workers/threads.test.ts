@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { parseKeyUsage } from '#lib/format/key-usage.ts';
+import { parseKeyUsage } from '#lib/format/key-usage-file.ts';
 import { MAINTENANCE_FILE, PROXY_FOLDER } from '#lib/format/layout.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { parseKeyUsage, type Usage } from '#lib/format/key-usage.ts';
+import { parseKeyUsage, type Usage } from '#lib/format/key-usage-file.ts';
 import { PROXY_FOLDER } from '#lib/format/layout.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 import {

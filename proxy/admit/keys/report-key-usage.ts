@@ -9,7 +9,7 @@
  * Invariant: a count that was written stays in the file until a larger one replaces it, even after a restart
  * or when another proxy writes the same file, because the generator may not have read it yet. Counts never
  * decrease, because the database keeps the largest that it has seen. They are dropped when their day is no
- * longer reported (`lib/format/key-usage.ts`).
+ * longer reported (`lib/format/key-usage-file.ts`).
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -23,7 +23,7 @@ import {
   LARGEST_KEY_USAGE,
   parseKeyUsage,
   type Usage,
-} from '../../../lib/format/key-usage.ts';
+} from '../../../lib/format/key-usage-file.ts';
 import { keyUsageFile, PROXY_FOLDER } from '../../../lib/format/layout.ts';
 import { makeFolder } from '../../../lib/generations/files/file-modes.ts';
 import { removeDeadWrites, replaceFile } from '../../../lib/generations/files/replace-file.ts';
@@ -33,7 +33,7 @@ import { readBoundedFile } from '../../../lib/program/files/bounded-file.ts';
  * @param takeUsage returns what keys have used since the last call, by their ids: for each serving thread
  * @param wallClock milliseconds since 1970
  */
-export function makeKeyUsage(
+export function makeUsageReport(
   snapshotsDir: string,
   port: number,
   takeUsage: () => Promise<readonly ReadonlyMap<number, Usage>[]>,

@@ -2,10 +2,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeKeyUsage, parseKeyUsage, type Usage } from '#lib/format/key-usage.ts';
+import { encodeKeyUsage, parseKeyUsage, type Usage } from '#lib/format/key-usage-file.ts';
 import { keyUsageFile, PROXY_FOLDER } from '#lib/format/layout.ts';
 import { makeKeyTable } from '#proxy/admit/keys/key-table.ts';
-import { makeKeyUsage } from '#proxy/admit/keys/key-usage.ts';
+import { makeUsageReport } from '#proxy/admit/keys/report-key-usage.ts';
 import { makeRollingWindow } from '#proxy/admit/limits/rolling-window.ts';
 import { makeFolder } from '#test/support/product.ts';
 
@@ -58,7 +58,7 @@ describe('the file', () => {
 function makeReporter(snapshotsDir: string, ids: readonly number[]) {
   const tables = [makeKeyTable(), makeKeyTable()];
   const clock = { wall: NOON };
-  const { write } = makeKeyUsage(
+  const { write } = makeUsageReport(
     snapshotsDir,
     PORT,
     async () => tables.map((table) => table.takeUsage()),

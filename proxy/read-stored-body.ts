@@ -15,7 +15,11 @@ import { openFiles } from './snapshot/open-files.ts';
  * @param target a path below the base path of the API, with its query, such as `/search?q=chrono`
  * @throws Error if there is no such resource, a parameter is wrong, or the generation is damaged
  */
-export async function showBody(snapshotsDir: string, id: string, target: string): Promise<Buffer> {
+export async function readStoredBody(
+  snapshotsDir: string,
+  id: string,
+  target: string,
+): Promise<Buffer> {
   const [pathname, queryString] = splitTarget(target);
   const changes = makeChanges(snapshotsDir, () => {});
   const find = makeMatchRoute('', changes.read)(pathname)?.prepare(queryString);
