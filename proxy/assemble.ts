@@ -70,9 +70,12 @@ export async function assemble(
   const maintenance = makeMaintenance(snapshotsDir, setMaintenance, log);
   // What cannot be read or written is reported, and the proxy keeps serving with what it has.
   const warn = (fault: string) => (error: Error) => log.warn({ err: error }, fault);
+  const keysPoll = poll(keys.refresh, intervals.keys, (error) =>
+    reportKeys(error, keys.size(), log),
+  );
   const polls = [
     poll(() => snapshots.refresh(), intervals.snapshot, warn(SNAPSHOT_FAULT)),
-    poll(keys.refresh, intervals.keys, (error) => reportKeys(error, keys.size(), log)),
+    keysPoll,
     poll(maintenance.refresh, intervals.maintenance, warn(MAINTENANCE_FAULT)),
   ];
   const usagePoll = poll(usage.write, intervals.usage, warn(USAGE_FAULT));
@@ -81,6 +84,7 @@ export async function assemble(
     environment,
     snapshots,
     keys,
+    keysFault: keysPoll.fault,
     maintenance,
     threads: await threads.all('counts'),
     dropped: accessLog.dropped,

@@ -56,11 +56,13 @@ export interface KeysOptions {
 export class KeysPolls {
   private readonly options: KeysOptions;
   private readonly exporting: Poll;
+  private readonly importing: Poll;
   private readonly polls: readonly Poll[];
   private database: Database | undefined;
   private hasFailed = false;
-  private lastUsageFault = '';
   private lastLoss = '';
+  /** Usage waits until there is a table of keys, and lost keys are back. */
+  private canImport = false;
   /** How many keys have lost their rows. */
   private lost = 0;
   /** The decision of the last export and when the database was read, until it is sent. */
@@ -72,21 +74,24 @@ export class KeysPolls {
     const { snapshotsDir, replicas, registry, tasks, log } = options;
     const name = 'schedule_keys_lost';
     addGauge(registry, name, 'How many keys have lost their rows', () => this.lost);
-    const exportKeys = tasks.observe('export_keys', () => this.readAndWrite());
-    const importUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
     const interval = replicas === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
+    const exportKeys = tasks.observe('export_keys', () => this.readAndWrite());
     this.exporting = poll(
-      () => this.exportAndImport(exportKeys, importUsage),
+      () => this.exportOnce(exportKeys),
       interval,
       ({ message }) => log.error(`the keys file is not updated: ${message}`),
     );
-    this.polls = [this.exporting, ...(replicas === undefined ? [] : this.pollReplicas(replicas))];
+    const importLocal = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
+    this.importing = this.pollUsage(importLocal, interval, 'key usage');
+    const ofReplicas = replicas === undefined ? [] : this.pollReplicas(replicas);
+    this.polls = [this.exporting, this.importing, ...ofReplicas];
     for (const each of this.polls) void each.start();
   }
 
   /** Exports and imports now. Resolves when that is done. */
-  now(): Promise<void> {
-    return this.exporting.now();
+  async now(): Promise<void> {
+    await this.exporting.now();
+    await this.importing.now();
   }
 
   /** Does not wait longer than two seconds for a database or a replica that does not answer. */
@@ -96,14 +101,15 @@ export class KeysPolls {
     this.options.replicas?.close();
   }
 
-  /** @returns the database, unless it has no keys yet @throws KeysLostError after the export */
-  private async readAndWrite(): Promise<Database | NothingToDo> {
+  /** @throws KeysLostError after the export */
+  private async readAndWrite(): Promise<NothingToDo | undefined> {
     const { databaseUrl, snapshotsDir, log } = this.options;
     let decision: KeysDecision | undefined;
     try {
       this.database ??= await openDatabase(databaseUrl);
       decision = await readDecision(this.database, snapshotsDir);
       this.lost = decision?.lost ?? 0;
+      this.canImport = decision?.lost === 0;
       if (decision !== undefined) {
         const { content } = decision;
         this.unsent = { content, readAt: Date.now() };
@@ -120,36 +126,35 @@ export class KeysPolls {
       return new NothingToDo('the database does not have the table api_keys');
     }
     reportLoss(decision, snapshotsDir);
-    return this.database;
+    return undefined;
   }
 
-  private async exportAndImport(
-    exportKeys: () => Promise<Database | NothingToDo>,
-    importUsage: (database: Database, now: Date) => Promise<void>,
-  ): Promise<void> {
-    const { log } = this.options;
-    let database: Database | NothingToDo;
+  private async exportOnce(exportKeys: () => Promise<unknown>): Promise<void> {
     try {
-      database = await exportKeys();
+      await exportKeys();
       this.lastLoss = '';
     } catch (error) {
       if (!(error instanceof KeysLostError)) throw error;
       // A failed poll would put off the next one, and with it the next revocation.
-      if (error.message !== this.lastLoss) log.error(error.message);
+      if (error.message !== this.lastLoss) this.options.log.error(error.message);
       this.lastLoss = error.message;
-      // Usage waits until lost keys are back.
-      return;
     }
-    if (database instanceof NothingToDo) return;
-    // Logs an error instead of throwing it, since the export of the keys has worked.
-    try {
-      await importUsage(database, new Date());
-      this.lastUsageFault = '';
-    } catch (error) {
-      const { message } = error as Error;
-      if (message !== this.lastUsageFault) log.warn(`key usage cannot be imported: ${message}`);
-      this.lastUsageFault = message;
-    }
+  }
+
+  /** @param importUsage as from `makeUsageImport` @param what is imported, for the log */
+  private pollUsage(
+    importUsage: ReturnType<typeof makeUsageImport>,
+    milliseconds: number,
+    what: string,
+  ): Poll {
+    const importOnce = async () => {
+      if (this.database !== undefined && this.canImport) {
+        await importUsage(this.database, new Date());
+      }
+    };
+    return poll(importOnce, milliseconds, ({ message }) =>
+      this.options.log.warn(`${what} cannot be imported: ${message}`),
+    );
   }
 
   private pollReplicas(replicas: KeysReplicas): Poll[] {
@@ -167,18 +172,11 @@ export class KeysPolls {
       }
       if (this.unsent === keys) this.unsent = undefined;
     };
-    const importOnce = async () => {
-      if (this.database !== undefined && this.lost === 0) {
-        await importUsage(this.database, new Date());
-      }
-    };
     return [
       poll(sendOnce, SEND_INTERVAL_MS, ({ message }) =>
         log.error(`the keys are not sent to replicas: ${message}`),
       ),
-      poll(importOnce, USAGE_INTERVAL_MS, ({ message }) =>
-        log.warn(`key usage of replicas cannot be imported: ${message}`),
-      ),
+      this.pollUsage(importUsage, USAGE_INTERVAL_MS, 'key usage of replicas'),
     ];
   }
 

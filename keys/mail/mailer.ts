@@ -3,10 +3,10 @@
  * Invariants: a recipient is a single address, which cannot add a recipient or a header field. Without TLS,
  * nothing is sent to another machine unless the operator says so.
  */
-import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Transporter } from 'nodemailer';
+import { replaceFile } from '../../lib/generations/files/replace-file.ts';
 import { readValue } from '../../lib/program/arguments.ts';
 import type { Checks } from '../../lib/program/environment/environment.ts';
 import { checkWritableFolder } from '../../lib/program/folders.ts';
@@ -100,7 +100,10 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
       );
       const { message } = await transport.sendMail(compose(mail)).catch(explain);
       if (smtpUrl !== '') return;
-      await writeWhole(path.join(folder, `${mail.id}.eml`), withPlainText(message, mail.text));
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const file = path.join(folder, `${mail.id}.eml`);
+      // Only the owner may read it, because it may contain a sign-in link.
+      replaceFile(file, withPlainText(message, mail.text), { mode: 0o600 });
     },
   };
 }
@@ -174,24 +177,3 @@ export const MAIL_CHECKS: Checks<'SMTP_URL' | 'MAIL_FROM' | 'MAIL_FOLDER'> = {
     if (SMTP_URL === '') checkWritableFolder(folder);
   },
 };
-
-// Only the owner may read the file, because a mail may contain a sign-in link. The rename makes sure
-// that the file is complete when it appears under its name.
-async function writeWhole(file: string, content: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
-  const handle = await open(unfinished, 'wx', 0o600);
-  try {
-    try {
-      await handle.writeFile(content);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(unfinished, file);
-  } catch (error) {
-    // Removed, because the part that was written may contain the link.
-    await rm(unfinished, { force: true });
-    throw error;
-  }
-}

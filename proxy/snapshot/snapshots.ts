@@ -40,7 +40,6 @@ export class Snapshots {
   );
   private opened: OpenedFiles | undefined;
   private refused: Refusal | undefined;
-  private refreshing: Promise<void> | undefined;
   private isStopped = false;
   private swapped = 0;
 
@@ -67,28 +66,8 @@ export class Snapshots {
     return this.refused;
   }
 
-  /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
-  refresh(): Promise<void> {
-    this.refreshing ??= this.serveCurrent().finally(() => {
-      this.refreshing = undefined;
-    });
-    return this.refreshing;
-  }
-
-  /** Gives up an opening that is under way. */
-  stop(): void {
-    this.isStopped = true;
-    this.opening.close();
-  }
-
-  /** Closes the files of the generation in service. Nothing may read from it any more. */
-  close(): void {
-    this.stop();
-    this.opened?.descriptors.forEach(closeSync);
-    this.opened = undefined;
-  }
-
-  private async serveCurrent(): Promise<void> {
+  /** Serves the generation that `current` names. It must not be called again before it has ended. */
+  async refresh(): Promise<void> {
     const id = currentId(this.dir);
     if (id === undefined || id === this.opened?.manifest.id) {
       this.refused = undefined;
@@ -110,6 +89,19 @@ export class Snapshots {
     this.refused = undefined;
     this.swapped++;
     if (this.opened !== undefined) report(this.opened.manifest, this.now() - started, this.log);
+  }
+
+  /** Gives up an opening that is under way. */
+  stop(): void {
+    this.isStopped = true;
+    this.opening.close();
+  }
+
+  /** Closes the files of the generation in service. Nothing may read from it any more. */
+  close(): void {
+    this.stop();
+    this.opened?.descriptors.forEach(closeSync);
+    this.opened = undefined;
   }
 
   private async serve(id: string): Promise<void> {

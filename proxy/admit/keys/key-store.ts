@@ -20,8 +20,6 @@ export interface KeyStore {
    * @throws Error that explains to an operator why the file cannot be read; the keys stay as they were
    */
   refresh(): Promise<void>;
-  /** Why the last refresh could not read the file; undefined if it could. */
-  fault(): string | undefined;
   /** When the file last agreed with the database, in milliseconds of the wall clock. */
   confirmedAt(): number | undefined;
 }
@@ -41,7 +39,6 @@ export function makeKeyStore(
   let keys: ReadonlyMap<number, SharedKey> | undefined;
   let content: Buffer | undefined;
   let confirmedAt: number | undefined;
-  let fault: string | undefined;
 
   function windowFor(id: number, limit: number): SharedArrayBuffer {
     const known = keys?.get(id);
@@ -76,15 +73,14 @@ export function makeKeyStore(
     async refresh() {
       try {
         await read();
-        fault = undefined;
-      } catch (error) {
-        const { code, message } = error as NodeJS.ErrnoException;
+      } catch (cause) {
+        const { code, message } = cause as NodeJS.ErrnoException;
         const isAbsent = code === 'ENOENT';
-        fault = isAbsent ? `There is no ${KEYS_FILE} in ${snapshotsDir}.` : message;
-        throw new Error(fault, { cause: error });
+        throw new Error(isAbsent ? `There is no ${KEYS_FILE} in ${snapshotsDir}.` : message, {
+          cause,
+        });
       }
     },
-    fault: () => fault,
     confirmedAt: () => confirmedAt,
   };
 }

@@ -18,6 +18,8 @@ export interface StateParts {
   readonly environment: ProxyEnvironment;
   readonly snapshots: Snapshots;
   readonly keys: KeyStore;
+  /** Why `keys.json` cannot be read at the moment. */
+  readonly keysFault: () => string | undefined;
   readonly maintenance: { readonly seconds: () => number };
   readonly threads: readonly ThreadCounts[];
   /** For each file that the proxy cannot read or write at the moment, a message that says why. */
@@ -25,77 +27,44 @@ export interface StateParts {
 }
 
 /** The members of `/readyz`; null stands for what is not known or does not apply. */
-export type ProxyState = {
-  /**
-   * A generation and the keys are in memory, and the proxy does not refuse all requests, because of maintenance
-   * or because the limits store cannot be asked.
-   */
-  readonly ready: boolean;
-  readonly maintenance: { readonly retry_after_seconds: number } | null;
-  /** The id of the generation in service. */
-  readonly snapshot: string | null;
-  /** Since it last agreed with the database. */
-  readonly snapshot_age_seconds: number | null;
-  readonly refused: { readonly id: string; readonly error: string } | null;
-  readonly held: HeldState | null;
-  /** How many keys are known. */
-  readonly keys: number | null;
-  readonly keys_error: string | null;
-  readonly keys_age_seconds: number | null;
-  readonly replica: ReplicaHealth | null;
-  /** How requests are decided now: by the limits store, or as LIMITS_FAILURE says. */
-  readonly limits: { readonly mode: string; readonly error: string | null } | null;
-  readonly faults: readonly string[];
-};
+export type ProxyState = Awaited<ReturnType<typeof readState>>;
 
-/** That an operator holds publishing. If the hold file cannot be read, `error` says why; all else is null. */
-interface HeldState {
-  readonly id: string | null;
-  readonly since: string | null;
-  readonly reason: string | null;
-  readonly error?: string;
-}
-
-/** How a part of a replica is doing. Ages are since it was last equal to its depot. */
-interface PartHealth extends Pick<FollowedPart, 'from' | 'error' | 'refused'> {
-  readonly age_seconds: number | null;
-}
-
-interface ReplicaHealth extends PartHealth, Pick<ReplicaState['snapshot'], 'published_at'> {
-  /** Null if the replica gets no keys. */
-  readonly keys: PartHealth | null;
-}
-
-export async function readState(parts: StateParts): Promise<ProxyState> {
-  const { environment, snapshots, keys, threads, faults } = parts;
+export async function readState(parts: StateParts) {
+  const { environment, snapshots, keys, faults } = parts;
   const dir = environment.SNAPSHOTS_DIR;
   const snapshot = snapshots.current();
   const refused = snapshots.refusal();
   const replica = readReplicaState(dir);
   const retryAfter = parts.maintenance.seconds();
-  const limits = limitsOf(environment, threads);
+  const limits = limitsOf(parts);
   const isServing = limits?.mode !== 'refuse' && retryAfter === 0;
   return {
+    /**
+     * A generation and the keys are in memory, and the proxy does not refuse all requests, because of
+     * maintenance or because the limits store cannot be asked.
+     */
     ready: snapshot !== undefined && keys.size() !== undefined && isServing,
     maintenance: retryAfter === 0 ? null : { retry_after_seconds: retryAfter },
+    /** The id of the generation in service. */
     snapshot: snapshot?.id ?? null,
-    snapshot_age_seconds:
-      snapshot === undefined ? null : secondsSince(await readDataTime(dir, snapshot.id, replica)),
-    refused: refused === undefined ? null : { id: refused.id, error: refused.error.message },
+    /** Since it last agreed with the database. */
+    snapshot_age_seconds: snapshot
+      ? secondsSince(await readDataTime(dir, snapshot.id, replica))
+      : null,
+    refused: refused ? { id: refused.id, error: refused.error.message } : null,
     held: readHeld(dir),
+    /** How many keys are known. */
     keys: keys.size() ?? null,
-    keys_error: keys.fault() ?? null,
+    keys_error: parts.keysFault() ?? null,
     keys_age_seconds: secondsSince(keys.confirmedAt()),
-    replica: replica === undefined ? null : healthOf(replica),
+    replica: replica ? healthOf(replica) : null,
     limits,
     faults: faults(),
   };
 }
 
-function limitsOf(
-  environment: ProxyEnvironment,
-  threads: readonly ThreadCounts[],
-): ProxyState['limits'] {
+/** How requests are decided now: by the limits store, or as LIMITS_FAILURE says. */
+function limitsOf({ environment, threads }: StateParts) {
   if (environment.LIMITS_URL === undefined) return null;
   const isReady = threads.every(({ limits }) => limits[LIMIT_COUNTS.isReady] === 1);
   if (isReady) return { mode: 'shared', error: null };
@@ -128,12 +97,13 @@ export async function readDataTime(
   }
 }
 
-function healthOf({ snapshot, keys }: ReplicaState): ReplicaHealth {
+function healthOf({ snapshot, keys }: ReplicaState) {
   const { published_at } = snapshot;
   return { ...healthOfPart(snapshot), published_at, keys: keys && healthOfPart(keys) };
 }
 
-function healthOfPart({ from, current_as_of: time, error, refused }: FollowedPart): PartHealth {
+/** How a part of a replica is doing. Its age is since it was last equal to its depot. */
+function healthOfPart({ from, current_as_of: time, error, refused }: FollowedPart) {
   const age_seconds = secondsSince(time === null ? undefined : Date.parse(time));
   return { from, age_seconds, error, refused };
 }
@@ -143,10 +113,11 @@ function secondsSince(time: number | undefined): number | null {
   return time === undefined ? null : Math.max(0, Math.round((Date.now() - time) / 1000));
 }
 
-function readHeld(snapshotsDir: string): HeldState | null {
+/** That an operator holds publishing. If the hold file cannot be read, `error` says why; all else is null. */
+function readHeld(snapshotsDir: string) {
   try {
     const hold = readHoldFile(snapshotsDir);
-    return hold === undefined ? null : { id: hold.id, since: hold.since, reason: hold.reason };
+    return hold ? { id: hold.id, since: hold.since, reason: hold.reason } : null;
   } catch (error) {
     return { id: null, since: null, reason: null, error: (error as Error).message };
   }

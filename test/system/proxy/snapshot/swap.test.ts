@@ -1,8 +1,6 @@
 /** A generation is replaced by another one: no request fails, and no response mixes the two. */
-import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { pointCurrentTo } from '#lib/generations/generations.ts';
-import { Snapshots } from '#proxy/snapshot/snapshots.ts';
 import { makeGenerations } from '#test/proxy/snapshot/marked-generations.ts';
 import { openFilesIn } from '#test/support/processes.ts';
 import { NEVER, startProxy, testKey } from '#test/support/product.ts';
@@ -58,17 +56,4 @@ test('a request that expects a replaced snapshot gets 412 from every thread, and
   const open = openFilesIn(dir);
   expect(open.filter((file) => file.includes(newer))).not.toEqual([]);
   expect(open.filter((file) => file.includes(older))).toEqual([]);
-});
-
-test('simultaneous refreshes swap only once', async () => {
-  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
-  const snapshots = new Snapshots(
-    dir,
-    async () => {},
-    pino({ enabled: false }),
-    () => 0,
-  );
-  await Promise.all([snapshots.refresh(), snapshots.refresh()]);
-  expect([snapshots.current()?.id, snapshots.swaps()]).toEqual([ids[1], 1]);
-  snapshots.close();
 });
