@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
 import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
@@ -33,6 +34,7 @@ import { checkReadableFolder, checkWritableFolder } from '../lib/program/folders
 import type { Invocation } from '../lib/program/invocation.ts';
 import { counted } from '../lib/program/printable.ts';
 import type { Printable } from '../lib/program/progress.ts';
+import type { Ask } from './snapshot/why.ts';
 
 interface Verb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
@@ -228,19 +230,23 @@ async function why({ dir, stdout, stderr, variables }: Call, { positionals: [nam
   const { explain } = await import('./snapshot/why.ts');
   if (name === '') throw new ConfigurationError('NAME must not be empty.');
   const { DATABASE_URL = '' } = variables();
-  let fault = 'DATABASE_URL is not set.';
-  // The snapshot can answer without it.
-  const database = await (DATABASE_URL === '' ? undefined : openDatabase(DATABASE_URL))?.catch(
-    (error) => {
+  let fault = DATABASE_URL === '' ? 'DATABASE_URL is not set.' : undefined;
+  let database: Database | undefined;
+  const ask: Ask = async (question, otherwise) => {
+    if (fault !== undefined) return otherwise;
+    try {
+      database ??= await openDatabase(DATABASE_URL);
+      return await question(database);
+    } catch (error) {
       fault = messageOf(error);
-    },
-  );
+      return otherwise;
+    }
+  };
   try {
-    for (const line of await explain(dir, pickId(dir, undefined), database ?? undefined, name))
-      print(stdout, line);
+    for (const line of await explain(dir, pickId(dir, undefined), ask, name)) print(stdout, line);
   } finally {
-    if (!database) print(stderr, `The database was not asked: ${fault}`);
-    else await database.close();
+    if (fault !== undefined) print(stderr, `The database was not asked: ${fault}`);
+    await database?.close();
   }
 }
 

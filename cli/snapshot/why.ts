@@ -9,11 +9,10 @@ import querystring from 'node:querystring';
 import { generate } from '../../generator/generate.ts';
 import type { Database, Value } from '../../lib/database/database.ts';
 import type { Change } from '../../lib/format/difference-file.ts';
-import { splitId } from '../../lib/format/index/ids.ts';
-import type { RecordIndex } from '../../lib/format/index/record-index.ts';
+import { findById, splitId } from '../../lib/format/index/ids.ts';
 import { coversPack } from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
-import { recordsOf } from '../../lib/generations/compare.ts';
+import { gameState, recordsOf } from '../../lib/generations/compare.ts';
 import {
   chainTo,
   listDifferences,
@@ -45,22 +44,26 @@ interface Name {
 /** The generations in which something happened to a record last, with the times of their publication. */
 type History = Partial<Record<'added' | 'changed' | 'removed', string>>;
 
+/** Asks the database. @returns `otherwise` if there is none, or it has failed: the snapshot can answer without it */
+export type Ask = <T>(question: (database: Database) => Promise<T>, otherwise: T) => Promise<T>;
+
 /**
  * @param current the id of the current generation
  * @param word a path of the API, an id, a slug, PLATFORM/GAME, or the path or address of a file
  * @returns lines: for each record that has this name, whether it is public, and indented, why
- * @throws Error if nothing has this name, or something cannot be read
+ * @throws Error if nothing has this name, or a file cannot be read
  */
 export async function explain(
   snapshotsDir: string,
   current: string,
-  database: Database | undefined,
+  ask: Ask,
   word: string,
 ): Promise<string[]> {
   const dir = generationDir(snapshotsDir, current);
   const { settings } = readManifest(dir);
   const index = openIndexOf(dir);
-  const covers = new Set<string>();
+  const inDatabase = await ask((database) => findFiles(database, settings, word), undefined);
+  const covers = new Set(inDatabase);
   // Also in older generations: a file may have been replaced.
   for (const id of idsOnDisk(snapshotsDir)) {
     try {
@@ -70,7 +73,6 @@ export async function explain(
     }
   }
   const names = [...readName(word), ...Array.from(covers, (id): Name => ({ kind: 'cover', id }))];
-  if (database !== undefined) names.push(...(await findFiles(database, settings, word)));
   const subjects = new Map<string, Subject>();
   const addNamed = (subject: Subject) => {
     if (names.some((name) => hasName(subject, name))) subjects.set(subject.path, subject);
@@ -90,38 +92,33 @@ export async function explain(
     }
     oldest = difference.from;
   }
-  if (database !== undefined)
-    for (const name of names) for (const row of await findRows(database, name)) addNamed(row);
+  for (const name of names)
+    for (const row of await ask((database) => findRows(database, name), [])) addNamed(row);
   if (subjects.size === 0) {
-    const where = database === undefined ? '' : ', nor has the database';
+    const where = inDatabase === undefined ? '' : ', nor has the database';
     throw new Error(`No generation since ${oldest} has ${printable(word)}${where}.`);
   }
   const lines: string[] = [];
   for (const subject of subjects.values()) {
     const isPublished = published.has(subject.path);
-    const pathNow = isPublished ? undefined : pathOf(index, subject);
+    const id = subject.kind === 'game' ? splitId(subject.id) : undefined;
+    const now = gameState(index, id && findById(index.games, id))?.path;
     const { added, changed, removed } = histories.get(subject.path) ?? {};
     const later = changed === undefined ? '' : `, last changed in ${changed}`;
     lines.push(
       isPublished
         ? `${subject.path} is public since ${added ?? `${oldest} or earlier`}${later}.`
-        : pathNow !== undefined
-          ? `${subject.path} is now ${pathNow}.`
+        : now !== undefined
+          ? `${subject.path} is now ${now}.`
           : `${subject.path} is not public: ${removed ? `removed in ${removed}` : `no generation since ${oldest} has had it`}.`,
     );
-    if (database === undefined) continue;
-    const { facts, isPublic } = await askDatabase(database, settings, subject);
+    const answer = await ask((database) => askDatabase(database, settings, subject), undefined);
+    if (answer === undefined) continue;
+    const { facts, isPublic } = answer;
     if (isPublic !== isPublished) facts.push(nextText(snapshotsDir, isPublic));
     lines.push(...facts.map((fact) => `  ${printable(fact)}`));
   }
   return lines;
-}
-
-/** The path of a record in the generation: it may have been another before. */
-function pathOf(index: RecordIndex, { kind, id }: Subject): string | undefined {
-  for (const record of recordsOf(index))
-    if (record.kind === kind && record.id === id) return record.path;
-  return undefined;
 }
 
 /** What the next run does with a record that is public only in the database, or only in the generation. */
@@ -185,56 +182,44 @@ function* findInPacks(dir: string, word: string): Generator<string> {
 
 /** A row, and the ids of the rows that it depends on, by table. */
 interface FoundRow extends Subject {
-  readonly rows: Readonly<Partial<Record<'platforms' | 'games' | 'covers', Value>>>;
+  readonly rows: Readonly<Record<string, Value>>;
   /** Of a cover. */
-  readonly status?: Value;
+  readonly status: Value;
 }
 
+/** The ids of the covers with a file of this path or address. */
 async function findFiles(database: Database, { files_url }: Settings, word: string) {
   const start = word.startsWith(`${files_url}/`) ? files_url.length : 0;
   const relative = word.slice(start).replace(/^\/+/, '');
   const sql = 'SELECT cover_id FROM cover_files WHERE path IN (?, ?)';
   const found = await database.rows(sql, [relative, querystring.unescape(relative)]);
-  return found.map(([cover]): Name => ({ kind: 'cover', id: String(cover) }));
+  return found.map(([cover]) => String(cover));
 }
 
-const subject = (kind: Subject['kind'], id: Value | undefined, name: string): Subject => ({
-  kind,
-  id: String(id),
-  path: name,
-});
+/** For each kind: its id; slugs of game and platform; the ids of platform, game and cover; the status. */
+const QUERIES = {
+  platform: 'SELECT slug, NULL, NULL, id, NULL, NULL, NULL FROM platforms',
+  game: 'SELECT games.id, games.slug, platforms.slug, platform_id, games.id, NULL, NULL FROM games LEFT JOIN platforms ON platforms.id = platform_id',
+  cover:
+    'SELECT covers.id, NULL, NULL, platform_id, game_id, covers.id, status FROM covers LEFT JOIN games ON games.id = game_id',
+};
+
+const is = (column: string, id: Value) =>
+  /^-?\d+$/.test(String(id)) ? `${column} = ${id}` : '1 = 0';
 
 /** The rows that may have a name: the collation of a column can take more texts for equal. */
-async function findRows(database: Database, { kind, id, slug }: Name): Promise<FoundRow[]> {
+async function findRows(database: Database, { kind, id, slug = '' }: Name): Promise<FoundRow[]> {
   const found: FoundRow[] = [];
-  const isWanted = (each: Name['kind']) => kind === undefined || kind === each;
-  if (isWanted('platform') && slug !== undefined) {
-    const rows = await database.rows('SELECT id, slug FROM platforms WHERE slug = ?', [slug]);
-    for (const [row, name] of rows)
-      found.push({ ...subject('platform', name, `/platforms/${name}`), rows: { platforms: row } });
-  }
-  if (isWanted('game')) {
-    const where = id === undefined ? 'g.slug = ?' : `g.id = ${id}`;
-    const rows = await database.rows(
-      `SELECT g.id, g.slug, p.slug, g.platform_id FROM games g LEFT JOIN platforms p ON p.id = g.platform_id WHERE ${where}`,
-      slug === undefined ? [] : [slug],
-    );
-    for (const [games, name, on, platforms] of rows)
-      found.push({
-        ...subject('game', games, `/games/${on ?? '(no platform)'}/${name}`),
-        rows: { games, platforms },
-      });
-  }
-  if (isWanted('cover') && id !== undefined) {
-    const rows = await database.rows(
-      `SELECT c.id, c.status, c.game_id, g.platform_id FROM covers c LEFT JOIN games g ON g.id = c.game_id WHERE c.id = ${id}`,
-    );
-    for (const [covers, status, games, platforms] of rows)
-      found.push({
-        ...subject('cover', covers, `/covers/${covers}`),
-        status,
-        rows: { covers, games, platforms },
-      });
+  const kinds = id === undefined ? (['platform', 'game'] as const) : (['game', 'cover'] as const);
+  for (const each of kind === undefined ? kinds : [kind]) {
+    const where = id === undefined ? `${each}s.slug = ?` : is(`${each}s.id`, id);
+    const sql = `${QUERIES[each]} WHERE ${where}`;
+    for (const row of await database.rows(sql, id === undefined ? [slug] : [])) {
+      const [name, ofGame, on, platforms, games, covers, status] = row;
+      const end = each === 'game' ? `${on ?? '(no platform)'}/${ofGame}` : name;
+      const rows = { platforms, games, covers };
+      found.push({ kind: each, id: String(name), path: `/${each}s/${end}`, status, rows });
+    }
   }
   return found;
 }
@@ -251,9 +236,7 @@ async function askDatabase(
   if (row.path !== name) {
     return { facts: [`The database has it as ${row.path}.`], isPublic: false };
   }
-  const { platforms, games, covers } = row.rows;
-  const is = (column: string, value: Value | undefined) =>
-    /^\d+$/.test(String(value)) ? `${column} = ${value}` : '1 = 0';
+  const { games, covers } = row.rows;
   const snapshotsDir = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-why-'));
   const conditions = {
     // Also the games that may have the same path.
@@ -268,15 +251,14 @@ async function askDatabase(
   const { report } = await generate(database, run, SILENT).finally(() =>
     rmSync(snapshotsDir, { recursive: true, force: true }),
   );
-  const ids: Readonly<Record<string, Value | undefined>> = { platforms, games, covers };
   const leftOut = report.rows.filter(
-    ({ table, id: found }) => table === 'cover_files' || ids[table] === found,
+    ({ table, id: found }) => table === 'cover_files' || row.rows[table] === found,
   );
   const facts = leftOut.map(
     (each) =>
       `Row ${each.id} of ${each.table} is left out: ${each.reason}: ${JSON.stringify(each.value)}.`,
   );
-  const isHidden = row.status !== undefined && row.status !== 'approved';
+  const isHidden = kind === 'cover' && row.status !== 'approved';
   if (isHidden)
     facts.unshift(`Row ${covers} of covers has the status ${JSON.stringify(row.status)}.`);
   const isPublic = !isHidden && leftOut.every(({ table }) => table === 'cover_files');

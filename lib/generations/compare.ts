@@ -65,7 +65,8 @@ function platformState({ platforms, platformBySlug }: RecordIndex, slug: string)
   return platform && { path: `/platforms/${slug}`, hash: hexOf(platform.hash) };
 }
 
-function gameState(index: RecordIndex, game: number | undefined): State | undefined {
+/** The path and content of a game; undefined if there is none. */
+export function gameState(index: RecordIndex, game: number | undefined): State | undefined {
   if (game === undefined) return undefined;
   const { slug } = index.platforms[platformOf(index.platforms, 'firstGame', game)];
   return stateAt(index.games, game, `/games/${slug}/${gameSlug(index, game)}`);

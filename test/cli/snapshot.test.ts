@@ -215,10 +215,13 @@ test('why names the path that a renamed game has now, and the record that had a 
   expect((await why('900005'))[0]).toMatch(/^\/games\/\(no platform\)\/orphan is not public/);
 });
 
-test('why answers from the snapshot while the database is away, and says so', async () => {
+test('why answers from the snapshot while the database is away or fails, and says so', async () => {
+  const broken = await makeSampleSqlite();
+  await change(broken, 'DROP TABLE covers');
   for (const [away, fault] of [
     ['mysql://u:p@127.0.0.1:1/x', 'No database server listens'],
     [`sqlite:${dir}/none.db`, 'none.db'],
+    [broken, 'covers'],
   ] as const) {
     const variables = { SNAPSHOTS_DIR: dir, DATABASE_URL: away };
     const { code, stdout, stderr } = await runCommand(
