@@ -15,15 +15,7 @@ import { readEnvironment } from '../lib/program/environment/environment.ts';
 import { fillDatabase } from './catalogue/load.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
 import { drawCovers, serveImages } from './covers.ts';
-import {
-  freePort,
-  report,
-  requireFreePort,
-  runCommand,
-  runDemo,
-  startProgram,
-  waitUntilReady,
-} from './programs.ts';
+import { freePort, report, runCommand, runDemo, startProgram, waitUntilReady } from './programs.ts';
 
 const USAGE = `npm run demo
 
@@ -37,8 +29,8 @@ async function main(folder: string): Promise<void> {
   readArguments(USAGE, process.argv.slice(2));
   const { HOST, PORT, ADMIN_PORT } = readEnvironment(['HOST', 'PORT', 'ADMIN_PORT']);
   // First: whatever listens there could be mistaken for a program of the demo that is ready.
-  await requireFreePort('PORT', HOST, PORT);
-  await requireFreePort('ADMIN_PORT', '127.0.0.1', ADMIN_PORT);
+  await freePort(PORT, 'PORT', HOST);
+  await freePort(ADMIN_PORT, 'ADMIN_PORT');
   const api = `http://${HOST}:${PORT}`;
   // Browsers reach the account pages through the proxy, so any port will do.
   const accountPort = process.env.ACCOUNT_PORT ?? String(await freePort());

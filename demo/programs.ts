@@ -87,25 +87,16 @@ export async function waitUntilReady(address: string): Promise<void> {
   }
 }
 
-/** @throws ConfigurationError that names the variable, if something listens on the port already */
-export async function requireFreePort(variable: string, host: string, port: number): Promise<void> {
-  const server = createServer().listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (cause) {
-    const fault = (cause as Error).message;
-    throw new ConfigurationError(
-      `${fault}. Choose another port: ${variable}=${port + 1000} npm run demo`,
-    );
-  }
-  server.close();
-  await once(server, 'close');
-}
-
-/** A port on which nothing listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+/**
+ * @returns a port on which nothing listens: the one that a variable wants, or any
+ * @throws ConfigurationError if something listens on the port that is wanted
+ */
+export async function freePort(wanted = 0, variable = '', host = '127.0.0.1'): Promise<number> {
+  const server = createServer().listen(wanted, host);
+  await once(server, 'listening').catch(({ message }: Error) => {
+    const fix = `Choose another port: ${variable}=${wanted + 1000} npm run demo`;
+    throw new ConfigurationError(`${message}. ${fix}`);
+  });
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');

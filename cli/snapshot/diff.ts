@@ -2,16 +2,14 @@
  * What differs between two generations, record by record and member by member, for operators. What only repeats the
  * change of another record is left out: a cover has the title of its game, a game the name of its platform.
  */
-import { closeSync } from 'node:fs';
 import type { Change } from '../../lib/format/difference-file.ts';
 import { encodeName } from '../../lib/format/difference-file.ts';
 import { findById, splitId } from '../../lib/format/index/ids.ts';
 import { platformOf, type RecordIndex } from '../../lib/format/index/record-index.ts';
 import { coversPack, gamesPack } from '../../lib/format/layout.ts';
 import { compareGenerations } from '../../lib/generations/compare.ts';
-import { readExactly } from '../../lib/generations/files/checked-files.ts';
-import { openRegularFile } from '../../lib/program/files/bounded-file.ts';
-import { printable } from '../../lib/program/printable.ts';
+import { readPart } from '../../lib/generations/files/checked-files.ts';
+import { parseExactly, printable } from '../../lib/program/printable.ts';
 
 /** A generation, or the files that a run has written. */
 export interface Side {
@@ -30,60 +28,33 @@ const REPEATED = { platform: undefined, game: 'platform', cover: 'game' } as con
 
 /** @returns the changes by kind and id */
 export function* compareRecords(before: Side, after: Side): Generator<RecordChange> {
-  const [older, newer] = [makeReader(before), makeReader(after)];
-  try {
-    for (const { kind, id, path, ...hashes } of compareGenerations(before.index, after.index)) {
-      const name = { kind, id, path };
-      if (hashes.before === null) yield { change: 'added', ...name, members: [] };
-      else if (hashes.after === null) yield { change: 'removed', ...name, members: [] };
-      else {
-        const members = [...changedMembers(older.read(kind, id), newer.read(kind, id))].filter(
-          ([member]) => member.split('.', 1)[0] !== REPEATED[kind],
-        );
-        if (members.length > 0) yield { change: 'changed', ...name, members };
-      }
+  for (const { kind, id, path, ...hashes } of compareGenerations(before.index, after.index)) {
+    const name = { kind, id, path };
+    if (hashes.before === null) yield { change: 'added', ...name, members: [] };
+    else if (hashes.after === null) yield { change: 'removed', ...name, members: [] };
+    else {
+      const [old, fresh] = [before, after].map((side) => readRecord(side, name));
+      const members = [...changedMembers(old, fresh)].filter(
+        ([member]) => member.split('.', 1)[0] !== REPEATED[kind],
+      );
+      if (members.length > 0) yield { change: 'changed', ...name, members };
     }
-  } finally {
-    older.close();
-    newer.close();
   }
 }
 
-/** Reads records of a generation that has them. */
-function makeReader({ dir, index }: Side) {
+/** Reads a record of a generation that has it. */
+function readRecord({ dir, index }: Side, { kind, id }: Pick<Change, 'kind' | 'id'>): unknown {
   const { platforms } = index;
-  const descriptors = new Map<string, number>();
-  const readPack = (pack: string, position: number, length: number): Buffer => {
-    const descriptor = descriptors.get(pack) ?? openRegularFile(`${dir}/${pack}`);
-    descriptors.set(pack, descriptor);
-    const record = Buffer.allocUnsafe(length);
-    readExactly(descriptor, record, 0, length, position, pack);
-    return record;
-  };
-  return {
-    read(kind: Change['kind'], id: string): unknown {
-      if (kind === 'platform') {
-        return parseRecord(platforms[index.platformBySlug.get(id) ?? -1].record);
-      }
-      const [columns, first, packOf] =
-        kind === 'game'
-          ? ([index.games, 'firstGame', gamesPack] as const)
-          : ([index.covers, 'firstCover', coversPack] as const);
-      const number = findById(columns, splitId(id) ?? [0, 0]) ?? -1;
-      const pack = packOf(platforms[platformOf(platforms, first, number)].slug);
-      return parseRecord(readPack(pack, columns.byteOffset[number], columns.byteLength[number]));
-    },
-    close() {
-      for (const descriptor of descriptors.values()) closeSync(descriptor);
-    },
-  };
-}
-
-/** Ids beyond 2^53 keep their digits, as texts. */
-function parseRecord(record: Buffer): unknown {
-  return JSON.parse(String(record), (_, value, context?: { source?: string }) =>
-    Number.isInteger(value) && !Number.isSafeInteger(value) ? context?.source : value,
-  );
+  if (kind === 'platform') {
+    return parseExactly(platforms[index.platformBySlug.get(id) ?? -1].record);
+  }
+  const [columns, first, packOf] =
+    kind === 'game'
+      ? ([index.games, 'firstGame', gamesPack] as const)
+      : ([index.covers, 'firstCover', coversPack] as const);
+  const number = findById(columns, splitId(id) ?? [0, 0]) ?? -1;
+  const pack = packOf(platforms[platformOf(platforms, first, number)].slug);
+  return parseExactly(readPart(dir, pack, columns.byteOffset[number], columns.byteLength[number]));
 }
 
 /** The innermost values that differ. */
@@ -103,7 +74,8 @@ function* changedMembers(
 }
 
 function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !('rawJSON' in value);
 }
 
 const SIGNS = { added: '+', changed: '~', removed: '-' };

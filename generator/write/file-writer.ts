@@ -4,11 +4,10 @@
  * synced to disk in the background, while the next files are written.
  */
 import { createHash } from 'node:crypto';
-import { close, closeSync, fsync, openSync, rmSync, writeSync } from 'node:fs';
+import { close, closeSync, fsync, rmSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { openForWriting } from '../../lib/generations/files/file-modes.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
@@ -16,7 +15,7 @@ const MOST_UNSYNCED = 16;
 
 /** The folder of a generation that is written. */
 export class Output {
-  private readonly dir: string;
+  readonly dir: string;
   private buffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   /** One that failed stays, so that {@link allSynced} reports it. */
   private readonly unsynced = new Set<Promise<void>>();
@@ -57,18 +56,6 @@ export class Output {
 
   remove(name: string): void {
     rmSync(path.join(this.dir, name));
-  }
-
-  /** A part of a file that is complete. */
-  readPart(name: string, position: number, length: number): Buffer {
-    const part = Buffer.alloc(length);
-    const descriptor = openSync(path.join(this.dir, name), 'r');
-    try {
-      readExactly(descriptor, part, 0, length, position, name);
-    } finally {
-      closeSync(descriptor);
-    }
-    return part;
   }
 
   /**

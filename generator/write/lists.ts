@@ -5,6 +5,7 @@
 import { compareIds } from '../../lib/format/index/ids.ts';
 import { coversPack } from '../../lib/format/layout.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
+import { readPart } from '../../lib/generations/files/checked-files.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits } from '../rows/collation.ts';
 import { type Column, numbersOf } from '../rows/columns.ts';
@@ -70,7 +71,7 @@ export function recentBody(
     const number = numberOfCover[cover];
     const platform = [...firstCoverOfPlatform].findLastIndex((first) => first <= number);
     const name = coversPack(platforms[platform].slug);
-    return output.readPart(name, byteOffset[number], byteLength[number]).toString();
+    return readPart(output.dir, name, byteOffset[number], byteLength[number]).toString();
   });
   return listBody(records);
 }

@@ -23,3 +23,13 @@ export function counted(count: number, noun: string): string {
 export function printableJson(value: unknown): string {
   return printable(JSON.stringify(value));
 }
+
+/** Parses JSON. An integer beyond 2^53 keeps its digits: it becomes what JSON.stringify writes as it was. */
+export function parseExactly(json: Buffer): unknown {
+  return JSON.parse(String(json), (_, value, context?: { source: string }) =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) ? rawJson(context?.source) : value,
+  );
+}
+
+/** TypeScript 7 does not know this function of Node yet. */
+const rawJson = (JSON as unknown as { rawJSON(text?: string): unknown }).rawJSON;

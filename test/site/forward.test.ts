@@ -175,13 +175,14 @@ async function openConnectionsAre(count: number): Promise<void> {
   while (openConnections !== count) await once(counted, 'change');
 }
 
-test('the upstream connection is closed when its client disconnects', async () => {
+test('the upstream connection is closed when its client resets its own', async () => {
   act = () => {};
   await openConnectionsAre(0);
   const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(proxy.port)));
   for (const socket of sockets) socket.write(GET_ACCOUNT);
   await openConnectionsAre(sockets.length);
-  for (const socket of sockets) socket.destroy();
+  // A client that only ends its side still gets the page.
+  for (const socket of sockets) socket.resetAndDestroy();
   await openConnectionsAre(0);
   expect(openConnections).toBe(0);
 });
@@ -293,6 +294,16 @@ test('a page says that the account pages are not available, and the log nothing 
   ]);
   expect(lines.join()).toContain('cannot forward');
   expect(lines.join()).not.toContain('of-a-link');
+});
+
+test('pages that do not answer in time are not available', async () => {
+  const port = await serveForwarding({ limits: { longestSilenceMs: 50 } });
+  act = () => {};
+  const reply = await send(`http://127.0.0.1:${port}/account`);
+  expect([reply.status, reply.text]).toEqual([
+    503,
+    '{"error":"The account pages are not available"}',
+  ]);
 });
 
 test('a truncated response of the pages is truncated for the client too', async () => {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { generate } from '../../../generator/generate.ts';
 import { countNotPublic } from '../../../generator/read/read-catalogue.ts';
 import type { Conditions } from '../../../generator/read/read-table.ts';
-import { warningText } from '../../../generator/report/report.ts';
+import { countsText, warningText } from '../../../generator/report/report.ts';
 import { readDecision } from '../../../keys/export/export-keys.ts';
 import { hasAccounts } from '../../../keys/tables/accounts.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
@@ -16,7 +16,7 @@ import { checkTables } from '../../../lib/database/tables.ts';
 import { KEYS_FILE } from '../../../lib/format/layout.ts';
 import { ConfigurationError } from '../../../lib/program/environment/environment.ts';
 import { messageOf } from '../../../lib/program/failure.ts';
-import { printableJson } from '../../../lib/program/printable.ts';
+import { parseExactly, printableJson } from '../../../lib/program/printable.ts';
 import { SILENT } from '../../../lib/program/progress.ts';
 import { readStoredBody } from '../../../proxy/read-stored-body.ts';
 import { CannotRun, type Check, type Findings, requireDatabase, requireValue } from '../check.ts';
@@ -25,7 +25,6 @@ const TIMEOUTS = { connectSeconds: 3, stallSeconds: 8 };
 const GAMES = 3;
 /** Further covers of these games are left out, so that the check is quick on any catalogue. */
 const MOST_COVERS = 50;
-const MOST_STATUSES = 12;
 
 export const database: Check = {
   name: 'database',
@@ -90,23 +89,14 @@ export const sample: Check = {
         warn(`${warningText(warning)}.`, 'See operations/publishing.md.');
       }
       const body = await readStoredBody(folder, id, `/games?ids=${games.join(',')}&include=cover`);
-      const { data } = JSON.parse(
-        body.toString('utf8'),
-        (_, value, context?: { source: string }) =>
-          // An id beyond 2^53 would lose digits.
-          Number.isInteger(value) && !Number.isSafeInteger(value) && context
-            ? exactNumber(context.source)
-            : value,
-      );
+      // Ids beyond 2^53 keep their digits.
+      const { data } = parseExactly(body) as { data: readonly unknown[] };
       ok('The API would send these records. Compare them with your site:', data);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 };
-
-/** A number that is printed as it is written. TypeScript 7 does not know this function of Node yet. */
-const exactNumber = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
 /** Games with an approved cover if there are any, and the rows that belong to them. */
 async function chooseRows(
@@ -117,11 +107,11 @@ async function chooseRows(
     `SELECT DISTINCT game_id FROM covers WHERE status = 'approved' LIMIT ${MOST_COVERS}`,
   );
   if (covered.length === 0) {
-    const statuses = (await countNotPublic(source))
-      .slice(0, MOST_STATUSES)
-      .map(([status, covers]) => `${printableJson(status)}: ${covers}`);
+    const statuses = (await countNotPublic(source)).map(
+      ([status, covers]) => [printableJson(status), covers] as const,
+    );
     error(
-      `No cover has the status "approved", so the API would serve none. Statuses in the table: ${statuses.join(', ') || 'none'}.`,
+      `No cover has the status "approved", so the API would serve none. Statuses in the table: ${countsText(statuses) || 'none'}.`,
       "Translate the statuses of your site in a view of covers: CASE status WHEN … THEN 'approved' … END.",
     );
   }

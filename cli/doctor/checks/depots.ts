@@ -47,10 +47,8 @@ async function checkDepot(
   { ok, warn }: Findings,
 ): Promise<void> {
   const bytes = await readObject(depot, RELEASES[kind], LARGEST_RELEASE);
-  const fix =
-    kind === 'snapshot'
-      ? 'Run at the origin: cover-catalogue push'
-      : 'Run at the origin: systemctl restart cover-catalogue-schedule';
+  const isKeys = kind === 'keys';
+  const fix = `Run at the origin: ${isKeys ? 'systemctl restart cover-catalogue-schedule' : 'cover-catalogue push'}`;
   if (bytes === undefined) {
     warn(`${depot.name} has no ${RELEASES[kind]}: nothing was pushed there yet.`, fix);
     return;
@@ -58,14 +56,8 @@ async function checkDepot(
   const { id, released_at } = parseRelease(bytes, kind);
   const text = `${depot.name} has ${id}, released at ${released_at ?? 'an unknown time'}`;
   const current = currentId(requireValue(scene, 'SNAPSHOTS_DIR'));
-  const isOld =
-    kind === 'snapshot'
-      ? current !== id
-      : released_at !== null && Date.now() - Date.parse(released_at) > OLDEST_KEYS_MS;
-  const why =
-    kind === 'snapshot'
-      ? `the current generation here is ${current ?? 'none'}`
-      : 'keys are released every few seconds';
-  if (isOld) warn(`${text}, but ${why}.`, fix);
-  else ok(`${text}.`);
+  const age = released_at === null ? 0 : Date.now() - Date.parse(released_at);
+  if (isKeys ? age <= OLDEST_KEYS_MS : current === id) ok(`${text}.`);
+  else if (isKeys) warn(`${text}, but keys are released every few seconds.`, fix);
+  else warn(`${text}, but the current generation here is ${current ?? 'none'}.`, fix);
 }

@@ -57,6 +57,18 @@ export function readExactly(
   }
 }
 
+/** A part of a file of a generation. @throws as {@link readExactly} */
+export function readPart(dir: string, name: string, position: number, length: number): Buffer {
+  const part = Buffer.alloc(length);
+  const descriptor = openRegularFile(path.join(dir, name));
+  try {
+    readExactly(descriptor, part, 0, length, position, name);
+  } finally {
+    closeSync(descriptor);
+  }
+  return part;
+}
+
 /** As {@link readExactly}, but the errors of the system name the file, too. */
 function readNamed(...part: Parameters<typeof readExactly>): void {
   try {

@@ -31,10 +31,10 @@ const parseSmtpUrl = addressWithPassword(
 export const VARIABLES = {
   DATABASE_URL: [undefined, parseDatabaseUrl],
   SNAPSHOTS_DIR: ['./snapshots', String],
-  SITE_URL: ['http://localhost:8080', parseWebAddress],
+  // $PORT is the value of PORT.
+  SITE_URL: ['http://localhost:$PORT', parseWebAddress],
   SITE_LANGUAGE: ['en', parseLanguage],
-  FILES_URL: ['http://localhost:8080/files', parseWebAddress],
-  // The port is that of PORT.
+  FILES_URL: ['http://localhost:$PORT/files', parseWebAddress],
   PUBLIC_URL: ['http://localhost:$PORT', parseWebAddress],
   LOG_LEVEL: ['info', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'silent')],
   ADMIN_HOST: ['127.0.0.1', parseHost],

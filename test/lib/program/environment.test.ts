@@ -122,12 +122,14 @@ test('a variable that is unset, empty or blank has its default, and every defaul
   }
 });
 
-test('a special character in a password is named with its code, and the port of PUBLIC_URL follows PORT', () => {
+test('a special character in a password is named with its code, and the port of addresses here follows PORT', () => {
   const fault = faultOf(['DATABASE_URL'], { DATABASE_URL: 'mysql://me:a/b@c@host/catalogue' });
   expect(fault).toContain('(in user and password, write "/" as "%2F" and "@" as "%40")');
-  expect(readEnvironment(['PUBLIC_URL'], { PORT: '9000' }).PUBLIC_URL).toBe(
-    'http://localhost:9000',
-  );
+  expect(readEnvironment(['PUBLIC_URL', 'SITE_URL', 'FILES_URL'], { PORT: '9000' })).toEqual({
+    PUBLIC_URL: 'http://localhost:9000',
+    SITE_URL: 'http://localhost:9000',
+    FILES_URL: 'http://localhost:9000/files',
+  });
 });
 
 describe('an error about an address does not show its password', () => {
