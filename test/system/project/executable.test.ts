@@ -131,6 +131,33 @@ describe('without the Node of the npm packages', () => {
   });
 });
 
+test('the package that npm installs below node_modules generates, and serves with several threads', async () => {
+  const folder = makeFolder();
+  const packages = path.join(folder, 'a space/node_modules');
+  const own = path.join(packages, 'cover-catalogue-api');
+  mkdirSync(own, { recursive: true });
+  spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: ROOT });
+  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  spawnSync('tar', ['-xzf', path.join(folder, file), '-C', own, '--strip-components=1']);
+  // npm installs the dependencies of a package beside it.
+  for (const name of readdirSync(path.join(ROOT, 'node_modules'))) {
+    if (!name.startsWith('.')) {
+      symlinkSync(path.join(ROOT, 'node_modules', name), path.join(packages, name));
+    }
+  }
+  const executable = path.join(own, 'bin/cover-catalogue');
+  const environment = {
+    DATABASE_URL: await makeSampleSqlite(),
+    SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
+    ...{ PORT: '0', ADMIN_PORT: '0', PROXY_THREADS: '2' },
+  };
+  const { code, stdout } = run(executable, ['generate', '--json'], environment);
+  expect([code, JSON.parse(stdout).outcome]).toEqual([0, 'published']);
+  const proxy = start(executable, ['proxy'], environment);
+  await proxy.log.logged('"threads":2,"msg":"listening"');
+  expect(await proxy.stop()).toEqual([0, null]);
+});
+
 /** Copies the product without the npm packages that contain Node. @returns its executable */
 function copyWithoutNode(): string {
   const folder = makeFolder();
@@ -149,30 +176,38 @@ function copyWithoutNode(): string {
   return executable;
 }
 
-test.each([
-  ['cover-catalogue proxy', [EXECUTABLE, 'proxy'], '"msg":"listening"'],
-  ['npm run schedule', ['npm', 'run', 'schedule'], '"msg":"scheduled"'],
-])('SIGTERM sent to %s ends the program with 0', async (_, [file = '', ...args], ready) => {
+/** Starts a program. @returns its log, and a function that sends SIGTERM and returns how the program ended */
+function start(file: string, args: readonly string[], environment: Texts) {
   const child = spawn(file, args, {
     cwd: ROOT,
-    env: {
-      PATH: process.env.PATH ?? '',
-      DATABASE_URL: await makeSampleSqlite(),
-      SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
-      PORT: '0',
-      ADMIN_PORT: '0',
-    },
+    env: { PATH: process.env.PATH ?? '', ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   atEndOfFile(() => end(child, 'SIGKILL'));
   const log = makeLog();
   child.stderr?.setEncoding('utf8').on('data', log.write);
   child.once('exit', () => log.end('The program ended'));
+  async function stop() {
+    // Emitted when the last process has closed stderr.
+    const closed = once(child, 'close');
+    child.kill('SIGTERM');
+    return closed;
+  }
+  return { log, stop };
+}
+
+test.each([
+  ['cover-catalogue proxy', [EXECUTABLE, 'proxy'], '"msg":"listening"'],
+  ['npm run schedule', ['npm', 'run', 'schedule'], '"msg":"scheduled"'],
+])('SIGTERM sent to %s ends the program with 0', async (_, [file = '', ...args], ready) => {
+  const { log, stop } = start(file, args, {
+    DATABASE_URL: await makeSampleSqlite(),
+    SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
+    PORT: '0',
+    ADMIN_PORT: '0',
+  });
   await log.logged(ready);
-  // Emitted when the last process has closed stderr.
-  const closed = once(child, 'close');
-  child.kill('SIGTERM');
-  expect(await closed).toEqual([0, null]);
+  expect(await stop()).toEqual([0, null]);
   expect(log.text()).toContain('"msg":"stopping"');
   if (file === EXECUTABLE) {
     const [first = ''] = log.text().split('\n');
