@@ -65,11 +65,6 @@ const DENIED = '-dac_override,-dac_read_search';
 export const UNPRIVILEGED: readonly string[] =
   process.getuid?.() === 0 ? ['setpriv', `--inh-caps=${DENIED}`, `--bounding-set=${DENIED}`] : [];
 
-/** The beginning of a command that may have this many open files. */
-export function withOpenFiles(limit: number): string[] {
-  return ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
-}
-
 /** The open files of a process in a folder, once for each descriptor. */
 export function openFilesIn(folder: string, pid: number | 'self' = 'self'): string[] {
   const descriptors = `/proc/${pid}/fd`;

@@ -1,6 +1,4 @@
-/**
- * Pushes: whenever a pusher is killed or cut off, and however many push at once, the release in the depot names a complete generation and never goes back.
- */
+/** Whenever a pusher is killed or cut off, the release in the depot names a complete generation and never goes back. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,10 +18,8 @@ import { makeChanging, newSnapshots } from '#test/support/wholeness.ts';
 
 const KILLS = rounds(2, 150);
 const CUTS = rounds(5, 100);
-const CONTESTS = rounds(2, 10);
 const KINDS = ['folder', 's3'] as const;
 const GAMES = { games: IS_FULL ? 1_500 : 300, platforms: 12 };
-const HOUR_MS = 3_600_000;
 
 const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Texts = {}) =>
   startProgram('push', ['--to', to], { SNAPSHOTS_DIR, ...environment });
@@ -107,34 +103,6 @@ describe.each(KINDS)('a depot of the kind %s', (kind) => {
     printFigure(
       `Pushes to a depot of the kind ${kind} (SIGKILL)`,
       `${figures.killed} SIGKILLs hit a push, ${figures.ended} came after its end; every release named a complete generation, ${seen} were seen and none was older than the one before, nothing was left over`,
-    );
-  });
-
-  test(`${CONTESTS} contests of three pushers end with a complete generation`, async () => {
-    // Two push from the same folder, the third is another machine with another catalogue.
-    const [one, other] = await Promise.all([makeOrigin(), makeOrigin(10)]);
-    const { depot } = await openNew();
-    const outcomes: Record<string, number> = {};
-    for (let contest = 0; contest < CONTESTS; contest++) {
-      const ids = await Promise.all([one.publish(), other.publish()]);
-      const pushes = [one, one, other].map(({ snapshotsDir }) =>
-        pushTo(depot, snapshotsDir, { graceMs: HOUR_MS }).then(
-          ({ outcome }) => outcome,
-          (error: Error) => error.name,
-        ),
-      );
-      for (const outcome of await Promise.all(pushes)) {
-        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-      }
-      expect(ids).toContain((await readDepot(depot)).release.id);
-    }
-    depot.close();
-    const { pushed = 0, unchanged = 0, RefusedReleaseError = 0 } = outcomes;
-    expect(pushed).toBeGreaterThanOrEqual(CONTESTS);
-    expect(pushed + unchanged + RefusedReleaseError).toBe(3 * CONTESTS);
-    printFigure(
-      `Three pushers on two machines at once, ${CONTESTS} times, in a depot of the kind ${kind}`,
-      `${JSON.stringify(outcomes)}; every release named a complete generation`,
     );
   });
 });

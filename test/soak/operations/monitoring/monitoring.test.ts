@@ -113,18 +113,9 @@ describe('the metrics', () => {
     expect(used.filter((shape) => !made.has(shape))).toEqual([]);
   });
 
-  test('of the schedule and the replica count their work', async () => {
-    const runs = /^schedule_runs_total\{outcome="published"\} 1$/m;
-    await until(async () => runs.test(await metricsOf('schedule')));
-    const schedule = await metricsOf('schedule');
-    expect(schedule).toContain('schedule_last_run_outcome{outcome="published"} 1\n');
-    expect(schedule).toMatch(/^schedule_rows\{table="games"\} [1-9]\d*$/m);
-    expect(schedule).toContain('schedule_rows_left_out{table="games"} 0\n');
-    expect(schedule).toContain('snapshots_generations 1\n');
-    expect(schedule).toMatch(/^snapshots_generations_bytes [1-9]\d{4}/m);
-    expect(schedule).toMatch(/^task_runs_total\{task="export_keys",outcome="done"\} [1-9]/m);
-    const replica = await metricsOf('replica');
-    expect(replica).toMatch(/^replica_received_bytes_total [1-9]/m);
-    expect(replica).toContain('task_failing{task="check_snapshot"} 0\n');
+  test('count what a schedule has published and a replica has received', async () => {
+    await until(async () => /^snapshots_generations 1$/m.test(await metricsOf('schedule')));
+    expect(await metricsOf('schedule')).toMatch(/^snapshots_generations_bytes [1-9]\d{4}/m);
+    expect(await metricsOf('replica')).toMatch(/^replica_received_bytes_total [1-9]/m);
   });
 });

@@ -2,18 +2,59 @@
  * Only the owner may read a snapshots folder unless the operator shares it, and only the user of a program
  * its mails and its database of accounts and keys, with any umask.
  */
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { makeMailer } from '#keys/mail/mailer.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { CATALOGUE_TABLES } from '#lib/database/schema.ts';
 import { createTables } from '#lib/database/tables.ts';
-import { CHANGES, GENERATIONS } from '#lib/format/layout.ts';
+import { CHANGES, GENERATIONS, REPORT, UNFINISHED_PREFIX } from '#lib/format/layout.ts';
+import { replaceFile } from '#lib/generations/files/replace-file.ts';
 import { currentId } from '#lib/generations/generations.ts';
-import { generate, makeFolder, NEVER, startProxy } from '#test/support/product.ts';
-import { listAll, makeSite, modeOf, modesOf, SHARED } from './folder-modes.ts';
+import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
+import { change } from '#test/support/databases.ts';
+import { generate, makeFolder, NEVER, runKeys, startProxy } from '#test/support/product.ts';
 
+/** A database with one key, which everybody may read and write. */
+async function makeSite() {
+  const url = await makeSampleSqlite();
+  const key = (await runKeys(url, ['issue'])).stdout.trim();
+  const folder = path.dirname(url.slice('sqlite:'.length));
+  for (const name of listAll(folder)) chmodSync(path.join(folder, name), 0o777);
+  const first = '(SELECT MIN(id) FROM games)';
+  const changeTitle = () => change(url, `UPDATE games SET title = 'Another' WHERE id = ${first}`);
+  return { url, key, changeTitle };
+}
+
+/** Every file and folder under a folder, itself included, by relative path. Links are left out. */
+function listAll(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const inside = entries
+    .filter((entry) => !entry.isSymbolicLink())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+  return ['.', ...inside];
+}
+
+const modeOf = (file: string) => (statSync(file).mode & 0o7777).toString(8);
+
+/**
+ * The distinct modes of all files, and of all folders except the outermost. The report of a run and
+ * the id of the holder of the lock are left out, because they are always private.
+ */
+function modesOf(folder: string): { files: string[]; folders: string[] } {
+  const files = new Set<string>();
+  const folders = new Set<string>();
+  for (const name of listAll(folder)) {
+    const file = path.join(folder, name);
+    if (name === REPORT || name === 'lock.holder') expect(modeOf(file)).toBe('600');
+    else if (!statSync(file).isDirectory()) files.add(modeOf(file));
+    else if (name !== '.') folders.add(modeOf(file));
+  }
+  return { files: [...files], folders: [...folders] };
+}
+
+const SHARED = { files: ['640'], folders: ['2750'] };
 const PRIVATE = { files: ['600'], folders: ['700'] };
 const MAIL = {
   ...{ id: '1.2', to: 'a@covers.example', subject: 'News', text: 'Text.\n', date: new Date() },
@@ -111,3 +152,27 @@ test('a mail that could not be written completely is removed', async () => {
   await expect(mailerIn(folder).send(MAIL)).rejects.toThrow('EISDIR');
   expect(readdirSync(folder)).toEqual(['1.2.eml']);
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'an unfinished file of another user in the group is replaced',
+  () => {
+    const [user, other, group] = [64_101, 64_102, 64_103];
+    const dir = makeFolder();
+    chownSync(dir, other, group);
+    chmodSync(dir, 0o2770);
+    const left = path.join(dir, `${UNFINISHED_PREFIX}${process.pid}-file.json`);
+    writeFileSync(left, 'left over');
+    chownSync(left, other, group);
+    process.setegid?.(group);
+    process.seteuid?.(user);
+    try {
+      replaceFile(path.join(dir, 'file.json'), 'new');
+    } finally {
+      process.seteuid?.(0);
+      process.setegid?.(0);
+    }
+    expect(readdirSync(dir)).toEqual(['file.json']);
+    const { uid, gid, mode, size } = statSync(path.join(dir, 'file.json'));
+    expect([uid, gid, mode & 0o777, size]).toEqual([user, group, 0o640, 3]);
+  },
+);
