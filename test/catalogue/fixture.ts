@@ -3,17 +3,7 @@
  * the functions that make the folders under `test/fixtures/` from it. The same rows give the same
  * bytes.
  */
-import { hash } from 'node:crypto';
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runGenerator } from '#cli/generate.ts';
@@ -24,22 +14,17 @@ import { openDatabase } from '#lib/database/open.ts';
 import { hashKey } from '#lib/format/api-key.ts';
 import {
   CURRENT,
-  FORMAT_VERSION,
-  GENERATIONS,
-  generationId,
-  KEYS_FILE,
   LOCK_FILE,
   MANIFEST,
   REPORT,
   RESERVE_FILE,
   STATUS_FILE,
 } from '#lib/format/layout.ts';
-import { encodeManifest, type Manifest } from '#lib/format/manifest.ts';
+import { encodeManifest } from '#lib/format/manifest.ts';
 import { statusFile } from '#lib/format/status-file.ts';
 
 /** The only approved key of the fixtures. It is public. */
 export const FIXTURE_KEY = 'cck_TestFixtureNotASecretTestFixture1EvauM';
-export const FUTURE_VERSION = FORMAT_VERSION + 1;
 
 /** The environment in which the fixtures are generated, without the database and the folder. */
 const FIXTURE_SETTINGS = {
@@ -151,42 +136,4 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
   const file = path.join(snapshotsDir, STATUS_FILE);
   const status = statusFile.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, statusFile.encode({ ...status, finished_at: when, current_as_of: when }));
-}
-
-/**
- * Turns a fixture into what a later version of the program could have written: the second generation
- * of the folder, which differs only in its version, so that only the version can be the reason to
- * refuse it.
- * @param from a folder of {@link makeFixture}, @param to a folder that does not exist yet
- */
-export function makeFutureFixture(from: string, to: string): void {
-  cpSync(from, to, { recursive: true, verbatimSymlinks: true });
-  const [id] = readdirSync(path.join(to, GENERATIONS)) as [string];
-  const dir = path.join(to, GENERATIONS, id);
-  const edit = (name: string, change: (bytes: Buffer) => Buffer) => {
-    const bytes = change(readFileSync(path.join(dir, name)));
-    writeFileSync(path.join(dir, name), bytes);
-    return bytes;
-  };
-  const before: Manifest = JSON.parse(readFileSync(path.join(dir, MANIFEST), 'utf8'));
-  const files = before.files.map((file) => {
-    if (!file.path.endsWith('.bin')) return file;
-    const bytes = edit(file.path, (old) => {
-      old.writeUInt32LE(FUTURE_VERSION, 8);
-      return old;
-    });
-    return { ...file, sha256: hash('sha256', bytes) };
-  });
-  const { latest_cover_at, counts, settings, minisearch_options } = before;
-  const hashed = files.map(({ path: name, size, sha256 }) => ({ path: name, size, sha256 }));
-  const content = [FUTURE_VERSION, latest_cover_at, counts, settings, minisearch_options, hashed];
-  const sequence = before.sequence + 1;
-  const nextId = generationId(sequence, hash('sha256', JSON.stringify(content)));
-  const after = { ...before, format_version: FUTURE_VERSION, id: nextId, sequence, files };
-  edit(MANIFEST, () => Buffer.from(`${JSON.stringify(after, null, 1)}\n`));
-  renameSync(dir, path.join(to, GENERATIONS, nextId));
-  rmSync(path.join(to, CURRENT));
-  symlinkSync(path.join(GENERATIONS, nextId), path.join(to, CURRENT));
-  const keys = path.join(to, KEYS_FILE);
-  writeFileSync(keys, readFileSync(keys, 'utf8').replace('"version":1', '"version":2'));
 }

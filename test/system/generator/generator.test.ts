@@ -1,6 +1,6 @@
 /**
- * What the generator writes: the exact bytes of every body, the same from both databases. And how a run ends
- * that publishes, finds nothing new, or fails.
+ * What the generator writes: the same bytes from both databases. And how a run ends that publishes, finds
+ * nothing new, or fails. `test/system/lib/format/fixtures.test.ts` has the exact bytes of every file.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,98 +24,6 @@ import {
 function currentFile(snapshotsDir: string, name: string): string {
   return readFileSync(path.join(snapshotsDir, 'current', name), 'utf8');
 }
-
-describe.each(KINDS)('from %s', (kind) => {
-  test('each body is exactly what the contract says', async () => {
-    const huge = '9223372036854775807';
-    const url = await makeLoaded(
-      kind,
-      catalogueOf({
-        platforms: [
-          [7, 'snes', 'Super "NES"'],
-          [3, 'nes', 'NES'],
-          [9, 'empty', 'Émpty'],
-          [1, 'aaa', 'Zero'],
-        ],
-        games: [
-          [20, 7, 'b', 'Bé\t"2', 1995, 'Line\nbreak', 'Action, RPG', 'Dev & Co', ''],
-          [10, 7, 'a', 'BE\t"10', null, null, null, null, null],
-          [huge, 3, 'zero', '007', 1984, '', null, null, '任天堂 🎮'],
-        ],
-        covers: [
-          [5, 20, 'USA', 'front', 'approved', '2026-11-20 14:03:00'],
-          [6, 20, 'europe', 'front', 'approved', null],
-          [4, 20, null, 'front', 'approved', '2026-11-20 14:03:00'],
-          [3, 20, 'Europe', 'back', 'approved', '2001-02-03 04:05:06'],
-          [2, 20, 'Europe', 'back', 'pending', null],
-          [1, 20, 'Europe', 'back', 'rejected', '2026-11-21 00:00:00'],
-          [huge, huge, 'Japan', null, 'approved', '2026-11-20 14:03:01'],
-        ],
-        coverFiles: [
-          [31, 5, 'thumb', null, null, null, null, 'https://elsewhere.example/x.jpg?size=1'],
-          [30, 5, 'original', 'image/png', 0, 480, '4294967296', 'snes/ü b#1.png'],
-          [32, 2, 'original', null, null, null, null, 'hidden.png'],
-          [huge, huge, null, null, null, null, null, '/lead/plain.jpg'],
-        ],
-      }),
-    );
-    const dir = newSnapshots();
-    await generate(url, dir);
-
-    const snes = '{"slug":"snes","name":"Super \\"NES\\""}';
-    const nes = '{"slug":"nes","name":"NES"}';
-    const page = 'https://covers.example/en/platform';
-    expect(currentFile(dir, 'games/snes.json')).toBe(
-      `[
-{"id":20,"slug":"b","title":"Bé\\t\\"2","release_year":1995,"description":"Line\\nbreak","genres":"Action, RPG","developer":"Dev & Co","publisher":null,"cover_count":4,"platform":${snes},"url":"${page}/snes/game/b"},
-{"id":10,"slug":"a","title":"BE\\t\\"10","release_year":null,"description":null,"genres":null,"developer":null,"publisher":null,"cover_count":0,"platform":${snes},"url":"${page}/snes/game/a"}
-]
-`,
-    );
-    expect(currentFile(dir, 'games/nes.json')).toBe(
-      `[
-{"id":${huge},"slug":"zero","title":"007","release_year":1984,"description":null,"genres":null,"developer":null,"publisher":"任天堂 🎮","cover_count":1,"platform":${nes},"url":"${page}/nes/game/zero"}
-]
-`,
-    );
-    expect(currentFile(dir, 'games/empty.json')).toBe('[]\n');
-    expect(currentFile(dir, 'covers/empty.json')).toBe('[]\n');
-    const b = `"game":{"slug":"b","title":"Bé\\t\\"2","platform":${snes}}`;
-    const files5 =
-      '{"id":30,"variant":"original","mime_type":"image/png","width":0,"height":480,"size_bytes":4294967296,"url":"https://files.covers.example/snes/%C3%BC%20b%231.png"},{"id":31,"variant":"thumb","mime_type":null,"width":null,"height":null,"size_bytes":null,"url":"https://elsewhere.example/x.jpg?size=1"}';
-    const cover = {
-      3: `{"id":3,"region":"Europe","type":"back","approved_at":"2001-02-03T04:05:06Z",${b},"files":[]}`,
-      4: `{"id":4,"region":null,"type":"front","approved_at":"2026-11-20T14:03:00Z",${b},"files":[]}`,
-      5: `{"id":5,"region":"USA","type":"front","approved_at":"2026-11-20T14:03:00Z",${b},"files":[${files5}]}`,
-      6: `{"id":6,"region":"europe","type":"front","approved_at":null,${b},"files":[]}`,
-      huge: `{"id":${huge},"region":"Japan","type":null,"approved_at":"2026-11-20T14:03:01Z","game":{"slug":"zero","title":"007","platform":${nes}},"files":[{"id":${huge},"variant":null,"mime_type":null,"width":null,"height":null,"size_bytes":null,"url":"https://files.covers.example/lead/plain.jpg"}]}`,
-    };
-    // By region, ignoring case, with unknown ones last; then by type, then by id.
-    expect(currentFile(dir, 'covers/snes.json')).toBe(
-      `[\n${[cover[3], cover[6], cover[5], cover[4]].join(',\n')}\n]\n`,
-    );
-    expect(currentFile(dir, 'covers/nes.json')).toBe(`[\n${cover.huge}\n]\n`);
-    expect(currentFile(dir, 'covers-recent.json')).toBe(
-      `{"data":[\n${[cover.huge, cover[5], cover[4], cover[3]].join(',\n')}\n]}`,
-    );
-    expect(currentFile(dir, 'platforms.json')).toBe(
-      `{"data":[
-{"slug":"empty","name":"Émpty","game_count":0,"cover_count":0,"url":"${page}/empty"},
-{"slug":"nes","name":"NES","game_count":1,"cover_count":1,"url":"${page}/nes"},
-{"slug":"snes","name":"Super \\"NES\\"","game_count":2,"cover_count":4,"url":"${page}/snes"},
-{"slug":"aaa","name":"Zero","game_count":0,"cover_count":0,"url":"${page}/aaa"}
-]}`,
-    );
-    expect(currentFile(dir, 'stats.json')).toBe(
-      '{"platforms":4,"games":3,"covers":5,"cover_files":3,"games_with_covers":2,' +
-        '"covers_by_region":[{"region":"Europe","covers":1},{"region":"Japan","covers":1},{"region":"USA","covers":1},{"region":"europe","covers":1},{"region":null,"covers":1}],' +
-        '"covers_by_type":[{"type":"front","covers":3},{"type":"back","covers":1},{"type":null,"covers":1}],' +
-        '"top_platforms":[{"slug":"snes","name":"Super \\"NES\\"","games":2,"covers":4},{"slug":"nes","name":"NES","games":1,"covers":1},{"slug":"empty","name":"Émpty","games":0,"covers":0},{"slug":"aaa","name":"Zero","games":0,"covers":0}],' +
-        '"latest_cover_at":"2026-11-20T14:03:01Z"}',
-    );
-    expect(reportOf(dir).rows).toEqual([]);
-  });
-});
 
 test('the same rows give byte-identical generations and reports from MariaDB and SQLite', async () => {
   const found = [];

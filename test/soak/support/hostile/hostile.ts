@@ -61,6 +61,8 @@ const FIELDS: readonly ((random: Random, parts: HostileParts) => string)[] = [
   (random) => `X-Filler: ${'y'.repeat(random.below(3000))}`,
   (random) => `${random.pick(STRANGE.filter((text) => /^[\w.~*|'+-]+$/.test(text)))}: x`,
   () => 'Host: other.example',
+  (random, { key }) =>
+    `${random.pick(['Referer', 'User-Agent', 'Cookie', 'X-Request-Id'])}: ${key}`,
   (_, { key }) => `X-Api-Key: ${key}`,
   (_, { key }) => `Authorization: Bearer ${key}`,
   (random) => `Authorization: ${random.pick(['Basic eDp5', 'Bearer', 'Bearer x', 'Digest', ''])}`,
@@ -93,7 +95,7 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
     const at = random.below(segment.length);
     const code = segment.charCodeAt(at);
     const change = random.below(8);
-    if (change === 0) segments[index] = random.pick(STRANGE);
+    if (change === 0) segments[index] = random.pick([...STRANGE, parts.key]);
     else if (change === 1) segments.splice(index, 0, random.pick(STRANGE));
     else if (change === 2) segments.splice(index, 1);
     else if (change === 3) segments[index] = segment.toUpperCase();
@@ -107,6 +109,7 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
   }
 
   function parameter(): string {
+    if (random.happens(0.05)) return `${random.pick(NAMES)}=${parts.key}`;
     const value = random.happens(0.6) ? random.pick(VALUES) : random.pick(STRANGE);
     return random.happens(0.9) ? `${random.pick(NAMES)}=${value}` : random.pick(STRANGE);
   }

@@ -2,8 +2,7 @@
  * A disk that is full or slow costs lines of the access log, which are counted, but no request and
  * little memory. After that, the log continues with whole lines.
  */
-import { once } from 'node:events';
-import { readFileSync, renameSync, watch } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -14,27 +13,6 @@ import { end, makeFolder, send, startProgram, testKey } from '#test/support/prod
 
 /** The numbers from `from` to `to`, exclusive. */
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
-
-/** Resolves when the log has written so many lines. */
-async function written(file: string, lines: number): Promise<void> {
-  const watcher = watch(path.dirname(file));
-  while (readFileSync(file, 'utf8').split('\n').length - 1 < lines) await once(watcher, 'change');
-  watcher.close();
-}
-
-test('a log that is opened again goes on in the new file, and keeps every line', async () => {
-  const file = path.join(makeFolder(), 'access.log');
-  const log = openLogFile(file, pino({ level: 'silent' }));
-  log.write(range(0, 3).map(numberedLine).join(''));
-  await written(file, 3);
-  renameSync(file, `${file}.1`);
-  log.reopen();
-  log.write(range(3, 5).map(numberedLine).join(''));
-  await log.close();
-  expect(numbersIn(readFileSync(`${file}.1`, 'utf8'))).toEqual([0, 1, 2]);
-  expect(numbersIn(readFileSync(file, 'utf8'))).toEqual([3, 4]);
-  expect(log.dropped()).toBe(0);
-});
 
 test('lines that would wait in more than a megabyte are dropped and counted', async () => {
   const file = path.join(makeFolder(), 'access.log');
