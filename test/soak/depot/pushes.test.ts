@@ -1,4 +1,4 @@
-/** Whenever a pusher is killed or cut off, the release in the depot names a complete generation and never goes back. */
+/** Whenever a pusher is killed, the release in the depot names a complete generation and never goes back. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,19 +13,17 @@ import type { Texts } from '#test/support/processes.ts';
 import { finish, generate, startProgram } from '#test/support/product.ts';
 import { newDepotFolder, pushTo, readDepot, readStoredRelease } from '#test/support/replicas.ts';
 import { BUCKET, startS3 } from '#test/support/servers/s3.ts';
-import { startTcpProxy } from '#test/support/servers/tcp-proxy.ts';
 import { makeChanging, newSnapshots } from '#test/support/wholeness.ts';
 
 const KILLS = rounds(2, 150);
-const CUTS = rounds(5, 100);
 const KINDS = ['folder', 's3'] as const;
 const GAMES = { games: IS_FULL ? 1_500 : 300, platforms: 12 };
 
 const startPushing = (SNAPSHOTS_DIR: string, to: string, environment: Texts = {}) =>
   startProgram('push', ['--to', to], { SNAPSHOTS_DIR, ...environment });
 
-async function makeOrigin(seed = 9) {
-  const database = await makeChanging(seededCatalogue({ ...GAMES, seed }));
+async function makeOrigin() {
+  const database = await makeChanging(seededCatalogue({ ...GAMES, seed: 9 }));
   const snapshotsDir = newSnapshots();
   const publish = async () => {
     await database.change();
@@ -105,45 +103,4 @@ describe.each(KINDS)('a depot of the kind %s', (kind) => {
       `${figures.killed} SIGKILLs hit a push, ${figures.ended} came after its end; every release named a complete generation, ${seen} were seen and none was older than the one before, nothing was left over`,
     );
   });
-});
-
-test(`${CUTS} cut connections to S3 do not fail a push, or fail it without harm`, async () => {
-  const random = makeRandom(7);
-  const { environment, port } = await startS3();
-  const proxy = await startTcpProxy(port);
-  const through = { ...environment, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${proxy.port}` };
-  const to = `s3://${BUCKET}/site`;
-  const depot = openWritableDepot(to, { environment });
-  await pushTo(depot, origin.snapshotsDir);
-  const stopWatching = watchRelease(depot);
-  const figures = { pushed: 0, failed: 0, cuts: 0 };
-  let passed = 0;
-  // On a slow machine, a push may be cut more often than it tries again.
-  const isDone = () => figures.cuts >= CUTS && figures.pushed > 0;
-  for (let round = 0; !isDone() && round < 2 * CUTS; round++) {
-    const newest = await origin.publish();
-    let isEnded = false;
-    const ended = finish(startPushing(origin.snapshotsDir, to, through)).finally(() => {
-      isEnded = true;
-    });
-    while (!isEnded) {
-      await pause(20 + random.next() * 300);
-      if (proxy.bytes() > passed) figures.cuts++;
-      passed = proxy.bytes();
-      proxy.cut('reset', false);
-    }
-    const { code } = await ended;
-    figures[code === 0 ? 'pushed' : 'failed']++;
-    const { release } = await readDepot(depot);
-    if (code === 0) expect(release.id).toBe(newest);
-  }
-  await stopWatching();
-  await proxy.stop();
-  depot.close();
-  expect(figures.pushed).toBeGreaterThan(0);
-  expect(figures.cuts).toBeGreaterThanOrEqual(CUTS);
-  printFigure(
-    'Pushes with cut connections',
-    `${figures.cuts} cuts; ${figures.pushed} pushes ended well, ${figures.failed} failed; every release named a complete generation`,
-  );
 });

@@ -1,6 +1,5 @@
 /**
- * Replicas as processes: killed at any moment, with connections that are cut and on a disk that is full,
- * a replica has a whole generation, never goes back to an older one, and leaves nothing behind.
+ * Replicas as processes: killed at any moment and on a disk that is full, a replica has a whole generation, never goes back to an older one, and leaves nothing behind.
  */
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -21,7 +20,6 @@ import { serveFolder } from '#test/support/servers/static-files.ts';
 import { expectCurrentVerifies, expectNoDebris, newSnapshots } from '#test/support/wholeness.ts';
 
 const KILLS = rounds(8, 300);
-const CUTS = rounds(15, 100);
 const FULL_DISKS = rounds(2, 20);
 
 const UNCHANGED: FaultyOrigin['change'] = (reply) => reply;
@@ -109,35 +107,6 @@ test(`a replica that is killed ${KILLS} times at random moments is whole and nev
     `${figures.killed} SIGKILLs, ${figures.during} of them before the pull had ended, ${figures.fresh} new replicas; all ${figures.complete} runs that followed ended equal to the origin, 0 incomplete or older generations, 0 files left behind`,
   );
   expect(figures.during).toBeGreaterThan(KILLS / 4);
-});
-
-test(`a replica continues after ${CUTS} cut connections`, async () => {
-  const random = makeRandom(42);
-  let cuts = 0;
-  let runs = 0;
-  while (cuts < CUTS) {
-    const to = newSnapshots();
-    // Half of all replies are cut off, somewhere in their first 60 KB.
-    server.change = (reply) => {
-      const cutAfter = random.below(60_000);
-      if (random.happens(0.5) || cutAfter >= reply.body.length) return reply;
-      cuts++;
-      return { ...reply, cutAfter };
-    };
-    const run = await finish(startReplica(to));
-    server.change = UNCHANGED;
-    if (run.code !== 0) {
-      expect(run.stderr).toMatch(/tried \d+ times|no reply|was cut/);
-      expect(idsOnDisk(to)).toEqual([]);
-      expect(await finish(startReplica(to))).toMatchObject({ code: 0 });
-    }
-    await expectEqualToOrigin(to);
-    runs++;
-  }
-  printFigure(
-    'A replica continues after cut connections',
-    `${cuts} cuts in ${runs} pulls, all ended equal to the origin`,
-  );
 });
 
 test('a replica on a full disk keeps what it has, and continues when there is room', async (context) => {

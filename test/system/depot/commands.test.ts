@@ -1,6 +1,6 @@
 /** `cover-catalogue push` and `replica` as commands: arguments, exit codes, signals, S3, OpenSSL's keys. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runPush } from '#cli/push.ts';
@@ -10,13 +10,8 @@ import { currentId } from '#lib/generations/generations.ts';
 import { makeSampleSnapshots, makeSampleSqlite } from '#test/catalogue/snapshots.ts';
 import { startSchedule } from '#test/generator/schedule/start-schedule.ts';
 import type { Texts } from '#test/support/processes.ts';
-import { makeFolder, runCommand, runKeys, startLogged } from '#test/support/product.ts';
-import {
-  makeOrigin,
-  newDepotFolder,
-  readDepot,
-  readStoredRelease,
-} from '#test/support/replicas.ts';
+import { makeFolder, runCommand, runKeys } from '#test/support/product.ts';
+import { newDepotFolder, readDepot, readStoredRelease } from '#test/support/replicas.ts';
 import { BUCKET, startS3 } from '#test/support/servers/s3.ts';
 import {
   expectCurrentVerifies,
@@ -95,18 +90,6 @@ test('push and replica --once print what they did, with the keys of OpenSSL', as
   writeFileSync(path.join(depot, 'release.json'), '{}');
   expect(await replica(args, edge)).toMatchObject({ code: 3, stdout: '' });
   expect(currentId(edge.SNAPSHOTS_DIR)).toBe(id);
-});
-
-test('a depot that is not there when a replica starts is used as soon as it is', async () => {
-  const origin = await makeOrigin();
-  const SNAPSHOTS_DIR = newSnapshots();
-  const gone = `${origin.folder}-later`;
-  const running = startLogged('replica', ['--from', gone], { SNAPSHOTS_DIR });
-  await running.logged('does not exist');
-  renameSync(origin.folder, gone);
-  await running.logged('is equal to its depot again');
-  await expectCurrentVerifies(SNAPSHOTS_DIR);
-  expect(await running.stop()).toBe(0);
 });
 
 test('snapshots and keys travel through S3', async () => {

@@ -1,8 +1,7 @@
 /**
- * A wrong configuration ends each program at its start with exit code 2 and one line per fault, which
- * names the variable and the fix. The folders, ports and files are real.
+ * A wrong configuration is an error that names the variable and the fix. The folders, ports and files are real.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -14,8 +13,8 @@ import { MAIL_CHECKS } from '#keys/mail/mailer.ts';
 import { inspectEnvironment } from '#lib/program/environment/environment.ts';
 import { checkReadableFolder, checkWritableFolder } from '#lib/program/folders.ts';
 import { makeSampleSqlite } from '#test/catalogue/snapshots.ts';
-import { COMPILE_CACHE, commandLine, UNPRIVILEGED } from '#test/support/processes.ts';
-import { finish, makeFolder, runCommand, startProxy } from '#test/support/product.ts';
+import { UNPRIVILEGED } from '#test/support/processes.ts';
+import { makeFolder, runCommand, startProxy } from '#test/support/product.ts';
 import { listenOn } from '#test/support/servers/sockets.ts';
 
 /** An address that no machine has (RFC 5737). */
@@ -126,36 +125,5 @@ describe('without the rights', () => {
     expect(line).toMatch(
       / must be able to write to the file and to its folder, .* owner or mode\.$/,
     );
-  });
-});
-
-describe('a variable', () => {
-  test.each([
-    ['proxy', ['PORT must', 'SNAPSHOTS_DIR is', 'LOG_LEVEL must']],
-    ['generate', ['DATABASE_URL is', 'SNAPSHOTS_DIR is']],
-    ['schedule', ['DATABASE_URL is', 'LOG_LEVEL must', 'SNAPSHOTS_DIR is']],
-    ['account', ['DATABASE_URL is', 'ACCOUNT_PORT must', 'LOG_LEVEL must']],
-  ])('that is wrong is reported by %s, with all other faults at once', async (program, own) => {
-    writeFileSync(path.join(folder, '.env'), 'SNAPSHOT_DIR=/data\n');
-    writeFileSync(path.join(folder, 'file'), '');
-    const [node, ...words] = commandLine(program);
-    const child = spawn(node, words, {
-      cwd: folder,
-      env: {
-        ...COMPILE_CACHE,
-        SNAPSHOTS_DIR: 'file',
-        PORT: 'x',
-        ACCOUNT_PORT: 'y',
-        LOG_LEVEL: 'z',
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const { code, stdout, stderr } = await finish(child);
-    expect([code, stdout]).toEqual([2, '']);
-    const lines = stderr.trimEnd().split('\n');
-    expect(lines.map((line) => line.split(' ', 2).join(' '))).toEqual([
-      'Warning: SNAPSHOT_DIR',
-      ...own,
-    ]);
   });
 });

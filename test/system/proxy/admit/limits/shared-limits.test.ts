@@ -103,26 +103,6 @@ test('a changed limit applies to what was counted before, and the metrics say wh
   await stopAll(fleet);
 });
 
-test('a proxy that takes over from another one counts what that one admitted', async () => {
-  const key = testKey(1, { limit: 30 });
-  writeKeys(dir, [key]);
-  const [first] = await startFleet(1);
-  expect(countOf(await sendMany([first], key.key, 10), 200)).toBe(10);
-  await first.stop();
-  const [second] = await startFleet(1);
-  const reply = await second.get('/stats', key.key);
-  expect(reply.headers['x-ratelimit-remaining']).toBe('19');
-  await second.stop();
-});
-
-test('a server that lost its memory begins again', async () => {
-  const { key, fleet } = await startWith(30);
-  expect(countOf(await sendMany(fleet, key.key, 40), 200)).toBe(30);
-  await redis.client.flushall();
-  expect(countOf(await sendMany(fleet, key.key, 40), 200)).toBe(30);
-  await stopAll(fleet);
-});
-
 describe('when the store is gone', () => {
   test('each proxy counts on its own, with what it admitted before', async () => {
     const { key, fleet } = await startWith(20);
