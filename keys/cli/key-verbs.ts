@@ -5,7 +5,7 @@ import { KEPT_USAGE_DAYS } from '../../lib/format/key-usage-file.ts';
 import { LARGEST_LIMIT } from '../../lib/format/keys-file.ts';
 import { type Arguments, readValue } from '../../lib/program/arguments.ts';
 import { oneOf, wholeNumber } from '../../lib/program/environment/variables.ts';
-import { findKey, type KeyWithOld, listKeys } from '../lifecycle/key-lists.ts';
+import { findKey, type KeyRow, listKeys } from '../lifecycle/key-lists.ts';
 import {
   type DayOfUse,
   type KeyUse,
@@ -32,17 +32,19 @@ import { parseId, requireText, type Settings, type Verb } from './verb.ts';
 
 const DEFAULT_DAYS = '30';
 
-const utc = (time: string) => `${time}Z`;
+const utc = (time: string | null) => time && `${time}Z`;
 
 /** The longest column, the purpose, comes last. */
-const KEY_COLUMNS: readonly Column<KeyWithOld>[] = [
+const KEY_COLUMNS: readonly Column<KeyRow>[] = [
   ['ID', ({ id }) => id],
   ['STATE', ({ state }) => state],
   ['ACCOUNT', ({ account_id }) => account_id],
   ['LIMIT', ({ limit_per_minute }) => limit_per_minute],
   ['PREFIX', ({ key_prefix }) => key_prefix],
   ['OLD KEY', oldKeyOf],
+  ['LAST USED', ({ last_used_at }) => utc(last_used_at)],
   ['REQUESTED', ({ requested_at }) => utc(requested_at)],
+  ['LIMIT OF', ({ limit_of }) => limit_of],
   ['NAME', ({ name }) => name],
   ['WEBSITE', ({ website_url }) => website_url],
   ['PURPOSE', ({ purpose }) => purpose],
@@ -70,7 +72,7 @@ const MAIL_COLUMNS: readonly Column<QueuedMail>[] = [
   ['ERROR', ({ last_error }) => last_error],
 ];
 
-function oldKeyOf({ old_key_prefix, old_key_ends_at }: KeyWithOld): string | null {
+function oldKeyOf({ old_key_prefix, old_key_ends_at }: KeyRow): string | null {
   return old_key_ends_at && `${old_key_prefix} until ${utc(old_key_ends_at)}`;
 }
 
@@ -192,7 +194,7 @@ export const KEY_VERBS: readonly Verb[] = [
   },
   {
     usage: 'list [--state STATE] [--text TEXT] [--json]',
-    help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is searched for in name, purpose, website, prefix and account.`,
+    help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is searched for in name, purpose, website, prefixes and account. LIMIT OF is the key for which a request asks a higher limit.`,
     prepare(args) {
       const { state: name, text } = args.texts;
       const state = name === undefined ? name : readValue('--state', name, oneOf(...KEY_STATES));

@@ -1,6 +1,6 @@
 /**
  * Imports what proxies report about the use of keys. Nothing depends on the order of the reports, or on how
- * often one arrives: the day of last use never moves back, and nothing counts twice, because the counts of
+ * often one arrives: the time of last use never moves back, and nothing counts twice, because the counts of
  * a run of a proxy only grow and the larger value stays.
  */
 import { lstatSync, readdirSync, statSync } from 'node:fs';
@@ -17,6 +17,7 @@ import {
 } from '../../lib/format/key-usage-file.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../../lib/format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
+import { addSeconds, toDatabaseTime } from '../tables/values.ts';
 
 const KEYS_PER_STATEMENT = 200;
 /** The columns of counts, and the names that reports have for them. */
@@ -62,24 +63,27 @@ export function makeUsageImport(
 ): (database: Database, now: Date) => Promise<void> {
   /** For each imported report, when it was written. */
   const imported = new Map<string, number>();
-  /** For the id of each key, the latest day that was imported. */
-  const latestDays = new Map<number, string>();
+  /** For the id of each key, the latest time of use that was imported. */
+  const latestUses = new Map<number, string>();
   /** What was imported last of each run and day. */
   const importedCounts = new Map<string, DayUsage>();
   let tidiedOn = '';
 
   async function importLastUse(database: Database, { day, keys }: DayUsage): Promise<void> {
-    const ids = [...keys].flatMap(([id, { requests }]) =>
-      requests > 0 && day > (latestDays.get(id) ?? '') ? [id] : [],
-    );
-    for (const batch of batchesOf(ids)) {
-      await database.run(
-        `UPDATE api_keys SET last_used_on = ?
-         WHERE id IN (${marks(batch)}) AND (last_used_on IS NULL OR last_used_on < ?)`,
-        [day, ...batch, day],
-      );
+    const bySecond = Map.groupBy(keys, ([, { lastSecond }]) => lastSecond);
+    for (const [second, used] of bySecond) {
+      if (second === undefined) continue;
+      const time = toDatabaseTime(addSeconds(new Date(day), second));
+      const ids = used.flatMap(([id]) => (time > (latestUses.get(id) ?? '') ? [id] : []));
+      for (const batch of batchesOf(ids)) {
+        await database.run(
+          `UPDATE api_keys SET last_used_at = ?
+           WHERE id IN (${marks(batch)}) AND (last_used_at IS NULL OR last_used_at < ?)`,
+          [time, ...batch, time],
+        );
+      }
+      for (const id of ids) latestUses.set(id, time);
     }
-    for (const id of ids) latestDays.set(id, day);
   }
 
   async function importCounts(database: Database, usage: DayUsage): Promise<void> {
@@ -116,8 +120,8 @@ export function makeUsageImport(
         for (const usage of parseKeyUsage(text, name)) {
           // A proxy whose clock is ahead must not set a future day, which would then stay.
           if (!isReported(usage.day, time)) continue;
-          await importLastUse(database, usage);
           await importCounts(database, usage);
+          await importLastUse(database, usage);
         }
         await tidy(database, time);
         imported.set(name, written);

@@ -24,10 +24,15 @@ export interface KeyRow {
   /** When the key was revealed or last rotated. */
   readonly revealed_at: string | null;
   readonly revoked_at: string | null;
-  /** "YYYY-MM-DD" in UTC; null if no use is known. */
-  readonly last_used_on: string | null;
+  /** To the minute; null if no use is known. */
+  readonly last_used_at: string | null;
   /** What the owner calls the key; null if it has no name. */
   readonly name: string | null;
+  /** The id of the key for which the request asks a higher limit; null if it asks for a key. */
+  readonly limit_of: number | null;
+  /** Of the key that a rotation has replaced. Both values are null if none still works. */
+  readonly old_key_prefix: string | null;
+  readonly old_key_ends_at: string | null;
 }
 
 /** A key with its account. Both values are null if the key has no account or the account is removed. */
@@ -36,20 +41,17 @@ export interface KeyWithAccount extends KeyRow {
   readonly account_email: string | null;
 }
 
-/** A key with the old key of a rotation. Both values are null if none still works. */
-export interface KeyWithOld extends KeyRow {
-  readonly old_key_prefix: string | null;
-  readonly old_key_ends_at: string | null;
-}
-
-const COLUMNS = `id, state, limit_per_minute, key_prefix, account_id, purpose, website_url, reason,
-  requested_at, reviewed_at, reviewed_by, revealed_at, revoked_at, last_used_on, name`;
-const KEY_COLUMNS = COLUMNS.replace(/\w+/g, 'k.$&');
+const OWN_COLUMNS = `id, state, limit_per_minute, key_prefix, account_id, purpose, website_url, reason,
+  requested_at, reviewed_at, reviewed_by, revealed_at, revoked_at, last_used_at, name, limit_of`;
+const COLUMNS = `${OWN_COLUMNS}, old_key_prefix, old_key_ends_at`;
 
 /** Restricts a list of keys. */
 export interface Filter {
   readonly state?: KeyState | undefined;
-  /** A text to find in name, purpose, website, prefix, or the name or e-mail address of the account. */
+  /**
+   * A text to find in name, purpose, website, prefix, that of an old key that still works, or the name or
+   * e-mail address of the account.
+   */
   readonly text?: string | undefined;
 }
 
@@ -60,39 +62,20 @@ export interface Slice {
 }
 
 /** The keys and requests that match a filter, or all, oldest first. */
-export async function listKeys(
-  database: Database,
-  filter: Filter = {},
-  now = new Date(),
-): Promise<KeyWithOld[]> {
+export async function listKeys(database: Database, filter: Filter = {}): Promise<KeyRow[]> {
   const hasTable = await hasAccounts(database);
   const { where, values } = conditionOf(filter, hasTable);
-  const join = hasTable ? 'LEFT JOIN accounts a ON a.id = k.account_id' : '';
-  const rows = await database.rows(
-    `SELECT ${KEY_COLUMNS}, o.key_prefix, o.ends_at FROM api_keys k ${join}
-     LEFT JOIN old_keys o ON o.key_id = k.id AND o.ends_at > ? AND k.state = 'approved'
-     WHERE ${where} ORDER BY k.id`,
-    [toDatabaseTime(now), ...values],
-  );
-  const columns = `${COLUMNS}, old_key_prefix, old_key_ends_at`;
-  return rows.map((row) => toObject<KeyWithOld>(columns, row));
+  const join = hasTable ? ACCOUNTS : '';
+  return select<KeyRow>(database, `${join} WHERE ${where} ORDER BY k.id`, values);
 }
 
 /** Keys and requests of one account: first those that are in use or pending, each newest first. */
-export async function listKeysOf(
-  reader: Reader,
-  accountId: AccountId,
-  slice: Slice,
-): Promise<KeyRow[]> {
+export function listKeysOf(reader: Reader, accountId: AccountId, slice: Slice): Promise<KeyRow[]> {
   const order = (of: string) => `${of}.state NOT IN ('pending', 'approved'), ${of}.id DESC`;
   // Only ids are sorted, from the index: an account may have any number of requests with long purposes.
-  const rows = await reader.rows(
-    `SELECT ${KEY_COLUMNS} FROM (
-       SELECT o.id FROM api_keys o WHERE o.account_id = ? ORDER BY ${order('o')} ${limitTo(slice)}
-     ) page JOIN api_keys k ON k.id = page.id ORDER BY ${order('k')}`,
-    [accountId],
-  );
-  return rows.map((row) => toObject<KeyRow>(COLUMNS, row));
+  const page = `SELECT p.id FROM api_keys p WHERE p.account_id = ? ORDER BY ${order('p')} ${limitTo(slice)}`;
+  const rest = `JOIN (${page}) page ON page.id = k.id ORDER BY ${order('k')}`;
+  return select<KeyRow>(reader, rest, [accountId]);
 }
 
 /** Requests under review, oldest first. */
@@ -112,9 +95,7 @@ export function listKeysWithAccounts(
 
 /** @returns undefined if there is no such key */
 export async function findKey(reader: Reader, id: number): Promise<KeyRow | undefined> {
-  const sql = `SELECT ${KEY_COLUMNS} FROM api_keys k WHERE k.id = ?`;
-  const [row] = await reader.rows(sql, [id]);
-  return row && toObject<KeyRow>(COLUMNS, row);
+  return (await select<KeyRow>(reader, 'WHERE k.id = ?', [id]))[0];
 }
 
 /** @returns undefined if there is no such key */
@@ -125,19 +106,35 @@ export async function findKeyWithAccount(
   return (await selectWithAccounts(reader, 'k.id = ?', [id]))[0];
 }
 
+const ACCOUNTS = 'LEFT JOIN accounts a ON a.id = k.account_id';
+
 /** @param rest an SQL condition on the key `k` and its account `a`, and what follows it */
-async function selectWithAccounts(
+function selectWithAccounts(
   reader: Reader,
   rest: string,
   values: readonly Value[] = [],
 ): Promise<KeyWithAccount[]> {
+  return select(reader, `${ACCOUNTS} WHERE ${rest}`, values, ', account_name, account_email');
+}
+
+/**
+ * Reads keys `k`, with their old keys `o` that still work: one works only while its key is approved.
+ * @param rest the end of the statement
+ * @param more further columns, by the names that they get, such as `account_name` for `a.name`
+ */
+async function select<T extends KeyRow>(
+  reader: Reader,
+  rest: string,
+  values: readonly Value[],
+  more = '',
+): Promise<T[]> {
+  const own = OWN_COLUMNS.replace(/\w+/g, 'k.$&');
   const rows = await reader.rows(
-    `SELECT ${KEY_COLUMNS}, a.name, a.email
-     FROM api_keys k LEFT JOIN accounts a ON a.id = k.account_id WHERE ${rest}`,
-    values,
+    `SELECT ${own}, o.key_prefix, o.ends_at${more.replaceAll('account_', 'a.')} FROM api_keys k
+     LEFT JOIN old_keys o ON o.key_id = k.id AND o.ends_at > ? AND k.state = 'approved' ${rest}`,
+    [toDatabaseTime(new Date()), ...values],
   );
-  const columns = `${COLUMNS}, account_name, account_email`;
-  return rows.map((row) => toObject<KeyWithAccount>(columns, row));
+  return rows.map((row) => toObject<T>(COLUMNS + more, row));
 }
 
 function limitTo({ limit, offset }: Slice): string {
@@ -155,7 +152,7 @@ function conditionOf(
     values.push(state);
   }
   if (text !== '') {
-    const searched = ['k.name', 'k.purpose', 'k.website_url', 'k.key_prefix'];
+    const searched = ['k.name', 'k.purpose', 'k.website_url', 'k.key_prefix', 'o.key_prefix'];
     if (isJoined) searched.push('a.name', 'a.email');
     conditions.push(
       `(${searched.map((column) => `INSTR(LOWER(${column}), LOWER(?)) > 0`).join(' OR ')})`,

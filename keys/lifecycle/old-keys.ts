@@ -2,17 +2,11 @@
  * The keys that rotations have replaced and that still work, at most one for each key: it shares id, limit and
  * usage with the new one. `keys/export` leaves it out once its time has come, or its key is revoked.
  */
-import type { Reader, Writer } from '../../lib/database/database.ts';
+import type { Writer } from '../../lib/database/database.ts';
 import { addSeconds, toDatabaseTime } from '../tables/values.ts';
 
 /** How long an old key may work beside the new one. */
 export const OVERLAP_HOURS = 24;
-
-export interface OldKey {
-  readonly prefix: string;
-  /** "YYYY-MM-DD HH:MM:SS" in UTC. */
-  readonly endsAt: string;
-}
 
 /** Call it in the transaction of a rotation, before the key is replaced. @param at when it is rotated */
 export async function keepOldKey(writer: Writer, id: number, at: Date): Promise<void> {
@@ -26,24 +20,4 @@ export async function keepOldKey(writer: Writer, id: number, at: Date): Promise<
 
 export async function endOldKey(writer: Writer, id: number): Promise<void> {
   await writer.run('DELETE FROM old_keys WHERE key_id = ?', [id]);
-}
-
-/** The old keys that still work, by the ids of their keys. */
-export async function oldKeysOf(
-  reader: Reader,
-  ids: readonly number[],
-  now: Date,
-): Promise<ReadonlyMap<number, OldKey>> {
-  if (ids.length === 0) return new Map();
-  const rows = await reader.rows(
-    `SELECT key_id, key_prefix, ends_at FROM old_keys
-     WHERE key_id IN (${ids.map(() => '?').join(', ')}) AND ends_at > ?`,
-    [...ids, toDatabaseTime(now)],
-  );
-  return new Map(
-    rows.map(([id, prefix, endsAt]) => [
-      id as number,
-      { prefix: String(prefix), endsAt: String(endsAt) },
-    ]),
-  );
 }

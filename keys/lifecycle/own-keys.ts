@@ -8,6 +8,7 @@ import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
 import { type AccountId, toDatabaseTime } from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
+import { findKey, type KeyRow } from './key-lists.ts';
 import { endOldKey, keepOldKey, OVERLAP_HOURS } from './old-keys.ts';
 import { noSuchAccount, Refusal, readAll } from './refusal.ts';
 import {
@@ -52,17 +53,19 @@ export interface NewRequest {
   readonly websiteUrl: string;
   /** '' for none. */
   readonly name?: string | undefined;
+  /** The id of the key for which a higher limit is asked. */
+  readonly limitOf?: number | undefined;
   readonly at: Date;
 }
 
 /**
  * Requests a key.
- * @throws Refusal if the request is not valid, too many requests are under review, or the account
- * does not exist
+ * @throws Refusal if the request is not valid, too many requests are under review, or the account or the
+ * key that gets a higher limit does not exist
  */
 export async function requestKey(
   database: Database,
-  { accountId, purpose: text, websiteUrl, name = '', at }: NewRequest,
+  { accountId, purpose: text, websiteUrl, name = '', limitOf, at }: NewRequest,
 ): Promise<{ id: number }> {
   const typed = readAll(
     () => readPurpose(text),
@@ -78,6 +81,9 @@ export async function requestKey(
       );
     }
   };
+  if (limitOf !== undefined && !(await findLimited(database, accountId, limitOf))) {
+    throw new Refusal('The key for which you asked a higher limit is not in use.', 'conflict');
+  }
   // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
   await refuseTooMany(database);
   const hasTable = await hasAccounts(database);
@@ -85,13 +91,24 @@ export async function requestKey(
   return withAccountLock(database, accountId, async (writer) => {
     await refuseTooMany(writer);
     const { insertId: id } = await writer.run(
-      `INSERT INTO api_keys (account_id, state, requested_at, purpose, website_url, name)
-       VALUES (?, 'pending', ?, ?, ?, ?)`,
-      [accountId, toDatabaseTime(at), ...typed],
+      `INSERT INTO api_keys (account_id, state, requested_at, limit_of, purpose, website_url, name)
+       VALUES (?, 'pending', ?, ?, ?, ?, ?)`,
+      [accountId, toDatabaseTime(at), limitOf ?? null, ...typed],
     );
     await recordEvent(writer, { keyId: id, at, actorId: accountId, action: 'requested' });
     return { id };
   });
+}
+
+/** @returns the key; undefined if it is not a revealed key of the account that is in use */
+export async function findLimited(
+  reader: Reader,
+  accountId: AccountId,
+  id: number,
+): Promise<KeyRow | undefined> {
+  const key = await findKey(reader, id);
+  const isInUse = key?.state === 'approved' && key.revealed_at !== null;
+  return isInUse && key.account_id === accountId ? key : undefined;
 }
 
 /** Whether {@link MOST_PENDING} requests of an account are under review. */

@@ -58,6 +58,7 @@ export function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LARGEST_LIMIT) return;
   throw invalid(
     `The limit must be a whole number from 1 to ${LARGEST_LIMIT}${Number.isNaN(limit) ? '' : `, not ${limit}`}.`,
+    'limit',
   );
 }
 
@@ -65,9 +66,9 @@ export function checkLimit(limit: number): void {
 export function readReason(text: string): string {
   const reason = cleanText(text);
   if (reason === '') {
-    throw invalid('Write a reason: the owner gets it by e-mail.');
+    throw invalid('Write a reason: the owner gets it by e-mail.', 'reason');
   }
-  checkLength('The reason', reason);
+  checkLength('The reason', reason, 'reason');
   return reason;
 }
 

@@ -6,13 +6,13 @@
 interface Rights {
   /** In daily use. */
   readonly use: readonly string[];
-  /** To create the table. They may be taken away afterwards. */
+  /** To create or extend the table. They may be taken away afterwards. */
   readonly setup: readonly string[];
 }
 
 /** What `cover-catalogue account` and `keys` need. */
 export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
-  api_keys: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
+  api_keys: { use: ['INSERT', 'UPDATE'], setup: ['CREATE', 'ALTER'] },
   old_keys: { use: ['INSERT', 'DELETE'], setup: ['CREATE'] },
   key_events: { use: ['INSERT'], setup: ['CREATE', 'TRIGGER'] },
   // Only `schedule` writes here, which often has the same user.

@@ -4,7 +4,7 @@
  * remove a row of `key_events`, the history of keys.
  */
 import type { Database } from '../../lib/database/database.ts';
-import { createTables, type Tables } from '../../lib/database/tables.ts';
+import { createTables, type Table, type Tables } from '../../lib/database/tables.ts';
 
 export const ACCOUNTS_TABLE = {
   accounts: {
@@ -40,9 +40,11 @@ export const KEYS_TABLES = {
       reviewed_by: 'BIGINT UNSIGNED NULL',
       revealed_at: 'DATETIME NULL',
       revoked_at: 'DATETIME NULL',
-      last_used_on: 'DATE NULL',
+      last_used_at: 'DATETIME NULL',
       // What the owner calls the key; NULL if the owner has given it no name.
       name: 'VARCHAR(100) NULL',
+      // The key for which the request asks a higher limit; NULL if it asks for a key.
+      limit_of: 'BIGINT UNSIGNED NULL',
     },
     unique: ['key_hash'],
     keys: ['account_id', 'account_id, state', 'state'],
@@ -160,25 +162,43 @@ const ACTIONS = {
 };
 
 /**
- * Creates the tables of {@link KEYS_TABLES} that do not exist, and the triggers that protect the
- * history.
+ * Creates the tables of {@link KEYS_TABLES} that do not exist, the columns that tables of earlier versions
+ * lack, and the triggers that protect the history.
  * @throws Error that says which table or trigger cannot be created, and the fix
  */
 export async function createKeysTables(database: Database): Promise<void> {
   // Existing tables are skipped: the database user may not have the right to create tables.
   const found = await database.columns();
   for (const [name, table] of Object.entries(KEYS_TABLES)) {
-    if (found.has(name)) continue;
+    const columns = found.get(name);
     try {
-      await createTables(database, { [name]: table });
+      if (columns === undefined) await createTables(database, { [name]: table });
+      else await addColumns(database, name, table, columns);
     } catch (cause) {
       throw new Error(
-        `The table ${name} cannot be created: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that operations/keys.md lists.`,
+        `The table ${name} cannot be ${columns === undefined ? 'created' : 'extended'}: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that operations/keys.md lists.`,
         { cause },
       );
     }
   }
   await protectHistory(database);
+}
+
+/** Adds the columns that a table lacks, if its rows can be without a value. */
+async function addColumns(
+  database: Database,
+  name: string,
+  { columns }: Table,
+  found: ReadonlySet<string>,
+): Promise<void> {
+  for (const [column, definition] of Object.entries(columns)) {
+    if (found.has(column) || !/(?<!NOT) NULL$/.test(definition)) continue;
+    const sql = `ALTER TABLE ${name} ADD COLUMN ${column} ${definition}`;
+    await database.run(sql).catch(async (error) => {
+      // Another program may have added it in the meantime.
+      if (!(await database.columns()).get(name)?.has(column)) throw error;
+    });
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { parseFile, readMembers } from './json/parse-file.ts';
 import { isCount, listOf, matching, withMembers } from './json/values.ts';
 
 const VERSION = 1;
+const DAY_SECONDS = 24 * 3600;
 const SHAPE = {
   counts: listOf(
     withMembers({
@@ -16,13 +17,15 @@ const SHAPE = {
       day: matching(/^\d{4}-\d{2}-\d{2}$/),
       keys: listOf(
         (value: unknown): value is readonly number[] =>
-          Array.isArray(value) && value.length === 5 && value.every(isCount),
+          Array.isArray(value) &&
+          (value.length === 5 || (value.length === 6 && value[5] < DAY_SECONDS)) &&
+          value.every(isCount),
       ),
     }),
   ),
 };
 /** A day of UTC, in milliseconds. */
-export const DAY_MS = 24 * 3600 * 1000;
+export const DAY_MS = DAY_SECONDS * 1000;
 /** The largest file that is read, in bytes. */
 export const LARGEST_KEY_USAGE = 64 * 1024 * 1024;
 /** Proxies report the counts of this many days, so that none is lost while the import fails. */
@@ -42,6 +45,15 @@ export interface Usage {
   readonly bytes: number;
 }
 
+/** What a key has used on one day, as it is reported. */
+export interface ReportedUsage extends Usage {
+  /**
+   * The second of the day, in UTC, at which a proxy last found new requests; undefined if there were none. It
+   * looks every minute.
+   */
+  readonly lastSecond?: number | undefined;
+}
+
 /** What was used on one day, as one run of a proxy has counted it. */
 export interface DayUsage {
   /** The random name of the run: 16 hex digits. */
@@ -49,7 +61,7 @@ export interface DayUsage {
   /** "YYYY-MM-DD" in UTC. */
   readonly day: string;
   /** By the id of the key. */
-  readonly keys: ReadonlyMap<number, Usage>;
+  readonly keys: ReadonlyMap<number, ReportedUsage>;
 }
 
 /** A moment's day in UTC, "YYYY-MM-DD". @param days added to the day */
@@ -71,9 +83,10 @@ export function encodeKeyUsage(counts: readonly DayUsage[]): string {
     JSON.stringify({
       run,
       day,
-      keys: [...keys]
-        .sort(byId)
-        .map(([id, usage]) => [id, usage.requests, usage.notModified, usage.refused, usage.bytes]),
+      keys: [...keys].sort(byId).map(([id, usage]) => {
+        const { requests, notModified, refused, bytes, lastSecond = [] } = usage;
+        return [id, requests, notModified, refused, bytes].concat(lastSecond);
+      }),
     }),
   );
   const list = lines.length === 0 ? '[]' : `[\n${lines.join(',\n')}\n]`;
@@ -92,8 +105,8 @@ function byId([a]: readonly [number, unknown], [b]: readonly [number, unknown]):
 export function parseKeyUsage(text: string, file: string): readonly DayUsage[] {
   const { counts } = readMembers(parseFile(text, file, VERSION), file, SHAPE);
   return counts.map(({ run, day, keys }) => {
-    const usage = keys.map(([id, requests, notModified, refused, bytes]) => {
-      return [id, { requests, notModified, refused, bytes }] as const;
+    const usage = keys.map(([id, requests, notModified, refused, bytes, lastSecond]) => {
+      return [id, { requests, notModified, refused, bytes, lastSecond }] as const;
     });
     return { run, day, keys: new Map(usage) };
   });

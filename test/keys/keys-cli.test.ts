@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { VERBS } from '#cli/keys.ts';
+import { rotateKey } from '#keys/lifecycle/own-keys.ts';
 import { openDatabase } from '#lib/database/open.ts';
 import { hashKey, isWellFormedKey } from '#lib/format/api-key.ts';
 import { KINDS, makeDatabase } from '#test/support/databases.ts';
@@ -46,10 +47,10 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
     expect(lines).toEqual([
       expect.stringMatching(
-        /^ID +STATE +ACCOUNT +LIMIT +PREFIX +OLD KEY +REQUESTED +NAME +WEBSITE +PURPOSE$/,
+        /^ID +STATE +ACCOUNT +LIMIT +PREFIX +OLD KEY +LAST USED +REQUESTED +LIMIT OF +NAME +WEBSITE +PURPOSE$/,
       ),
       expect.stringMatching(
-        /^1 +pending +7 +120 +- +- +2026-01-02 03:04:05Z +- +https:\/\/example\.org +first$/,
+        /^1 +pending +7 +120 +- +- +- +2026-01-02 03:04:05Z +- +- +https:\/\/example\.org +first$/,
       ),
       expect.stringMatching(/^2 +rejected .* second$/),
       expect.stringMatching(/^3 +approved +- +120 +cck_\w{4} .* third$/),
@@ -60,6 +61,19 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const found = (await keys('list', '--text', 'SEC')).stdout;
     expect(found).toContain('second');
     expect(found).not.toContain('first');
+  });
+
+  it('lists when a key was last used, and finds the prefix of an old key while it works', async () => {
+    const old = (await keys('issue', '--note', 'first')).stdout.slice(0, 8);
+    const own = { id: 1, accountId: null, at: new Date(), publicUrl: 'https://covers.example' };
+    await rotateKey(database, { ...own, keepsOld: true });
+    await database.run("UPDATE api_keys SET last_used_at = '2026-01-02 03:04:05'");
+    const found = async () => (await keys('list', '--text', old)).stdout;
+    expect(await found()).toMatch(
+      new RegExp(` ${old} until \\S+ \\S+Z +2026-01-02 03:04:05Z .* first`),
+    );
+    await keys('revoke', '1', '--reason', 'Leaked');
+    expect(await found()).not.toContain('first');
   });
 
   it('lists no control characters, neither in the table nor in JSON', async () => {

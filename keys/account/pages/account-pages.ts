@@ -4,22 +4,23 @@ import { type Html, html } from '../../../lib/pages/html.ts';
 import { factList, shownNumber } from '../../../lib/pages/shown-values.ts';
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
-import { type OldKey, OVERLAP_HOURS } from '../../lifecycle/old-keys.ts';
+import { OVERLAP_HOURS } from '../../lifecycle/old-keys.ts';
 import { MOST_PENDING } from '../../lifecycle/own-keys.ts';
-import type { Fault } from '../../lifecycle/refusal.ts';
 import { LONGEST_ADDRESS, LONGEST_KEY_NAME, LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { addSeconds, toDatabaseTime } from '../../tables/values.ts';
+import { makeFields, type Refused } from './form-fields.ts';
 import {
-  higherLimitLine,
-  limitOf,
+  lastUseOf,
+  limitFact,
   nameOf,
   numberOf,
+  oldKeyOf,
   ownerBadge,
   prefixOf,
   purposeOf,
 } from './key-parts.ts';
-import { day, makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
+import { makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
 export interface AccountPage {
@@ -33,13 +34,13 @@ export interface AccountPage {
   readonly mayRequest: boolean;
   /** By the id of the key. */
   readonly usage: ReadonlyMap<number, readonly DayOfUse[]>;
-  /** The old keys that still work, by the id of the key. */
-  readonly oldKeys: ReadonlyMap<number, OldKey>;
   readonly now: Date;
   /** The limit of a key, in requests per minute, that most projects need. */
   readonly defaultLimit: number;
   readonly notice?: Notice | undefined;
-  readonly draft?: Draft | undefined;
+  readonly refused?: Refused | undefined;
+  /** The key for which the form asks a higher limit. */
+  readonly limitOf?: KeyRow | undefined;
 }
 
 const ENDED = ['rejected', 'withdrawn', 'revoked'];
@@ -75,7 +76,7 @@ export function accountPage(page: AccountPage): Html {
       </section>
       <section aria-labelledby="request">
         <h2 id="request">Request a key</h2>
-        ${page.mayRequest ? requestForm(page.defaultLimit, page.draft) : TOO_MANY}
+        ${page.mayRequest ? requestForm(page) : TOO_MANY}
       </section>`,
   });
 }
@@ -87,50 +88,38 @@ function noKeys(hadKeys: boolean): Html {
   return html`<p>No keys yet. Programs need one to call the API: request your first one below.</p>`;
 }
 
-/** What the fields of the form contain, as people typed it. */
-export interface Draft {
-  readonly name: string;
-  readonly purpose: string;
-  readonly websiteUrl: string;
-  /** The key for which the form asks a higher limit. */
-  readonly limitOf?: KeyRow | undefined;
-  readonly faults?: readonly Fault[];
-}
-
-function requestForm(defaultLimit: number, draft: Draft | undefined): Html {
-  const faults = draft?.faults ?? [];
-  const textOf = (name: string) => faults.find(({ field }) => field === name)?.text;
-  const limited = draft?.limitOf;
-  const fault = (name: string) =>
-    textOf(name) && html`<p class="state bad" id="${name}-fault">${textOf(name)}</p>`;
-  const state = (name: string, hint: string) =>
-    textOf(name)
-      ? html` aria-invalid="true" aria-describedby="${name}-fault ${hint}"${name === faults[0]?.field && html` autofocus`}`
-      : html` aria-describedby="${hint}"`;
+function requestForm({ defaultLimit, limitOf, refused }: AccountPage): Html {
+  const field = makeFields(PATHS.keys, refused);
   return html`<form method="post" action="${PATHS.keys}">
-          ${limited && html`<p>${higherLimitLine(limited)}</p><input type="hidden" name="limit-of" value="${limited.id}">`}
-          <label for="purpose">What are you building?</label>
-          <p class="faint" id="purpose-hint">A moderator reads this to decide. A key allows ${shownNumber(defaultLimit)} requests per minute, enough for most projects. If you need more, say how many, and why.</p>
-          ${fault('purpose')}
-          <textarea id="purpose" name="purpose" rows="5" maxlength="${LONGEST_TEXT}" required${state('purpose', 'purpose-hint')}>
-${draft?.purpose ?? ''}</textarea>
-          <label for="website-url">Website of the project</label>
-          <p class="faint" id="website-hint">For example https://example.org. A code repository is fine.</p>
-          ${fault('website_url')}
-          <input id="website-url" name="website_url" type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url"${state('website_url', 'website-hint')} value="${draft?.websiteUrl ?? ''}">
-          <label for="name">Name of the key (optional)</label>
-          <p class="faint" id="name-hint">For you, to tell your keys apart. For example: Shelf app, production.</p>
-          ${fault('name')}
-          <input id="name" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off"${state('name', 'name-hint')} value="${draft?.name ?? ''}">
-          <button>${limited ? 'Ask for a higher limit' : 'Request a key'}</button>
+          ${limitOf && html`<p>Higher limit for ${nameOf(limitOf)}, now ${shownNumber(limitOf.limit_per_minute)} requests per minute.</p><input type="hidden" name="limit-of" value="${limitOf.id}">`}
+          ${field({
+            name: 'purpose',
+            label: 'What are you building?',
+            hint: `A moderator reads this to decide. A key allows ${shownNumber(defaultLimit)} requests per minute, enough for most projects. If you need more, say how many, and why.`,
+            rows: 5,
+            more: html`maxlength="${LONGEST_TEXT}" required`,
+          })}
+          ${field({
+            name: 'website_url',
+            label: 'Website of the project',
+            hint: 'For example https://example.org. A code repository is fine.',
+            value: limitOf?.website_url,
+            more: html`type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url"`,
+          })}
+          ${field({
+            name: 'name',
+            label: 'Name of the key (optional)',
+            hint: 'For you, to tell your keys apart. For example: Shelf app, production.',
+            more: html`maxlength="${LONGEST_KEY_NAME}" autocomplete="off"`,
+          })}
+          <button>${limitOf ? 'Ask for a higher limit' : 'Request a key'}</button>
         </form>`;
 }
 
 /** How many characters of its purpose a key or request that has ended shows. */
 const LONGEST_PURPOSE = 1_000;
 
-function keyCard(key: KeyRow, { usage, oldKeys, now }: AccountPage): Html {
-  const old = oldKeys.get(key.id);
+function keyCard(key: KeyRow, { usage, now, refused }: AccountPage): Html {
   const isOpen = key.state === 'pending' || key.state === 'approved';
   return html`<li class="card" id="key-${key.id}">
           <h3>${nameOf(key)} ${ownerBadge(key)}</h3>
@@ -138,19 +127,20 @@ function keyCard(key: KeyRow, { usage, oldKeys, now }: AccountPage): Html {
             ['Reason', key.reason],
             ['Number', key.name && numberOf(key)],
             prefixOf(key),
-            ['Old key', old && html`<code>${old.prefix}…</code> works until ${moment(old.endsAt)}`],
-            limitOf(key),
-            ['Last used', day(key.last_used_on)],
+            oldKeyOf(key),
+            limitFact(key),
+            lastUseOf(key),
             ...purposeOf(key, isOpen ? undefined : LONGEST_PURPOSE),
             ['Revoked', moment(key.revoked_at)],
           ])}
           ${usageChart(usage.get(key.id) ?? [], { keyId: key.id, now })}
-          ${actionsOf(key, old !== undefined)}
+          ${actionsOf(key, refused)}
         </li>`;
 }
 
-function actionsOf(key: KeyRow, hasOld: boolean): Html | undefined {
+function actionsOf(key: KeyRow, refused: Refused | undefined): Html | undefined {
   const { id, name, state, key_prefix, revealed_at } = key;
+  const hasOld = key.old_key_prefix !== null;
   if (state === 'pending') {
     const text = 'Moderators no longer see the request. This cannot be undone.';
     const withdraw = html`<p>${text}</p>
@@ -166,15 +156,25 @@ function actionsOf(key: KeyRow, hasOld: boolean): Html | undefined {
   const endOld = html`<p>The old key stops working within seconds. This key is not affected.</p>
               <button class="danger">End the old key of key ${id}</button>`;
   const higherLimitPath = `${PATHS.keys}?limit-of=${id}#request`;
-  const rename = html`<label for="name-${id}">Name</label>
-              <input id="name-${id}" name="name" maxlength="${LONGEST_KEY_NAME}" autocomplete="off" value="${name ?? ''}">
+  const renamePath = ownKeyPath(id, 'rename');
+  const nameField = makeFields(
+    renamePath,
+    refused,
+  )({
+    name: 'name',
+    id: `name-${id}`,
+    label: 'Name',
+    value: name,
+    more: html`maxlength="${LONGEST_KEY_NAME}" autocomplete="off"`,
+  });
+  const rename = html`${nameField}
               <button>Save name</button>`;
   const revoke = html`<p>The key stops working within seconds, for good. This cannot be undone.</p>
               <button class="danger">Revoke key ${id}</button>`;
   return html`<div class="actions">
           ${revealed_at === null ? revealForm(id) : foldedForm(id, 'rotate', 'Rotate', 'key', rotate)}
           ${hasOld && foldedForm(id, 'end-old', 'End old key', 'of key', endOld)}
-          ${foldedForm(id, 'rename', 'Rename', 'key', rename)}
+          ${foldedForm(id, 'rename', 'Rename', 'key', rename, refused?.path === renamePath)}
           ${revealed_at !== null && html`<a class="button quiet" href="${higherLimitPath}">Ask for a higher limit<span class="unseen"> for key ${id}</span></a>`}
           ${foldedForm(id, 'revoke', 'Revoke', 'key', revoke)}
           </div>`;
@@ -188,8 +188,15 @@ function revealForm(id: number): Html {
 }
 
 /** A form that opens below its name. @param what "key" or "request" */
-function foldedForm(id: number, action: OwnAction, name: string, what: string, body: Html): Html {
-  return html`<details>
+function foldedForm(
+  id: number,
+  action: OwnAction,
+  name: string,
+  what: string,
+  body: Html,
+  isOpen = false,
+): Html {
+  return html`<details${isOpen && html` open`}>
             <summary class="button quiet">${name}<span class="unseen"> ${what} ${id}</span></summary>
             <form method="post" action="${ownKeyPath(id, action)}">
               ${body}

@@ -24,18 +24,6 @@ export function nameOf(key: KeyRow): string {
   return key.name ?? numberOf(key);
 }
 
-/** The first line of a request for a higher limit. Its owner cannot change it: the form does not have it. */
-export function higherLimitLine({ id, name, limit_per_minute: limit }: KeyRow): string {
-  const named = name === null ? '' : ` (${name})`;
-  return `Higher limit for key ${id}${named}, now ${shownNumber(limit)} requests per minute.`;
-}
-
-/** The id of the key for which a request asks a higher limit; undefined if it asks for a key. */
-export function limitedKeyOf({ purpose }: KeyRow): number | undefined {
-  const [, id] = /^Higher limit for key ([1-9]\d{0,14})\b/.exec(purpose) ?? [];
-  return id === undefined ? undefined : Number(id);
-}
-
 export function stateBadge(state: KeyState, text = STATE_NAMES[state]): Html {
   return html`<span class="state ${state}">${text}</span>`;
 }
@@ -51,9 +39,17 @@ export function hasLimit({ state }: KeyRow): boolean {
   return state === 'approved' || state === 'revoked';
 }
 
-export function limitOf(key: KeyRow): Fact {
+export function limitFact(key: KeyRow): Fact {
   const limit = `${shownNumber(key.limit_per_minute)} requests per minute`;
   return ['Limit', hasLimit(key) ? limit : undefined];
+}
+
+export function lastUseOf({ last_used_at }: KeyRow): Fact {
+  return ['Last used', moment(last_used_at)];
+}
+
+export function oldKeyOf({ old_key_prefix: prefix, old_key_ends_at: end }: KeyRow): Fact {
+  return ['Old key', prefix && html`<code>${prefix}…</code> works until ${moment(end)}`];
 }
 
 export function prefixOf({ key_prefix }: KeyRow): Fact {
@@ -70,10 +66,11 @@ export function excerptOf(text: string, most: number): string {
 
 /** @param most how many characters of the purpose to show; by default all */
 export function purposeOf(
-  { purpose, website_url, requested_at }: KeyRow,
+  { purpose, website_url, requested_at, limit_of }: KeyRow,
   most = LONGEST_TEXT,
 ): Fact[] {
   return [
+    ['Higher limit for', limit_of && `Key ${limit_of}`],
     ['Purpose', excerptOf(purpose, most)],
     ['Website', website_url === '' ? undefined : webLink(website_url)],
     ['Requested', moment(requested_at)],

@@ -4,7 +4,7 @@
  */
 import { type Html, html } from '../../../lib/pages/html.ts';
 import { renderPage } from '../../../lib/pages/layout.ts';
-import { dayElement, isWebAddress, timeElement } from '../../../lib/pages/shown-values.ts';
+import { isWebAddress, timeElement } from '../../../lib/pages/shown-values.ts';
 import { FILES_PATH, PATHS } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { fromDatabaseTime } from '../../tables/values.ts';
@@ -59,11 +59,6 @@ export function makePage({ title, viewer, path, notice, body }: Parts): Html {
 export function moment(time: string | null): Html | undefined {
   if (time === null) return undefined;
   return timeElement(fromDatabaseTime(time));
-}
-
-/** Formats a date of the database, "YYYY-MM-DD", for people. */
-export function day(date: string | null): Html | undefined {
-  return date === null ? undefined : dayElement(date);
 }
 
 const LONGEST_ADDRESS_SHOWN = 200;

@@ -7,19 +7,21 @@ import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
+import { makeFields, type Refused } from './form-fields.ts';
 import {
   accountOf,
   excerptOf,
   facts,
   hasLimit,
-  limitedKeyOf,
-  limitOf,
+  lastUseOf,
+  limitFact,
   numberOf,
+  oldKeyOf,
   prefixOf,
   STATE_NAMES,
   stateBadge,
 } from './key-parts.ts';
-import { day, makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
+import { makePage, moment, type Notice, pageLinks, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
 /** Which keys the list shows. */
@@ -53,7 +55,7 @@ export function moderationPage(parts: ModerationPage): Html {
   const { viewer, pending, keys, notice, defaultLimit } = parts;
   const card = (key: KeyWithAccount) => html`<li class="card" id="key-${key.id}">
           <h3><a href="${reviewPath(key.id)}">${numberOf(key)}</a></h3>
-          ${facts(key, [limitOf(key)], LONGEST_PURPOSE)}
+          ${facts(key, [limitFact(key)], LONGEST_PURPOSE)}
           ${key.purpose.length > LONGEST_PURPOSE && html`<p><a href="${reviewPath(key.id)}">Read all of request ${key.id}</a></p>`}
           ${decisions(key, defaultLimit)}
         </li>`;
@@ -121,10 +123,11 @@ export interface KeyPage {
   readonly now: Date;
   readonly defaultLimit: number;
   readonly notice?: Notice | undefined;
+  readonly refused?: Refused | undefined;
 }
 
 export function keyPage(page: KeyPage): Html {
-  const { viewer, key, events, usage, now, defaultLimit, notice } = page;
+  const { viewer, key, events, usage, now, defaultLimit, notice, refused } = page;
   return makePage({
     title: numberOf(key),
     viewer,
@@ -132,14 +135,15 @@ export function keyPage(page: KeyPage): Html {
     body: html`
       <p>${stateBadge(key.state)} <a href="${PATHS.review}">All keys</a></p>
       ${facts(key, [
-        limitOf(key),
+        limitFact(key),
         prefixOf(key),
+        oldKeyOf(key),
         ['Reason', key.reason],
-        ['Last used', day(key.last_used_on)],
+        lastUseOf(key),
       ])}
       ${usageChart(usage, { keyId: key.id, now })}
-      ${key.state === 'pending' && decisions(key, defaultLimit)}
-      ${key.state === 'approved' && changesOfApproved(key)}
+      ${key.state === 'pending' && decisions(key, defaultLimit, refused)}
+      ${key.state === 'approved' && changesOfApproved(key, refused)}
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
         ${page.hasEarlier && html`<p>Only the last ${events.length} events.</p>`}
@@ -148,10 +152,10 @@ export function keyPage(page: KeyPage): Html {
   });
 }
 
-function changesOfApproved({ id, limit_per_minute }: KeyWithAccount): Html {
+function changesOfApproved({ id, limit_per_minute }: KeyWithAccount, refused?: Refused): Html {
   return html`<div class="columns ruled">
-        ${decision(id, 'limit', limitInput(id, limit_per_minute), html`<button>Change limit</button>`)}
-        ${decision(id, 'revoke', reasonInput(id), html`<button class="danger">Revoke key ${id}</button>`)}
+        ${decision(id, 'limit', limit_per_minute, html`<button>Change limit</button>`, refused)}
+        ${decision(id, 'revoke', undefined, html`<button class="danger">Revoke key ${id}</button>`, refused)}
       </div>`;
 }
 
@@ -169,30 +173,47 @@ function actorOf({ actor_id, actor_name }: KeyEvent): string {
 }
 
 /** The forms that approve and reject a request. */
-function decisions(key: KeyWithAccount, defaultLimit: number): Html {
-  const { id } = key;
-  const limited = limitedKeyOf(key);
+function decisions(
+  { id, limit_of: limited }: KeyWithAccount,
+  defaultLimit: number,
+  refused?: Refused,
+): Html {
   const what = html`<span class="unseen"> request ${id}</span>`;
-  return html`${limited !== undefined && html`<p class="ruled"><a href="${reviewPath(limited)}">Change the limit of key ${limited}</a>, and then reject this request, saying so. To approve it gives the owner one more key.</p>`}
+  return html`${limited !== null && html`<p class="ruled"><a href="${reviewPath(limited)}">Change the limit of key ${limited}</a>, and then reject this request, saying so. To approve it gives the owner one more key.</p>`}
       <div class="columns ruled">
-        ${decision(id, 'approve', limitInput(id, defaultLimit), html`<button>Approve${what}</button>`)}
-        ${decision(id, 'reject', reasonInput(id), html`<button class="danger">Reject${what}</button>`)}
+        ${decision(id, 'approve', defaultLimit, html`<button>Approve${what}</button>`, refused)}
+        ${decision(id, 'reject', undefined, html`<button class="danger">Reject${what}</button>`, refused)}
       </div>`;
 }
 
-function decision(id: number, action: ReviewAction, input: Html, button: Html): Html {
-  return html`<form method="post" action="${reviewActionPath(id, action)}">
+/** @param limit what the form suggests; undefined for a form that asks for a reason */
+function decision(
+  id: number,
+  action: ReviewAction,
+  limit: number | undefined,
+  button: Html,
+  refused: Refused | undefined,
+): Html {
+  const path = reviewActionPath(id, action);
+  const field = makeFields(path, refused);
+  const input =
+    limit === undefined
+      ? field({
+          name: 'reason',
+          id: `reason-${id}`,
+          label: 'Reason (the owner reads it)',
+          rows: 2,
+          more: html`maxlength="${LONGEST_TEXT}" required`,
+        })
+      : field({
+          name: 'limit',
+          id: `limit-${id}`,
+          label: 'Requests per minute',
+          value: limit,
+          more: html`type="number" inputmode="numeric" min="1" max="${LARGEST_LIMIT}" required`,
+        });
+  return html`<form method="post" action="${path}">
           ${input}
           ${button}
         </form>`;
-}
-
-function limitInput(id: number, limit: number): Html {
-  return html`<label for="limit-${id}">Requests per minute</label>
-            <input id="limit-${id}" name="limit" type="number" inputmode="numeric" min="1" max="${LARGEST_LIMIT}" value="${limit}" required>`;
-}
-
-function reasonInput(id: number): Html {
-  return html`<label for="reason-${id}">Reason (the owner reads it)</label>
-            <textarea id="reason-${id}" name="reason" rows="2" maxlength="${LONGEST_TEXT}" required></textarea>`;
 }

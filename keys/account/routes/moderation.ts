@@ -18,6 +18,7 @@ import {
   revokeKey,
 } from '../../lifecycle/reviews.ts';
 import { ANY_KEY, PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
+import type { Refused } from '../pages/form-fields.ts';
 import type { Notice } from '../pages/layout.ts';
 import { keyPage, moderationPage } from '../pages/moderation-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
@@ -66,6 +67,7 @@ export function addModerationRoutes(app: App, site: Site): void {
     { viewer, at: now }: Visit,
     status: 200 | RefusalStatus,
     notice?: Notice,
+    refused?: Refused,
   ): Promise<Response> {
     const key = await findKeyWithAccount(database, keyIdOf(c));
     if (key === undefined) return sendMessage(c, 404, 'Not found', 'There is no such key.');
@@ -78,6 +80,7 @@ export function addModerationRoutes(app: App, site: Site): void {
       now,
       defaultLimit,
       notice,
+      refused,
       events: events.slice(-MOST_EVENTS),
       hasEarlier: events.length > MOST_EVENTS,
     };
@@ -101,7 +104,9 @@ export function addModerationRoutes(app: App, site: Site): void {
         await decide(database, id, decision);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        return showKey(c, c.var, refuse(c, error), { kind: 'refused', text: error.message });
+        const notice: Notice = { kind: 'refused', text: error.message };
+        const refused = { path: c.req.path, form, faults: error.faults };
+        return showKey(c, c.var, refuse(c, error), notice, refused);
       }
       const isDecision = action === 'approve' || action === 'reject';
       return redirect(c, `${isDecision ? PATHS.review : reviewPath(id)}?done=${action}`);

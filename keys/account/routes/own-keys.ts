@@ -5,11 +5,12 @@
 import type { Context } from 'hono';
 import type { Database } from '../../../lib/database/database.ts';
 import { hashKey } from '../../../lib/format/api-key.ts';
-import { findKey, listKeysOf } from '../../lifecycle/key-lists.ts';
+import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
-import { OVERLAP_HOURS, oldKeysOf } from '../../lifecycle/old-keys.ts';
+import { OVERLAP_HOURS } from '../../lifecycle/old-keys.ts';
 import {
   endOwnOldKey,
+  findLimited,
   hasMostPending,
   type OwnKey,
   renameKey,
@@ -21,8 +22,8 @@ import {
 } from '../../lifecycle/own-keys.ts';
 import { Refusal } from '../../lifecycle/refusal.ts';
 import { ANY_KEY, type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
-import { accountPage, type Draft, keyShownPage } from '../pages/account-pages.ts';
-import { higherLimitLine } from '../pages/key-parts.ts';
+import { accountPage, keyShownPage } from '../pages/account-pages.ts';
+import type { Refused } from '../pages/form-fields.ts';
 import type { Notice } from '../pages/layout.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, readForm } from './forms.ts';
@@ -30,6 +31,7 @@ import {
   type AccountVisit,
   type App,
   doneNotice,
+  type FormVisit,
   keyIdOf,
   pageOf,
   type RefusalStatus,
@@ -76,32 +78,23 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
   const { database, publicUrl } = site;
   app.get(PATHS.account, (c) => redirect(c, PATHS.keys));
   app.get(`${PATHS.account}/`, (c) => redirect(c, PATHS.keys));
-  app.get(PATHS.keys, needsAccount, async (c) => {
-    const limitOf = await findLimited(site, c.var, c.req.query('limit-of'));
-    const draft = limitOf && { name: '', purpose: '', websiteUrl: limitOf.website_url, limitOf };
-    return showKeys(c, site, c.var, { notice: doneNotice(c, DONE), draft });
-  });
-  app.post(PATHS.keys, needsAccount, readForm, async (c) => {
-    const { account, at, form } = c.var;
-    const limitedId = fieldOf(form, 'limit-of');
-    const limitOf = await findLimited(site, c.var, limitedId);
-    const draft = {
-      limitOf,
-      name: fieldOf(form, 'name').trim(),
-      purpose: fieldOf(form, 'purpose').trim(),
-      websiteUrl: fieldOf(form, 'website_url').trim(),
-    };
-    const sendRequest = async () => {
-      if (limitedId !== '' && limitOf === undefined) {
-        throw new Refusal('The key for which you asked a higher limit is not in use.', 'conflict');
-      }
-      const isLimit = limitOf !== undefined && draft.purpose !== '';
-      const purpose = isLimit ? `${higherLimitLine(limitOf)}\n${draft.purpose}` : draft.purpose;
-      await requestKey(database, { ...draft, purpose, accountId: account.id, at });
+  app.get(PATHS.keys, needsAccount, (c) =>
+    showKeys(c, site, c.var, { notice: doneNotice(c, DONE) }),
+  );
+  app.post(PATHS.keys, needsAccount, readForm, (c) =>
+    attempt(c, site, c.var, async () => {
+      const { account, at, form } = c.var;
+      await requestKey(database, {
+        accountId: account.id,
+        purpose: fieldOf(form, 'purpose'),
+        websiteUrl: fieldOf(form, 'website_url'),
+        name: fieldOf(form, 'name'),
+        limitOf: form.has('limit-of') ? keyIdIn(fieldOf(form, 'limit-of')) : undefined,
+        at,
+      });
       return redirect(c, `${PATHS.keys}?done=requested`);
-    };
-    return attempt(c, site, c.var, sendRequest, draft);
-  });
+    }),
+  );
 
   for (const [action, act] of Object.entries(ACTIONS)) {
     app.post(ownKeyPath(ANY_KEY, action as OwnAction), needsAccount, readForm, (c) => {
@@ -122,11 +115,9 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
   }
 }
 
-/** The key that a request for a higher limit names, if it is a revealed key of the account and in use. */
-async function findLimited({ database }: Site, { account }: AccountVisit, id: string | undefined) {
-  const key = await findKey(database, Number(id) || 0);
-  const isInUse = key?.state === 'approved' && key.revealed_at !== null;
-  return isInUse && key.account_id === account.id ? key : undefined;
+/** The id of a key in a form or a query; 0, which no key has, if it is not one. */
+function keyIdIn(text: string): number {
+  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
 /**
@@ -153,20 +144,20 @@ async function waitUntilAccepted({ publicUrl, pauseForApi }: Site, key: string):
 interface Message {
   readonly status?: 200 | RefusalStatus;
   readonly notice?: Notice | undefined;
-  /** What the form to request a key contained, if it was refused. */
-  readonly draft?: Draft | undefined;
+  readonly refused?: Refused;
 }
 
 async function showKeys(
   c: Context,
   { database, defaultLimit }: Site,
   { viewer, account, at: now }: AccountVisit,
-  { status = 200, ...rest }: Message,
+  { status = 200, ...message }: Message,
 ): Promise<Response> {
   const page = pageOf(c, 'page');
   const found = await listKeysOf(database, account.id, sliceFor(page, KEYS_PER_PAGE));
   const keys = found.slice(0, KEYS_PER_PAGE);
   const ids = keys.map(({ id }) => id);
+  const limited = c.req.query('limit-of') ?? message.refused?.form.get('limit-of');
   const shown = accountPage({
     viewer,
     keys,
@@ -174,28 +165,27 @@ async function showKeys(
     hasMore: found.length > KEYS_PER_PAGE,
     mayRequest: !(await hasMostPending(database, account.id)),
     usage: await usageOf(database, ids, { days: CHART_DAYS, now }),
-    oldKeys: await oldKeysOf(database, ids, now),
+    limitOf: limited ? await findLimited(database, account.id, keyIdIn(limited)) : undefined,
     now,
     defaultLimit,
-    ...rest,
+    ...message,
   });
   return sendPage(c, status, shown);
 }
 
-/** Performs an action. If it is refused, shows the page of keys with the reason at the top. */
+/** Performs an action. If it is refused, shows the page of keys with the reason, and what was typed. */
 async function attempt(
   c: Context,
   site: Site,
-  visit: AccountVisit,
+  visit: AccountVisit & FormVisit,
   act: () => Promise<Response>,
-  draft?: Draft,
 ): Promise<Response> {
   try {
     return await act();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const notice: Notice = { kind: 'refused', text: error.message };
-    const typed = draft && { ...draft, faults: error.faults };
-    return showKeys(c, site, visit, { status: refuse(c, error), notice, draft: typed });
+    const refused = { path: c.req.path, form: visit.form, faults: error.faults };
+    return showKeys(c, site, visit, { status: refuse(c, error), notice, refused });
   }
 }

@@ -16,12 +16,14 @@ import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import {
+  DAY_MS,
   type DayUsage,
   dayOf,
   encodeKeyUsage,
   isReported,
   LARGEST_KEY_USAGE,
   parseKeyUsage,
+  type ReportedUsage,
   type Usage,
 } from '../../../lib/format/key-usage-file.ts';
 import { keyUsageFile, PROXY_FOLDER } from '../../../lib/format/layout.ts';
@@ -43,15 +45,17 @@ export function makeUsageReport(
   const file = path.join(folder, keyUsageFile(port));
   const run = randomBytes(8).toString('hex');
   /** For each day, what each key has used in this run. */
-  const counts = new Map<string, Map<number, Usage>>();
+  const counts = new Map<string, Map<number, ReportedUsage>>();
   /** What earlier runs of the proxy, or another proxy with the same file, have counted. */
   let others: readonly DayUsage[] = [];
   let written = '';
 
   /** Adds what keys have used since the last call. */
-  async function collect(today: string): Promise<void> {
+  async function collect(now: number): Promise<void> {
+    const today = dayOf(now);
+    const second = Math.floor((now % DAY_MS) / 1000);
     for (const [id, usage] of (await takeUsage()).flatMap((each) => [...each])) {
-      const keys = counts.get(today) ?? new Map<number, Usage>();
+      const keys = counts.get(today) ?? new Map<number, ReportedUsage>();
       counts.set(today, keys);
       const known = keys.get(id);
       keys.set(id, {
@@ -59,6 +63,7 @@ export function makeUsageReport(
         notModified: (known?.notModified ?? 0) + usage.notModified,
         refused: (known?.refused ?? 0) + usage.refused,
         bytes: (known?.bytes ?? 0) + usage.bytes,
+        lastSecond: usage.requests > 0 ? second : known?.lastSecond,
       });
     }
   }
@@ -94,7 +99,7 @@ export function makeUsageReport(
       const now = wallClock();
       for (const day of counts.keys()) if (!isReported(day, now)) counts.delete(day);
       await readOthers();
-      await collect(dayOf(now));
+      await collect(now);
       const text = report(now);
       const isUnused = written === '' && counts.size === 0;
       if (text === written || isUnused) return false;

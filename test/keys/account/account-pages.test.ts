@@ -142,7 +142,58 @@ test('a rotated key works beside the new one for 24 hours if the owner keeps it,
   const [fifth, last] = await rotate(fourth.slice(0, 8), '');
   expect(last).toContain('Your old key no longer works.');
   expect(await entries()).toEqual([[hashKey(fifth), 'approved']]);
+  // An old key works only while its key is approved, on every page.
+  const [sixth] = await rotate(fifth.slice(0, 8), 'keep');
+  const pageOf = async (path: string) => (await site.people.moderator.get(path)).text;
+  const search = `${MODERATION}?text=${fifth.slice(0, 8)}`;
+  const row = `<p><a href="${MODERATION}/${id}">Key ${id}</a>`;
+  expect(await pageOf(search)).toContain(row);
+  expect(await pageOf(`${MODERATION}/${id}`)).toContain('…</code> works until <time');
   expect((await owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
+  for (const text of [(await owner.get(KEYS)).text, await pageOf(`${MODERATION}/${id}`)]) {
+    expect(text).toContain(`<code>${sixth.slice(0, 8)}…`);
+    expect(text).not.toContain('works until');
+  }
+  expect(await pageOf(search)).not.toContain(row);
+});
+
+test('a name or a decision that is refused stands beside its field, in the form that was sent', async () => {
+  // Of another owner: twenty changes an hour are allowed.
+  const { other, moderator } = site.people;
+  const { id } = await site.revealed(other);
+  const beside = (text: string, field: string) =>
+    new RegExp(
+      `id="${field}-fault">([^<]*)</p>\\s*<\\w+ id="${field}"[^>]* aria-describedby="${field}-fault" aria-invalid="true" autofocus`,
+    ).exec(text)?.[1];
+  const name = 'n'.repeat(61);
+  const renamed = (await other.post(`${KEYS}/${id}/rename`, { name })).text;
+  expect(beside(renamed, `name-${id}`)).toBe('The name has 61 characters; at most 60 are allowed.');
+  expect(renamed).toMatch(
+    new RegExp(`<details open>(?:(?!</details>).)*id="name-${id}"[^>]*value="${name}"`, 's'),
+  );
+  expect(renamed.match(/<details open>/g)).toHaveLength(1);
+  const request = await site.request(other);
+  for (const [key, action, typed, field, fault] of [
+    [request, 'reject', { reason: ' ' }, 'reason', 'Write a reason: the owner gets it by e-mail.'],
+    [request, 'approve', { limit: '0' }, 'limit', /^The limit must be .*, not 0\.$/],
+    [id, 'limit', { limit: 'many' }, 'limit', /^The limit must be a whole number/],
+    [id, 'revoke', { reason: '' }, 'reason', /^Write a reason/],
+  ] as const) {
+    const { status, text } = await site.decide(key, action, typed);
+    expect([action, status]).toEqual([action, 422]);
+    expect(beside(text, `${field}-${key}`)).toMatch(fault);
+    expect(text.match(/-fault">/g)).toHaveLength(1);
+  }
+  await moderator.post(`${MODERATION}/${request}/reject`, { reason: 'Done' });
+});
+
+test('the card of a key and the page of moderators say when it was last used', async () => {
+  const { id } = await site.revealed(site.people.other);
+  await site.query("UPDATE api_keys SET last_used_at = '2026-03-04 05:06:07' WHERE id = ?", [id]);
+  const shown =
+    '<dt>Last used</dt><dd><time datetime="2026-03-04T05:06:07.000Z">4 Mar 2026, 05:06 UTC</time>';
+  expect((await site.people.other.get(KEYS)).text).toContain(shown);
+  expect((await site.people.moderator.get(`${MODERATION}/${id}`)).text).toContain(shown);
 });
 
 test('a request for a higher limit names its key, whatever its owner types, and leads moderators to it', async () => {
@@ -150,18 +201,23 @@ test('a request for a higher limit names its key, whatever its owner types, and 
   const { id } = await site.revealed(owner);
   expect((await owner.get(KEYS)).text).toContain(`href="${KEYS}?limit-of=${id}#request"`);
   const { text } = await owner.get(`${KEYS}?limit-of=${id}`);
-  const line = `Higher limit for key ${id}, now 60 requests per minute.`;
+  const line = `Higher limit for Key ${id}, now 60 requests per minute.`;
   expect(text).toContain(`<p>${line}</p><input type="hidden" name="limit-of" value="${id}">`);
-  expect((await other.get(`${KEYS}?limit-of=${id}`)).text).not.toContain('Higher limit for key');
+  expect((await other.get(`${KEYS}?limit-of=${id}`)).text).not.toContain('Higher limit for');
+  const refused = await owner.post(KEYS, { 'limit-of': String(id), purpose: '' });
+  expect(refused.text).toContain(line);
   const asked = { 'limit-of': String(id), purpose: 'A new tool' };
   const stolen = await other.post(KEYS, { ...asked, website_url: 'https://a.example' });
   expect([stolen.status, stolen.text]).toEqual([409, expect.stringContaining('is not in use.')]);
   const request = await site.request(owner, asked);
-  const [[stored]] = await site.query('SELECT purpose FROM api_keys WHERE id = ?', [request]);
-  expect(stored).toBe(`${line}\nA new tool`);
-  expect((await moderator.get(`${MODERATION}/${request}`)).text).toContain(
-    `<a href="${MODERATION}/${id}">Change the limit of key ${id}</a>`,
-  );
+  const link = `<a href="${MODERATION}/${id}">Change the limit of key ${id}</a>`;
+  const shown = async (key: number) => (await moderator.get(`${MODERATION}/${key}`)).text;
+  expect(await shown(request)).toContain(link);
+  expect((await owner.get(KEYS)).text).toContain(`<dt>Higher limit for</dt><dd>Key ${id}</dd>`);
+  // What somebody types is never taken for the reference.
+  const typed = await site.request(owner, { purpose: `Higher limit for key ${id}` });
+  expect(await shown(typed)).not.toContain(link);
+  await site.decide(typed, 'reject', { reason: 'Use the button' });
   await site.decide(request, 'reject', { reason: 'Done' });
   const unrevealed = await site.request(owner);
   await site.decide(unrevealed, 'approve', { limit: '60' });
@@ -229,7 +285,7 @@ test('the pages of the owner and of moderators show what a key has used, the lat
 });
 
 test('an unknown action is 404, even if its name begins like a known one', async () => {
-  const id = await site.request(site.people.owner);
+  const id = await site.request(site.people.other);
   for (const action of ['approved', 'approve/', 'delete']) {
     expect([action, (await site.decide(id, action, { limit: '60' })).status]).toEqual([
       action,

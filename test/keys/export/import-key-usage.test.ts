@@ -15,11 +15,21 @@ import { makeFolder } from '#test/support/product.ts';
 const NOW = new Date('2026-03-01T12:00:00Z');
 
 /** The use of one key on one day, as a run reports it. */
-const usageOf = (run: string, day: string, id: number, requests: number): DayUsage => ({
+const usageOf = (
+  run: string,
+  day: string,
+  id: number,
+  requests: number,
+  lastSecond = 60,
+): DayUsage => ({
   run: run.repeat(16),
   day,
-  keys: new Map([[id, { requests, notModified: 1, refused: 2, bytes: requests * 100 }]]),
+  keys: new Map([
+    [id, { requests, notModified: 1, refused: 2, bytes: requests * 100, lastSecond }],
+  ]),
 });
+/** A minute after the day has begun. */
+const useOn = (day: string) => `${day} 00:01:00`;
 const rowOf = (run: string, day: string, id: number, requests: number) => [
   ...[id, day, run.repeat(16), requests, 1, 2, requests * 100],
 ];
@@ -59,16 +69,16 @@ describe.each(KINDS)('on %s', (kind) => {
       );
     }
   };
-  const days = async () =>
-    Object.fromEntries(await database.rows('SELECT id, last_used_on FROM api_keys ORDER BY id'));
+  const uses = async () =>
+    Object.fromEntries(await database.rows('SELECT id, last_used_at FROM api_keys ORDER BY id'));
   const counted = () =>
     database.rows(
       'SELECT key_id, day, run, requests, not_modified, refused, bytes FROM key_usage ORDER BY key_id, day, run',
     );
 
-  test('the day of the last use only moves forward, and days in the future do not count', async () => {
+  test('the time of the last use only moves forward, and days in the future do not count', async () => {
     await addKeys(1, 2, 3, 4);
-    await database.run("UPDATE api_keys SET last_used_on = '2026-02-23' WHERE id = 2");
+    await database.run("UPDATE api_keys SET last_used_at = '2026-02-23 05:06:07' WHERE id = 2");
     const today = '2026-03-01';
     const tomorrow = '2026-03-02';
     writeUses(8080, [
@@ -78,7 +88,7 @@ describe.each(KINDS)('on %s', (kind) => {
       [99, today],
     ]);
     await importUsage();
-    expect(await days()).toEqual({ 1: today, 2: '2026-02-23', 3: null, 4: null });
+    expect(await uses()).toEqual({ 1: useOn(today), 2: '2026-02-23 05:06:07', 3: null, 4: null });
     const refused = { requests: 0, notModified: 0, refused: 1, bytes: 0 };
     write(8080, [
       usageOf('a', '2026-02-22', 1, 1),
@@ -87,7 +97,21 @@ describe.each(KINDS)('on %s', (kind) => {
       usageOf('b', tomorrow, 4, 1),
     ]);
     await importUsage();
-    expect(await days()).toEqual({ 1: today, 2: tomorrow, 3: null, 4: tomorrow });
+    expect(await uses()).toEqual({
+      1: useOn(today),
+      2: useOn(tomorrow),
+      3: null,
+      4: useOn(tomorrow),
+    });
+    write(8080, [usageOf('a', today, 1, 2, 86_399)]);
+    await importUsage();
+    expect((await uses())[1]).toBe('2026-03-01 23:59:59');
+    // As a proxy of an earlier version reports it.
+    const counts = { requests: 4, notModified: 1, refused: 2, bytes: 400 };
+    write(8080, [{ run: 'd'.repeat(16), day: today, keys: new Map([[3, counts]]) }]);
+    await importUsage();
+    expect((await uses())[3]).toBe(null);
+    expect(await counted()).toContainEqual(rowOf('d', today, 3, 4));
     writeFileSync(path.join(folder, keyUsageFile(8080)), 'damaged');
     await expect(importUsage()).rejects.toThrow('damaged');
   });
@@ -105,7 +129,7 @@ describe.each(KINDS)('on %s', (kind) => {
       [3, first],
     ]);
     await importUsage();
-    expect(await days()).toEqual({ 1: later, 2: later, 3: first, 4: null });
+    expect(await uses()).toEqual({ 1: useOn(later), 2: useOn(later), 3: useOn(first), 4: null });
     // No proxy creates files with these names or of these kinds. A pipe must not block the schedule.
     writeUses('key-usage-08080.json', [[4, later]]);
     writeUses('key-usage-8080.json.1', [[4, later]]);
@@ -115,7 +139,7 @@ describe.each(KINDS)('on %s', (kind) => {
     execFileSync('mkfifo', [path.join(folder, keyUsageFile(3))]);
     writeUses(8082, [[3, later]]);
     await expect(importUsage()).rejects.toThrow();
-    expect(await days()).toEqual({ 1: later, 2: later, 3: later, 4: null });
+    expect(await uses()).toEqual({ 1: useOn(later), 2: useOn(later), 3: useOn(later), 4: null });
   });
 
   test('counts nothing twice and loses nothing, in any order, from several importers at once', async () => {

@@ -18,11 +18,11 @@ it.each(KINDS)('a table on %s that lacks a column is refused, naming the column'
   const url = await makeDatabase(kind);
   const database = await openDatabase(url);
   await createKeysTables(database);
-  await database.run('ALTER TABLE api_keys DROP COLUMN reviewed_by');
+  await database.run('ALTER TABLE api_keys DROP COLUMN website_url');
   await database.close();
   const { code, stdout, stderr } = await runKeys(url, ['list']);
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^The database lacks the column api_keys\.reviewed_by, .*README\.md/);
+  expect(stderr).toMatch(/^The database lacks the column api_keys\.website_url, .*README\.md/);
 });
 
 describe.each(KINDS.filter((kind) => kind === 'mysql'))('a user of %s', (kind) => {

@@ -24,4 +24,13 @@ describe.each(KINDS)('the tables of keys in a %s database', (kind) => {
     await database.run('DELETE FROM api_keys');
     expect((await insert()).insertId).toBe(2);
   });
+
+  it('of an earlier version get the columns that they lack, also from two programs at once', async () => {
+    await createKeysTables(database);
+    for (const column of ['last_used_at', 'limit_of']) {
+      await database.run(`ALTER TABLE api_keys DROP COLUMN ${column}`);
+    }
+    await Promise.all([createKeysTables(database), createKeysTables(database)]);
+    expect(await database.rows('SELECT last_used_at, limit_of FROM api_keys')).toEqual([]);
+  });
 });

@@ -204,7 +204,7 @@ test('everything works with the keyboard, and the focus is always visible', asyn
   const names = stops.map(({ name }) => name);
   expect(names[0]).toBe('Skip to the content');
   expect(names).toEqual(
-    expect.arrayContaining(['API keys', 'Sign out', 'purpose', 'website-url', 'Request a key']),
+    expect.arrayContaining(['API keys', 'Sign out', 'purpose', 'website_url', 'Request a key']),
   );
   await asOwner.locator('#purpose').focus();
   const { keyboard } = asOwner;

@@ -2,7 +2,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeKeyUsage, parseKeyUsage, type Usage } from '#lib/format/key-usage-file.ts';
+import {
+  encodeKeyUsage,
+  parseKeyUsage,
+  type ReportedUsage,
+  type Usage,
+} from '#lib/format/key-usage-file.ts';
 import { keyUsageFile, PROXY_FOLDER } from '#lib/format/layout.ts';
 import { makeKeyTable } from '#proxy/admit/keys/key-table.ts';
 import { makeUsageReport } from '#proxy/admit/keys/report-key-usage.ts';
@@ -16,16 +21,16 @@ const RUN = '0123456789abcdef';
 const NOON = Date.parse('2026-03-01T12:00:00Z');
 
 describe('the file', () => {
-  test('has the counts of each key, in the order of their ids', () => {
+  test('has the counts of each key and the second of its last use, in the order of their ids', () => {
     const keys = new Map([
-      [12, { requests: 5, notModified: 2, refused: 1, bytes: 678 }],
+      [12, { requests: 5, notModified: 2, refused: 1, bytes: 678, lastSecond: 86_399 }],
       [7, { requests: 0, notModified: 0, refused: 3, bytes: 96 }],
     ]);
     const counts = [{ run: RUN, day: '2026-03-01', keys }];
     const text = encodeKeyUsage(counts);
     expect(text).toBe(
       `{"version":1,"counts":[
-{"run":"0123456789abcdef","day":"2026-03-01","keys":[[7,0,0,3,96],[12,5,2,1,678]]}
+{"run":"0123456789abcdef","day":"2026-03-01","keys":[[7,0,0,3,96],[12,5,2,1,678,86399]]}
 ]}
 `,
     );
@@ -48,6 +53,7 @@ describe('the file', () => {
       { run: RUN, day: 'today', keys: [] },
       { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 4, -5]] },
       { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 4, '5']] },
+      { run: RUN, day: '2026-03-01', keys: [[1, 2, 3, 4, 5, 86_400]] },
     ].map((entry) => [JSON.stringify({ version: 1, counts: [entry] }), '"counts" is [']),
   ])('is refused if it is %s', (text, fault) => {
     expect(() => parseKeyUsage(text, NAME)).toThrow(fault);
@@ -139,11 +145,13 @@ describe('the counts in the file', () => {
   /** For each day, what each run has counted for a key. */
   const countsOf = (snapshotsDir: string, id: number) =>
     reportIn(snapshotsDir).map(({ day, keys }) => [day, keys.get(id)]);
-  const used = (requests: number, more: Partial<Usage> = {}) => ({
+  const used = (requests: number, more: Partial<ReportedUsage> = {}) => ({
     requests,
     notModified: 0,
     refused: 0,
     bytes: 0,
+    // All tests but one run at noon.
+    lastSecond: requests > 0 ? 12 * 3600 : undefined,
     ...more,
   });
 
@@ -159,6 +167,18 @@ describe('the counts in the file', () => {
     const sums = used(7, { notModified: 2, refused: 1, bytes: 2 ** 40 });
     expect(countsOf(dir, 1)).toEqual([['2026-03-01', sums]]);
     expect(countsOf(dir, 2)).toEqual([['2026-03-01', undefined]]);
+  });
+
+  test('have the time at which requests were last found', async () => {
+    const dir = makeFolder();
+    const { write, count, clock } = makeReporter(dir, [1]);
+    clock.wall += 61_999;
+    count(1);
+    await write();
+    clock.wall += 60_000;
+    count(1, 'refused');
+    await write();
+    expect(countsOf(dir, 1)).toEqual([['2026-03-01', used(1, { refused: 1, lastSecond: 43_261 })]]);
   });
 
   test('belong to the day on which they were read, and are kept for eight days', async () => {
