@@ -10,12 +10,7 @@ import { exportKeys, KeysLostError } from '../keys/export/export-keys.ts';
 import type { Database } from '../lib/database/database.ts';
 import { openDatabase } from '../lib/database/open.ts';
 import type { ManifestContent } from '../lib/format/manifest.ts';
-import {
-  currentId,
-  generationDir,
-  openIndexOf,
-  openWrittenIndex,
-} from '../lib/generations/generations.ts';
+import { currentId, generationDir, openIndexOf } from '../lib/generations/generations.ts';
 import { HeldError } from '../lib/generations/hold.ts';
 import { LockedError } from '../lib/generations/lock.ts';
 import { readPrevious } from '../lib/generations/publish.ts';
@@ -144,7 +139,7 @@ function compareWithCurrent(snapshotsDir: string, content: ManifestContent, dir:
   const { id, manifest } = readPrevious(snapshotsDir);
   if (id === undefined || manifest === undefined) return [];
   const current = generationDir(snapshotsDir, id);
-  const index = openWrittenIndex(dir, content);
+  const index = openIndexOf(dir, undefined, content);
   return compareRecords({ dir: current, index: openIndexOf(current) }, { dir, index });
 }
 

@@ -11,7 +11,6 @@ import { isReason, LONGEST_REASON } from '../lib/format/hold-file.ts';
 import { MINISEARCH_OPTIONS } from '../lib/format/index/minisearch-options.ts';
 import { MINISEARCH } from '../lib/format/layout.ts';
 import { findOtherCollation, type Manifest } from '../lib/format/manifest.ts';
-import type { ReadFile } from '../lib/format/tar.ts';
 import { verifyDifferences } from '../lib/generations/differences.ts';
 import {
   currentId,
@@ -257,10 +256,11 @@ async function archive({ dir, stdout }: Call, { positionals }: Arguments): Promi
   const folder = generationDir(dir, pickId(dir, positionals[0]));
   const { manifest } = await verifyAndOpen(folder);
   const { archiveOf, readArchive } = await import('../lib/format/tar.ts');
-  const { size, parts } = archiveOf(manifest, readManifestFile(folder).file);
-  const read: ReadFile = (file, from, to) =>
-    createReadStream(path.join(folder, file.path), { start: from, end: to - 1 });
-  for await (const piece of readArchive({ size, parts }, 0, size, read)) {
+  const whole = archiveOf(manifest, readManifestFile(folder).file);
+  const pieces = readArchive(whole, 0, whole.size, (file) =>
+    createReadStream(path.join(folder, file.path)),
+  );
+  for await (const piece of pieces) {
     if (stdout.write(piece) === false) await once(stdout as NodeJS.WriteStream, 'drain');
   }
 }

@@ -12,7 +12,7 @@ import type { Counts, ManifestContent, ManifestFile, Settings } from '../lib/for
 import { COLLATION_VERSIONS } from '../lib/format/manifest.ts';
 import { compareGenerations } from '../lib/generations/compare.ts';
 import { checkFile, isSameFile, readChecked } from '../lib/generations/files/checked-files.ts';
-import { generationDir, openIndexOf, openWrittenIndex } from '../lib/generations/generations.ts';
+import { generationDir, openIndexOf } from '../lib/generations/generations.ts';
 import { HeldError, whyHeld } from '../lib/generations/hold.ts';
 import { withLock } from '../lib/generations/lock.ts';
 import { beginGeneration } from '../lib/generations/prune.ts';
@@ -294,7 +294,7 @@ function countWaitingTakedowns(
   if (id === undefined) return 0;
   try {
     const before = openIndexOf(generationDir(snapshotsDir, id));
-    const after = openWrittenIndex(dir, content);
+    const after = openIndexOf(dir, undefined, content);
     let waiting = 0;
     for (const change of compareGenerations(before, after))
       if (change.kind === 'cover' && change.before !== null) waiting++;

@@ -309,10 +309,8 @@ function faultOf(table: Table, rows: number, leftOut: number, bad: number): stri
 
 function mainReasons(found: ReadonlyMap<string, { readonly count: number }>): string {
   const sorted = [...found].sort(([, a], [, b]) => b.count - a.count);
-  const named = sorted
-    .slice(0, MOST_REASONS_NAMED)
-    .map(([reason, { count }]) => `${count}: ${reason}`);
-  return [...named, ...(sorted.length > named.length ? ['…'] : [])].join('; ');
+  const texts = sorted.map(([reason, { count }]) => `${count}: ${reason}`);
+  return firstOf(texts, MOST_REASONS_NAMED).join('; ');
 }
 
 /** One line for each reason: "12 of covers: the game does not exist". */
@@ -327,10 +325,12 @@ const MOST_STATUSES_NAMED = 8;
 
 /** Numbers of covers by status as "ok: 80, queue: 40", the first ones of them. */
 export function countsText(counts: readonly (readonly [status: string, covers: number])[]): string {
-  const named = counts
-    .slice(0, MOST_STATUSES_NAMED)
-    .map(([status, covers]) => `${status}: ${covers}`);
-  return [...named, ...(counts.length > named.length ? ['…'] : [])].join(', ');
+  const texts = counts.map(([status, covers]) => `${status}: ${covers}`);
+  return firstOf(texts, MOST_STATUSES_NAMED).join(', ');
+}
+
+function firstOf(texts: readonly string[], most: number): readonly string[] {
+  return texts.length > most ? [...texts.slice(0, most), '…'] : texts;
 }
 
 /** A warning as one line without a full stop. */

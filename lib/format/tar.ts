@@ -21,17 +21,15 @@ export type ReadFile = (file: ManifestFile, from: number, to: number) => AsyncIt
 
 /** The manifest, then its files in their order. @param size of the manifest, in bytes */
 export function archiveOf({ files }: Manifest, manifestFile: ManifestFile): Archive {
-  // RFC 3339 in UTC sorts like time.
-  const latest =
-    files
-      .map(({ changed_at }) => changed_at)
-      .sort()
-      .at(-1) ?? '';
-  const entries = [{ ...manifestFile, changed_at: latest }, ...files];
-  const parts = entries.flatMap((file) => {
-    const seconds = Date.parse(file.changed_at) / 1000;
-    return [header(file.path, file.size, seconds), file, padding(file.size)];
-  });
+  const dated = files.map((file) => ({ file, seconds: Date.parse(file.changed_at) / 1000 }));
+  const latest = Math.max(0, ...dated.map(({ seconds }) => seconds));
+  const parts = [{ file: manifestFile, seconds: latest }, ...dated].flatMap(
+    ({ file, seconds }): Part[] => [
+      header(file.path, file.size, seconds),
+      file,
+      padding(file.size),
+    ],
+  );
   parts.push(Buffer.alloc(2 * BLOCK));
   return { parts, size: parts.reduce((sum, part) => sum + sizeOf(part), 0) };
 }

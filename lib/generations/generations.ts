@@ -4,15 +4,7 @@
  * generation or the new one.
  */
 import { hash } from 'node:crypto';
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { checkRecordIndex } from '../format/index/checks.ts';
 import { openRecordIndex, type RecordIndex } from '../format/index/record-index.ts';
@@ -140,7 +132,7 @@ export function checkId(manifest: Manifest, folder: string): void {
 }
 
 /** @returns a function that finds a file in the manifest @throws Error if the manifest lacks it */
-export function filesIn({ files }: Pick<Manifest, 'files'>): (name: string) => ManifestFile {
+export function filesIn({ files }: Pick<ManifestContent, 'files'>): (name: string) => ManifestFile {
   const byPath = new Map(files.map((file) => [file.path, file]));
   return (name) => {
     const file = byPath.get(name);
@@ -153,17 +145,16 @@ export function filesIn({ files }: Pick<Manifest, 'files'>): (name: string) => M
  * Opens the record index of a generation, and checks that its values are consistent.
  * @param dir the generation's folder
  * @param read reads a file of it and checks it against the manifest
+ * @param content of its manifest, if that is not written yet
  * @throws Error if the generation is damaged or of another version
  */
-export function openIndexOf(dir: string, read = readChecked): RecordIndex {
-  const manifest = readManifest(dir);
-  const fileOf = filesIn(manifest);
-  return openIndex(manifest, (name) => read(dir, fileOf(name)));
-}
-
-/** Opens the index of the files that a run has written, which it has not verified yet. */
-export function openWrittenIndex(dir: string, content: ManifestContent): RecordIndex {
-  return openIndex(content, (name) => readFileSync(path.join(dir, name)));
+export function openIndexOf(
+  dir: string,
+  read = readChecked,
+  content: ManifestContent = readManifest(dir),
+): RecordIndex {
+  const fileOf = filesIn(content);
+  return openIndex(content, (name) => read(dir, fileOf(name)));
 }
 
 /**
