@@ -17,7 +17,7 @@ import {
 import { KEYS_FILE } from '../../lib/format/layout.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../lib/generations/files/file-modes.ts';
 import { keepReserve, replaceWithReserve } from '../../lib/generations/files/reserve.ts';
-import { readBoundedFileSync } from '../../lib/program/files/bounded-file.ts';
+import { tryToRead } from '../../lib/program/files/bounded-file.ts';
 import { toDatabaseTime } from '../tables/values.ts';
 
 /** Rows of keys are gone from the database. These keys keep working, all others were exported. */
@@ -151,9 +151,5 @@ function hasRightMode(file: string): boolean {
 
 /** @returns the content; undefined if the file does not exist or cannot be read, so that it is replaced */
 function readIfThere(file: string): string | undefined {
-  try {
-    return readBoundedFileSync(file, LARGEST_KEYS_FILE).toString('utf8');
-  } catch {
-    return undefined;
-  }
+  return tryToRead(file, LARGEST_KEYS_FILE, String);
 }

@@ -3,7 +3,7 @@
  * against one another, so that a damaged or forged generation is refused before it is served. It runs
  * on a separate thread, since a large catalogue has gigabytes.
  */
-import { type BigIntStats, closeSync, fstatSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import { checkFilters } from '../../lib/format/index/checks.ts';
 import { openSearchIndex } from '../../lib/format/index/search-index.ts';
 import { openTitles } from '../../lib/format/index/titles.ts';
@@ -18,6 +18,7 @@ import type { Manifest, ManifestFile } from '../../lib/format/manifest.ts';
 import { checkMatchIndex, openMatchIndex } from '../../lib/format/match/match-index.ts';
 import {
   checkOpenFile,
+  identityIn,
   openSized,
   readOpenFile,
 } from '../../lib/generations/files/checked-files.ts';
@@ -105,11 +106,6 @@ export function reportMemory({ contents }: Pick<OpenedFiles, 'contents'>): void 
   } catch {
     // A system that does not overcommit memory may refuse it. V8 then collects later.
   }
-}
-
-/** The identity of a checked file, from its attributes. Files with equal identities have equal contents. */
-export function identityIn({ dev, ino, size, mtimeNs }: BigIntStats, sha256: string): string {
-  return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;
 }
 
 /** The content of a file that is in memory. */

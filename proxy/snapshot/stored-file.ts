@@ -7,7 +7,7 @@ import { type BigIntStats, constants, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import type { ManifestFile } from '../../lib/format/manifest.ts';
-import { identityIn } from './open-files.ts';
+import { identityIn } from '../../lib/generations/files/checked-files.ts';
 
 /** In bytes. */
 const PIECE = 64 * 1024;

@@ -3,7 +3,7 @@
  * error names the file.
  */
 import { createHash, hash } from 'node:crypto';
-import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { MANIFEST } from '../../format/layout.ts';
@@ -161,19 +161,19 @@ export function makeKnownFiles(now: () => number): typeof isIntact {
   });
   return (dir, file) => {
     // Before the file is hashed, so that later changes do not go unnoticed.
-    const identity = identityOf(dir, file);
-    if (identity === undefined || known.has(identity)) return identity !== undefined;
+    const stats = statSync(path.join(dir, file.path), { bigint: true, throwIfNoEntry: false });
+    if (stats?.size !== BigInt(file.size)) return false;
+    const identity = identityIn(stats, file.sha256);
+    if (known.has(identity)) return true;
     if (!isIntact(dir, file)) return false;
     known.set(identity, true);
     return true;
   };
 }
 
-/** @returns undefined if the file does not exist, or has another size */
-function identityOf(dir: string, { path: name, sha256, size }: ManifestFile): string | undefined {
-  const stats = statSync(path.join(dir, name), { bigint: true, throwIfNoEntry: false });
-  if (stats?.size !== BigInt(size)) return undefined;
-  return `${sha256} ${stats.dev} ${stats.ino} ${stats.mtimeNs}`;
+/** The identity of a checked file, from its attributes. Files with equal identities have equal contents. */
+export function identityIn({ dev, ino, size, mtimeNs }: BigIntStats, sha256: string): string {
+  return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;
 }
 
 /** Whether two names are links to the same file. */

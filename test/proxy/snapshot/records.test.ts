@@ -4,9 +4,10 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isPack } from '#lib/format/layout.ts';
 import type { ManifestFile } from '#lib/format/manifest.ts';
+import { identityIn } from '#lib/generations/files/checked-files.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
-import { identityIn, type OpenedFiles, openFiles } from '#proxy/snapshot/open-files.ts';
+import { type OpenedFiles, openFiles } from '#proxy/snapshot/open-files.ts';
 import { checkStored, FileGoneError, type StoredFile } from '#proxy/snapshot/stored-file.ts';
 import { makeSampleSnapshots } from '#test/catalogue/snapshots.ts';
 
