@@ -36,7 +36,7 @@ import { findEarlierRun, makeRunKey, saveRun } from './reuse/earlier-run.ts';
 import { getOrAdd } from './rows/get-or-add.ts';
 import { readAndWrite } from './run.ts';
 
-/** The catalogue has too many faults to be published without `--force`. */
+/** The catalogue has too many faults, or has lost too much, to be published without `--force`. */
 export class RefusedError extends Error implements ErrorWithExitCode {
   override readonly name = 'RefusedError';
   readonly exitCode = 3;
@@ -55,7 +55,7 @@ export interface RunOptions {
   readonly isFull?: boolean;
   /** Does everything but publish. */
   readonly isDryRun: boolean;
-  /** Called by a dry run with what it would publish, if that differs from the current generation. */
+  /** Called by a dry run with what it has written, even if that would be refused; not if nothing is new. */
   readonly inspect?: (content: ManifestContent, dir: string) => void;
   /** Publishes a catalogue that would be refused. */
   readonly isForced: boolean;
@@ -98,7 +98,7 @@ export async function generate(
     warnings.push({ table: null, reason, count: 1, rows: [] });
   }
   const missing = catalogue.withoutUpdatedAt.map((table) => `${table}.updated_at`).join(', ');
-  /** Why the database cannot show which rows have changed. */
+  /** Why the run cannot find out which rows have changed. */
   let untimed = conditions ? 'only a part is read' : hidden?.fault;
   if (missing !== '') untimed ??= `the database does not have ${missing}`;
   return withLock(snapshotsDir, async () => {
@@ -114,11 +114,11 @@ interface Run extends RunOptions, Optional {
   readonly progress: Progress;
   /** When it began, in milliseconds since 1970. */
   readonly startedAt: number;
-  /** Undefined if the database cannot show which rows have changed. */
+  /** Undefined if the run cannot find out which rows have changed. */
   readonly keyOf: KeyOf | undefined;
 }
 
-/** Reads the rows that have changed or, if that is impossible or fails, all rows. */
+/** Runs on the rows that have changed or, if that is impossible or fails, on all rows. */
 async function readChangesOrAll(run: Run, untimed: string | undefined): Promise<RunResult> {
   const { snapshotsDir, isFull = false, keyOf, progress } = run;
   const readAll = (reason: string) => {
@@ -178,7 +178,7 @@ class Attempt {
   /**
    * Ends a run: nothing is new, or it is refused, or published.
    * @param content undefined if nothing has changed since the earlier run
-   * @param forNextRun undefined if that must read all rows, or if it is saved already
+   * @param forNextRun undefined if nothing is to be saved
    * @param dir the folder of the generation
    */
   private async end(
@@ -256,9 +256,8 @@ class Attempt {
 }
 
 /**
- * Reads and checks the files of a generation for the steps that need them. Of the files that are linked from the
- * earlier one, packs are not read, since they have the state that the earlier run left; others are read and checked
- * once.
+ * Reads and checks the files of a generation for the steps that need them. Files that are linked from the earlier
+ * one have the state that the earlier run left, so they are checked only when they are read, and read once.
  */
 function makeChecks(earlier: EarlierRun | undefined): Checks {
   const hashes = new Map(earlier?.manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
@@ -271,8 +270,8 @@ function makeChecks(earlier: EarlierRun | undefined): Checks {
     isLinked(dir, file) && !isPack(file.path)
       ? getOrAdd(contents, file.path, () => readChecked(dir, file))
       : readChecked(dir, file);
-  // The hashes of records are not checked again: the run computed them from the same bytes as the SHA-256 of the
-  // file, which is checked.
+  // The hashes of records are not checked again: they come from the same bytes as the SHA-256 of the file, or from
+  // the earlier generation, of which they were checked.
   return {
     pack: (dir, pack) => isLinked(dir, pack.file) || checkPack(dir, pack, false),
     file: (dir, file) => isLinked(dir, file) || checkFile(dir, file),

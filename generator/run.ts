@@ -25,7 +25,7 @@ export interface ReadOptions extends Optional, ReuseOptions {
 export interface ReadResult {
   /** Undefined if nothing has changed since the earlier run. */
   readonly written: Written | undefined;
-  /** Undefined if the next run must read all rows, or if what it needs is saved already. */
+  /** Undefined if nothing is to be saved. */
   readonly forNextRun: ForNextRun | undefined;
 }
 

@@ -31,7 +31,7 @@ export interface TableOptions {
   blockOf(row: Row): string | undefined;
   /** The path by which rows with the same id are ordered first; by default, they all have the same. */
   pathOf?(row: Row): string;
-  /** Called for each row, with ascending ids. Its RowFault leaves the row out, what it notes is a warning. */
+  /** Called for each row, in the order of ids if the table has them. Its RowFault leaves the row out, what it notes is a warning. */
   take(row: Row, note: Note): void;
 }
 

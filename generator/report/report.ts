@@ -20,7 +20,7 @@ import { getOrAdd } from '../rows/get-or-add.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES | OptionalTable;
 
-/** How many rows of a table are listed for each reason. */
+/** How many rows of a table are listed for each reason, and how many statuses. */
 export const MOST_LISTED = 100;
 /** Nothing is published if a table has at least this many bad rows and more than the percentage below. */
 const FEWEST_BAD_ROWS = 10;
@@ -83,11 +83,11 @@ export interface BlockFindings {
   readonly findings: Record<string, Finding>;
   /** The covers that would be published if their games had not been left out. */
   coversGone: number;
-  /** Whether the block must be read in every run. */
+  /** Whether every run that reads rows must read the block. */
   dependsOnOthers: boolean;
 }
 
-/** The block of rows that are read in every run. */
+/** The block of rows whose findings are not kept: platforms, and rows whose block cannot be told. */
 export const NO_BLOCK = '';
 
 /** Thrown for a row that breaks the contract and is left out. The message is the reason. */
@@ -101,7 +101,7 @@ export class RowFault extends Error {
    */
   readonly isConsequence: boolean;
   /**
-   * The fault depends on rows of other blocks, so that it must be looked for in every run; or on the order
+   * The fault depends on rows of other blocks, so that every run that reads rows looks for it; or on the order
    * of all rows, so that the next run must read all of them.
    */
   readonly dependsOn: 'its block' | 'other blocks' | 'all rows';
@@ -320,7 +320,7 @@ export function summaryOf({ tables }: ReportContent): string[] {
   );
 }
 
-/** How many statuses a line names; the report has all of them. */
+/** How many statuses a line names; the report lists {@link MOST_LISTED}. */
 const MOST_STATUSES_NAMED = 8;
 
 /** Numbers of covers by status as "ok: 80, queue: 40", the first ones of them. */

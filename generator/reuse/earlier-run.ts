@@ -60,7 +60,7 @@ export interface ForNextRun {
   readonly findings: readonly (readonly [block: string, BlockFindings])[];
   readonly values: Scope['values'];
   /**
-   * What the generation does not have in columns, by the numbers of games and covers: `genre`, `year`, `region`,
+   * What the generation does not have by the numbers of games and covers: `genre`, `year`, `region`,
    * `type`, `files`, and `approvedAt` as the raw bits of 64-bit floats.
    */
   readonly columns: Columns;
@@ -97,10 +97,8 @@ export function findEarlierRun(
   if (stored === undefined) return { reason: `${EARLIER_RUN} is damaged` };
   const { key, fullRunAt, files } = stored;
   const wanted = keyOf(id);
-  for (const part of ['program', 'database', 'settings', 'generation'] as const) {
-    if (JSON.stringify(key[part]) !== JSON.stringify(wanted[part]))
-      return { reason: WHY_UNUSABLE[part] };
-  }
+  for (const [part, reason] of Object.entries(WHY_UNUSABLE) as [keyof RunKey, string][])
+    if (JSON.stringify(key[part]) !== JSON.stringify(wanted[part])) return { reason };
   const hours = (now - fullRunAt) / 3_600_000;
   if (!(hours >= 0 && hours < FULL_RUN_HOURS)) {
     return { reason: `the last full run was not within ${FULL_RUN_HOURS} hours` };

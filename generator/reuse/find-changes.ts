@@ -146,7 +146,7 @@ export interface Changes {
   readonly fingerprints: AllFingerprints;
 }
 
-/** To read more than this share of the games in blocks would take longer than to read all rows. */
+/** To read more than this share of the games would take longer than to read all rows; fewer than this many never does. */
 const LARGEST_SHARE_READ = 0.35;
 const FEWEST_GAMES_READ = 2_000;
 
@@ -166,7 +166,10 @@ export async function findChanges(
   const commits = await readLastCommits(reader);
   const all = { ...earlier.fingerprints };
   const changed: Record<Group, readonly string[]> = {
-    ...{ games: [], covers: [], cover_files: [], cover_ids: [] },
+    games: [],
+    covers: [],
+    cover_files: [],
+    cover_ids: [],
   };
   for (const group of GROUPS) {
     if (hadNoCommit(group, earlier.commits, commits)) continue;

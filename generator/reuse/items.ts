@@ -22,7 +22,11 @@ const NOTHING = new Uint32Array(0);
 const NO_IDS: IdColumns = { idHigh: NOTHING, idLow: NOTHING, numberOfId: NOTHING };
 /** Of a run without an earlier one. */
 const NO_COLUMNS: Columns = {
-  ...{ genre: NOTHING, year: NOTHING, region: NOTHING, type: NOTHING, files: NOTHING },
+  genre: NOTHING,
+  year: NOTHING,
+  region: NOTHING,
+  type: NOTHING,
+  files: NOTHING,
   approvedAt: NOTHING,
 };
 

@@ -16,6 +16,7 @@ import {
   WORD_INDEX,
 } from '../../lib/format/layout.ts';
 import type { Settings } from '../../lib/format/manifest.ts';
+import type { Checks } from '../../lib/generations/verify.ts';
 import type { OptionalRows } from '../read/optional-tables.ts';
 import { countNotPublic, type Platforms, type Scope } from '../read/read-catalogue.ts';
 import type { Conditions } from '../read/read-table.ts';
@@ -30,7 +31,7 @@ import type { AllFingerprints, Changes, LastCommits } from './find-changes.ts';
 import { countRows, findChanges, readFingerprints, selectBlocks, timeOf } from './find-changes.ts';
 import { findStored } from './find-stored.ts';
 import { joinItems, type NumberedCatalogue, valuesOf } from './items.ts';
-import { type ReadFile, StoredGeneration } from './stored-generation.ts';
+import { StoredGeneration } from './stored-generation.ts';
 
 export interface ReuseOptions {
   readonly settings: Settings;
@@ -38,12 +39,12 @@ export interface ReuseOptions {
   readonly conditions?: Conditions | undefined;
   /** Undefined if all rows are read. */
   readonly earlier: EarlierRun | undefined;
-  /** Whether the next run can find out what has changed since this one. */
+  /** Whether the next run will read only what has changed since this one. */
   readonly savesForNextRun: boolean;
   readonly report: Report;
   /** The folder of the generation. */
   readonly dir: string;
-  readonly readFile: ReadFile;
+  readonly readFile: Checks['read'];
 }
 
 /**
@@ -179,7 +180,7 @@ export class Reuse {
   }
 
   /**
-   * What the next run needs; undefined if it must read all rows.
+   * What the next run needs; undefined if nothing is to be saved.
    * @param written undefined if the files of the earlier generation stay
    */
   async forNextRun(written: NumberedCatalogue | undefined): Promise<ForNextRun | undefined> {

@@ -1,6 +1,6 @@
 /**
- * The generation of the earlier run: its records, and what was made of them. What is
- * read of it is checked by its hash first; a file that is linked has the state that it had after that run.
+ * The generation of the earlier run: its records, and what was made of them. What is read of it is checked by its
+ * hash first; a file that is linked has the state that it had after that run.
  */
 import { closeSync, linkSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -15,6 +15,8 @@ import { FORM_LISTS, openMatchIndex } from '../../lib/format/match/match-index.t
 import { titleOf } from '../../lib/format/pack.ts';
 import { readExactly } from '../../lib/generations/files/checked-files.ts';
 import { hasModes, modesIn } from '../../lib/generations/files/file-modes.ts';
+import { filesIn } from '../../lib/generations/generations.ts';
+import type { Checks } from '../../lib/generations/verify.ts';
 import { columnOf, group } from '../rows/columns.ts';
 import { getOrAdd } from '../rows/get-or-add.ts';
 import { NONE } from '../rows/numbers.ts';
@@ -27,8 +29,8 @@ export class StoredGeneration {
   readonly index: RecordIndex;
   /** For each game: 1 if it is not read again; otherwise 0. */
   readonly isKept: Uint8Array;
-  private readonly files: ReadonlyMap<string, ManifestFile>;
-  private readonly readFile: ReadFile;
+  private readonly fileOf: (name: string) => ManifestFile;
+  private readonly readFile: Checks['read'];
   private readonly newDir: string;
   private readonly descriptors = new Map<string, number>();
 
@@ -36,12 +38,12 @@ export class StoredGeneration {
   constructor(
     run: EarlierRun,
     isRead: (block: string) => boolean,
-    readFile: ReadFile,
+    readFile: Checks['read'],
     newDir: string,
   ) {
     this.run = run;
     this.newDir = newDir;
-    this.files = new Map(run.manifest.files.map((file) => [file.path, file]));
+    this.fileOf = filesIn(run.manifest);
     this.readFile = readFile;
     this.index = openRecordIndex((name) => this.read(name));
     this.isKept = findKept(this.index, run.shifts.game, isRead);
@@ -63,7 +65,7 @@ export class StoredGeneration {
 
   /** The content of a file. @throws Error if it is damaged */
   read(name: string): Buffer {
-    return this.readFile(this.run.dir, this.file(name));
+    return this.readFile(this.run.dir, this.fileOf(name));
   }
 
   /** Links a file into the new generation. @returns undefined if the file must be written */
@@ -74,7 +76,7 @@ export class StoredGeneration {
       const modes = modesIn(path.dirname(link));
       if (!hasModes(statSync(source), modes.file, modes)) return undefined;
       linkSync(source, link);
-      return this.file(name);
+      return this.fileOf(name);
     } catch {
       return undefined;
     }
@@ -94,12 +96,6 @@ export class StoredGeneration {
     for (const descriptor of this.descriptors.values()) closeSync(descriptor);
     this.descriptors.clear();
   }
-
-  private file(name: string): ManifestFile {
-    const file = this.files.get(name);
-    if (file === undefined) throw new Error(`the current generation has no ${name}`);
-    return file;
-  }
 }
 
 /** The words of a game, in the order of its variants. */
@@ -111,9 +107,6 @@ export interface Variants {
 
 /** @param list the index of a list of forms */
 export type AddForm = (list: number, key: number, letters: number) => void;
-
-/** Reads a file of a generation. @throws Error if it is damaged */
-export type ReadFile = (dir: string, file: ManifestFile) => Buffer;
 
 /** Whether bytes have the hash of a record. */
 export function hasHash(bytes: Buffer, hash: Uint32Array, record: number): boolean {

@@ -2,8 +2,8 @@
  * The catalogue of a run as columns, which cost the garbage collector nothing: with an object per row, 300,000
  * games took 50 % more processor time, and 950 MB.
  *
- * Rows are what was read. Items are what may be published: those that are stored and were not read, by their
- * stored numbers, and after them the rows. If all rows were read, items are rows.
+ * Rows are what was read. Items are all stored numbers, of which those that were not read again may be published,
+ * and after them the rows. If all rows were read, items are rows.
  */
 import type { Column } from './columns.ts';
 import type { Ids } from './ids.ts';
@@ -51,8 +51,8 @@ interface CoverColumns<Cover extends number, Game extends number> {
 }
 
 /**
- * The games that were read, in the order of their ids. Games that were left out have a row, too, so that their
- * covers can be left out.
+ * The games that were read, in the order of their ids. Games that were left out have a row, too, if they have an
+ * id, so that their covers can be left out.
  */
 export interface GameRows extends GameColumns<GameRow> {
   readonly count: number;

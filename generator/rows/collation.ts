@@ -3,7 +3,7 @@ export function makeCollator(): Intl.Collator {
   return new Intl.Collator('en-u-kn', { sensitivity: 'base' });
 }
 
-/** Compares two different texts by their UTF-16 code units. */
+/** Compares two texts by their UTF-16 code units. */
 export function compareUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -50,7 +50,7 @@ export class Records {
   private readonly platforms: readonly string[];
   private readonly regions: readonly string[];
   private readonly types: readonly string[];
-  /** Covers come in the order of their games. */
+  /** In packs, covers come in the order of their games. */
   private lastGame: GameRow | None = NONE;
   private lastMember = '';
 

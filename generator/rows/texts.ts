@@ -34,7 +34,7 @@ export class RowTexts<Row extends number> {
     this.end += this.lengths[row];
   }
 
-  /** The chunk with the text of a row, and the position of the text in it. */
+  /** The chunk with the text of a row, which begins at {@link startOf}. */
   chunkOf(row: Row): Buffer {
     return this.chunks[Math.floor(this.positions[row] / POSITIONS_PER_CHUNK)];
   }

@@ -1,8 +1,9 @@
 /**
  * Starts a requested run at once if it is urgent. Otherwise waits until `milliseconds` have passed since the
- * last run began. Requests during a run lead to one more run. A run is followed by another one, which
+ * last run began. Requests during a run lead to one more run. A run that was requested is followed by a check, which
  * finds a change that got the same `updated_at` as an earlier one.
  */
+
 /** An urgent run that has failed more often waits like any other, so that it does not fill the log. */
 const URGENT_TRIES = 10;
 

@@ -21,8 +21,8 @@ const SLOW_POLL = 250;
  */
 const LONGEST_TRUST_MS = 60_000;
 /**
- * While the database can tell whether a table has changed, it is asked this many times in the time of one
- * poll. So a change is seen sooner, for half a millisecond of the server's time.
+ * While the database can tell whether a table has changed, there are this many polls in CHANGE_POLL_SECONDS.
+ * So a change is seen sooner, for half a millisecond of the server's time.
  */
 const MARKS_PER_POLL = 4;
 /** The share of the time that polls take at most in the long run. */

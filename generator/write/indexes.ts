@@ -19,7 +19,6 @@ import type { CoverItem, Rank } from '../rows/numbers.ts';
 import { next } from '../rows/numbers.ts';
 import type { WriteSource } from './packs.ts';
 
-/** The packs of games must be complete. */
 export function gameColumns({ positions, numbering }: WriteSource) {
   const { byteOffset: offset, byteLength: length, hash } = positions.games;
   return { offset, length, hash, firstCover: numbering.firstCoverOfGame };
@@ -59,7 +58,6 @@ export function titleColumns({ games, numbering, titles }: WriteSource): TitleCo
   return { game: Uint32Array.from(game), start: startsOfLists(json), json: Buffer.concat(json) };
 }
 
-/** The packs of covers must be complete. */
 export function coverColumns(source: WriteSource) {
   const { covers, numbering, positions } = source;
   const { numberOfCover, firstCoverOfGame } = numbering;

@@ -59,7 +59,6 @@ export function findRecent({ byId, ids, approvedAt }: Covers): CoverItem[] {
     .slice(0, MOST_RECENT);
 }
 
-/** The packs of covers must be complete. */
 export function recentBody(
   output: Output,
   { platforms, numbering, positions }: WriteSource,

@@ -74,7 +74,7 @@ function numbersById({ games, numbering, externalIds: { ofGames } }: WriteSource
   return found;
 }
 
-/** More entries than a platform will ever have: a key and an index below this fit 53 bits. */
+/** More entries than a platform can have: a key and an index below this fit 53 bits. */
 const MOST_ENTRIES = 2 ** 21;
 
 /** Collects entries; each key of a game counts once. Within a platform, games come in the order of their numbers. */

@@ -27,7 +27,7 @@ export interface WriteSource extends Catalogue {
   /** The alternative titles of each game, by its id in decimal digits. */
   readonly titles: ReadonlyMap<string, readonly string[]>;
   readonly externalIds: ExternalIds;
-  /** Where the records are in their packs, once these are written. */
+  /** Where the records are in their packs. */
   readonly positions: { readonly games: RecordColumns; readonly covers: RecordColumns };
 }
 
@@ -36,7 +36,7 @@ export function linkSame({ sameFiles, stored }: WriteSource, name: string) {
   return sameFiles.has(name) ? stored?.link(name) : undefined;
 }
 
-/** Makes the columns that get their values when the packs are written. */
+/** Makes the columns that get their values while the packs are written. */
 export function makePositions({ itemOfGame, itemOfCover }: Numbering): WriteSource['positions'] {
   const columns = (count: number): RecordColumns => ({
     byteOffset: new Uint32Array(count),

@@ -1,6 +1,6 @@
 /**
- * Writes the words of all titles: `index/words.bin`, in which the proxy finds games, and the same words as
- * `search.json`, which MiniSearch can load with `search-options.json`.
+ * Writes the words of all titles: `index/words.bin`, in which the proxy finds games, and those of the first
+ * variants as `search.json`, which MiniSearch can load with `search-options.json`.
  */
 
 import { compareSlices } from '../../lib/format/index/arrays.ts';
@@ -137,7 +137,7 @@ const MOST_COUNTED = 255;
 
 /**
  * Makes postings: for each word, the variants that have it. Parallel to their entries: `frequencies`, how often
- * the variant has the word. `distinct`: how many words each variant has.
+ * the variant has the word. `distinct`: how many different words each variant has.
  */
 function invert(sorted: Pick<Postings, 'text' | 'textStart'>, { words, start }: VariantWords) {
   const variantOf = numbersOf(groupsOf(columnOf(start)));

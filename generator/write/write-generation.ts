@@ -27,10 +27,10 @@ export type Written = Pick<ManifestContent, 'files' | 'latest_cover_at'> & {
 /** @returns what was written; all files are on disk */
 export async function writeGeneration(
   output: Output,
-  unwritten: Omit<WriteSource, 'positions'>,
+  catalogue: Omit<WriteSource, 'positions'>,
 ): Promise<Written> {
-  const source = { ...unwritten, positions: makePositions(unwritten.numbering) };
-  const packs = await writePacks(output, source);
+  const { packs, positions } = await writePacks(output, catalogue);
+  const source = { ...catalogue, positions };
   const writeColumns = (name: string, columnsOf: (source: WriteSource) => object) =>
     linkSame(source, name) ?? output.write(name, encodeColumns(columnsOf(source)));
   const recent = findRecent(source.covers);
@@ -52,9 +52,10 @@ export async function writeGeneration(
   return { files, ...summary };
 }
 
-async function writePacks(output: Output, source: WriteSource): Promise<ManifestFile[]> {
-  const { platforms, games, covers, records, numbering, positions, stored } = source;
+async function writePacks(output: Output, catalogue: Omit<WriteSource, 'positions'>) {
+  const { platforms, games, covers, records, numbering, stored } = catalogue;
   const { firstGame, firstCoverOfGame, firstCoverOfPlatform, itemOfGame, itemOfCover } = numbering;
+  const positions = makePositions(numbering);
   const ofGames: PackSource<GameNumber, GameItem> = {
     itemOf: itemOfGame,
     record: games.record,
@@ -72,15 +73,15 @@ async function writePacks(output: Output, source: WriteSource): Promise<Manifest
     positions: positions.covers,
     add: (target, cover) => records.addCover(target, rowOf(cover, covers.firstRow)),
   };
-  const files: ManifestFile[] = [];
+  const packs: ManifestFile[] = [];
   for (const [index, { slug }] of platforms.entries()) {
     const [from, to] = [at<PlatformNumber>(index), at<PlatformNumber>(index + 1)];
     const [game, lastGame] = [firstGame[from], firstGame[to]];
-    files.push(await writePack(output, stored, layout.gamesPack(slug), ofGames, game, lastGame));
+    packs.push(await writePack(output, stored, layout.gamesPack(slug), ofGames, game, lastGame));
     const [cover, lastCover] = [firstCoverOfPlatform[from], firstCoverOfPlatform[to]];
-    files.push(
+    packs.push(
       await writePack(output, stored, layout.coversPack(slug), ofCovers, cover, lastCover),
     );
   }
-  return files;
+  return { packs, positions };
 }
