@@ -6,8 +6,16 @@ import type { Cover } from '../client/contract-types.ts';
 import { type Html, html } from '../lib/pages/html.ts';
 import { countOf } from '../lib/pages/shown-values.ts';
 import type { Resource } from '../proxy/http/resource.ts';
-import type { CurrentGeneration, Generation } from '../proxy/snapshot/generation.ts';
-import { chooseExamples, type Examples, fillIn, parseRecords } from './docs/examples.ts';
+import type { SiteParts } from '../proxy/serve/open-site.ts';
+import type { Generation } from '../proxy/snapshot/generation.ts';
+import {
+  chooseExamples,
+  type Examples,
+  fillInNames,
+  fillInResponses,
+  parseRecords,
+  withoutBraces,
+} from './docs/examples.ts';
 import { pathOf } from './explore/address.ts';
 import { card, coverImage, originOf } from './explore/page.ts';
 import { HTML, makePage, type Page, pageResource } from './static/page-responses.ts';
@@ -16,12 +24,13 @@ import type { SitePages } from './static/pages.ts';
 /** @returns the page at a path; undefined if there is none */
 export function makeFilledPages(
   pages: SitePages,
-  current: CurrentGeneration,
+  { current, readChanges }: Pick<SiteParts, 'current' | 'readChanges'>,
+  snapshotsDir: string,
   hasExplorer: boolean,
-): (path: string) => Resource | undefined {
+): (path: string) => Promise<Resource> | undefined {
   // Not the generation itself, which would stay in memory.
   let filled:
-    | { id?: string | undefined; examples: Examples; pages: Map<string, Resource> }
+    | { id?: string | undefined; examples: Examples; pages: Map<string, Promise<Resource>> }
     | undefined;
 
   return (path) => {
@@ -29,21 +38,25 @@ export function makeFilledPages(
     if (page === undefined) return undefined;
     const generation = current();
     if (filled === undefined || filled.id !== generation?.id) {
-      filled = { id: generation?.id, examples: chooseExamples(generation), pages: new Map() };
+      const examples = chooseExamples(generation, snapshotsDir);
+      filled = { id: generation?.id, examples, pages: new Map() };
     }
     const known = filled.pages.get(path);
     if (known !== undefined) return known;
-    const isPage = page.type === HTML;
-    const made = pageResource(isPage ? fill(page, filled.examples, generation) : page);
+    const made = fill(page, filled.examples, generation).then(pageResource);
     filled.pages.set(path, made);
     return made;
   };
 
-  function fill({ content }: Page, examples: Examples, generation: Generation | undefined): Page {
-    const text = fillIn(content, examples, generation)
+  async function fill(page: Page, examples: Examples, generation: Generation | undefined) {
+    if (page.type !== HTML) return page;
+    const named = fillInNames(page.content, examples)
       .replace('{{counts}}', () => countsOf(generation))
-      .replace('{{newest}}', () => newestCovers(generation, hasExplorer).toString());
-    return makePage(HTML, text, { imageOrigin: originOf(generation) });
+      .replace('{{newest}}', () => withoutBraces(newestCovers(generation, hasExplorer)));
+    const imageOrigin = originOf(generation);
+    // The generation may be closed before the list of changes is there.
+    const text = await fillInResponses(named, generation, readChanges);
+    return makePage(HTML, text, { imageOrigin });
   }
 }
 

@@ -53,7 +53,7 @@ export function makeSite(
 ): SiteHandler {
   const { current, keys, trustedProxies, log } = parts;
   const hasExplorer = explorerKey !== '';
-  const pageAt = makeFilledPages(pages, current, hasExplorer);
+  const pageAt = makeFilledPages(pages, parts, snapshotsDir, hasExplorer);
   const fixed = makeSiteHandler({ pageAt, keys, log });
   const site = withStatus(fixed, { snapshotsDir, current, hasExplorer });
   const explored = withExplorer(site, {

@@ -4,9 +4,12 @@
  * response; these are filled in for each generation.
  */
 import type { Body, Game } from '../../client/contract-types.ts';
+import { chainTo, listDifferences } from '../../lib/generations/differences.ts';
 import { encodeValue } from '../../lib/pages/call-samples.ts';
-import { html } from '../../lib/pages/html.ts';
+import { type Html, html } from '../../lib/pages/html.ts';
+import type { ReadChanges } from '../../proxy/api/changes/changes.ts';
 import { makeMatchRoute } from '../../proxy/api/routes/match-route.ts';
+import type { LaterResource } from '../../proxy/api/routes/route.ts';
 import { splitTarget } from '../../proxy/http/request.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
 
@@ -25,6 +28,8 @@ const CONTRACT_EXAMPLES = {
   query: 'chrono',
   files: 'Chrono Trigger (USA).sfc/secret of mana (E) [!].zip',
   snapshot: '000042-5d1c0f9a7b3e',
+  /** An earlier snapshot, or the same if there is none. */
+  since: '000041-8b1a9953c461',
 };
 export type Examples = Readonly<Record<keyof typeof CONTRACT_EXAMPLES, string>>;
 
@@ -36,19 +41,23 @@ export function placeholderFor(example: string): string {
 
 /** How many of the games with the most covers are considered. */
 const CANDIDATES = 20;
+/** How many snapshots before the current one `since` may go back: further ones are rarely kept. */
+const MOST_SNAPSHOTS = 4;
 
 /**
  * The examples for a generation: of the games with the most covers, the first that has a front and a title
  * that can be typed on every keyboard. The same generation always has the same examples.
  */
-export function chooseExamples(generation: Generation | undefined): Examples {
+export function chooseExamples(generation: Generation | undefined, snapshotsDir: string): Examples {
   if (generation === undefined) return CONTRACT_EXAMPLES;
+  const { id: snapshot } = generation;
+  const earlier = [...chainTo(listDifferences(snapshotsDir), snapshot)].slice(0, MOST_SNAPSHOTS);
+  const since = earlier.at(-1)?.from ?? snapshot;
   const most = `sort=relevance&include=cover,covers&per_page=${CANDIDATES}`;
   const [games] = [`/search?has_cover=true&${most}`, `/search?${most}`]
     .map((target) => list(generation, target))
     .filter(({ length }) => length > 0);
-  const snapshot = generation.id;
-  if (games === undefined) return { ...CONTRACT_EXAMPLES, snapshot };
+  if (games === undefined) return { ...CONTRACT_EXAMPLES, snapshot, since };
   const game = games.find(({ title }) => /[a-z]{4}/i.test(title)) ?? games[0];
   const other = games.find(({ id }) => id !== game.id) ?? game;
   const { platform, slug, title } = game;
@@ -69,6 +78,7 @@ export function chooseExamples(generation: Generation | undefined): Examples {
     query,
     files: files.join('/'),
     snapshot,
+    since,
   };
 }
 
@@ -84,7 +94,8 @@ function fileOf({ title }: Game): string {
 }
 
 function list(generation: Generation, target: string): readonly Game[] {
-  return parseRecords<Body<'/search'>>(readApi(generation, target) ?? '{"data":[]}').data;
+  const found = bodyOf(routeTo(target)?.(generation));
+  return parseRecords<Body<'/search'>>(found ?? '{"data":[]}').data;
 }
 
 /** In a shown response: how many items of a list, and how many characters of a text. */
@@ -92,14 +103,10 @@ const MOST_ITEMS = 2;
 const MOST_CHARACTERS = 120;
 
 /**
- * Fills in the placeholders of a page. In an address, which is behind "=" or where the placeholder itself was
+ * Fills in the names on a page. In an address, which is behind "=" or where the placeholder itself was
  * percent-encoded, a value is percent-encoded; elsewhere it is text.
  */
-export function fillIn(
-  page: string,
-  examples: Examples,
-  generation: Generation | undefined,
-): string {
+export function fillInNames(page: string, examples: Examples): string {
   const value = (name: string) => examples[name as keyof Examples];
   return page
     .replaceAll(/%7B%7B(\w+)%7D%7D|(?<==)\{\{(\w+)\}\}/g, (_, ...names) =>
@@ -107,24 +114,45 @@ export function fillIn(
     )
     .replaceAll(/\{\{(\w+)\}\}/g, (unknown, name) =>
       name in examples ? textOf(value(name)) : unknown,
-    )
-    .replaceAll(/\{\{GET (\S+?)\}\}/g, (_, target) =>
-      textOf(responseTo(target.replaceAll('&amp;', '&'), generation)),
     );
 }
 
-/** Braces are escaped as well, so that no title is mistaken for a placeholder. */
+/** Fills in the responses of a page whose names are filled in. */
+export async function fillInResponses(
+  page: string,
+  generation: Generation | undefined,
+  readChanges: ReadChanges,
+): Promise<string> {
+  const parts = page.split(/\{\{GET (\S+?)\}\}/);
+  const filled = parts.map(async (part, at) => {
+    if (at % 2 === 0) return part;
+    return textOf(await responseTo(part.replaceAll('&amp;', '&'), generation, readChanges));
+  });
+  return (await Promise.all(filled)).join('');
+}
+
 function textOf(value: string): string {
-  return html`${value}`.toString().replaceAll('{', '&#123;');
+  return withoutBraces(html`${value}`);
+}
+
+/** Markup in which no title can be mistaken for a placeholder. */
+export function withoutBraces(markup: Html): string {
+  return markup.toString().replaceAll('{', '&#123;');
 }
 
 /** What the API answers, with less of each list and text. */
-function responseTo(target: string, generation: Generation | undefined): string {
+async function responseTo(
+  target: string,
+  generation: Generation | undefined,
+  readChanges: ReadChanges,
+): Promise<string> {
   if (generation === undefined) return '{ "error": "No snapshot yet" }';
   const found =
     target === '/snapshot'
       ? generation.manifest
-      : parseRecords(readApi(generation, target) ?? '{"error":"Not found"}');
+      : parseRecords(
+          bodyOf(await routeTo(target, readChanges)?.(generation)) ?? '{"error":"Not found"}',
+        );
   const shorten = (_: string, value: unknown) => {
     if (typeof value === 'string' && value.length > MOST_CHARACTERS) {
       return `${value.slice(0, MOST_CHARACTERS)}…`;
@@ -132,22 +160,27 @@ function responseTo(target: string, generation: Generation | undefined): string 
     if (!Array.isArray(value) || value.length <= MOST_ITEMS + 1) return value;
     return [...value.slice(0, MOST_ITEMS), `… ${value.length - MOST_ITEMS} more`];
   };
-  return JSON.stringify(found, shorten, 2);
+  const isFirst = target === `/changes?since=${generation.id}`;
+  const note = isFirst ? '\n\n(Empty: this catalogue has no earlier snapshot yet.)' : '';
+  return JSON.stringify(found, shorten, 2) + note;
 }
-
-const matchRoute = makeMatchRoute('', () => Promise.reject(new Error('No page shows changes.')));
 
 /**
  * What the API answers, without a key and without being counted: for pages that are made once for each
  * generation, and never for a visitor.
  * @param target the path after the base, with its query
- * @returns undefined if the generation does not have what the target names
  * @throws ParameterError
  */
-function readApi(generation: Generation, target: string) {
+function routeTo(target: string, readChanges?: ReadChanges) {
   const [path, query] = splitTarget(target);
-  const found = matchRoute(path)?.prepare(query)(generation);
-  if (found === undefined || found instanceof Promise) return undefined;
+  const none: ReadChanges = async () => undefined;
+  return makeMatchRoute('', readChanges ?? none)(path)?.prepare(query);
+}
+
+/** @returns undefined if the generation does not have what the target names */
+function bodyOf(found: LaterResource | Promise<LaterResource> | undefined): string | undefined {
+  if (found === undefined || typeof found === 'string' || found instanceof Promise)
+    return undefined;
   return found.identity.body.toString();
 }
 

@@ -155,9 +155,9 @@ function success(
       ${folded(`Response headers${status === '200' ? '' : ` with ${status}`}`, memberList(fields, id))}`;
 }
 
-/** The response to the call, or an example of the contract for what depends on more than one snapshot. */
+/** The response to the call, or an example of the contract for a file. */
 function exampleResponse(call: Call, { responses }: Operation): string {
-  if (!/^\/(?:changes|snapshot\/)/.test(call.path)) return `{{GET ${addressOf(call, '')}}}`;
+  if (!call.path.startsWith('/snapshot/')) return `{{GET ${addressOf(call, '')}}}`;
   const [first] = Object.values(responses['200']?.content?.['application/json']?.examples ?? {});
   const named = (_: string, value: unknown) =>
     typeof value === 'string' ? value.split('/').map(placeholderFor).join('/') : value;

@@ -37,7 +37,7 @@ const METHOD_NOT_ALLOWED = prepareSiteError(
 );
 export interface PageParts {
   /** The page at a path; undefined if there is none. */
-  readonly pageAt: (path: string) => Resource | undefined;
+  readonly pageAt: (path: string) => Promise<Resource> | undefined;
   readonly keys: Pick<KeyTable, 'byHash'>;
   readonly log: Logger;
 }
@@ -47,14 +47,14 @@ export function makeSiteHandler({ pageAt, keys, log }: PageParts): SiteHandler {
     const { send } = toResponder(response);
     const head = readHead(request);
     const page = pageAt(path);
-    const own = page === undefined ? keyStatus(path, keys) : respond(page, head);
+    const own = page?.then((it) => respond(it, head)) ?? keyStatus(path, keys);
     if (head.fault !== undefined) {
       sendError(request, response, prepareBadRequest(head.fault), true);
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       sendError(request, response, METHOD_NOT_ALLOWED);
     } else if (own !== undefined) {
       Promise.resolve(own).then(send, (error) => {
-        log.error({ err: error }, 'cannot compress a page');
+        log.error({ err: error }, 'cannot make a page');
         send(INTERNAL_ERROR);
       });
     } else if (/[^/]\/$/.test(path) && pageAt(path.slice(0, -1)) !== undefined) {

@@ -140,7 +140,9 @@ export async function makeServingThread(
     now,
     log,
   });
-  const site = await openSite(start.site, { api, current, keys, trustedProxies, now, log });
+  const { readChanges } = first;
+  const parts = { api, readChanges, current, keys, trustedProxies, now, log };
+  const site = await openSite(start.site, parts);
   const http = new HttpServer(api, site, log, { connections: counts.connections });
   const { server } = http;
   return {

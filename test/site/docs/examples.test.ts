@@ -8,17 +8,27 @@ import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import type { Catalogue } from '#demo/catalogue/load.ts';
+import { sampleCatalogue } from '#demo/catalogue/sample.ts';
 import { CURRENT } from '#lib/format/layout.ts';
 import { callSamples } from '#lib/pages/call-samples.ts';
 import { makeGeneration } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
 import { parseContract, resolveContract } from '#site/docs/contract.ts';
 import { GUIDES, type GuideName, guideText } from '#site/docs/docs.ts';
-import { chooseExamples, fillIn } from '#site/docs/examples.ts';
+import { chooseExamples, fillInNames } from '#site/docs/examples.ts';
 import { exampleCall } from '#site/docs/reference.ts';
 import { otherCatalogue } from '#test/catalogue/plain.ts';
-import { makeSampleSnapshots, makeSnapshots } from '#test/catalogue/snapshots.ts';
-import { makeFolder, ROOT, startProxy, testKey } from '#test/support/product.ts';
+import { makeSampleSnapshots, makeSqlite } from '#test/catalogue/snapshots.ts';
+import { change } from '#test/support/databases.ts';
+import {
+  generate,
+  makeFolder,
+  ROOT,
+  startProxy,
+  testKey,
+  writeKeys,
+} from '#test/support/product.ts';
 import { freePort } from '#test/support/servers/ports.ts';
 
 interface Example {
@@ -37,22 +47,35 @@ async function serve(snapshotsDir: string) {
   const dir = realpathSync(path.join(snapshotsDir, CURRENT));
   const generation = makeGeneration(openFiles({ dir, id: path.basename(dir) }));
   const proxy = await startProxy(snapshotsDir, environment);
-  return { proxy, generation, examples: chooseExamples(generation) };
+  return { proxy, generation, examples: chooseExamples(generation, snapshotsDir) };
 }
 type Served = Awaited<ReturnType<typeof serve>>;
 
-const sample = await serve(await makeSampleSnapshots([key]));
-const other = await serve(await makeSnapshots(otherCatalogue(), [key]));
+/** The snapshots of a catalogue whose last cover was approved after the first of them. */
+async function makeGrown(catalogue: Catalogue): Promise<string> {
+  const wait =
+    "UPDATE covers SET status = 'waiting' WHERE id = (SELECT MAX(id) FROM covers WHERE status = 'approved')";
+  const url = await makeSqlite(catalogue, wait);
+  const dir = path.join(makeFolder(), 'snapshots');
+  await generate(url, dir);
+  await change(url, "UPDATE covers SET status = 'approved' WHERE status = 'waiting'");
+  await generate(url, dir);
+  writeKeys(dir, [key]);
+  return dir;
+}
+
+const sample = await serve(await makeGrown(sampleCatalogue()));
+const other = await serve(await makeGrown(otherCatalogue()));
 const { proxy } = sample;
 
 /** The blocks of code of all guides in a language. Links in them lead to a proxy of this test. */
-function guideExamples(language: string, { proxy, generation, examples }: Served): Example[] {
+function guideExamples(language: string, { proxy, examples }: Served): Example[] {
   const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
   // Those of "folder" need one, and images: folder.test.ts runs them.
   const guides = Object.keys(GUIDES).filter((guide) => guide !== 'folder');
   return guides.flatMap((guide) => {
     const facts = { api: `${proxy.url}/api/v1`, defaultLimit: 120 };
-    const text = fillIn(guideText(guide as GuideName, facts), examples, generation);
+    const text = fillInNames(guideText(guide as GuideName, facts), examples);
     return [...text.matchAll(fence)].map(([, code = ''], index) => ({
       name: `${guide}-${index + 1}`,
       text: code,
@@ -61,12 +84,12 @@ function guideExamples(language: string, { proxy, generation, examples }: Served
 }
 
 /** The code that the reference shows for each operation. */
-function referenceExamples(language: string, { proxy, generation, examples }: Served): Example[] {
+function referenceExamples(language: string, { proxy, examples }: Served): Example[] {
   return Object.entries(resolveContract(parseContract()).paths).map(([path, { get }]) => {
     const call = exampleCall(path, get.parameters);
     const samples = callSamples(call, `${proxy.url}/api/v1`);
     const text = samples.find((sample) => sample.language === language)?.text ?? '';
-    return { name: get.operationId, text: fillIn(text, examples, generation) };
+    return { name: get.operationId, text: fillInNames(text, examples) };
   });
 }
 
@@ -138,9 +161,13 @@ describe.each([
     const having = (text: string) => [...outputs].filter(([, out]) => out.includes(text));
     // The only example of an error is the one of the guide to limits and errors.
     expect(having('"error"').map(([name]) => name)).toEqual(['limits-3']);
-    // Nothing has changed since the current snapshot.
-    expect(having('"data":[]').map(([name]) => name)).toEqual(['copy-3', 'listChanges']);
-    for (const empty of ['"match":null', '"missing":["', '"missing":[1', '"cover":null']) {
+    for (const empty of [
+      '"data":[]',
+      '"match":null',
+      '"missing":["',
+      '"missing":[1',
+      '"cover":null',
+    ]) {
       expect([empty, having(empty).filter(([name]) => name !== 'pages-1')]).toEqual([empty, []]);
     }
     expectOutputs(outputs, {
@@ -151,6 +178,7 @@ describe.each([
       'limits-2': /first: 200\nsecond: 304/,
       'limits-3': /per_page must be an integer.*\n400$/m,
       searchGames: /"total":[1-9]/,
+      listChanges: '"change":"added"',
     });
   });
 
@@ -166,7 +194,7 @@ describe.each([
       'pages-1': /^5 of \d+ games, page 1 of \d+$/m,
       'pages-2': title,
       'copy-1': `${games} games of snapshot`,
-      'copy-2': `that of ${served.generation.id}.`,
+      'copy-2': /^added cover \S+\nFrom now on, your copy is that of/m,
       'limits-1': `${games} games`,
       'limits-2': `${games} games, then 304`,
       getGame: title,
@@ -209,7 +237,20 @@ describe.each([
     const start = await (await fetch(served.proxy.url)).text();
     expect(start).toContain(`/games/${platform}/${game}&#39;`);
     expect(start).toContain(`&quot;slug&quot;: &quot;${game}&quot;`);
+    for (const page of ['copy', 'reference']) {
+      const text = await (await fetch(`${served.proxy.url}/docs/${page}`)).text();
+      expect(text).toContain(`/changes?since=${served.examples.since}`);
+      expect(text).toContain('&#123;\n      &quot;change&quot;: &quot;changed&quot;');
+    }
   });
+});
+
+test('without an earlier snapshot, the pages say why the list of changes is empty', async () => {
+  const { proxy } = await serve(await makeSampleSnapshots([key]));
+  for (const page of ['copy', 'reference']) {
+    const text = await (await fetch(`${proxy.url}/docs/${page}`)).text();
+    expect(text).toContain('(Empty: this catalogue has no earlier snapshot yet.)');
+  }
 });
 
 test('an interrupted copy goes on with the same snapshot only', async () => {
@@ -242,7 +283,7 @@ describe('the guides', () => {
 
   test('name the limit of this installation, and leave no placeholder', () => {
     expect(all).toContain('in any 60 seconds: 1,200, unless');
-    expect(fillIn(all, chooseExamples(undefined), undefined)).not.toMatch(/\{\{|<!--/);
+    expect(fillInNames(all, chooseExamples(undefined, folder))).not.toMatch(/\{\{|<!--/);
   });
 
   test('link to guides and headings that exist', async () => {
