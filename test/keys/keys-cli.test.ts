@@ -207,12 +207,6 @@ describe('the keys command', () => {
     expect(stderr).toContain(message);
   });
 
-  it('exits with 1 if the database cannot be opened, and does not create one', async () => {
-    const { code, stderr } = await runKeys(NOWHERE, ['issue']);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^There is no database file \/nowhere\/catalogue\.db: .*\n$/);
-  });
-
   it('shows help for itself and each verb without a database', async () => {
     const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     const exit = vi.spyOn(process, 'exit').mockImplementation(() => {

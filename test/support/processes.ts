@@ -38,25 +38,6 @@ export function commandLine(program: string): [string, ...string[]] {
   return [process.execPath, ...flags, path.join(ROOT, 'cli/main.ts'), program];
 }
 
-/**
- * Environment variables with which a program waits for other times. Everything else about it is real.
- * @param lengths for each length of a timer in milliseconds, the length that replaces it
- */
-export function changeTimers(lengths: Readonly<Record<number, number>>): {
-  readonly NODE_OPTIONS: string;
-} {
-  const script = `
-    import { syncBuiltinESMExports } from 'node:module';
-    import promises from 'node:timers/promises';
-    const lengths = ${JSON.stringify(lengths)};
-    const shorter = (length) => lengths[length] ?? length;
-    const [call, resolve] = [globalThis.setTimeout, promises.setTimeout];
-    globalThis.setTimeout = (run, length, ...rest) => call(run, shorter(length), ...rest);
-    promises.setTimeout = (length, ...rest) => resolve(shorter(length), ...rest);
-    syncBuiltinESMExports();`;
-  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
-}
-
 const DENIED = '-dac_override,-dac_read_search';
 /**
  * The beginning of a command that runs as a user to whom file permissions apply: root may read and write

@@ -29,12 +29,14 @@ const rejected = testKey(3, { state: 'rejected' });
 describe.each(PARSERS)('over %s', (_, fields) => {
   let proxy: RunningProxy;
   let coverId: string;
+  let snapshot: string;
 
   beforeAll(async () => {
     const snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, limited, counted]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000' }, NEVER);
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
+    snapshot = covers.headers['x-snapshot'];
   });
 
   type Headers = Record<string, string | string[]>;
@@ -65,7 +67,7 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     return reply;
   }
 
-  /** Each endpoint, with the id of a cover as {cover}. */
+  /** Each endpoint, with the id of a cover as {cover}, and that of the snapshot as {snapshot}. */
   const ENDPOINTS = [
     '/platforms',
     '/platforms/snes',
@@ -81,13 +83,14 @@ describe.each(PARSERS)('over %s', (_, fields) => {
     '/covers?ids={cover},1',
     '/games/snes/chrono-trigger?include=cover&prefer=JP',
     '/search?include=covers',
+    '/changes?since={snapshot}',
   ];
-  const PAGED = /^\/search|^\/platforms\/snes\/./;
+  const PAGED = /^\/search|^\/changes|^\/platforms\/snes\/./;
 
   describe.each(ENDPOINTS)('%s', (endpoint) => {
     const isPaged = PAGED.test(endpoint);
     const pathOf = (parameter = '') => {
-      const path = endpoint.replace('{cover}', coverId);
+      const path = endpoint.replace('{cover}', coverId).replace('{snapshot}', snapshot);
       return parameter === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${parameter}`;
     };
 

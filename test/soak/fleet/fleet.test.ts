@@ -122,7 +122,7 @@ async function underLoad(work: () => Promise<unknown>): Promise<number> {
     { method: 'GET', path: '/api/v1/search?per_page=100', headers },
     { method: 'HEAD', path: '/api/v1/platforms', headers },
   ] as const;
-  return frontUnderLoad(fleet.nginx, requests, { connections: 10, streams: 5 }, work);
+  return frontUnderLoad(fleet.nginx, requests, 15, work);
 }
 
 // First, because the others would wait a minute for proxies that have been replaced.

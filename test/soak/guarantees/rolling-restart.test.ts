@@ -34,7 +34,7 @@ import { freePort } from '#test/support/servers/ports.ts';
 const PROMISE = 'Two proxies';
 const RESTARTS = rounds(1, 4);
 const KILLS = rounds(2, 12);
-const CLIENTS = { connections: 40, streams: 20 };
+const CLIENTS = 60;
 
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };

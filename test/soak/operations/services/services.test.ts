@@ -167,23 +167,6 @@ describe.skipIf(!canBoot())('the services', () => {
   });
 
   test.each([
-    [SCHEDULE, 'covers-generator', 'covers-generator covers'],
-    [PROXY, 'covers-proxy', 'covers-proxy covers'],
-    [ACCOUNT, 'covers-account', 'covers-account'],
-  ])(
-    '%s runs as %s, without capabilities and with a filter of system calls',
-    async (unit, user, groups) => {
-      const pid = await show(unit, 'MainPID');
-      const status = await systemd.get(`cat /proc/${pid}/status; ps -o user= -p ${pid}`);
-      expect(status).toMatch(/^CapPrm:\t0+\nCapEff:\t0+\nCapBnd:\t0+\nCapAmb:\t0+$/m);
-      expect(status).toMatch(/^NoNewPrivs:\t1\nSeccomp:\t2$/m);
-      const ids = await systemd.get(`id -Gn ${user}; id -u ${user}`);
-      expect(ids.split('\n')[0]?.split(' ').toSorted()).toEqual(groups.split(' ').toSorted());
-      expect(status).toMatch(new RegExp(`^Uid:(\t${ids.split('\n')[1]}){4}$`, 'm'));
-    },
-  );
-
-  test.each([
     [
       SCHEDULE,
       [SNAPSHOTS],

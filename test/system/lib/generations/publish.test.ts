@@ -122,18 +122,6 @@ describe('a run that is interrupted', () => {
     return stderr.trimEnd().split('\n').at(-1) ?? '';
   }
 
-  test('by a limit on files exits with 1 and one clear line, and the old generation stays', async () => {
-    const dir = await makeSampleSnapshots();
-    const before = currentId(dir);
-    // A change of the settings: the files of the database are larger than the limit.
-    const changed = { SITE_URL: 'https://other.example' };
-    // Writing beyond 40 KiB fails as on a full disk.
-    const limited = ['sh', '-c', 'ulimit -f 80; exec "$@"', 'sh'];
-    const child = startGenerator(await makeSampleSqlite(), dir, [], changed, limited);
-    expect(await expectFailed(dir, before, await finish(child))).toMatch(/^write \S+: EFBIG/);
-    expectNoDebris(dir);
-  });
-
   /** Steps of publishing, the first one first. */
   const steps: ['renameSync' | 'fsyncSync', RegExp][] = [
     ['fsyncSync', /generation\/games$/],

@@ -55,11 +55,6 @@ test('similar paths go to the API, which accepts no body', async () => {
   }
 });
 
-test('the logs do not contain the token of a sign-in link', async () => {
-  await sendHttp1(nginx, '/account/sign-in/link?token=of-a-link');
-  expect(JSON.stringify(nginx.logs())).not.toContain('of-a-link');
-});
-
 test('while the account pages do not run, the proxy says so: to browsers with a page, to programs as JSON', async () => {
   const proxy = await startProxy(makeFolder(), {}, NEVER);
   const alone = await startNginx(proxy.port, pagesAt(await freePort()));

@@ -1,8 +1,8 @@
-/** `/changes` over HTTP: parameters, pages and headers. */
+/** `/changes` over HTTP: parameters and pages. `test/proxy/http/api.test.ts` has the headers. */
 import { describe, expect, test } from 'vitest';
 import { makeHistory } from '#test/proxy/api/changes/history.ts';
 import { checkContract } from '#test/support/openapi.ts';
-import { NEVER, type Reply, send, startProxy, testKey, writeKeys } from '#test/support/product.ts';
+import { NEVER, type Reply, startProxy, testKey, writeKeys } from '#test/support/product.ts';
 
 const key = testKey(1);
 
@@ -71,23 +71,6 @@ test('a page has the headers of other pages, and each line is one change', async
   );
   const past = await get(`?since=${since}&per_page=3&page=${last + 1}`);
   expect(past.json).toMatchObject({ data: [], total, total_pages: last });
-});
-
-test('a page has a strong ETag, and gets 304 as long as nothing changes', async () => {
-  const query = `?since=${ids[0]}&per_page=5`;
-  const { headers } = await get(query);
-  expect(headers.etag).toMatch(/^"[0-9a-f]{16}"$/);
-  expect((await get(query, { 'if-none-match': headers.etag as string })).status).toBe(304);
-  expect((await get(`?since=${ids[1]}&per_page=5`)).headers.etag).not.toBe(headers.etag);
-  const compressed = await proxy.get(`/changes?since=${ids[0]}&per_page=100`, key.key, {
-    'accept-encoding': 'gzip',
-  });
-  expect(compressed.headers['content-encoding']).toBe('gzip');
-  const head = await send(`${proxy.url}/api/v1/changes${query}`, {
-    method: 'HEAD',
-    headers: { 'x-api-key': key.key },
-  });
-  expect([head.status, head.headers.etag, head.text]).toEqual([200, headers.etag, '']);
 });
 
 test('a proxy with several threads gives the same pages, and a restart changes nothing', async () => {

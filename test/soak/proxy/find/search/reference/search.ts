@@ -36,8 +36,6 @@ export interface ReferenceSearch {
   /** In title order. */
   readonly games: readonly ReferenceGame[];
   readonly search: (query: ReferenceQuery) => ReferenceAnswer;
-  /** What `q` finds, on one platform if its slug is given, before the other filters. */
-  readonly find: (q: string, platform?: string) => Found;
 }
 
 /** Reads the titles once, so that many queries can be answered. */
@@ -59,11 +57,10 @@ export function makeReferenceSearch(
       ] as const;
     }),
   );
-  const find = remember(makeFind(variants, platforms));
+  const find = makeFind(variants, platforms);
   const everything: Found = { tiers: new Map(games.map((game) => [game, undefined])) };
   return {
     games,
-    find,
     search: (query) => {
       const q = query.q?.trim() ?? '';
       const { step, tiers } =
@@ -71,21 +68,6 @@ export function makeReferenceSearch(
       const hits = games.filter((game) => tiers.has(game) && passes(game, query));
       return { step, hits: sorted(hits, query.sort, tiers) };
     },
-  };
-}
-
-/** A function that computes each result once. It is for thousands of calls, not for more. */
-function remember<T>(
-  compute: (q: string, platform?: string) => T,
-): (q: string, platform?: string) => T {
-  const results = new Map<string, T>();
-  return (q, platform) => {
-    const key = JSON.stringify([q, platform]);
-    const known = results.get(key);
-    if (known !== undefined) return known;
-    const result = compute(q, platform);
-    results.set(key, result);
-    return result;
   };
 }
 
