@@ -225,6 +225,18 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       const again = rotateKey(database, { ...own(id), prefix });
       await expect(again).rejects.toThrow('was rotated in the meantime');
     });
+
+    it('can be revoked permanently; its hash is kept so that the proxy refuses it', async () => {
+      const id = await database.keyIn('revealed', owner.id);
+      const hash = await hashOf(id);
+      await revokeOwnKey(database, own(id));
+      expect(await keyOf(id)).toMatchObject({
+        state: 'revoked',
+        reason: null,
+        revoked_at: '2026-03-04 05:06:07',
+      });
+      expect(await hashOf(id)).toBe(hash);
+    });
   });
 
   // The rest does not depend on the database.

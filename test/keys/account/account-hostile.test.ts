@@ -177,6 +177,13 @@ test('opening every link in mails and pages changes nothing', async () => {
   expect([reply.status, RAW_KEY.test(reply.text)]).toEqual([200, true]);
 });
 
+test('an account with five requests under review sees no form for another', async () => {
+  for (let i = 0; i < 5; i++) await site.request(people.other);
+  expect((await people.other.get(KEYS)).text).not.toContain('name="purpose"');
+  const fields = { purpose: 'One of many', website_url: 'https://a.example' };
+  expect((await people.other.post(KEYS, fields)).status).toBe(409);
+});
+
 test('none of these attacks caused an error in the log', () => {
   expect(site.pages.log()).not.toMatch(/"level":[56]0/);
 });

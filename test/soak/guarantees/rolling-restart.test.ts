@@ -111,6 +111,13 @@ describe.each(IS_FULL ? [1, 3] : [1])('with two proxies of %i threads', (threads
   const underLoad = (work: () => Promise<unknown>) =>
     frontUnderLoad(nginx, requests, CLIENTS, work);
 
+  test('the first proxy answers all requests, so that the limits of keys are exact', async () => {
+    const count = await underLoad(() => pause(200));
+    // The metric does not count requests for the site, which are among them.
+    expect(await answeredBy(first)).toBeGreaterThan(count / 2);
+    expect(await answeredBy(second)).toBe(0);
+  });
+
   test('a rolling restart loses no request', async () => {
     const count = await underLoad(async () => {
       for (let i = 0; i < RESTARTS; i++) {

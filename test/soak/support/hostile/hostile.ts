@@ -73,6 +73,8 @@ const FIELDS: readonly ((random: Random, parts: HostileParts) => string)[] = [
 
 /** Returns a generator of hostile requests, which depend only on the state of `random`. */
 export function makeHostile(random: Random, parts: HostileParts): () => Hostile {
+  /** A key that is cut or changed is not a key, and logs may show its parts. */
+  let isBroken = false;
   const many = (most: number, make: () => string) =>
     Array.from({ length: random.below(most + 1) }, make);
 
@@ -95,7 +97,7 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
     const at = random.below(segment.length);
     const code = segment.charCodeAt(at);
     const change = random.below(8);
-    if (change === 0) segments[index] = random.pick([...STRANGE, parts.key]);
+    if (change === 0) segments[index] = random.pick(isBroken ? STRANGE : [...STRANGE, parts.key]);
     else if (change === 1) segments.splice(index, 0, random.pick(STRANGE));
     else if (change === 2) segments.splice(index, 1);
     else if (change === 3) segments[index] = segment.toUpperCase();
@@ -109,7 +111,7 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
   }
 
   function parameter(): string {
-    if (random.happens(0.05)) return `${random.pick(NAMES)}=${parts.key}`;
+    if (!isBroken && random.happens(0.05)) return `${random.pick(NAMES)}=${parts.key}`;
     const value = random.happens(0.6) ? random.pick(VALUES) : random.pick(STRANGE);
     return random.happens(0.9) ? `${random.pick(NAMES)}=${value}` : random.pick(STRANGE);
   }
@@ -171,6 +173,7 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
 
   return () => {
     const kind = random.next();
+    isBroken = kind >= 0.8;
     if (kind < 0.1) return { bytes: head(true), isWhole: true, isClean: true };
     if (kind < 0.8) return { bytes: head(false), isWhole: true, isClean: false };
     return { bytes: broken(), isWhole: false, isClean: false };
