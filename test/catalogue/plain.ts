@@ -40,18 +40,7 @@ export function titledCatalogue(of: readonly (readonly [string, string, ...unkno
 /** 50 games, none of which has a name of the sample: as the catalogue of a new user may be. */
 export function otherCatalogue(): Catalogue {
   const things = ['Lantern', 'Harbour', 'Meadow', 'Orchard', 'Thicket'];
-  const kinds = [
-    'Amber',
-    'Brisk',
-    'Crimson',
-    'Dusty',
-    'Early',
-    'Faded',
-    'Gilded',
-    'Hollow',
-    'Inner',
-    'Jolly',
-  ];
+  const kinds = 'Amber Brisk Crimson Dusty Early Faded Gilded Hollow Inner Jolly'.split(' ');
   const titles = kinds.flatMap((kind) =>
     things.map((thing) => `The ${kind} ${thing}'s Tale: Part II`),
   );

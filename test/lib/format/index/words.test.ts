@@ -152,17 +152,7 @@ test('only words of scripts without spaces are joined', () => {
 });
 
 test('near spellings count from four letters on, and never for numbers', () => {
-  const distances = [
-    'abc',
-    'abcd',
-    'abcdefg',
-    'abcdefgh',
-    '2048',
-    '٣٣٣٣',
-    '2k10',
-    'xviii',
-    'xviiii',
-  ];
+  const distances = 'abc abcd abcdefg abcdefgh 2048 ٣٣٣٣ 2k10 xviii xviiii'.split(' ');
   expect(distances.map(nearSpellingDistance)).toEqual([0, 1, 1, 2, 0, 0, 1, 0, 1]);
   // A letter that is two UTF-16 code units counts once.
   const beyond = [
