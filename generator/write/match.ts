@@ -11,7 +11,7 @@ import {
 } from '../../lib/format/match/match-index.ts';
 import type { AddForm } from '../reuse/stored-generation.ts';
 import type { Column } from '../rows/columns.ts';
-import { group, groupsOf, makeColumn, NumberList, numbersOf } from '../rows/columns.ts';
+import { columnOf, group, groupsOf, NumberList, numbersOf, through } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
 import type { GameNumber, PlatformNumber } from '../rows/numbers.ts';
 import { makePostings } from './indexes.ts';
@@ -74,9 +74,6 @@ function numbersById({ games, numbering, externalIds: { ofGames } }: WriteSource
   return found;
 }
 
-/** More entries than a platform can have: a key and an index below this fit 53 bits. */
-const MOST_ENTRIES = 2 ** 21;
-
 /** Collects entries; each key of a game counts once. Within a platform, games come in the order of their numbers. */
 function makeFormList() {
   const [keys, games, letters] = [new NumberList(), new NumberList(), new NumberList()];
@@ -98,31 +95,21 @@ function makeFormList() {
     ): FormList & { readonly letters: Uint32Array } {
       const all = { key: keys.all(), game: games.all(), letters: letters.all() };
       const platformOfGame = numbersOf(groupsOf(firstGame));
-      const platformOf = makeColumn<number, PlatformNumber>(all.game.length);
-      numbersOf(platformOf).set(all.game.map((number) => platformOfGame[number]));
-      const ofPlatforms = group(platformOf, firstGame.length - 1);
-      const [start, entries] = [numbersOf(ofPlatforms.start), numbersOf(ofPlatforms.members)];
-      // A key and the index of its entry in one number: sorting numbers needs no comparator.
-      const sorted = new Float64Array(entries.length);
-      const order = new Uint32Array(entries.length);
-      for (let platform = 0; platform + 1 < start.length; platform++) {
-        const [from, to] = [start[platform], start[platform + 1]];
-        if (to - from > MOST_ENTRIES)
-          throw new Error(`a platform has more than ${MOST_ENTRIES} forms of titles`);
-        for (let at = from; at < to; at++)
-          sorted[at] = all.key[entries[at]] * MOST_ENTRIES + at - from;
-        sorted
-          .subarray(from, to)
-          .sort()
-          .forEach((entry, at) => {
-            order[from + at] = entries[from + (entry % MOST_ENTRIES)];
-          });
-      }
+      let order: Uint32Array = Uint32Array.from(all.key.keys());
+      /** Sorts by a value; entries with the same one keep their order. @returns where those of each value start */
+      const sortBy = (partOf: (entry: number) => number, values: number): Uint32Array => {
+        const { start, members } = group(columnOf(order.map(partOf)), values);
+        order = numbersOf(through(members, columnOf(order)));
+        return numbersOf(start);
+      };
+      sortBy((entry) => all.key[entry] & 0xffff, 2 ** 16);
+      sortBy((entry) => all.key[entry] >>> 16, 2 ** 16);
+      const start = sortBy((entry) => platformOfGame[all.game[entry]], firstGame.length - 1);
       return {
         start,
-        key: order.map((at) => all.key[at]),
-        game: order.map((at) => all.game[at]),
-        letters: order.map((at) => all.letters[at]),
+        key: order.map((entry) => all.key[entry]),
+        game: order.map((entry) => all.game[entry]),
+        letters: order.map((entry) => all.letters[entry]),
       };
     },
   };

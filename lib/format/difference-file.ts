@@ -8,7 +8,7 @@ import type { Difference } from './layout.ts';
 
 /** Independent of the version of generations: a difference outlives the generations that it compares. */
 const VERSION = 3;
-/** The largest difference that is read, in bytes: room for two million changes. */
+/** The largest difference that is written and read, in bytes: room for two million changes. */
 export const LARGEST_DIFFERENCE = 2 ** 28;
 
 export interface Change {
@@ -31,11 +31,19 @@ export function encodeName({ kind, id, path }: Pick<Change, 'kind' | 'id' | 'pat
 
 type Ids = Pick<Difference, 'from' | 'to'>;
 
-/** The content of the file. */
-export function encodeDifference(ids: Ids, changes: Iterable<Change>): string {
+/** The content of the file. @throws Error if it would have more than `largest` bytes */
+export function encodeDifference(
+  ids: Ids,
+  changes: Iterable<Change>,
+  largest = LARGEST_DIFFERENCE,
+): string {
+  let bytes = encodeTail(ids, '').length;
   const lines = Array.from(changes, (change) => {
     const { before, after } = change;
-    return `{${encodeName(change)},${JSON.stringify({ before, after }).slice(1)}\n`;
+    const line = `{${encodeName(change)},${JSON.stringify({ before, after }).slice(1)}\n`;
+    bytes += line.length;
+    if (bytes > largest) throw new Error(`their file would be larger than ${largest} bytes`);
+    return line;
   }).join('');
   return lines + encodeTail(ids, lines);
 }

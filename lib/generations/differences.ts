@@ -5,12 +5,7 @@
  */
 import { renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import {
-  type Change,
-  encodeDifference,
-  LARGEST_DIFFERENCE,
-  parseDifference,
-} from '../format/difference-file.ts';
+import { type Change, LARGEST_DIFFERENCE, parseDifference } from '../format/difference-file.ts';
 import { CHANGES, type Difference, differenceFile, parseDifferenceFile } from '../format/layout.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { correctFolder, makeFolder, writeNewFile } from './files/file-modes.ts';
@@ -76,15 +71,16 @@ export function publishedAt(snapshotsDir: string, difference: Difference): strin
 /**
  * Writes and syncs the next difference.
  * @param unfinished where the file is until it is complete; readers ignore it
+ * @param content from `encodeDifference`
  */
 export function writeDifference(
   snapshotsDir: string,
   unfinished: string,
   ids: Pick<Difference, 'from' | 'to'>,
-  changes: Iterable<Change>,
+  content: string,
 ): void {
   const folder = path.join(snapshotsDir, CHANGES);
-  writeNewFile(unfinished, encodeDifference(ids, changes));
+  writeNewFile(unfinished, content);
   makeFolder(folder);
   correctFolder(folder);
   syncFolder(snapshotsDir);

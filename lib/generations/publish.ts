@@ -6,6 +6,7 @@
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { encodeDifference } from '../format/difference-file.ts';
 import type { RecordIndex } from '../format/index/record-index.ts';
 import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
 import {
@@ -113,10 +114,12 @@ export async function publish(
 }
 
 export interface PublishSteps {
-  /** Called if there is no difference to the previous generation, because that is damaged. */
+  /** Called if there is no difference to the previous generation, because that is damaged or too much changed. */
   readonly warn: (text: string) => void;
   /** How the generation is checked before it becomes current; by default completely. */
   readonly checks?: Checks | undefined;
+  /** In bytes. */
+  readonly largestDifference?: number;
   /** How many generations stay, with the new one. */
   readonly keep?: number;
   /** Whether to publish even while publishing is held: for a rollback, which moves the hold. */
@@ -167,30 +170,32 @@ export async function publishAs(
 
 /**
  * Writes the difference from the generation that was current. Without it, clients that know an older one
- * have to read the catalogue again. So a generation that is damaged does not stop publishing, but a full
- * disk does.
+ * have to read the catalogue again. So neither a generation that is damaged nor too many changes stop publishing,
+ * but a full disk does.
  */
 function publishDifference(
   snapshotsDir: string,
   unfinished: string,
   { manifest, index }: { readonly manifest: Manifest; readonly index: RecordIndex },
   { id: from, manifest: replaced }: Previous,
-  { warn, checks }: PublishSteps,
+  { warn, checks, largestDifference }: PublishSteps,
 ): void {
   if (from === undefined || from === manifest.id) return;
-  let before = index;
+  const ids = { from, to: manifest.id };
+  let content: string;
   try {
+    let before = index;
     // The same content is published again if a file was damaged.
     const isSame = replaced !== undefined && contentHash(replaced) === contentHash(manifest);
     if (!isSame) before = openIndexOf(generationDir(snapshotsDir, from), checks?.read);
+    content = encodeDifference(ids, compareGenerations(before, index), largestDifference);
   } catch (error) {
     warn(
       `The changes since ${from} are not known to clients, which have to read the catalogue again: ${(error as Error).message}`,
     );
     return;
   }
-  const ids = { from, to: manifest.id };
-  writeDifference(snapshotsDir, unfinished, ids, compareGenerations(before, index));
+  writeDifference(snapshotsDir, unfinished, ids, content);
 }
 
 /**

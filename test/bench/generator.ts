@@ -23,7 +23,7 @@ import {
   table,
   valuesOf,
 } from './figures.ts';
-import { BASELINE, DATABASE, generate, type Prepared, type Product } from './prepare.ts';
+import { BASELINE, DATABASE, generate, type Prepared } from './prepare.ts';
 import { endedCpuSeconds } from './processes.ts';
 
 const run = promisify(execFile);
@@ -75,7 +75,8 @@ export async function measureGenerator(prepared: Prepared, options: Options): Pr
       const measure = async (round: number) => {
         // All products follow the same change.
         if (product.name === PRODUCT) await CHANGES[step]?.(database, round);
-        return measureRun(prepared, product, step === FULL);
+        const snapshotsDir = path.join(folder, product.name, 'runs');
+        return measureRun(product.root, databaseUrl, snapshotsDir, step === FULL);
       };
       return { name: nameOf(step, product.name), measure };
     }),
@@ -86,12 +87,12 @@ export async function measureGenerator(prepared: Prepared, options: Options): Pr
 }
 
 /** @throws Error if a run reads all rows although it need not, or the other way round */
-async function measureRun(
-  { folder, databaseUrl }: Prepared,
-  { name, root }: Product,
+export async function measureRun(
+  root: string,
+  databaseUrl: string,
+  snapshotsDir: string,
   isFull: boolean,
 ): Promise<Figures> {
-  const snapshotsDir = path.join(folder, name, 'runs');
   if (isFull) rmSync(snapshotsDir, { recursive: true, force: true });
   const [cpu, started] = [endedCpuSeconds(), performance.now()];
   const result = await generate(root, databaseUrl, snapshotsDir);

@@ -7,33 +7,46 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Options } from './figures.ts';
+import { lazily, type Options } from './figures.ts';
 import { measureGenerator } from './generator.ts';
 import { type Prepared, prepare } from './prepare.ts';
 import { measureSearch } from './search.ts';
 import { measureServing } from './serving.ts';
+import { measureSizes } from './sizes.ts';
 
-type Measure = (prepared: Prepared, options: Options) => Promise<string>;
-// The last one changes the catalogue.
-const PARTS: Readonly<Record<string, Measure>> = {
-  serving: measureServing,
-  search: measureSearch,
-  generator: measureGenerator,
+interface Bench {
+  readonly folder: string;
+  readonly prepared: () => Promise<Prepared>;
+  readonly sizes: readonly number[];
+  readonly options: Options;
+}
+
+/** Takes hours, so it is measured only if it is named. */
+const SIZES = 'sizes';
+// The last one changes the prepared catalogue.
+const PARTS: Readonly<Record<string, (bench: Bench) => Promise<string>>> = {
+  [SIZES]: ({ folder, sizes, options }) => measureSizes(folder, sizes, options),
+  serving: async ({ prepared, options }) => measureServing(await prepared(), options),
+  search: async ({ prepared, options }) => measureSearch(await prepared(), options),
+  generator: async ({ prepared, options }) => measureGenerator(await prepared(), options),
 };
 
 const USAGE = `npm run bench -- [PART …] [--quick] [--rounds N] [--seconds N] [--games N]
 
-  PART       ${Object.keys(PARTS).join(', ')}; by default all of them
+  PART       ${Object.keys(PARTS).join(', ')}; by default all but ${SIZES}, which makes
+             the chart test/bench/sizes.svg
   --quick    a small catalogue and short measurements: five minutes on two cores
   --rounds   how many times each candidate is measured (3)
   --seconds  how long one measurement under load lasts (4)
   --games    the size of a seeded catalogue (150000, or a real one if this machine has it)
+  --sizes    the sizes of the catalogues of ${SIZES} (20000,150000,1000000,3000000,10000000; if
+             quick, the first two)
 
 With BENCH_BASELINE, the path of another checkout with its npm packages, its product is measured too.
 `;
 
 async function main(): Promise<void> {
-  const { parts, games, ...settings } = readArguments();
+  const { parts, games, sizes, ...settings } = readArguments();
   const options = { ...settings, report: (text: string) => process.stderr.write(`${text}\n`) };
   const folder = mkdtempSync(path.join(os.tmpdir(), 'cover-catalogue-bench-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
@@ -41,16 +54,22 @@ async function main(): Promise<void> {
   process.env.TMPDIR = folder;
   const ends: (() => unknown)[] = [];
   try {
-    const prepared = await prepare(folder, (end) => ends.push(end), games, options.report);
     const when = new Date().toISOString().slice(0, 16).replace('T', ' ');
     const machine = `${os.cpus()[0]?.model.trim()}, ${os.availableParallelism()} cores`;
     const load = os.loadavg()[0].toFixed(1);
-    process.stdout.write(
-      `${when} UTC, ${machine}, load ${load}, Node ${process.versions.node}. ${prepared.description}, ${settings.rounds} rounds in turn. Figures are medians.\n`,
-    );
+    process.stdout.write(`${when} UTC, ${machine}, load ${load}, Node ${process.versions.node}.\n`);
+    const place = { folder, atEnd: (end: () => unknown) => ends.push(end) };
+    const prepared = lazily(async () => {
+      const found = await prepare(place, games, options.report);
+      process.stdout.write(
+        `${found.description}, ${settings.rounds} rounds in turn. Figures are medians.\n`,
+      );
+      return found;
+    });
     for (const part of parts) {
       options.report(`${part} …`);
-      process.stdout.write(`\n## ${part}\n\n${(await measure(part, prepared, options)).trim()}\n`);
+      const text = await measure(part, { folder, prepared, sizes, options });
+      process.stdout.write(`\n## ${part}\n\n${text.trim()}\n`);
     }
   } finally {
     for (const end of ends.reverse()) await end();
@@ -58,9 +77,9 @@ async function main(): Promise<void> {
 }
 
 /** A part that cannot be measured does not keep the others from it. */
-async function measure(part: string, prepared: Prepared, options: Options): Promise<string> {
+async function measure(part: string, bench: Bench): Promise<string> {
   try {
-    return await PARTS[part](prepared, options);
+    return await PARTS[part](bench);
   } catch (error) {
     process.exitCode = 1;
     return `Failed: ${(error as Error).stack}`;
@@ -74,6 +93,7 @@ function readArguments() {
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       games: { type: 'string' },
+      sizes: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
     allowPositionals: true,
@@ -85,16 +105,20 @@ function readArguments() {
   for (const name of positionals) {
     if (!Object.hasOwn(PARTS, name)) throw new Error(`There is no part ${name}.\n\n${USAGE}`);
   }
-  const count = (name: 'rounds' | 'seconds' | 'games', byDefault: number) => {
-    const value = Number(values[name] ?? byDefault);
+  const toCount = (name: string, text: string | number) => {
+    const value = Number(text);
     if (Number.isInteger(value) && value > 0) return value;
-    throw new Error(`--${name} must be a whole number of at least 1, not ${values[name]}.`);
+    throw new Error(`--${name} must be a whole number of at least 1, not ${text}.`);
   };
+  const count = (name: 'rounds' | 'seconds' | 'games', byDefault: number) =>
+    toCount(name, values[name] ?? byDefault);
+  const sizes = values.quick ? '20000,150000' : '20000,150000,1000000,3000000,10000000';
   const isReal = values.games === undefined && !values.quick;
   return {
     parts: Object.keys(PARTS).filter(
-      (part) => positionals.length === 0 || positionals.includes(part),
+      (part) => positionals.includes(part) || (positionals.length === 0 && part !== SIZES),
     ),
+    sizes: (values.sizes ?? sizes).split(',').map((size) => toCount('sizes', size)),
     games: isReal ? undefined : count('games', 20_000),
     rounds: count('rounds', values.quick ? 2 : 3),
     seconds: count('seconds', values.quick ? 2 : 4),

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { loadCatalogue } from '../../demo/catalogue/load.ts';
+import { type Catalogue, loadCatalogue } from '../../demo/catalogue/load.ts';
 import { makeRandom } from '../../demo/catalogue/random.ts';
 import { openDatabase } from '../../lib/database/open.ts';
 import { TIMED_TABLES } from '../../lib/database/schema.ts';
@@ -34,10 +34,14 @@ export interface Game {
   readonly year: number | null;
 }
 
-export interface Prepared {
+/** Where a benchmark has its files, and how it ends. */
+export interface Place {
   readonly folder: string;
   /** Calls this at the end of the benchmark. */
   readonly atEnd: (end: () => unknown) => void;
+}
+
+export interface Prepared extends Place {
   /** This checkout first. */
   readonly products: readonly Product[];
   readonly description: string;
@@ -54,7 +58,7 @@ export interface Prepared {
 
 export const DATABASE = 'bench';
 export const BASELINE = 'baseline';
-const ROOT = path.join(import.meta.dirname, '../..');
+export const ROOT = path.join(import.meta.dirname, '../..');
 const REQUESTS_PER_MINUTE = 1_000_000;
 const KEYS = 50;
 
@@ -63,8 +67,7 @@ const KEYS = 50;
  * @param games how many games it has; by default a real catalogue, if this machine has it
  */
 export async function prepare(
-  folder: string,
-  atEnd: Prepared['atEnd'],
+  { folder, atEnd }: Place,
   games: number | undefined,
   report: (text: string) => void,
 ): Promise<Prepared> {
@@ -91,14 +94,7 @@ export async function prepare(
   await database.run('ANALYZE TABLE platforms, games, covers, cover_files');
   await database.close();
 
-  const slugs = new Map([...catalogue.platforms].map(([id, slug]) => [id, String(slug)]));
-  const listed: Game[] = [];
-  for (const [, platform, slug, title, year] of catalogue.games) {
-    listed.push({
-      ...{ platform: slugs.get(platform) ?? '', slug: String(slug), title: String(title) },
-      year: year === null ? null : Number(year),
-    });
-  }
+  const listed = listGames(catalogue);
   const gamesFile = path.join(folder, 'games.jsonl');
   listed.sort((a, b) => (a.title < b.title ? -1 : 1));
   writeFileSync(gamesFile, listed.map((game) => `${JSON.stringify(game)}\n`).join(''));
@@ -127,6 +123,15 @@ export async function prepare(
   };
 }
 
+/** The games of a catalogue, in the order of its rows. */
+export function listGames(catalogue: Catalogue): Game[] {
+  const slugs = new Map([...catalogue.platforms].map(([id, slug]) => [id, String(slug)]));
+  return Array.from(catalogue.games, ([, platform, slug, title, year]) => ({
+    ...{ platform: slugs.get(platform) ?? '', slug: String(slug), title: String(title) },
+    year: year === null ? null : Number(year),
+  }));
+}
+
 /**
  * Runs `cover-catalogue generate` of a checkout.
  * @returns its own figures
@@ -148,7 +153,7 @@ export async function generate(
   return JSON.parse(stdout);
 }
 
-function writeKeys(snapshotsDir: string, keys: readonly string[]): void {
+export function writeKeys(snapshotsDir: string, keys: readonly string[]): void {
   const entries = keys.map((key, index) => ({
     ...{ id: index + 1, hash: hashKey(key), limit: REQUESTS_PER_MINUTE },
     state: 'approved' as const,

@@ -71,7 +71,7 @@ export async function measureSearch(prepared: Prepared, options: Options): Promi
 }
 
 /** The queries of a round, which are others in each round. */
-function targetsOf(set: QuerySet, sample: Sample, number: number, round: number): string[] {
+export function targetsOf(set: QuerySet, sample: Sample, number: number, round: number): string[] {
   sample.random.start(round, number, 0);
   const targets = Array.from({ length: QUERIES }, (_, index) => {
     // Other pages than in other rounds: a response that was sent before may be in a cache.
@@ -106,7 +106,7 @@ async function ask(url: string, key: string, targets: readonly string[]) {
   return { times, totals };
 }
 
-function percentiles(times: readonly number[]) {
+export function percentiles(times: readonly number[]) {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1];
   return { p50: at(0.5), p99: at(0.99), max: at(1) };

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { startTiedUntil, type Texts } from '../support/processes.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { lazily } from './figures.ts';
-import type { Prepared } from './prepare.ts';
+import type { Place, Prepared } from './prepare.ts';
 import { chooseCores, memoryOf } from './processes.ts';
 
 export interface Server {
@@ -21,7 +21,7 @@ export interface Server {
  * @param toUrl makes its address of that line
  */
 async function startServer(
-  { folder, atEnd }: Pick<Prepared, 'folder' | 'atEnd'>,
+  { folder, atEnd }: Place,
   command: readonly string[],
   environment: Texts,
   ready: string,
@@ -41,7 +41,7 @@ async function startServer(
 export type Starts = Readonly<Record<string, () => Promise<Server>>>;
 
 /** How to start the proxy of each checkout, on the generation that this checkout has made. */
-export function productStarts(prepared: Prepared): Starts {
+export function productStarts(prepared: Place & Pick<Prepared, 'products'>): Starts {
   const starts = prepared.products.map(({ name, root, snapshots }) => {
     const start = async () => {
       const environment = {

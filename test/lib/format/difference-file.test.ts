@@ -38,6 +38,14 @@ test.each([
   expect(() => [...parseDifference(text, IDS)]).toThrow('a line is damaged');
 });
 
+test('a difference has at most so many bytes', () => {
+  const text = encodeDifference(IDS, [good, good]);
+  expect(encodeDifference(IDS, [good, good], text.length)).toBe(text);
+  const tooFew = text.length - 1;
+  const error = `their file would be larger than ${tooFew} bytes`;
+  expect(() => encodeDifference(IDS, [good, good], tooFew)).toThrow(error);
+});
+
 test('only the name of a difference is one', () => {
   const difference = { number: 7, ...IDS };
   const name = differenceFile(difference);

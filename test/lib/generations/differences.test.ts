@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { encodeDifference } from '#lib/format/difference-file.ts';
 import { CHANGES, differenceFile } from '#lib/format/layout.ts';
 import {
   findChain,
@@ -56,8 +57,9 @@ test('differences are numbered, and removed after 30 days; other files stay', ()
   const DAY = 24 * 60 * 60;
   const now = Date.UTC(2026, 10, 22) / 1000;
   [40, 30.1, 29.9, 0].forEach((days, at) => {
-    writeDifference(dir, unfinished, { from: idOf(at), to: idOf(at + 1) }, []);
-    const difference = { number: at + 1, from: idOf(at), to: idOf(at + 1) };
+    const ids = { from: idOf(at), to: idOf(at + 1) };
+    writeDifference(dir, unfinished, ids, encodeDifference(ids, []));
+    const difference = { number: at + 1, ...ids };
     expect(listDifferences(dir).at(-1)).toEqual(difference);
     const file = path.join(dir, CHANGES, differenceFile(difference));
     utimesSync(file, now - days * DAY, now - days * DAY);

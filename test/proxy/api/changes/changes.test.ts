@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Change } from '#lib/format/difference-file.ts';
+import { type Change, encodeDifference } from '#lib/format/difference-file.ts';
 import { CHANGES, differenceFile } from '#lib/format/layout.ts';
 import { listDifferences, writeDifference } from '#lib/generations/differences.ts';
 import { type ChangePage, makeChanges } from '#proxy/api/changes/changes.ts';
@@ -39,7 +39,8 @@ function addCovers(count: number, from = idOf(1), to = TO): void {
     const [id, after] = [`${at + 1}`, '0123456789abcdef'];
     return { kind: 'cover', id, path: `/covers/${id}`, before: null, after };
   });
-  writeDifference(dir, path.join(dir, 'unfinished'), { from, to }, covers);
+  const content = encodeDifference({ from, to }, covers);
+  writeDifference(dir, path.join(dir, 'unfinished'), { from, to }, content);
 }
 
 const idsOf = (page: ChangePage | undefined): number[] =>

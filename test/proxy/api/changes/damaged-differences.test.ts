@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { LARGEST_DIFFERENCE } from '#lib/format/difference-file.ts';
+import { encodeDifference, LARGEST_DIFFERENCE } from '#lib/format/difference-file.ts';
 import { CHANGES } from '#lib/format/layout.ts';
 import { listDifferences, readDifference, writeDifference } from '#lib/generations/differences.ts';
 import { makeFolder } from '#test/support/product.ts';
@@ -85,7 +85,8 @@ describe('there is no list if a difference on the way is', () => {
     const [, parent] = listDifferences(dir);
     const changes = [...readDifference(dir, parent)];
     expect(changes.length).toBeGreaterThan(0);
-    writeDifference(dir, path.join(dir, 'unfinished'), { from: ids[2], to: ids[3] }, changes);
+    const both = { from: ids[2], to: ids[3] };
+    writeDifference(dir, path.join(dir, 'unfinished'), both, encodeDifference(both, changes));
     renameSync(differenceOf({ dir }, ids[3]), file);
   }
 });
