@@ -24,31 +24,16 @@ const SESSION = [
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
 
-export interface Connections {
-  /** The host and port, or the socket, of the server; used in messages. */
-  readonly server: string;
-  /**
-   * @returns a connection whose session has its settings; the caller must release it
-   * @throws Error of one line that names the wrong value and the fix
-   */
-  acquire(): Promise<PoolConnection>;
-  release(connection: PoolConnection): void;
-  close(): Promise<void>;
-}
+export type Connections = ReturnType<typeof makeConnections>;
 
-export function makeConnections(address: MysqlAddress): Connections {
-  const { host, port, user, password, name, tls, socketPath, stallSeconds } = address;
+export function makeConnections({ login, stallSeconds }: MysqlAddress) {
+  const { socketPath, host, port, user, database: name } = login;
   const server = socketPath ?? `${host}:${port}`;
   const pool = createPool({
-    ...(socketPath === undefined ? { host, port } : { socketPath }),
-    user,
-    password,
-    database: name,
-    ...(tls ? { ssl: { verifyIdentity: true } } : {}),
+    ...login,
     supportBigNumbers: true,
     dateStrings: true,
     jsonStrings: true,
-    connectTimeout: address.connectSeconds * 1000,
     connectionLimit: MOST_CONNECTIONS,
     keepAliveInitialDelay: 10_000,
   });
@@ -61,8 +46,13 @@ export function makeConnections(address: MysqlAddress): Connections {
   const getConnection = promisify(pool.getConnection).bind(pool);
 
   return {
+    /** The host and port, or the socket, of the server; used in messages. */
     server,
-    async acquire() {
+    /**
+     * @returns a connection whose session has its settings; the caller must release it
+     * @throws Error of one line that names the wrong value and the fix
+     */
+    async acquire(): Promise<PoolConnection> {
       const connection = await getConnection().catch((cause) => {
         throw new Error(explain(cause, server, user, name), { cause });
       });

@@ -39,7 +39,7 @@ export async function openMysql(address: MysqlAddress): Promise<Database> {
         within(lend, ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'], work),
       ),
     columns: () => columnsOf(database),
-    identity: () => identityOf(database, connections.server, address.name),
+    identity: () => identityOf(database, connections.server, address.login.database),
     changeMark: (tables) => changeMarkOf(database, tables),
     lastCommits: (tables) => lastCommitsOf(database, tables),
     async eraseDeleted() {},
@@ -54,11 +54,12 @@ export async function openMysql(address: MysqlAddress): Promise<Database> {
   return database;
 }
 
-function makeLend(connections: Connections, { name, stallSeconds }: MysqlAddress): Lend {
+function makeLend(connections: Connections, { login, stallSeconds }: MysqlAddress): Lend {
   const explain = (cause: Error) =>
-    new Error(`query of ${name} on ${connections.server}: ${messageOf(cause)}${viewHint(cause)}`, {
-      cause,
-    });
+    new Error(
+      `query of ${login.database} on ${connections.server}: ${messageOf(cause)}${viewHint(cause)}`,
+      { cause },
+    );
   return async (use) => {
     const connection = await connections.acquire();
     let isOver = false;

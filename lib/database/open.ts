@@ -2,6 +2,7 @@
  * Opens the database that a `DATABASE_URL` names. An open database is known to work: the server has
  * accepted the user, or the file is an SQLite database. No error shows a password.
  */
+import type { PoolOptions } from 'mysql2';
 import { ConfigurationError } from '../program/environment/environment.ts';
 import type { Database } from './database.ts';
 
@@ -34,17 +35,9 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
 }
 
 export interface MysqlAddress {
-  readonly host: string;
-  readonly port: number;
-  /** Used instead of host and port. */
-  readonly socketPath: string | undefined;
-  readonly user: string;
-  readonly password: string;
-  /** Of the database. */
-  readonly name: string;
-  readonly tls: boolean;
+  /** What mysql2 needs to know to connect. */
+  readonly login: PoolOptions & { readonly user: string; readonly database: string };
   readonly stallSeconds: number;
-  readonly connectSeconds: number;
 }
 
 function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
@@ -68,15 +61,16 @@ function parseMysqlUrl(url: string, options: OpenOptions): MysqlAddress {
   if (!/^[1-9]\d{0,4}$/.test(timeout)) {
     throw wrong(`must have a timeout in whole seconds, not "${timeout}".`);
   }
+  const server = { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 3306) };
   return {
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: port === '' ? 3306 : Number(port),
-    socketPath: socketPath as string | undefined,
-    user: decoded('user', username),
-    password: decoded('password', password),
-    name,
-    tls: ssl === 'true',
+    login: {
+      ...(socketPath === undefined ? server : { socketPath }),
+      user: decoded('user', username),
+      password: decoded('password', password),
+      database: name,
+      ...(ssl === 'true' && { ssl: { verifyIdentity: true } }),
+      connectTimeout: (options.connectSeconds ?? 10) * 1000,
+    },
     stallSeconds: options.stallSeconds ?? Number(timeout),
-    connectSeconds: options.connectSeconds ?? 10,
   };
 }

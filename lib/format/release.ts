@@ -6,32 +6,44 @@
  * input or output.
  */
 import { parseObject, readMembers, shown } from './json/parse-file.ts';
-import { isSequence, isSha256, isTime, oneOf, orNull } from './json/values.ts';
+import {
+  isSequence,
+  isSha256,
+  isString,
+  isTime,
+  type Members,
+  matching,
+  oneOf,
+  orNull,
+} from './json/values.ts';
 import { GENERATIONS, isGenerationId, isKeyUsageFile } from './layout.ts';
 
 /** What is released: a generation, or the API keys of replicas. */
 export type ReleaseKind = 'snapshot' | 'keys';
 
-export interface Release {
-  readonly format_version: 1;
+const FORMAT_VERSION = 1;
+const SHAPE = {
+  format_version: oneOf(FORMAT_VERSION),
   /** The id of the generation; "keys" for the keys file. */
-  readonly id: string;
+  id: isString,
   /** Never falls: that of the generation. For keys, milliseconds since 1970. */
-  readonly sequence: number;
+  sequence: isSequence,
   /** The SHA-256 of the manifest, or of the keys file, in hex. */
-  readonly sha256: string;
+  sha256: isSha256,
   /**
    * RFC 3339 UTC with milliseconds: when the generation was first pushed, or when the keys last agreed with
    * the database. Null if it is not known.
    */
-  readonly released_at: string | null;
+  released_at: orNull(
+    (value): value is string => isTime(value) && new Date(value).toISOString() === value,
+  ),
   /** The Ed25519 signature of {@link signedText} in base64; null if the release is not signed. */
-  readonly signature: string | null;
-}
+  signature: orNull(matching(/^[A-Za-z0-9+/]{86}==$/)),
+};
+export type Release = Members<typeof SHAPE>;
 
 /** In bytes. */
 export const LARGEST_RELEASE = 4096;
-const FORMAT_VERSION = 1;
 const KEYS_ID = 'keys';
 const DEEPEST = 1;
 
@@ -58,9 +70,7 @@ export function signedText({ id, sequence, sha256, released_at }: Release): stri
 
 /** The bytes of the object. */
 export function encodeRelease(release: Release): string {
-  const { format_version, id, sequence, sha256, released_at, signature } = release;
-  const members = { format_version, id, sequence, sha256, released_at, signature };
-  return `${JSON.stringify(members, null, 1)}\n`;
+  return `${JSON.stringify(release, null, 1)}\n`;
 }
 
 /**
@@ -75,20 +85,8 @@ export function parseRelease(bytes: Buffer | string, kind: ReleaseKind): Release
       `${name} has format version ${shown(found.format_version)}; this program reads version ${FORMAT_VERSION}. Upgrade this program.`,
     );
   }
-  return readMembers(found, name, {
-    format_version: oneOf(FORMAT_VERSION),
-    id: kind === 'keys' ? oneOf(KEYS_ID) : isGenerationId,
-    sequence: isSequence,
-    sha256: isSha256,
-    released_at: orNull(
-      (value): value is string => isTime(value) && new Date(value).toISOString() === value,
-    ),
-    signature: orNull(isSignature),
-  });
-}
-
-function isSignature(value: unknown): value is string {
-  return typeof value === 'string' && /^[A-Za-z0-9+/]{86}==$/.test(value);
+  const id = kind === 'keys' ? oneOf(KEYS_ID) : isGenerationId;
+  return readMembers(found, name, { ...SHAPE, id });
 }
 
 const FILES = 'files/';

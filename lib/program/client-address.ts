@@ -2,7 +2,7 @@
  * Finds the client address that a request without a valid key, or for a sign-in link, is counted under.
  * Entries of `X-Forwarded-For` are used only if trusted proxies wrote them.
  */
-import { type BlockList, isIP } from 'node:net';
+import { type BlockList, isIP, SocketAddress } from 'node:net';
 
 /** Only the last hops, up to this many, are read: no real chain of proxies is longer. */
 const MOST_HOPS = 20;
@@ -55,15 +55,9 @@ export function isTrusted(address: string, trusted: BlockList): boolean {
  */
 export function withoutMapping(address: string): string {
   const plain = address.split('%', 1)[0];
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
-  if (mapped !== undefined) return mapped;
-  const groups = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(plain);
-  if (groups === null) return plain;
-  return groups
-    .slice(1)
-    .map((group) => Number.parseInt(group, 16))
-    .flatMap((group) => [group >>> 8, group & 255])
-    .join('.');
+  if (isIP(plain) !== 6) return plain;
+  const canonical = new SocketAddress({ address: plain, family: 'ipv6' }).address;
+  return /^::ffff:([\d.]+)$/.exec(canonical)?.[1] ?? plain;
 }
 
 function withoutPort(hop: string): string {

@@ -3,6 +3,7 @@
  * in shared memory: each thread increments its own, and the first thread reads all of them. Counting
  * takes the same time for every request and allocates nothing.
  */
+import { sharedZeros } from '../../lib/format/index/arrays.ts';
 import { ADMISSION_REFUSALS } from '../admit/admission.ts';
 import { ROUTES, type RouteName } from './routes/route.ts';
 
@@ -41,7 +42,7 @@ const FIRST_REFUSAL = CACHED + 1;
 const LENGTH = FIRST_REFUSAL + REFUSALS.length;
 
 export function newRequestCounts(): Float64Array {
-  return new Float64Array(new SharedArrayBuffer(LENGTH * Float64Array.BYTES_PER_ELEMENT));
+  return sharedZeros(Float64Array, LENGTH);
 }
 
 export interface RequestCounts {

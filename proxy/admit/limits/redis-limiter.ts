@@ -11,6 +11,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { sharedZeros } from '../../../lib/format/index/arrays.ts';
 import type { LimitsAddress } from '../../../lib/program/environment/limits-url.ts';
 import {
   type Claim,
@@ -41,8 +42,7 @@ export const LIMIT_COUNTS = {
 } as const;
 
 export function newLimitCounts(): Float64Array {
-  const { length } = Object.keys(LIMIT_COUNTS);
-  return new Float64Array(new SharedArrayBuffer(length * Float64Array.BYTES_PER_ELEMENT));
+  return sharedZeros(Float64Array, Object.keys(LIMIT_COUNTS).length);
 }
 
 export interface RedisLimiterParts {

@@ -1,8 +1,6 @@
 /** Joins differences into lists of changes, in steps. The time for a list is in proportion to its changes. */
-import { statSync } from 'node:fs';
-import path from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { CHANGES, type Difference } from '../../../lib/format/layout.ts';
+import type { Difference } from '../../../lib/format/layout.ts';
 import {
   DifferenceError,
   findChain,
@@ -13,8 +11,6 @@ import { makePackedDifferences, type PackedDifferences, ROW, STEP } from './pack
 
 /** In bytes, of all lists that are kept for their next pages; each change takes four. */
 const MOST_LISTS_BYTES = 2 ** 25;
-/** A folder may change twice within a tick of the clock of the file system. */
-const TICK_MS = 100;
 /** Removals sort first. */
 const KINDS = ['removed', 'changed', 'added'] as const;
 
@@ -62,20 +58,14 @@ export function makeLists(snapshotsDir: string) {
   };
 }
 
-/** @returns a function that lists the folder if it has changed */
+/** @returns a function that lists the folder */
 function makeKnownDifferences(snapshotsDir: string) {
-  const folder = path.join(snapshotsDir, CHANGES);
-  let listedAt = Number.NaN;
-  let differences: readonly Difference[] = [];
   let packed = makePackedDifferences(snapshotsDir);
   /** The newest difference when `packed` was made. */
   let start: number | undefined;
 
   return () => {
-    const changedAt = statSync(folder, { throwIfNoEntry: false })?.ctimeMs ?? 0;
-    if (changedAt === listedAt) return { differences, packed };
-    differences = listDifferences(snapshotsDir);
-    listedAt = Date.now() - changedAt > TICK_MS ? changedAt : Number.NaN;
+    const differences = listDifferences(snapshotsDir);
     // Whatever was packed by then is too old, so the memory that it takes is freed.
     if (!differences.some(({ number }) => number === start)) {
       packed = makePackedDifferences(snapshotsDir);
