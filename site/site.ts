@@ -56,12 +56,13 @@ export function makeSite(
   const pageAt = makeFilledPages(pages, parts, snapshotsDir, hasExplorer);
   const fixed = makeSiteHandler({ pageAt, keys, log });
   const site = withStatus(fixed, { snapshotsDir, current, hasExplorer });
-  const explored = withExplorer(site, {
+  const explorer = {
     ...parts,
     publicUrl,
     explorerKey,
     explorerLimit: () => keys.find(explorerKey)?.limit,
     visitors: makeVisitorLimits(visitors),
-  });
-  return withForwarding(explored, { accountUrl, trustedProxies, log });
+  };
+  const whole = hasExplorer ? withExplorer(site, explorer) : site;
+  return withForwarding(whole, { accountUrl, trustedProxies, log });
 }

@@ -50,7 +50,7 @@ export function makeVisitorLimits(memory?: SharedArrayBuffer): AddressLimits {
 export interface ExplorerParts {
   readonly api: ApiHandler;
   readonly current: CurrentGeneration;
-  /** The key for all pages; '' if this site has no explorer. */
+  /** The key for all pages. */
   readonly explorerKey: string;
   /** The limit of that key, in requests per minute; undefined if the key is not known. */
   readonly explorerLimit: () => number | undefined;
@@ -113,7 +113,6 @@ async function render(
   parts: ExplorerParts,
 ): Promise<RenderedPage> {
   const { api, explorerKey, publicUrl } = parts;
-  if (explorerKey === '') return NO_EXPLORER;
   const view = readView(...splitTarget(url));
   if (view === undefined) return NOT_FOUND;
   const wait = secondsToWait(socket.remoteAddress, head, parts);
@@ -224,12 +223,6 @@ async function withNear(
 
 // What the explorer shows instead of a result.
 
-const NO_EXPLORER = messagePage(
-  404,
-  'This site has no explorer',
-  'Its operator has not set it up. The API works as usual, with an API key.',
-  html`<p class="actions"><a class="button" href="/docs">Read the docs</a> <a class="button quiet" href="/account/api-keys">Get an API key</a></p>`,
-);
 const NOT_FOUND = messagePage(
   404,
   'Not found',
@@ -251,23 +244,17 @@ const CLOSED = messagePage(
 
 /** The page for an error of the API. */
 export function errorPage(reply: ApiReply): RenderedPage {
-  const seconds = reply.header('Retry-After');
-  switch (reply.status) {
-    case 400: {
-      const { error }: { error: string } = JSON.parse(reply.text);
-      return messagePage(400, 'Check your search', `${error}.`, startLink('Start again'));
-    }
-    case 401:
-      return CLOSED;
-    case 404:
-      return NOT_FOUND;
-    case 429: {
-      const text = 'Many people are using the explorer right now.';
-      return waitPage(429, 'Too many requests', text, seconds);
-    }
-    default:
-      return waitPage(503, 'Back soon', 'The catalogue is not available at the moment.', seconds);
+  const { status, text, header } = reply;
+  if (status === 401) return CLOSED;
+  if (status === 404) return NOT_FOUND;
+  if (status === 400) {
+    const { error }: { error: string } = JSON.parse(text);
+    return messagePage(400, 'Check your search', `${error}.`, startLink('Start again'));
   }
+  const seconds = header('Retry-After');
+  return status === 429
+    ? waitPage(429, 'Too many requests', 'Many people are using the explorer right now.', seconds)
+    : waitPage(503, 'Back soon', 'The catalogue is not available at the moment.', seconds);
 }
 
 /** @param seconds the value of `Retry-After` */

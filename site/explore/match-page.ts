@@ -65,7 +65,7 @@ function matchForm({ platform, names, prefer }: MatchView, { generation }: PageC
   <input id="prefer" name="prefer" value="${prefer ?? ''}" placeholder="Europe, USA" autocomplete="off">
   <label for="names">Names of files, one on each line</label>
   <textarea id="names" name="names" rows="8" required spellcheck="false" placeholder="Name of a game (USA).zip" aria-describedby="names-hint">${names.join('\n')}</textarea>
-  <p class="faint" id="names-hint"><span class="needs-script">Paste names, or drop files or a folder here. The files stay where they are.</span><noscript>At most 50 names at once.</noscript></p>
+  <p class="faint" id="names-hint"><span class="needs-script">Paste names, or choose a folder. The files stay where they are.</span><noscript>At most 50 names at once.</noscript></p>
   <p class="actions"><button>Match</button><label class="button quiet needs-script">Choose a folder<input type="file" class="unseen" webkitdirectory multiple data-folder></label></p>
 </form>`;
 }

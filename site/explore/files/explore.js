@@ -153,22 +153,9 @@ async function copyResults(format) {
   }
 }
 
-function addNames(form, names) {
-  const { value } = form.elements.names;
-  const shown = names.filter((name) => !name.startsWith('.')).sort();
-  form.elements.names.value = [value.trim(), ...shown].filter(Boolean).join('\n');
-}
-
-/** The names of the files in what was dropped: a file, or a folder with all that is in it. */
-async function namesIn(entry) {
-  if (entry.isFile) return [entry.name];
-  const reader = entry.createReader();
-  const names = [];
-  for (;;) {
-    const entries = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-    if (entries.length === 0) return names;
-    for (const each of entries) names.push(...(await namesIn(each)));
-  }
+function addNames(field, files) {
+  const names = files.map(({ name }) => name).filter((name) => !name.startsWith('.'));
+  field.value = [field.value.trim(), ...names.sort()].filter(Boolean).join('\n');
 }
 
 document.addEventListener('input', ({ target }) => {
@@ -177,26 +164,7 @@ document.addEventListener('input', ({ target }) => {
 
 document.addEventListener('change', ({ target }) => {
   if (target.name === 'sort') search(target.form, 0);
-  if (!target.matches('[data-folder]')) return;
-  const names = [...target.files].map(({ name }) => name);
-  addNames(target.form, names);
-});
-
-document.addEventListener('dragover', (event) => {
-  if (event.target.closest?.('[data-match]')) event.preventDefault();
-});
-
-document.addEventListener('drop', async (event) => {
-  const form = event.target.closest?.('[data-match]');
-  if (!form || !event.dataTransfer.types.includes('Files')) return;
-  event.preventDefault();
-  // The items are gone after the first pause.
-  const items = [...event.dataTransfer.items].filter(({ kind }) => kind === 'file');
-  const names = items.map((item) => {
-    const entry = item.webkitGetAsEntry();
-    return entry === null ? [item.getAsFile().name] : namesIn(entry);
-  });
-  addNames(form, (await Promise.all(names)).flat());
+  if (target.matches('[data-folder]')) addNames(target.form.elements.names, [...target.files]);
 });
 
 document.addEventListener('submit', (event) => {

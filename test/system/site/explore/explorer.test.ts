@@ -210,13 +210,13 @@ describe('the key', () => {
 
   test('without EXPLORER_KEY, a page says that there is no explorer, and leads to docs and keys', async () => {
     const keyless = await startAgain(explored.snapshotsDir, '');
-    const asClient = asPerson({ authorization: `Bearer ${visitorKey.key}` });
+    const asClient = asPerson({ authorization: `Bearer ${visitorKey.key}`, accept: 'text/html' });
     for (const path of ['/explore', '/explore/snes', '/match', '/explore/no-such-platform']) {
       const { status, headers, text } = await send(keyless.url + path, asClient);
       expect([path, status]).toEqual([path, 404]);
       expect(headers['cache-control']).toBe('no-store');
-      expect(text).toContain('<h1>This site has no explorer</h1>');
-      for (const link of ['/docs', '/account/api-keys']) expect(text).toContain(`" href="${link}"`);
+      expect(text).toContain('<h1>There is no such page</h1>');
+      for (const link of ['/docs', '/account/api-keys']) expect(text).toContain(` href="${link}"`);
       expect(text).not.toContain('Super Nintendo');
     }
     // No page leads there.
