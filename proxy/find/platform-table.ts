@@ -7,9 +7,9 @@
  * Sources: the names and folders of systems in EmulationStation, ES-DE, RetroPie, Batocera and Skyscraper;
  * the playlists and databases of libretro; the platforms of IGDB (which RomM uses), ScreenScraper,
  * MobyGames and TheGamesDB; the sets of No-Intro, Redump and TOSEC; MiSTer's cores. Some folders of launchers
- * also have games of a second machine: "atari800" those of the 5200, "amigacd32" of the Amiga, "windows" of
- * DOS, "videopac-g7400" of the G7000. Names of programs that run games of many machines ("ports", "scummvm")
- * are left out.
+ * also have games of a second machine: "atari800" and "atari8bit" those of the 5200, "amigacd32" of the Amiga,
+ * "windows" and "linux" of DOS, "videopac-g7400" of the G7000. Names of programs that run games of many
+ * machines ("ports", "scummvm") are left out.
  */
 
 const TABLE = `
@@ -87,8 +87,9 @@ const TABLE = `
   : Atari 8-bit Family, Atari 8-bit, Atari 800, Atari 400, Atari XL, Atari XE, Atari XL XE,
     Atari 400 800, Atari 130XE, Atari 65XE, Atari 800XL, Atari 8-bit Computers, Atari 400 800 XL XE,
     Atari XEGS, XEGS, XE Game System;
-  : Atari 800 => Atari 5200, 5200; Commodore: Amiga CD32 => Commodore Amiga, Amiga;
+  : Atari 800, Atari 8-bit => Atari 5200, 5200; Commodore: Amiga CD32 => Commodore Amiga, Amiga;
   Philips: Videopac G7400 => Odyssey2, Magnavox Odyssey2, Videopac G7000; : Windows, Win => DOS, MS-DOS;
+  : Linux => DOS, MS-DOS;
   Commodore: C64, CBM 64, Commodore 64, Commodore 64C; Commodore: C128, Commodore 128;
   Commodore: VIC-20, VC-20, C20; Commodore: PET, CBM PET, CPET, PET CBM, PET 2001;
   Commodore: Plus-4, C-Plus-4; Commodore: C16, Commodore 16;

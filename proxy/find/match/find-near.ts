@@ -75,13 +75,23 @@ function editsBetween(
 
 /** Whether two titles differ in a word rather than in its spelling: a word more, or too little in common. */
 function hasOtherWord(words: readonly string[], others: readonly string[], edits: number): boolean {
-  const rest = words.filter((word) => !others.includes(word)).join('');
-  const restOfOther = others.filter((word) => !words.includes(word)).join('');
+  const rest = withoutWords(words, others).join('');
+  const restOfOther = withoutWords(others, words).join('');
   const shorter = Math.min(rest.length, restOfOther.length);
   const longer = Math.max(rest.length, restOfOther.length);
   if (longer < SHORTEST_SPELLING || edits * 2 > shorter) return true;
   const [one, other] = [words.join(''), others.join('')];
   return lacksWord(words, other) || lacksWord(others, one);
+}
+
+/** The words less those that others have, each as often as they have it. */
+function withoutWords(words: readonly string[], others: readonly string[]): string[] {
+  const left = [...others];
+  return words.filter((word) => {
+    const at = left.indexOf(word);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
 }
 
 /** Whether the text is that of the words without one of them. */

@@ -29,6 +29,7 @@ const names = namesOf({
   loopy: 'Casio - Loopy',
   own: 'Homebrew Console',
   '...': '!!!',
+  a5200: 'Atari 5200',
 });
 
 describe('a name', () => {
@@ -59,6 +60,7 @@ describe('a name', () => {
     ['finalburn neo', 'fbneo'],
     ['dos', 'pc'],
     ['Microsoft Windows', 'pc'],
+    ['atari8bit', 'a5200'],
     // Of the catalogue only.
     ['homebrew-console', 'own'],
     // Similar is not the same; a part of a name is none.

@@ -59,6 +59,7 @@ const GAMES: readonly [platform: number, title: string, fronts?: string][] = [
   [PS2, 'Harbor Golf 2 featuring Pip'],
   [SNES, '1942'],
   [SNES, 'Grim'],
+  [SNES, 'Drum Duel: Drum Night'],
 ];
 const RELEASE_YEARS: Readonly<Record<string, number>> = { Grim: 1993 };
 
@@ -143,6 +144,7 @@ test.each([
   ['Super Metroyd (USA).sfc', 'near', 1],
   ['Contra III - The Alien War (USA).sfc', 'near', 6],
   ['Contra IV - The Alien Wars (USA).sfc', null, null],
+  ['Drum Duel - Drums Night (USA).sfc', 'near', 47],
   ['Mega Man (USA).sfc', null, null],
   ['Kingdom Hearts Final Mix.iso', null, null],
   ['1942 (Europe).sfc', 'exact', 45],
