@@ -5,7 +5,7 @@
 import { closeSync } from 'node:fs';
 import { generationDir } from '../lib/generations/generations.ts';
 import { makeChanges } from './api/changes/changes.ts';
-import { makeMatchRoute } from './api/routes/match-route.ts';
+import { makeFindRoute } from './api/routes/find-route.ts';
 import { splitTarget } from './http/request.ts';
 import { makeGeneration } from './snapshot/generation.ts';
 import { openFiles } from './snapshot/open-files.ts';
@@ -22,7 +22,7 @@ export async function readStoredBody(
 ): Promise<Buffer> {
   const [pathname, queryString] = splitTarget(target);
   const changes = makeChanges(snapshotsDir, () => {});
-  const find = makeMatchRoute('', changes.read)(pathname)?.prepare(queryString);
+  const find = makeFindRoute('', changes.read)(pathname)?.prepare(queryString);
   const dir = generationDir(snapshotsDir, id);
   const files = openFiles({ dir, id });
   try {

@@ -11,8 +11,8 @@ import type { ManifestFile } from '../../lib/format/manifest.ts';
 import { idOf } from '../rows/ids.ts';
 import { NONE } from '../rows/numbers.ts';
 import type { Output } from './file-writer.ts';
-import { makeForms } from './match.ts';
 import { linkSame, type WriteSource } from './packs.ts';
+import { makeForms } from './title-forms.ts';
 import { makeWords } from './words.ts';
 
 export async function writeSearch(output: Output, source: WriteSource): Promise<ManifestFile[]> {

@@ -20,7 +20,7 @@ import { MOST_DOWNLOADS, makeDownload } from './downloads.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestCounts } from './request-counts.ts';
 import { makeResourceCache } from './resource-cache.ts';
-import { type MatchRoute, makeMatchRoute } from './routes/match-route.ts';
+import { type FindRoute, makeFindRoute } from './routes/find-route.ts';
 import type { LaterResource, Resource } from './routes/route.ts';
 import { type Download, matchDownload } from './routes/snapshot.ts';
 import {
@@ -67,7 +67,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
 class Api {
   private readonly parts: ApiParts;
   private readonly admit: Admit;
-  private readonly matchRoute: MatchRoute;
+  private readonly matchRoute: FindRoute;
   private readonly cache = makeResourceCache();
   private readonly makeId = makeRequestIds();
   private readonly slots = {
@@ -78,7 +78,7 @@ class Api {
   constructor(parts: ApiParts) {
     this.parts = parts;
     this.admit = makeAdmit(parts);
-    this.matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
+    this.matchRoute = makeFindRoute(parts.publicUrl, parts.readChanges);
   }
 
   handle(request: ApiRequest, response: Responder): void {

@@ -8,7 +8,7 @@ import { chainTo, listDifferences } from '../../lib/generations/differences.ts';
 import { encodeValue } from '../../lib/pages/call-samples.ts';
 import { type Html, html } from '../../lib/pages/html.ts';
 import type { ReadChanges } from '../../proxy/api/changes/changes.ts';
-import { makeMatchRoute } from '../../proxy/api/routes/match-route.ts';
+import { makeFindRoute } from '../../proxy/api/routes/find-route.ts';
 import type { LaterResource } from '../../proxy/api/routes/route.ts';
 import { splitTarget } from '../../proxy/http/request.ts';
 import type { Generation } from '../../proxy/snapshot/generation.ts';
@@ -174,7 +174,7 @@ async function responseTo(
 function routeTo(target: string, readChanges?: ReadChanges) {
   const [path, query] = splitTarget(target);
   const none: ReadChanges = async () => undefined;
-  return makeMatchRoute('', readChanges ?? none)(path)?.prepare(query);
+  return makeFindRoute('', readChanges ?? none)(path)?.prepare(query);
 }
 
 /** @returns undefined if the generation does not have what the target names */

@@ -3,7 +3,7 @@
  * result the page shows, and the links to other pages. No part of a path becomes a file name.
  */
 import type { Call } from '../../lib/pages/call-samples.ts';
-import { decodePart } from '../../proxy/api/routes/match-route.ts';
+import { decodePart } from '../../proxy/api/routes/find-route.ts';
 
 export const EXPLORE = '/explore';
 /** The page that matches names of files. It is not below EXPLORE, where platforms have their names. */

@@ -9,7 +9,7 @@ import { SMALLEST_COMPRESSED } from '../../http/resource.ts';
 import { JSON_TYPE } from '../../http/response.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import { readPieces, type StoredFile } from '../../snapshot/stored-file.ts';
-import { decodePart } from './match-route.ts';
+import { decodePart } from './find-route.ts';
 import { makeRoute, type Route, type RouteName } from './route.ts';
 
 /** What is sent of the generation with this id, from files on disk. */

@@ -33,7 +33,7 @@ export interface Match {
 }
 
 /** What is known of games besides the index. */
-export interface KnownGames {
+export interface GameFacts {
   /** Its title, then the alternative ones. */
   titles(game: number): readonly string[];
   slug(game: number): string;
@@ -51,14 +51,14 @@ export function findMatches(
   index: MatchIndex,
   { titles, withTags, isHack, isGuess }: NameReading,
   platforms: readonly number[],
-  known: KnownGames,
+  facts: GameFacts,
 ): Match {
   const looseOf = remember((game: number) =>
-    known
+    facts
       .titles(game)
-      .map((title, at) => looseFormsOf(title, at === 0 ? () => known.slug(game) : undefined)),
+      .map((title, at) => looseFormsOf(title, at === 0 ? () => facts.slug(game) : undefined)),
   );
-  const catalogue: Catalogue = { index, platforms, titlesOf: known.titles, looseOf };
+  const catalogue: Catalogue = { index, platforms, titlesOf: facts.titles, looseOf };
   const wantedBy = remember((title: string) => looseFormsOf(title));
   const gamesLike = remember((title: string) => withLoose(catalogue, wantedBy(title).loose));
   const seen = new Map<number, Kind>();
@@ -78,11 +78,11 @@ export function findMatches(
     const { exact: wanted } = exactFormsOf(title);
     // "Agent (USA)" is not "Agent U.S.A.".
     const isLike = titles.includes(title) ? () => true : hasBrackets;
-    const forms = games.map((game) => known.titles(game).filter(isLike).map(exactFormsOf));
+    const forms = games.map((game) => facts.titles(game).filter(isLike).map(exactFormsOf));
     const exact = games.filter((_, at) => forms[at].some((of) => of.exact === wanted));
     const half = games.filter((_, at) => forms[at].some((of) => of.halves.includes(wanted)));
-    note(inOrder(exact, title, known), 'exact');
-    note(inOrder(half, title, known), 'exact');
+    note(inOrder(exact, title, facts), 'exact');
+    note(inOrder(half, title, facts), 'exact');
     const [first] = seen.keys();
     if (first !== undefined) return result(first, 'exact');
   }
@@ -103,7 +103,7 @@ export function findMatches(
           of.lists.some((list) => lists.some((words) => haveSameWords(list, words))),
         ),
       );
-    note(inOrder(same, title, known), 'same');
+    note(inOrder(same, title, facts), 'same');
     if (same.length === 1) return result(same[0], 'same');
   }
   if (seen.size === 0 && !isGuess) {
@@ -128,13 +128,13 @@ function hasBrackets(title: string): boolean {
 }
 
 /** Several games of one kind: by their fronts, then those that are spelt like the name, then by slug. */
-function inOrder(games: number[], title: string, known: KnownGames): number[] {
+function inOrder(games: number[], title: string, facts: GameFacts): number[] {
   if (games.length < 2) return games;
-  const isSpelt = (game: number) => known.titles(game)[0] === title;
+  const isSpelt = (game: number) => facts.titles(game)[0] === title;
   return games.sort(
     (a, b) =>
-      known.frontRank(a) - known.frontRank(b) ||
+      facts.frontRank(a) - facts.frontRank(b) ||
       Number(isSpelt(b)) - Number(isSpelt(a)) ||
-      (known.slug(a) < known.slug(b) ? -1 : 1),
+      (facts.slug(a) < facts.slug(b) ? -1 : 1),
   );
 }

@@ -4,7 +4,7 @@
  */
 import { wordsOf } from '../../../lib/format/index/words.ts';
 import type { MatchIndex } from '../../../lib/format/match/match-index.ts';
-import { findMatches, type KnownGames, type Match } from './find-matches.ts';
+import { findMatches, type GameFacts, type Match } from './find-matches.ts';
 import { guessNames, splitExtension } from './guess-names.ts';
 import { type NameReading, readName } from './read-name.ts';
 
@@ -14,9 +14,9 @@ const MOST_YEARS_APART = 5;
 const MOST_EXTENSIONS = 2;
 const NUMBER_OF_SEQUEL = /\s(?:\d{1,2}|[IVX]+)(?=\s-\s)/;
 
-export interface Known {
+export interface NameContext {
   /** What is known of the games for a file of these regions. */
-  forRegions(regions: readonly string[]): KnownGames;
+  forRegions(regions: readonly string[]): GameFacts;
   /** Whether a text is a name of one of the platforms. */
   namesPlatform(name: string): boolean;
 }
@@ -35,15 +35,15 @@ export function findName(
   name: string,
   first: NameReading,
   platforms: readonly number[],
-  known: Known,
+  context: NameContext,
 ): NameMatch {
   const find = (reading: NameReading): NameMatch => {
-    const games = known.forRegions(reading.regions);
+    const games = context.forRegions(reading.regions);
     const match = findMatches(index, reading, platforms, games);
     return { reading, match: withoutFarYear(match, reading.year, games) };
   };
   const hasLetters = (game: number, letters: string) =>
-    known
+    context
       .forRegions([])
       .titles(game)
       .some((title) => wordsOf(title).join('').includes(letters));
@@ -61,7 +61,7 @@ export function findName(
   }
   if (best.match.found !== undefined || best.reading.isHack) return best;
   const { title, regions, disc, serial } = last.reading;
-  for (const guess of guessNames(title, known.namesPlatform)) {
+  for (const guess of guessNames(title, context.namesPlatform)) {
     const read = readName(guess.name);
     const other = find({
       ...read,
@@ -85,10 +85,10 @@ export function findName(
 }
 
 /** A match whose only game was released in quite another year is a candidate. */
-function withoutFarYear(match: Match, year: number | null, known: KnownGames): Match {
+function withoutFarYear(match: Match, year: number | null, facts: GameFacts): Match {
   const { found, candidates } = match;
   if (found === undefined || candidates.length > 0 || year === null) return match;
-  const released = known.releaseYear(found.game) ?? year;
+  const released = facts.releaseYear(found.game) ?? year;
   if (Math.abs(released - year) <= MOST_YEARS_APART) return match;
   return { found: undefined, candidates: [found] };
 }

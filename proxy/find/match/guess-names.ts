@@ -30,7 +30,7 @@ const MOST_WORDS_OF_PLATFORM = 5;
 /** Other regions of small letters are words too, and "World" ends many titles. */
 const SMALL_REGION = /^(?:usa|eur?|jpn?|jap|pal|.{5,})$/;
 
-/** The last part of a name, in lower case, that may be an extension which the table does not have, and the rest. */
+/** The last part of a name, in lower case, which may be an extension that no table has, and the rest. */
 export function splitExtension(name: string): { rest: string; extension: string } | undefined {
   const [end = '', extension = ''] = EXTENSION.exec(name) ?? [];
   const rest = name.slice(0, name.length - end.length).trim();

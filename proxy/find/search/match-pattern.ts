@@ -7,11 +7,11 @@
 import { firstIndex } from '../../../lib/format/index/arrays.ts';
 import type { VariantNumber } from '../../../lib/format/index/numbers.ts';
 import type { WordIndex } from '../../../lib/format/index/search-index.ts';
+import { isSingle } from './alternatives.ts';
 import type { Pattern } from './pattern.ts';
 import type { Phrases } from './phrases.ts';
 import { isEmpty, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
-import { isSingle } from './ways.ts';
 
 /** A range of `variantsByWords`, `from` inclusive, `to` exclusive. */
 type Range = readonly [from: number, to: number];
@@ -45,7 +45,8 @@ export class PatternMatcher {
     pattern: Pattern,
     found: NumberSet<VariantNumber>,
   ): (readonly [matched: number, NumberSet<VariantNumber>])[] {
-    if (pattern.every((ways) => ways.every(isSingle))) return [[pattern.length, found]];
+    if (pattern.every((alternatives) => alternatives.every(isSingle)))
+      return [[pattern.length, found]];
     return this.findByMatched(pattern, 'variants', []).sort(([a], [b]) => b - a);
   }
 
@@ -78,7 +79,8 @@ export class PatternMatcher {
   /**
    * The variants that match each word by itself are an intersection of large sets, which is found last, the
    * smallest set first. Those that match words together with their neighbours, or written together, are
-   * few. They are collected for each position of the query, so the work grows with the number of ways.
+   * few. They are collected for each position of the query, so the work grows with the number of
+   * alternatives.
    * @param within limits the result to these variants
    */
   private findVariants(
@@ -98,7 +100,7 @@ export class PatternMatcher {
     keyOf = (matched: number) => matched,
   ): (readonly [key: number, NumberSet<VariantNumber>])[] {
     const { variants } = this;
-    // For each position, the variants that match the words before it, with at least one such way.
+    // For each position, the variants that match the words before it, with at least one such alternative.
     const reached: Map<number, NumberSet<VariantNumber>[]>[] = Array.from(
       { length: pattern.length + 1 },
       () => new Map(),
@@ -111,19 +113,19 @@ export class PatternMatcher {
     };
     const reachedAt = (at: number) =>
       Array.from(reached[at], ([key, sets]) => [key, variants.unite(sets)] as const);
-    // The sets of the words before a position, each matched by itself; undefined if one has no such way.
+    // The sets of the words before a position, each matched by itself; undefined if one cannot be.
     let singles: NumberSet<VariantNumber>[] | undefined = [...within];
-    for (const [at, ways] of pattern.entries()) {
+    for (const [at, alternatives] of pattern.entries()) {
       const before = reachedAt(at);
-      for (const way of ways) {
-        const { queryWords, phrase, [variantsOf]: ofWay } = way;
+      for (const alternative of alternatives) {
+        const { queryWords, phrase, [variantsOf]: ofAlternative } = alternative;
         for (const [matched, set] of before)
-          add(at + queryWords, matched + phrase.length, [ofWay, set]);
-        if (!isSingle(way) && singles !== undefined) {
-          add(at + queryWords, at + phrase.length, [ofWay, ...singles]);
+          add(at + queryWords, matched + phrase.length, [ofAlternative, set]);
+        if (!isSingle(alternative) && singles !== undefined) {
+          add(at + queryWords, at + phrase.length, [ofAlternative, ...singles]);
         }
       }
-      const single = ways.find(isSingle);
+      const single = alternatives.find(isSingle);
       singles = single && singles && [...singles, single[variantsOf]];
     }
     if (singles !== undefined) add(pattern.length, pattern.length, singles);
@@ -141,7 +143,7 @@ export class PatternMatcher {
 
     // The variants in `range` have the same first `depth` words, which match the query up to `at`.
     const matchRest = (range: Range, at: number, depth: number): void => {
-      // Several ways can lead to the same range. Without this, their number would multiply at each word.
+      // Several alternatives can lead to one range. Without this, their number would multiply at each word.
       const key = `${range} ${at} ${depth}`;
       if (visited.has(key)) return;
       visited.add(key);
@@ -152,7 +154,7 @@ export class PatternMatcher {
         return;
       }
       for (const { phrase, beginnings, queryWords } of pattern[at]) {
-        // Only a way with the last word of the query has any: nothing follows.
+        // Only an alternative with the last word of the query has any: nothing follows.
         for (const words of beginnings) withPrefix.push(...this.withWords(range, depth, ...words));
         let ranges = [range];
         for (const [i, numbers] of phrase.entries()) {
@@ -210,14 +212,17 @@ export class PatternMatcher {
    * out, unless they match words together with their neighbours.
    */
   private withRepeated(pattern: Pattern): NumberSet<VariantNumber>[] {
-    const single = pattern.map((ways) => ways.find(isSingle)?.phrase[0] ?? []);
+    const single = pattern.map((alternatives) => alternatives.find(isSingle)?.phrase[0] ?? []);
     const repeated = single.filter(
       (numbers, at) => at > 0 && numbers.length === 1 && single[at - 1].join() === numbers.join(),
     );
-    const others = pattern.flat().filter((way) => !isSingle(way));
+    const others = pattern.flat().filter((alternative) => !isSingle(alternative));
     return repeated.map((numbers) => {
       const twice = this.phrases.candidates([numbers, numbers]);
-      return this.variants.unite([twice, ...others.map((way) => way.wholeVariants)]);
+      return this.variants.unite([
+        twice,
+        ...others.map((alternative) => alternative.wholeVariants),
+      ]);
     });
   }
 }

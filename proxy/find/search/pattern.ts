@@ -1,10 +1,10 @@
-/** Makes the pattern of a variant of a query: for each of its words, the ways to match it. */
+/** Makes the pattern of a variant of a query: for each of its words, the alternatives. */
 import type { VariantNumber } from '../../../lib/format/index/numbers.ts';
+import type { Alternative, AlternativeFinder, Place } from './alternatives.ts';
 import { atMost, isEmpty, type NumberSet } from './sets/number-set.ts';
-import type { Place, Way, WayFinder } from './ways.ts';
 
-/** For each word of a query, by position, the ways to match it and the words after it. */
-export type Pattern = readonly (readonly Way[])[];
+/** For each word of a query, by position, the alternatives for it and the words after it. */
+export type Pattern = readonly (readonly Alternative[])[];
 
 /** The numbers of the near spellings of a word. @param among if given, only those in these variants matter */
 export type FindNear = (
@@ -18,11 +18,11 @@ const MOST_JOINED = 3;
 
 /** Makes the patterns of one query, whose variants have most words in common. */
 export class PatternMaker {
-  private readonly ways: WayFinder;
-  private readonly known = new Map<string, readonly Way[]>();
+  private readonly alternatives: AlternativeFinder;
+  private readonly known = new Map<string, readonly Alternative[]>();
 
-  constructor(ways: WayFinder) {
-    this.ways = ways;
+  constructor(alternatives: AlternativeFinder) {
+    this.alternatives = alternatives;
   }
 
   /**
@@ -30,25 +30,27 @@ export class PatternMaker {
    * @returns undefined if no variant can match
    */
   make(words: readonly string[], findNear?: FindNear): Pattern | undefined {
-    const { variants } = this.ways;
+    const { variants } = this.alternatives;
     const last = words.length - 1;
-    const pattern: Way[][] = words.map(() => []);
-    // Words that can match together with their neighbours need no way of their own.
+    const pattern: Alternative[][] = words.map(() => []);
+    // Words that can match together with their neighbours need no alternative of their own.
     const isJoined = words.map(() => false);
     for (let at = 0; at < words.length; at++) {
       for (let end = at + 2; end <= Math.min(at + MOST_JOINED, words.length); end++) {
         const parts = words.slice(at, end);
         const place = { isFirst: at === 0, isLast: end > last };
-        const joined = this.once('joined', parts, place, () => this.ways.ofJoined(parts, place));
+        const joined = this.once(parts, place, () => this.alternatives.ofJoined(parts, place));
         pattern[at].push(...joined);
         if (joined.length > 0) isJoined.fill(true, at, end);
       }
     }
     const placeOf = (at: number): Place => ({ isFirst: at === 0, isLast: at === last });
     const exact = words.map((word, at) =>
-      this.once('word', [word], placeOf(at), () => this.ways.ofWord(word, placeOf(at))),
+      this.once([word], placeOf(at), () => this.alternatives.ofWord(word, placeOf(at))),
     );
-    const sizes = exact.map(([way]) => (way === undefined ? 0 : atMost(way.variants)));
+    const sizes = exact.map(([alternative]) =>
+      alternative === undefined ? 0 : atMost(alternative.variants),
+    );
     // Splits and near spellings take long to find, so those of rare words come first: no more are searched
     // once no variant can match. That is tested only with near spellings; otherwise it takes longer.
     let among: NumberSet<VariantNumber> | undefined;
@@ -56,12 +58,12 @@ export class PatternMaker {
       const word = words[at];
       const spellings = findNear?.(word, at === last, among) ?? [];
       const single =
-        spellings.length === 0 ? exact[at] : this.ways.ofWord(word, placeOf(at), spellings);
-      pattern[at].push(...this.ways.ofSplit(word), ...single);
+        spellings.length === 0 ? exact[at] : this.alternatives.ofWord(word, placeOf(at), spellings);
+      pattern[at].push(...this.alternatives.ofSplit(word), ...single);
       if (isJoined[at]) continue;
       if (pattern[at].length === 0) return undefined;
       if (findNear === undefined) continue;
-      const found = variants.unite(pattern[at].map((way) => way.variants));
+      const found = variants.unite(pattern[at].map((alternative) => alternative.variants));
       among = among === undefined ? found : variants.intersect([among, found]);
       if (isEmpty(among)) return undefined;
     }
@@ -69,14 +71,13 @@ export class PatternMaker {
   }
 
   private once(
-    kind: string,
     words: readonly string[],
     { isFirst, isLast }: Place,
-    find: () => readonly Way[],
-  ): readonly Way[] {
-    const key = `${kind} ${isFirst} ${isLast} ${words.join(' ')}`;
-    const ways = this.known.get(key) ?? find();
-    this.known.set(key, ways);
-    return ways;
+    find: () => readonly Alternative[],
+  ): readonly Alternative[] {
+    const key = `${isFirst} ${isLast} ${words.join(' ')}`;
+    const alternatives = this.known.get(key) ?? find();
+    this.known.set(key, alternatives);
+    return alternatives;
   }
 }

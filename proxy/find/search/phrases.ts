@@ -11,7 +11,7 @@ import type { PostingSets } from './sets/posting-sets.ts';
 export type Phrase = readonly (readonly number[])[];
 
 /** A phrase that matches neighbouring words of a query, and how many. */
-export interface PhraseWay {
+export interface PhraseAlternative {
   readonly queryWords: number;
   readonly phrase: Phrase;
 }
@@ -104,16 +104,16 @@ export class Phrases {
 
   /**
    * The variants of a set that have neighbouring words which match a pattern.
-   * @param pattern for each word of the query, the ways to match it and the words after it
+   * @param pattern for each word of the query, the alternatives for it and the words after it
    */
   find(
-    pattern: readonly (readonly PhraseWay[])[],
+    pattern: readonly (readonly PhraseAlternative[])[],
     among: NumberSet<VariantNumber>,
   ): NumberSet<VariantNumber> {
     const { words, start } = this;
     const firsts = [...new Set(pattern[0].flatMap(({ phrase }) => phrase[0]))];
     // For each word of the query: a bit for each number of title words that match the words before it.
-    // Several ways can lead to the same number. As separate paths, they would multiply at each word. Eight
+    // Several alternatives can lead to one number. As separate paths, they would multiply at each word. Eight
     // words of a query match at most 24 words of a title, so the bits fit.
     const matched = new Uint32Array(pattern.length + 1);
 

@@ -7,8 +7,9 @@ import { isNumeral } from '../../../lib/format/index/equal-words.ts';
 import type { Rank, VariantNumber } from '../../../lib/format/index/numbers.ts';
 import { type SearchIndex, textAt } from '../../../lib/format/index/search-index.ts';
 import { nearSpellingDistance } from '../../../lib/format/index/words.ts';
-import type { PlatformNames } from '../platform-names.ts';
+import type { PlatformNames, PlatformRun } from '../platform-names.ts';
 import { remember } from '../remember.ts';
+import { AlternativeFinder } from './alternatives.ts';
 import { PatternMatcher } from './match-pattern.ts';
 import { type AmongWords, nearSpellings } from './near-spellings.ts';
 import { type FindNear, type Pattern, PatternMaker } from './pattern.ts';
@@ -25,7 +26,6 @@ import {
   toList,
 } from './sets/number-set.ts';
 import { PostingSets } from './sets/posting-sets.ts';
-import { WayFinder } from './ways.ts';
 
 export interface TitleMatch {
   readonly step: Step;
@@ -69,7 +69,7 @@ export class TitleMatcher {
   private readonly prepared: PreparedSearch;
   private readonly ranks: PostingSets<Rank>;
   private readonly variants: PostingSets<VariantNumber>;
-  private readonly ways: WayFinder;
+  private readonly alternatives: AlternativeFinder;
   private readonly matcher: PatternMatcher;
   /** The variants that do not join the initials of a title, as a list and as bits. */
   private readonly initials: NumberSet<VariantNumber>;
@@ -93,7 +93,7 @@ export class TitleMatcher {
     this.ranks = ranks;
     this.variants = new PostingSets(index, index.variantsByWords.length, ranks.memory);
     const phrases = new Phrases(index.variants, prepared.pairs, this.variants);
-    this.ways = new WayFinder(index, phrases);
+    this.alternatives = new AlternativeFinder(index, phrases);
     this.matcher = new PatternMatcher(index, phrases);
     this.initials = { list: prepared.initials };
     // A copy, since each query uses the memory of the one before again.
@@ -108,7 +108,7 @@ export class TitleMatcher {
    */
   match(variants: Variants, onPlatform?: NumberSet<Rank>): TitleMatch | undefined {
     const limits = onPlatform === undefined ? [] : [onPlatform];
-    const patterns = new PatternMaker(this.ways);
+    const patterns = new PatternMaker(this.alternatives);
     const findAllNear = remember((word: string) => this.findNear(word));
     const findNear: FindNear = (word, _isLast, among) =>
       among?.list !== undefined && among.list.length <= FEW_VARIANTS
@@ -123,8 +123,10 @@ export class TitleMatcher {
       return isEmpty(ranks) ? [] : [{ words, pattern, found, ranks }];
     };
 
+    let runs: readonly PlatformRun[] | undefined;
     const matchPlatforms = (near?: FindNear): TitleMatch | undefined => {
-      for (const { platforms, rest } of variants.flatMap(this.platformNames.runsIn)) {
+      runs ??= variants.flatMap(this.platformNames.runsIn);
+      for (const { platforms, rest } of runs) {
         const within = [this.onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
           const ranks = this.ranks.intersect(within);
@@ -172,7 +174,7 @@ export class TitleMatcher {
     const { entriesStart } = this.index.words;
     const near = new Map<string, readonly number[]>();
     for (const word of lastWords) {
-      const begun = this.ways
+      const begun = this.alternatives
         .beginningsOf(word)
         .map(([from, to]) => entriesStart[to] - entriesStart[from]);
       const ofMoreThan = FAR_MORE * begun.reduce((sum, one) => sum + one, 0);

@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Column } from '#lib/format/index/columns.ts';
 import { gameSlug } from '#lib/format/index/record-index.ts';
 import { recordBody } from '#proxy/api/bodies.ts';
-import { makeMatchRoute } from '#proxy/api/routes/match-route.ts';
+import { makeFindRoute } from '#proxy/api/routes/find-route.ts';
 import { splitTarget } from '#proxy/http/request.ts';
 import { type Generation, makeGeneration, viewIndexes } from '#proxy/snapshot/generation.ts';
 import { openFiles } from '#proxy/snapshot/open-files.ts';
@@ -63,7 +63,7 @@ const base: Files = new Map(
   names.map((name) => [name, new Uint8Array(readFileSync(path.join(dir, name)))]),
 );
 const targets = targetsOf(base);
-const matchRoute = makeMatchRoute('', async () => undefined);
+const matchRoute = makeFindRoute('', async () => undefined);
 const faults: string[] = [];
 const outcomes = { refused: 0, served: 0 };
 let longest = 0;

@@ -2,7 +2,7 @@
 import { gameSlug, platformOf } from '../../lib/format/index/record-index.ts';
 import { titlesOf } from '../../lib/format/index/titles.ts';
 import { titleOf } from '../../lib/format/pack.ts';
-import type { KnownGames } from '../find/match/find-matches.ts';
+import type { GameFacts } from '../find/match/find-matches.ts';
 import { remember } from '../find/remember.ts';
 import type { Generation, Records } from './generation.ts';
 
@@ -14,7 +14,7 @@ export interface GamesReadOnce {
   /** The number of the platform of a game. */
   platform(game: number): number;
   /** What is known of the games for a file of these regions. */
-  forRegions(regions: readonly string[]): KnownGames;
+  forRegions(regions: readonly string[]): GameFacts;
 }
 
 export function readGamesOnce(generation: Generation): GamesReadOnce {

@@ -3,8 +3,8 @@ import { numbersWithId } from '../../../lib/format/match/external-ids.ts';
 import type { Found, Match } from '../../find/match/find-matches.ts';
 import { findName } from '../../find/match/find-name.ts';
 import { type NameReading, readName } from '../../find/match/read-name.ts';
+import { type GamesReadOnce, readGamesOnce } from '../../snapshot/game-facts.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
-import { type GamesReadOnce, readGamesOnce } from '../../snapshot/known-games.ts';
 import { asciiJson, BodyWriter, makeGameWriter } from '../bodies.ts';
 import { INCLUDE_NAMES, includeOf, type ResolvedInclude, resolveInclude } from '../include.ts';
 import { MATCH_NAMES, type MatchRequest, matchOf, ParameterError, shown } from '../parameters.ts';
@@ -20,9 +20,9 @@ export const fileMatchRoute = makeRoute(
       const members = resolveInclude(generation, include);
       const named = request.platforms.flatMap((text) => findPlatform(generation, text));
       const platforms = [...new Set(named)];
-      const known = readGamesOnce(generation);
-      const items = matchAll(generation, known, request, platforms);
-      const body = matchBody({ ...generation, games: known.records }, items, members);
+      const games = readGamesOnce(generation);
+      const items = matchAll(generation, games, request, platforms);
+      const body = matchBody({ ...generation, games: games.records }, items, members);
       return makeResource(body, generation.id);
     };
   },
@@ -61,7 +61,7 @@ function matchAll(
     return { found: first, candidates: others.slice(0, 3) };
   };
   if (ids !== undefined) return ids.map((name) => ({ name, reading: undefined, ...byId(name) }));
-  const known = {
+  const context = {
     forRegions: games.forRegions,
     namesPlatform: (name: string) =>
       platformNames.find(name).some((number) => platforms.includes(number)),
@@ -71,7 +71,7 @@ function matchAll(
     let match: Match | undefined =
       reading.serial === null ? undefined : byId(`serial:${reading.serial}`);
     if (match?.found === undefined)
-      ({ reading, match } = findName(index, name, reading, platforms, known));
+      ({ reading, match } = findName(index, name, reading, platforms, context));
     // The short names of arcade games, as MAME and its software lists have them.
     if (match.found === undefined && index.gameIds.entries.length > 0) {
       const byName = byId(`mame:${reading.title}`);

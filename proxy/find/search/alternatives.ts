@@ -1,6 +1,6 @@
 /**
- * Finds the ways to match words of a query, alone or together with the words after them. A way is either one
- * word of a title, or two or three neighbouring words of a title that the query writes as one word.
+ * Finds the alternatives for words of a query, alone or together with the words after them: what may stand for
+ * them in a title. That is either one word, or two or three neighbouring words that the query writes as one.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -14,15 +14,15 @@ import {
   type SearchIndex,
 } from '../../../lib/format/index/search-index.ts';
 import { isScriptWithoutSpaces } from '../../../lib/format/index/words.ts';
-import type { Phrase, Phrases, PhraseWay } from './phrases.ts';
+import type { Phrase, PhraseAlternative, Phrases } from './phrases.ts';
 import { EMPTY, isEmpty, kept, type NumberSet } from './sets/number-set.ts';
 import type { PostingSets } from './sets/posting-sets.ts';
 
-/** One way to match neighbouring words of a query, which some variant matches. */
-export interface Way extends PhraseWay {
+/** One alternative for neighbouring words of a query, which some variant matches. */
+export interface Alternative extends PhraseAlternative {
   /**
    * The ranges of the words that begin with the last word of the query: `from` inclusive, `to` exclusive.
-   * Only a way with one word of a title has any, besides the phrase.
+   * Only an alternative with one word of a title has any, besides the phrase.
    */
   readonly beginnings: readonly (readonly [from: number, to: number])[];
   /** Whether a part of a word in a script without spaces is enough, whatever the phrase is. */
@@ -39,8 +39,8 @@ export interface Place {
   readonly isLast: boolean;
 }
 
-/** Whether a way matches one word of the query with one word of a title. A word has at most one such way. */
-export function isSingle({ queryWords, phrase }: Way): boolean {
+/** Whether it is one word of a title for one word of the query. A word has at most one such alternative. */
+export function isSingle({ queryWords, phrase }: Alternative): boolean {
   return queryWords === 1 && phrase.length === 1;
 }
 
@@ -50,14 +50,17 @@ const MOST_KEPT = 1_000_000;
 /** What a split of a word counts as, besides its variants. */
 const SPLIT_SIZE = 50;
 
-export class WayFinder {
+export class AlternativeFinder {
   private readonly index: SearchIndex;
   private readonly phrases: Phrases;
   readonly variants: PostingSets<VariantNumber>;
-  private readonly splits = new LRUCache<string, readonly Way[]>({
+  private readonly splits = new LRUCache<string, readonly Alternative[]>({
     maxSize: MOST_KEPT,
-    sizeCalculation: (ways) =>
-      ways.reduce((size, { variants }) => size + SPLIT_SIZE + lengthOf(variants), SPLIT_SIZE),
+    sizeCalculation: (alternatives) =>
+      alternatives.reduce(
+        (size, { variants }) => size + SPLIT_SIZE + lengthOf(variants),
+        SPLIT_SIZE,
+      ),
   });
 
   constructor(index: SearchIndex, phrases: Phrases) {
@@ -67,17 +70,17 @@ export class WayFinder {
   }
 
   /** @param near the numbers of the near spellings of the word, which count as the word */
-  ofWord(word: string, place: Place, near: readonly number[] = []): Way[] {
+  ofWord(word: string, place: Place, near: readonly number[] = []): Alternative[] {
     const numbers = ascending([...this.numbersOf(equalWords(word, !place.isFirst)), ...near]);
     const beginnings = place.isLast ? this.beginningsOf(word) : [];
     return this.ofOne(1, numbers, beginnings, this.withPart(word));
   }
 
-  /** The ways to match words that titles join: with one word. */
-  ofJoined(words: readonly string[], { isLast }: Place): Way[] {
+  /** The alternatives for words that titles join: one word. */
+  ofJoined(words: readonly string[], { isLast }: Place): Alternative[] {
     const joined = words.join('');
     if (isNumeral(joined)) return [];
-    // Every way to write the words, or words that equal them, as one word.
+    // The words, or words that equal them, written as one.
     const texts = words.reduce(
       (before, word, at) =>
         before.flatMap((text) => equalWords(word, at > 0).map((equal) => text + equal)),
@@ -87,20 +90,20 @@ export class WayFinder {
     return this.ofOne(words.length, numbers, isLast ? this.withBeginnings([joined]) : []);
   }
 
-  /** The ways to match a word that titles split: with two or three neighbouring words. */
-  ofSplit(word: string): readonly Way[] {
+  /** The alternatives for a word that titles split: two or three neighbouring words. */
+  ofSplit(word: string): readonly Alternative[] {
     if (isNumeral(word)) return [];
     const known = this.splits.get(word);
     if (known !== undefined) return known;
-    const ways = this.phrasesOf(word).flatMap((phrase): Way[] => {
+    const alternatives = this.phrasesOf(word).flatMap((phrase): Alternative[] => {
       const among = this.phrases.candidates(phrase);
       const found = kept(this.phrases.find([[{ queryWords: 1, phrase }]], among));
       if (isEmpty(found)) return [];
       const sets = { variants: found, wholeVariants: found };
       return [{ queryWords: 1, phrase, beginnings: [], allowsParts: false, ...sets }];
     });
-    this.splits.set(word, ways);
-    return ways;
+    this.splits.set(word, alternatives);
+    return alternatives;
   }
 
   /** The splits of a word into two or three words that are neighbours in some variant, or seem to be. */
@@ -126,19 +129,24 @@ export class WayFinder {
   }
 
   /**
-   * The way to match words of a query with one word of a title, if there is one.
+   * The alternative for words of a query that is one word of a title, if there is one.
    * @param beginnings the ranges of the words that begin with what a word of the title may begin with
    * @param parts the variants with a word that contains the word of the query
    */
   private ofOne(
     queryWords: number,
     numbers: readonly number[],
-    beginnings: Way['beginnings'],
+    beginnings: Alternative['beginnings'],
     parts: NumberSet<VariantNumber> = EMPTY,
-  ): Way[] {
+  ): Alternative[] {
     const { variants } = this;
     const wholeVariants = variants.unite([this.withNumbers(numbers), parts]);
-    const way = { queryWords, phrase: [numbers], allowsParts: !isEmpty(parts), wholeVariants };
+    const alternative = {
+      queryWords,
+      phrase: [numbers],
+      allowsParts: !isEmpty(parts),
+      wholeVariants,
+    };
     if (beginnings.length > 0) {
       // Most words that match whole also begin with the last word: they need not be looked up again.
       const others = numbers.filter((number) =>
@@ -146,17 +154,17 @@ export class WayFinder {
       );
       const begun = beginnings.map(([from, to]) => variants.ofTexts('words', from, to));
       const all = variants.unite([...begun, this.withNumbers(others), parts]);
-      return [{ ...way, beginnings, variants: all }];
+      return [{ ...alternative, beginnings, variants: all }];
     }
-    return isEmpty(wholeVariants) ? [] : [{ ...way, beginnings, variants: wholeVariants }];
+    return isEmpty(wholeVariants) ? [] : [{ ...alternative, beginnings, variants: wholeVariants }];
   }
 
   /** The ranges of the words that begin with a word, or with an equal beginning. */
-  beginningsOf(word: string): Way['beginnings'] {
+  beginningsOf(word: string): Alternative['beginnings'] {
     return this.withBeginnings(equalBeginnings(word));
   }
 
-  private withBeginnings(texts: readonly string[]): Way['beginnings'] {
+  private withBeginnings(texts: readonly string[]): Alternative['beginnings'] {
     const ranges = texts.map((text) => findPrefix(this.index.words, text));
     return ranges.filter(([from, to]) => from < to);
   }

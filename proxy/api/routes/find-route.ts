@@ -6,7 +6,7 @@
 import type { Body, Generation } from '../../snapshot/generation.ts';
 import type { ReadChanges } from '../changes/changes.ts';
 import { changesRoute } from './changes.ts';
-import { fileMatchRoute } from './match.ts';
+import { fileMatchRoute } from './file-match.ts';
 import {
   coverBatchRoute,
   coverRoute,
@@ -27,10 +27,10 @@ const MOST_PARTS = 4;
  * The endpoint that a path names; undefined if there is none.
  * @param path the raw path after the base, without the query; begins with "/"
  */
-export type MatchRoute = (path: string) => Route | undefined;
+export type FindRoute = (path: string) => Route | undefined;
 
 /** @param publicUrl the address at which clients reach the API; '' for links without a host */
-export function makeMatchRoute(publicUrl: string, readChanges: ReadChanges): MatchRoute {
+export function makeFindRoute(publicUrl: string, readChanges: ReadChanges): FindRoute {
   const pageLinks = makePageLinks(publicUrl);
   const search = searchRoute(pageLinks);
   const roots = new Map<string | undefined, Route>([
