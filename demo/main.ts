@@ -5,6 +5,7 @@
  */
 import '../lib/program/environment/node-version.ts';
 import path from 'node:path';
+import { runGenerator } from '../cli/generate.ts';
 import { runKeys } from '../cli/keys.ts';
 import { PATHS } from '../keys/paths.ts';
 import { addLink } from '../keys/tables/sign-in-links.ts';
@@ -60,6 +61,17 @@ async function main(folder: string): Promise<void> {
   const issue = (note: string) => keys('issue', '--limit', '6000', '--note', note);
   const key = await issue('demo');
   report('Generating a snapshot and starting the proxy …');
+  // An earlier snapshot, so that `/changes` has something to show.
+  const database = await openDatabase(databaseUrl);
+  const approved = "SELECT MAX(id) FROM covers WHERE status = 'approved'";
+  const [[newest] = []] = await database.rows(approved);
+  const decide = (status: string) =>
+    database.run('UPDATE covers SET status = ? WHERE id = ?', [status, newest ?? null]);
+  for (const status of ['pending', 'approved']) {
+    await decide(status);
+    await runCommand(runGenerator, [], environment);
+  }
+  await database.close();
   const explorer = { EXPLORER_KEY: await issue('explorer') };
   startProgram('proxy', { ...environment, ...explorer });
   // Nobody asks their admin addresses. The schedule's warnings would be that only this machine can
