@@ -162,7 +162,7 @@ class Api {
       checkSnapshotId(head.snapshot);
       if (current === undefined) return this.send(reply, ERRORS.noSnapshot);
       if (!isCurrent) return this.send(reply, ERRORS.snapshotChanged);
-      found = find(current, reply.key?.id);
+      found = find(current, { key: reply.key?.id, socket: reply.request.socket });
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
       return this.send(reply, badRequest(error.message, error.parameter));

@@ -9,7 +9,8 @@ import { KEY_PREFIX } from '../../lib/format/api-key.ts';
 
 export interface ApiRequest {
   readonly method: string;
-  readonly socket: Pick<Socket, 'remoteAddress'>;
+  readonly socket: Pick<Socket, 'remoteAddress'> &
+    Partial<Pick<Socket, 'destroyed' | 'readableEnded'>>;
   readonly head: RequestHead;
   /** The raw path after the base, and the raw query. */
   readonly target: string;

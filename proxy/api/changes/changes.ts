@@ -3,6 +3,7 @@
 import { makeHelper } from '../../../lib/program/calls.ts';
 import type { KeyRecord } from '../../admit/keys/key-table.ts';
 import type { JoinThread } from './join-thread.ts';
+import type { Client } from './turns.ts';
 
 /** The changes from `first` on, at most `count` of them. */
 export interface PageOrder {
@@ -16,6 +17,7 @@ export interface PageOrder {
 export interface PageRequest extends PageOrder {
   /** The id of the key of the request. */
   readonly key: KeyRecord['id'] | undefined;
+  readonly client: Client;
 }
 
 export interface ChangePage {
@@ -27,7 +29,7 @@ export interface ChangePage {
 
 /**
  * @returns the page; undefined if no (undamaged) differences lead from one generation to the other; 'busy' if
- * the key waits for too many lists
+ * the client has left, or its key waits for too many lists
  */
 export type ReadChanges = (request: PageRequest) => Promise<ChangePage | 'busy' | undefined>;
 

@@ -8,10 +8,10 @@ import { makeTurns } from './turns.ts';
 const readPage = makeLists(workerData);
 const takeTurns = makeTurns<Page>();
 const functions = {
-  /** @returns undefined if the key waits for too many lists */
+  /** @returns undefined if the client has left, or its key waits for too many lists */
   readPage(request: PageRequest): Promise<Page | undefined> {
-    const { key, from, to } = request;
-    return takeTurns(key, `${from} ${to}`, readPage(request));
+    const { key, client, from, to } = request;
+    return takeTurns(key, `${from} ${to}`, client, readPage(request));
   },
 };
 export type JoinThread = typeof functions;

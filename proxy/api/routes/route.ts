@@ -6,7 +6,7 @@ import { hexOf } from '../../../lib/format/content-hash.ts';
 import { totalPages } from '../../../lib/format/pack.ts';
 import type { KeyRecord } from '../../admit/keys/key-table.ts';
 import type { Step } from '../../find/search/query.ts';
-import { BASE } from '../../http/request.ts';
+import { type ApiRequest, BASE } from '../../http/request.ts';
 import {
   type Resource as HttpResource,
   makeResource as makeHttpResource,
@@ -47,11 +47,15 @@ export interface Route<Found = Resource | Promise<LaterResource>> {
    * not refer to the generation, which may be closed before it is settled.
    * @throws ParameterError, as the function does if a parameter names what the generation does not have
    */
-  readonly prepare: (queryString: string) => (
-    generation: Generation,
-    /** Of the request: what takes long is shared fairly among keys. */
-    key?: KeyRecord['id'],
-  ) => Found | undefined;
+  readonly prepare: (
+    queryString: string,
+  ) => (generation: Generation, asker?: Asker) => Found | undefined;
+}
+
+/** Who has sent a request: what takes long is shared fairly among keys, and given up if the client leaves. */
+export interface Asker {
+  readonly key?: KeyRecord['id'] | undefined;
+  readonly socket?: ApiRequest['socket'];
 }
 
 /** A resource, or the name of the error to send. */

@@ -5,8 +5,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Change, encodeDifference } from '#lib/format/difference-file.ts';
 import { CHANGES, differenceFile } from '#lib/format/layout.ts';
 import { listDifferences, writeDifference } from '#lib/generations/differences.ts';
-import { type ChangePage, makeChanges } from '#proxy/api/changes/changes.ts';
-import { MOST_PER_KEY, makeTurns } from '#proxy/api/changes/turns.ts';
+import { type ChangePage, makeChanges, type PageRequest } from '#proxy/api/changes/changes.ts';
+import { CLIENT, MOST_PER_KEY, makeTurns } from '#proxy/api/changes/turns.ts';
+import { makeFindRoute } from '#proxy/api/routes/find-route.ts';
+import type { Generation } from '#proxy/snapshot/generation.ts';
 import { makeFolder } from '#test/support/product.ts';
 
 const idOf = (sequence: number) => `${String(sequence).padStart(6, '0')}-0123456789ab`;
@@ -28,7 +30,8 @@ async function read(
   from = idOf(1),
   to = TO,
 ): Promise<ChangePage | undefined> {
-  const page = await changes.read({ from, to, first, count, key: 1 });
+  const client = new Int32Array(new SharedArrayBuffer(4));
+  const page = await changes.read({ from, to, first, count, key: 1, client });
   if (page === 'busy') throw new Error(page);
   return page;
 }
@@ -111,6 +114,8 @@ test('each difference is read once: what happens to its file later affects no li
 });
 
 describe('the work of a thread', () => {
+  const WAITS = new Int32Array(1);
+
   /** Makes work that notes its steps. The first is taken at once. */
   function makeWork() {
     const noted: string[] = [];
@@ -122,8 +127,8 @@ describe('the work of a thread', () => {
       return name;
     }
     const takeTurns = makeTurns<string>();
-    const start = (key: string, name: string, count: number) =>
-      takeTurns(key, name, work(name, count));
+    const start = (key: string, name: string, count: number, client = WAITS) =>
+      takeTurns(key, name, client, work(name, count));
     return { noted, start };
   }
 
@@ -143,6 +148,41 @@ describe('the work of a thread', () => {
     const names = Array.from({ length: MOST_PER_KEY + 1 }, (_, at) => `${at}`);
     const all = [...names, '0'].map((name) => start('a', name, 1));
     expect(await Promise.all(all)).toEqual([...names.slice(0, -1), undefined, '0']);
+  });
+
+  test('is given up once its client has left, or has sent its last request and its key another', async () => {
+    const { noted, start } = makeWork();
+    const [left, ended, alone] = [new Int32Array(1), new Int32Array(1), new Int32Array(1)];
+    const all = [
+      start('a', 'left', 3, left),
+      start('b', 'ended', 3, ended),
+      start('c', 'alone', 1, alone),
+    ];
+    left[0] = CLIENT.left;
+    ended[0] = alone[0] = CLIENT.ended;
+    all.push(start('b', 'next', 1));
+    expect(await Promise.all(all)).toEqual([undefined, undefined, 'alone', 'next']);
+    expect(noted.toSorted()).toEqual(['alone', 'next']);
+  });
+
+  test.each([
+    ['ended', { readableEnded: true }],
+    ['left', { readableEnded: true, destroyed: true }],
+  ] as const)('learns that a client has %s', async (state, socket) => {
+    const seen = Promise.withResolvers<PageRequest>();
+    const route = makeFindRoute('', async (request) => {
+      while (request.client[0] === CLIENT.waits) await new Promise(setImmediate);
+      seen.resolve(request);
+      return 'busy';
+    })('/changes');
+    const find = route?.prepare(`since=${idOf(1)}`);
+    const answer = find?.({ id: TO } as Generation, {
+      key: 7,
+      socket: { remoteAddress: '', ...socket },
+    });
+    expect(await seen.promise).toMatchObject({ key: 7, from: idOf(1), to: TO });
+    expect((await seen.promise).client[0]).toBe(CLIENT[state]);
+    expect(await answer).toBe('busy');
   });
 });
 
