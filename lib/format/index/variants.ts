@@ -22,13 +22,13 @@ export function variantsOf(title: string): string[][] {
 }
 
 /**
- * The words of a query, and its plain words if they differ, except that "&" is always a word; also those with "ou"
+ * The words of a query, and its plain words if they differ, as if each "and" were "&"; also those with "ou"
  * for "ō" and "uu" for "ū", which equal the other spellings.
  * @param most how many words of each count
  * @returns no empty list, and none twice
  */
 export function queryVariantsOf(q: string, most: number): string[][] {
-  const text = q.replace(/[&＆﹠]/g, ' and ');
+  const text = q.replace(/(?<![\p{L}\p{N}\p{M}])and(?![\p{L}\p{N}\p{M}])/giu, '&');
   const typed = text.normalize('NFC').replace(/ō/gi, 'ou').replace(/ū/gi, 'uu');
   return variantsIn(MACRON.test(q) ? [text, typed] : [text], most);
 }

@@ -41,13 +41,13 @@ const RULES: readonly [rule: string, found: [string, string][], notFound: [strin
     'neighbours never make a numeral together',
     [
       ['sword i & ii', 'Sword I & II'],
-      ['sword i ii', 'Sword I & II'],
+      ['sword i & ii', 'Sword I + II'],
+      ['sword i and ii', 'Sword I + II'],
       ['mega man x 4', 'Mega Man X4'],
       ['10000 blades', '10,000 Blades'],
     ],
     [
       ['sword i & ii', 'Sword III'],
-      ['sword i & ii', 'Sword I + II'],
       ['sword i & ii', 'Sword IIIrd'],
       ['sword iii', 'Sword I & II'],
       ['sword 1 & 2', 'Sword XII'],
@@ -234,12 +234,17 @@ const RULES: readonly [rule: string, found: [string, string][], notFound: [strin
       ['sonic & knuckles', 'Sonic and Knuckles'],
       ['sonic＆knuckles', 'Sonic and Knuckles'],
       ['q and a', 'Q&A'],
-      // A query may leave it out.
+      // A title and a query may lack it.
       ['sonic knuckles', 'Sonic & Knuckles'],
+      ['sonic & knuckles', 'Sonic Knuckles'],
+      ['sonic AND knuckles', 'Sonic Knuckles'],
       ['&', 'Beauty and the Beast'],
     ],
-    // A query that has it is as one with "and".
-    ['&', 'and', '＆', '﹠'].map((and) => [`sonic ${and} knuckles`, 'Sonic Knuckles']),
+    [
+      ['&', 'Sonic Knuckles'],
+      ['and', 'Sonic Knuckles'],
+      ['sonic andy knuckles', 'Sonic Knuckles'],
+    ],
   ],
   [
     'initials are a word',
