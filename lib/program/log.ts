@@ -1,6 +1,6 @@
 /**
- * The log of a program or thread: lines of JSON on stderr, with times as RFC 3339 and named levels. If a line cannot be written (a closed pipe,
- * a full disk), it is dropped, so that the program can continue and end.
+ * The log of a program or thread: lines of JSON on stderr, with times as RFC 3339 and named levels. If a line cannot
+ * be written (a closed pipe, a full disk), it is dropped, so that the program can continue and end.
  */
 import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
@@ -29,25 +29,30 @@ export function makeLog(level: string, base?: Readonly<Record<string, unknown>>)
 // program while the pipe is full.
 function writeTo(descriptor: number) {
   let waiting = '';
-  /** The bytes that are being written. */
-  let current: Buffer | undefined;
+  let isWriting = false;
+  /** The bytes for which a full pipe had no room. */
+  let unwritten: Buffer | undefined;
 
   function writeNext(rest?: Buffer): void {
-    current = rest ?? (waiting === '' ? undefined : Buffer.from(waiting));
+    unwritten = undefined;
+    isWriting = rest !== undefined || waiting !== '';
+    if (!isWriting) return;
+    const bytes = rest ?? Buffer.from(waiting);
     if (rest === undefined) waiting = '';
-    if (current === undefined) return;
-    const bytes = current;
     write(descriptor, bytes, (error, written) => {
-      if (error?.code === 'EAGAIN') setTimeout(writeNext, PAUSE_MS, bytes).unref();
-      else if (error === null && written < bytes.length) writeNext(bytes.subarray(written));
+      if (error?.code === 'EAGAIN') {
+        unwritten = bytes;
+        setTimeout(writeNext, PAUSE_MS, bytes).unref();
+      } else if (error === null && written < bytes.length) writeNext(bytes.subarray(written));
       else writeNext();
     });
   }
 
-  /** Writes what is still waiting, when the program ends; a full pipe takes only a part of it. */
+  // Writes what is still waiting, when the program ends; a full pipe takes only a part of it. Node ends after the
+  // write that is under way.
   process.on('exit', () => {
     try {
-      writeSync(descriptor, Buffer.concat([current ?? Buffer.alloc(0), Buffer.from(waiting)]));
+      writeSync(descriptor, Buffer.concat([unwritten ?? Buffer.alloc(0), Buffer.from(waiting)]));
     } catch {
       // Nobody can read it.
     }
@@ -57,7 +62,7 @@ function writeTo(descriptor: number) {
     write(line: string): void {
       if (waiting.length > MOST_WAITING) return;
       waiting += line;
-      if (current === undefined) writeNext();
+      if (!isWriting) writeNext();
     },
   };
 }

@@ -169,7 +169,9 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
   for (let keys = 0; keys < 2; keys++) await runKeys(url, ['issue']);
   const database = await openDatabase(url);
   const days = async () =>
-    Object.fromEntries(await database.rows('SELECT id, last_used_on FROM api_keys ORDER BY id'));
+    Object.fromEntries(
+      await database.rows('SELECT id, date(last_used_at) FROM api_keys ORDER BY id'),
+    );
   const importRemoteUsage = makeUsageImport(openReplicas(open(), undefined).usageReports);
   const now = new Date('2026-03-03T12:00:00Z');
   await importRemoteUsage(database, now);
@@ -181,7 +183,7 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
       path.join(replica.snapshotsDir, `proxy/key-usage-${port}.json`),
       encodeKeyUsage(
         entries.map(([id, day]) => {
-          const used = { requests: 1, notModified: 0, refused: 0, bytes: 9 };
+          const used = { requests: 1, notModified: 0, refused: 0, bytes: 9, lastSecond: 0 };
           return { run: 'a'.repeat(16), day, keys: new Map([[id, used]]) };
         }),
       ),

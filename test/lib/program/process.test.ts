@@ -12,7 +12,7 @@ import { makeLog } from '#test/support/log.ts';
 import { end, makeFolder, ROOT, startProgram } from '#test/support/product.ts';
 import { listenOn } from '#test/support/servers/sockets.ts';
 
-test('SIGTERM ends a proxy with 0 whose serving threads are still starting', async () => {
+test('SIGTERM ends a proxy with 0 whose serving threads are still starting, and it says so once', async () => {
   const child = startProgram('proxy', [], {
     SNAPSHOTS_DIR: await makeSampleSnapshots(),
     PROXY_THREADS: '4',
@@ -23,7 +23,10 @@ test('SIGTERM ends a proxy with 0 whose serving threads are still starting', asy
   child.stderr?.setEncoding('utf8').on('data', log.write);
   // The threads listen some milliseconds later.
   await log.logged('serving a generation');
+  const closed = once(child, 'close');
   expect(await end(child, 'SIGTERM')).toBe(0);
+  await closed;
+  expect(log.text().match(/"stopped"/g)).toEqual(['"stopped"']);
 });
 
 test('SIGINT ends the account pages with 0 while they wait for their database', async () => {
