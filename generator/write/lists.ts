@@ -8,7 +8,7 @@ import { listHead, listTail, RECORD_SEPARATOR } from '../../lib/format/pack.ts';
 import { readPart } from '../../lib/generations/files/checked-files.ts';
 import type { Covers } from '../rows/catalogue.ts';
 import { compareUnits } from '../rows/collation.ts';
-import { type Column, numbersOf } from '../rows/columns.ts';
+import type { Column } from '../rows/columns.ts';
 import { idOf } from '../rows/ids.ts';
 import { at, type CoverItem, next, type PlatformNumber } from '../rows/numbers.ts';
 import { platformUrl } from '../rows/records.ts';
@@ -47,16 +47,22 @@ const MOST_RECENT = 100;
  * one with the higher id is first. Those without a time are not among them.
  */
 export function findRecent({ byId, ids, approvedAt }: Covers): CoverItem[] {
-  const times = new Float64Array(byId.length);
-  byId.forEach((cover, position) => {
-    times[position] = approvedAt[cover];
-  });
-  const known = times.filter((time) => !Number.isNaN(time)).sort();
-  const earliest = known.at(-MOST_RECENT) ?? Number.NEGATIVE_INFINITY;
-  const latest = numbersOf(byId).filter((_, position) => times[position] >= earliest);
-  return Array.from(latest, (cover) => at<CoverItem>(cover))
-    .sort((a, b) => approvedAt[b] - approvedAt[a] || compareIds(idOf(ids, b), idOf(ids, a)))
-    .slice(0, MOST_RECENT);
+  const found: CoverItem[] = [];
+  const cut = () => {
+    found.sort((a, b) => approvedAt[b] - approvedAt[a] || compareIds(idOf(ids, b), idOf(ids, a)));
+    found.length = Math.min(found.length, MOST_RECENT);
+  };
+  let earliest = Number.NEGATIVE_INFINITY;
+  // Most covers with high ids were approved late, so nearly all others are skipped.
+  for (let position = byId.length - 1; position >= 0; position--) {
+    const cover = byId[position];
+    if (!(approvedAt[cover] >= earliest)) continue;
+    if (found.push(cover) < MOST_RECENT * 2) continue;
+    cut();
+    earliest = approvedAt[found[MOST_RECENT - 1]];
+  }
+  cut();
+  return found;
 }
 
 export function recentBody(
