@@ -1,19 +1,17 @@
 /**
  * Simulates a failing disk in a program that is started with `--import` of this file. It counts the
- * calls to `node:fs` on FAULT_DIR (and the opening of the lock's database) that the thread
- * FAULT_THREAD makes. Call number FAULT_CALL fails with FAULT_CODE, and with FAULT_LASTING=always
+ * calls to `node:fs` on FAULT_DIR (and the opening of the lock's database). Call number FAULT_CALL fails with FAULT_CODE, and with FAULT_LASTING=always
  * every later call that writes fails too. Each failed call is a line in FAULT_LOG. A failed write has
  * written half of its bytes.
  */
 import fs, { constants } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import sqlite from 'node:sqlite';
-import { isMainThread } from 'node:worker_threads';
 
 type Call = (...args: unknown[]) => unknown;
 
 const { FAULT_DIR = '', FAULT_LOG = '', FAULT_CODE = 'EIO' } = process.env;
-const { FAULT_THREAD, FAULT_LASTING } = process.env;
+const { FAULT_LASTING } = process.env;
 const FAULT_CALL = Number(process.env.FAULT_CALL);
 const NUMBERS: Readonly<Record<string, number>> = { EIO: 5, EMFILE: 24, ENOSPC: 28, EROFS: 30 };
 
@@ -44,7 +42,6 @@ function isForReading(flags: unknown): boolean {
 
 /** Counts a call. @returns the error to fail with; undefined if the call must not fail */
 function faultOf(name: string, args: readonly unknown[]): Error | undefined {
-  if (isMainThread !== (FAULT_THREAD === 'main')) return undefined;
   if (!isOurs(name.startsWith('symlink') ? args[1] : args[0])) return undefined;
   count++;
   const isWriting = WRITES.has(name) || (name === 'openSync' && !isForReading(args[1]));
