@@ -1,5 +1,5 @@
 /**
- * The rights on MySQL and MariaDB that the programs need on their tables, besides SELECT. OPERATIONS.md
+ * The rights on MySQL and MariaDB that the programs need on their tables, besides SELECT. operations/keys.md
  * has the same rights as GRANT statements, and a test compares both.
  */
 

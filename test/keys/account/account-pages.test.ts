@@ -214,7 +214,7 @@ test('a request for a higher limit names its key, whatever its owner types, and 
   const shown = async (key: number) => (await moderator.get(`${MODERATION}/${key}`)).text;
   expect(await shown(request)).toContain(link);
   expect((await owner.get(KEYS)).text).toContain(`<dt>Higher limit for</dt><dd>Key ${id}</dd>`);
-  // What somebody types is never taken for the reference.
+  // A purpose that reads like a reference to the key is only text.
   const typed = await site.request(owner, { purpose: `Higher limit for key ${id}` });
   expect(await shown(typed)).not.toContain(link);
   await site.decide(typed, 'reject', { reason: 'Use the button' });
