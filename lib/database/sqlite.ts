@@ -197,8 +197,9 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
   return {
     rows: (sql, parameters = []) =>
       step(sql, (statement) =>
-        (statement.all(...parameters) as unknown as SQLOutputValue[][]).map((row) =>
-          row.map(toValue),
+        // Not all(): while the query runs, each garbage collection would visit every row so far.
+        Array.from(statement.iterate(...parameters) as Iterable<unknown>, (row) =>
+          (row as SQLOutputValue[]).map(toValue),
         ),
       ),
     run: (sql, parameters = []) =>
