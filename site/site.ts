@@ -5,12 +5,12 @@
 import type { Environment } from '../lib/program/environment/environment.ts';
 import type { SiteHandler } from '../proxy/http/server.ts';
 import type { Site, SiteParts } from '../proxy/serve/open-site.ts';
-import { makeVisitorLimits, withExplorer } from './explore/explorer.ts';
+import { makeExplorer, makeVisitorLimits } from './explore/explorer.ts';
 import { makeFilledPages } from './filled-pages.ts';
 import { withForwarding } from './forward.ts';
 import { makePages, type SitePages } from './static/pages.ts';
 import { makeSiteHandler } from './static/site-handler.ts';
-import { withStatus } from './status.ts';
+import { makeStatus } from './status.ts';
 
 export const SITE_VARIABLES = [
   'PUBLIC_URL',
@@ -54,8 +54,6 @@ export function makeSite(
   const { current, keys, trustedProxies, log } = parts;
   const hasExplorer = explorerKey !== '';
   const pageAt = makeFilledPages(pages, parts, snapshotsDir, hasExplorer);
-  const fixed = makeSiteHandler({ pageAt, keys, log });
-  const site = withStatus(fixed, { snapshotsDir, current, hasExplorer });
   const explorer = {
     ...parts,
     publicUrl,
@@ -63,6 +61,8 @@ export function makeSite(
     explorerLimit: () => keys.find(explorerKey)?.limit,
     visitors: makeVisitorLimits(visitors),
   };
-  const whole = hasExplorer ? withExplorer(site, explorer) : site;
-  return withForwarding(whole, { accountUrl, trustedProxies, log });
+  const others = [makeStatus({ snapshotsDir, current, hasExplorer })];
+  if (hasExplorer) others.push(makeExplorer(explorer));
+  const site = makeSiteHandler({ pageAt, others, keys, log });
+  return withForwarding(site, { accountUrl, trustedProxies, log });
 }

@@ -9,13 +9,11 @@ import { readReplicaState } from '../lib/generations/state-files.ts';
 import { html } from '../lib/pages/html.ts';
 import { renderPage } from '../lib/pages/layout.ts';
 import { countOf, factList, timeElement } from '../lib/pages/shown-values.ts';
-import { toResponder } from '../proxy/http/node-response.ts';
-import { readHead } from '../proxy/http/request.ts';
 import { JSON_TYPE } from '../proxy/http/response.ts';
-import type { SiteHandler } from '../proxy/http/server.ts';
 import { readDataTime } from '../proxy/serve/admin/state.ts';
 import type { CurrentGeneration } from '../proxy/snapshot/generation.ts';
 import { HTML, makePage, uncachedPage } from './static/page-responses.ts';
+import type { Answer } from './static/site-handler.ts';
 
 export interface StatusParts {
   readonly snapshotsDir: string;
@@ -23,18 +21,10 @@ export interface StatusParts {
   readonly hasExplorer: boolean;
 }
 
-/** Adds the status to the site. */
-export function withStatus(site: SiteHandler, parts: StatusParts): SiteHandler {
-  return (request, response, target) => {
-    const make = { '/status': asPage, '/status.json': asJson }[target];
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    // The site refuses every other method, and requests that are not well-formed.
-    if (make === undefined || !isRead || readHead(request).fault !== undefined) {
-      return site(request, response, target);
-    }
-    readStatus(parts)
-      .then((status) => toResponder(response).send(make(status, parts.hasExplorer)))
-      .catch(() => response.destroy());
+export function makeStatus(parts: StatusParts): Answer {
+  return (path) => {
+    const make = { '/status': asPage, '/status.json': asJson }[path];
+    return make && readStatus(parts).then((status) => make(status, parts.hasExplorer));
   };
 }
 

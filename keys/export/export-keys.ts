@@ -38,7 +38,8 @@ export interface KeysDecision {
  * @throws KeysLostError after that, if rows of keys are gone
  */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<void> {
-  if (!(await hasKeys(database))) return;
+  // The operator may not have created the table yet.
+  if (!(await database.columns()).has('api_keys')) return;
   const decision = await readDecision(database, snapshotsDir);
   if (decision === undefined) return;
   writeKeys(decision.content, snapshotsDir);
@@ -136,11 +137,6 @@ function keysIn(content = ''): KeyEntry[] {
   } catch {
     return [];
   }
-}
-
-/** Whether the database has the table `api_keys`; the operator may not have created it yet. */
-export async function hasKeys(database: Database): Promise<boolean> {
-  return (await database.columns()).has('api_keys');
 }
 
 // The required mode depends on the mode of the folder, which an operator can change at any time.

@@ -6,10 +6,9 @@ import type { Database, Reader, Writer } from '../../lib/database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../lib/format/api-key.ts';
 import { revokedMail, rotatedMail } from '../mail/mail-texts.ts';
 import { findAccount, hasAccounts, withAccountLock } from '../tables/accounts.ts';
-import { type AccountId, toDatabaseTime } from '../tables/values.ts';
+import { type AccountId, addSeconds, toDatabaseTime } from '../tables/values.ts';
 import { type EventAction, recordEvent, refuseManyChanges } from './history.ts';
 import { findKey, type KeyRow } from './key-lists.ts';
-import { endOldKey, keepOldKey, OVERLAP_HOURS } from './old-keys.ts';
 import { noSuchAccount, Refusal, readAll } from './refusal.ts';
 import {
   applyTransition,
@@ -23,6 +22,8 @@ import { parseWebsite, readKeyName, readPurpose } from './typed-text.ts';
 
 /** How many requests of one account may be under review at once. */
 export const MOST_PENDING = 5;
+/** How long an old key may work beside the new one. */
+export const OVERLAP_HOURS = 24;
 
 /** A key, and the account that it must belong to. */
 export interface OwnKey {
@@ -171,6 +172,23 @@ export async function rotateKey(
     first: (writer) => (keepsOld ? keepOldKey(writer, own.id, own.at) : endOldKey(writer, own.id)),
     mail: { publicUrl, write: (news) => rotatedMail(news, keepsOld ? OVERLAP_HOURS : 0) },
   });
+}
+
+/**
+ * Keeps the key that a rotation replaces: it shares id, limit and usage with the new one. `keys/export` leaves
+ * it out once its time has come, or its key is revoked. Call it before the key is replaced.
+ */
+async function keepOldKey(writer: Writer, id: number, at: Date): Promise<void> {
+  await endOldKey(writer, id);
+  await writer.run(
+    `INSERT INTO old_keys (key_id, key_hash, key_prefix, ends_at)
+     SELECT id, key_hash, key_prefix, ? FROM api_keys WHERE id = ? AND key_hash IS NOT NULL`,
+    [toDatabaseTime(addSeconds(at, OVERLAP_HOURS * 3600)), id],
+  );
+}
+
+async function endOldKey(writer: Writer, id: number): Promise<void> {
+  await writer.run('DELETE FROM old_keys WHERE key_id = ?', [id]);
 }
 
 /** Ends the old key of a rotation, which must still work. */

@@ -26,34 +26,25 @@ export interface KeyNews {
 
 /** @param limit in requests per minute */
 export function approvedMail(news: KeyNews, limit: number): MailText {
-  const { keyId, owner, publicUrl } = news;
   const limits = `${shownNumber(limit)} requests per minute`;
-  return {
-    subject: `Request ${keyId} is approved: your API key is ready`,
-    body: letter(owner, [
-      `Your request ${named(news)} is approved. Your key allows ${limits}. Reveal it on this page:`,
-      `${publicUrl}${PATHS.keys}`,
-      'It is shown only once, so have a safe place ready for it.',
-    ]),
-  };
+  return mailOf(news, `Request ${news.keyId} is approved: your API key is ready`, [
+    `Your request ${named(news)} is approved. Your key allows ${limits}. Reveal it on this page:`,
+    keysPage(news),
+    'It is shown only once, so have a safe place ready for it.',
+  ]);
 }
 
 export function rejectedMail(news: KeyNews, reason: string): MailText {
-  const { keyId, owner, publicUrl } = news;
-  return {
-    subject: `Request ${keyId} for an API key was not approved`,
-    body: letter(owner, [
-      `Your request ${named(news)} was not approved. The moderator wrote:`,
-      quoted(reason),
-      'You can send a new request here:',
-      `${publicUrl}${PATHS.keys}`,
-    ]),
-  };
+  return mailOf(news, `Request ${news.keyId} for an API key was not approved`, [
+    `Your request ${named(news)} was not approved. The moderator wrote:`,
+    quoted(reason),
+    'You can send a new request here:',
+    keysPage(news),
+  ]);
 }
 
 /** @param reason undefined if the owner revoked the key */
 export function revokedMail(news: KeyNews, reason: string | undefined): MailText {
-  const { keyId, owner, publicUrl } = news;
   const facts =
     reason === undefined
       ? [
@@ -63,23 +54,17 @@ export function revokedMail(news: KeyNews, reason: string | undefined): MailText
           `A moderator has revoked your API key ${named(news)}. It no longer works. The moderator wrote:`,
           quoted(reason),
         ];
-  return {
-    subject: `API key ${keyId} was revoked`,
-    body: letter(owner, [...facts, 'See your keys and requests:', `${publicUrl}${PATHS.keys}`]),
-  };
+  const paragraphs = [...facts, 'See your keys and requests:', keysPage(news)];
+  return mailOf(news, `API key ${news.keyId} was revoked`, paragraphs);
 }
 
 /** @param hours for how long the old key still works */
 export function rotatedMail(news: KeyNews, hours: number): MailText {
-  const { keyId, owner, publicUrl } = news;
-  return {
-    subject: `API key ${keyId} was rotated`,
-    body: letter(owner, [
-      `Your API key ${named(news)} was replaced by a new one. The old one ${hours === 0 ? 'no longer works' : `works for ${hours} more hours`}.`,
-      "If that wasn't you, rotate it again at once, or revoke it:",
-      `${publicUrl}${PATHS.keys}`,
-    ]),
-  };
+  return mailOf(news, `API key ${news.keyId} was rotated`, [
+    `Your API key ${named(news)} was replaced by a new one. The old one ${hours === 0 ? 'no longer works' : `works for ${hours} more hours`}.`,
+    "If that wasn't you, rotate it again at once, or revoke it:",
+    keysPage(news),
+  ]);
 }
 
 export const SIGN_IN_SUBJECT = 'Your sign-in link';
@@ -92,18 +77,23 @@ interface Link {
 }
 
 export function signInMail(owner: Account, { token, minutes, publicUrl }: Link): MailText {
-  return {
-    subject: SIGN_IN_SUBJECT,
-    body: letter(owner, [
-      'Open this link to sign in:',
-      `${publicUrl}${PATHS.link}?token=${token}`,
-      `It works once, within ${minutes} minutes. If you didn't ask for it, ignore this e-mail.`,
-    ]),
-  };
+  return mailOf({ owner }, SIGN_IN_SUBJECT, [
+    'Open this link to sign in:',
+    `${publicUrl}${PATHS.link}?token=${token}`,
+    `It works once, within ${minutes} minutes. If you didn't ask for it, ignore this e-mail.`,
+  ]);
 }
 
-function letter({ name }: Account, paragraphs: readonly string[]): string {
-  return `${[`Hello ${oneLine(name)},`, ...paragraphs].join('\n\n')}\n`;
+function mailOf(
+  { owner }: Pick<KeyNews, 'owner'>,
+  subject: string,
+  paragraphs: readonly string[],
+): MailText {
+  return { subject, body: `${[`Hello ${oneLine(owner.name)},`, ...paragraphs].join('\n\n')}\n` };
+}
+
+function keysPage({ publicUrl }: KeyNews): string {
+  return `${publicUrl}${PATHS.keys}`;
 }
 
 /** The number of a key and, if it has one, its name: `5 ("Shelf app")`. */

@@ -227,8 +227,8 @@ function allowed(schema: Schema): Html | undefined {
   return facts.length > 0 ? html`<p class="faint">${renderLine(facts.join(' '))}</p>` : undefined;
 }
 
-function folded(summary: string, content: Html, isOpen = false): Html {
-  return html`<details${isOpen && html` open`}><summary>${summary}</summary>${content}</details>`;
+function folded(summary: string, content: Html): Html {
+  return html`<details><summary>${summary}</summary>${content}</details>`;
 }
 
 function inner(schema: Schema, idPrefix: string): Html | undefined {

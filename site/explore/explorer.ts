@@ -5,7 +5,7 @@
  * than a client with that key. One visitor cannot use it up: each address may open a limited number of pages.
  * For names that `/match` does not find, the page makes some more calls, which count as pages.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { BlockList } from 'node:net';
 import type { Logger } from 'pino';
 import type { Body, Cover, Game, MatchItem } from '../../client/contract-types.ts';
@@ -14,8 +14,7 @@ import { type Html, html } from '../../lib/pages/html.ts';
 import { countOf } from '../../lib/pages/shown-values.ts';
 import { clientAddress } from '../../lib/program/client-address.ts';
 import { AddressLimits } from '../../proxy/admit/limits/address-limits.ts';
-import { toResponder } from '../../proxy/http/node-response.ts';
-import { BASE, type RequestHead, readHead, splitTarget } from '../../proxy/http/request.ts';
+import { BASE, type RequestHead, splitTarget } from '../../proxy/http/request.ts';
 import { respond } from '../../proxy/http/resource.ts';
 import {
   type ApiHandler,
@@ -23,10 +22,10 @@ import {
   JSON_TYPE,
   withoutSlash,
 } from '../../proxy/http/response.ts';
-import type { SiteHandler } from '../../proxy/http/server.ts';
 import type { CurrentGeneration } from '../../proxy/snapshot/generation.ts';
 import { parseRecords } from '../docs/examples.ts';
 import { HTML, makePage, pageResource, uncachedPage } from '../static/page-responses.ts';
+import type { Answer } from '../static/site-handler.ts';
 import { callOf, EXPLORE, MATCH, readView, type View } from './address.ts';
 import { type ApiReply, callApi } from './call-api.ts';
 import { matchPage } from './match-page.ts';
@@ -64,23 +63,15 @@ export interface ExplorerParts {
   readonly log: Logger;
 }
 
-/** Adds the explorer to the site. */
-export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandler {
-  const { log } = parts;
-
-  return (request, response, path) => {
-    const isHere = path === EXPLORE || path === MATCH || path.startsWith(`${EXPLORE}/`);
-    // The site refuses every other method, and requests that are not well-formed.
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const head = readHead(request);
-    if (!isHere || !isRead || head.fault !== undefined) site(request, response, path);
-    else if (/[^/]\/$/.test(path)) toResponder(response).send(withoutSlash(request.url));
-    else answer(request, response, head).catch(() => response.destroy());
+export function makeExplorer(parts: ExplorerParts): Answer {
+  return (path, request, head) => {
+    if (path !== EXPLORE && path !== MATCH && !path.startsWith(`${EXPLORE}/`)) return undefined;
+    return /[^/]\/$/.test(path) ? withoutSlash(request.url) : answer(request, head);
   };
 
-  async function answer(request: IncomingMessage, response: ServerResponse, head: RequestHead) {
+  async function answer(request: IncomingMessage, head: RequestHead) {
     const rendered = await render(request, head, parts).catch((error) => {
-      log.error({ err: error }, 'a page of the explorer failed');
+      parts.log.error({ err: error }, 'a page of the explorer failed');
       return FAILURE;
     });
     const { status, page, headers, type = HTML } = rendered;
@@ -90,9 +81,7 @@ export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandl
       imageOrigin: originOf(parts.current()),
       headers,
     });
-    const reply =
-      status === 200 ? respond(pageResource(content), head) : uncachedPage(status, content);
-    toResponder(response).send(await reply);
+    return status === 200 ? respond(pageResource(content), head) : uncachedPage(status, content);
   }
 }
 

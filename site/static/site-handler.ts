@@ -1,11 +1,13 @@
 /**
- * Answers requests for paths outside the base: fixed pages, found by their exact path, and whether a key
- * works. No key is needed. Errors are pages for browsers and JSON for programs.
+ * Answers requests for paths outside the base: fixed pages, found by their exact path, what other parts of
+ * the site answer, and whether a key works. No key is needed. Errors are pages for browsers and JSON for
+ * programs.
  */
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { isValid, type KeyTable } from '../../proxy/admit/keys/key-table.ts';
 import { toResponder } from '../../proxy/http/node-response.ts';
-import { readHead } from '../../proxy/http/request.ts';
+import { type RequestHead, readHead } from '../../proxy/http/request.ts';
 import { type Resource, respond } from '../../proxy/http/resource.ts';
 import {
   INTERNAL_ERROR,
@@ -35,32 +37,49 @@ const METHOD_NOT_ALLOWED = prepareSiteError(
   'It does not accept this kind of request.',
   'Allow: GET, HEAD\r\n',
 );
+
+/** Answers a request to read some path. @returns undefined if another part of the site may have the path */
+export type Answer = (
+  path: string,
+  request: IncomingMessage,
+  head: RequestHead,
+) => PreparedResponse | Promise<PreparedResponse> | undefined;
+
 export interface PageParts {
   /** The page at a path; undefined if there is none. */
   readonly pageAt: (path: string) => Promise<Resource> | undefined;
+  readonly others: readonly Answer[];
   readonly keys: Pick<KeyTable, 'byHash'>;
   readonly log: Logger;
 }
 
-export function makeSiteHandler({ pageAt, keys, log }: PageParts): SiteHandler {
-  return function handleSite(request, response, path) {
+export function makeSiteHandler({ pageAt, others, keys, log }: PageParts): SiteHandler {
+  const fixed: Answer = (path, { url }, head) => {
+    const page = pageAt(path);
+    if (page !== undefined) return page.then((it) => respond(it, head));
+    const isPage = /[^/]\/$/.test(path) && pageAt(path.slice(0, -1)) !== undefined;
+    return isPage ? withoutSlash(url) : undefined;
+  };
+  const answers = [fixed, ...others, (path: string) => keyStatus(path, keys)];
+
+  return async function handleSite(request, response, path) {
     const { send } = toResponder(response);
     const head = readHead(request);
-    const page = pageAt(path);
-    const own = page?.then((it) => respond(it, head)) ?? keyStatus(path, keys);
     if (head.fault !== undefined) {
-      sendError(request, response, prepareBadRequest(head.fault), true);
-    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
-      sendError(request, response, METHOD_NOT_ALLOWED);
-    } else if (own !== undefined) {
-      Promise.resolve(own).then(send, (error) => {
-        log.error({ err: error }, 'cannot make a page');
-        send(INTERNAL_ERROR);
-      });
-    } else if (/[^/]\/$/.test(path) && pageAt(path.slice(0, -1)) !== undefined) {
-      send(withoutSlash(request.url));
-    } else {
+      return sendError(request, response, prepareBadRequest(head.fault), true);
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return sendError(request, response, METHOD_NOT_ALLOWED);
+    }
+    try {
+      for (const answer of answers) {
+        const found = answer(path, request, head);
+        if (found !== undefined) return send(await found);
+      }
       sendError(request, response, NOT_FOUND);
+    } catch (error) {
+      log.error({ err: error }, 'cannot make a page');
+      send(INTERNAL_ERROR);
     }
   };
 }

@@ -9,7 +9,6 @@ import {
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
-import { Refusal } from '../../lifecycle/refusal.ts';
 import {
   approveRequest,
   changeLimit,
@@ -18,19 +17,17 @@ import {
   revokeKey,
 } from '../../lifecycle/reviews.ts';
 import { ANY_KEY, PATHS, type ReviewAction, reviewActionPath, reviewPath } from '../../paths.ts';
-import type { Refused } from '../pages/form-fields.ts';
-import type { Notice } from '../pages/layout.ts';
 import { keyPage, moderationPage } from '../pages/moderation-pages.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, needsModerator, readForm } from './forms.ts';
 import {
   type App,
+  attempt,
   doneNotice,
   keyIdOf,
+  type Outcome,
   pageOf,
-  type RefusalStatus,
   redirect,
-  refuse,
   type Site,
   sendMessage,
   sendPage,
@@ -65,9 +62,7 @@ export function addModerationRoutes(app: App, site: Site): void {
   async function showKey(
     c: Context,
     { viewer, at: now }: Visit,
-    status: 200 | RefusalStatus,
-    notice?: Notice,
-    refused?: Refused,
+    { status = 200, ...outcome }: Outcome,
   ): Promise<Response> {
     const key = await findKeyWithAccount(database, keyIdOf(c));
     if (key === undefined) return sendMessage(c, 404, 'Not found', 'There is no such key.');
@@ -79,8 +74,7 @@ export function addModerationRoutes(app: App, site: Site): void {
       usage: usage.get(key.id) ?? [],
       now,
       defaultLimit,
-      notice,
-      refused,
+      ...outcome,
       events: events.slice(-MOST_EVENTS),
       hasEarlier: events.length > MOST_EVENTS,
     };
@@ -91,25 +85,21 @@ export function addModerationRoutes(app: App, site: Site): void {
   app.get(`${PATHS.moderation}/`, (c) => redirect(c, PATHS.review));
   app.get(PATHS.review, needsAccount, needsModerator, (c) => showAll(c, c.var, site));
   app.get(reviewPath(ANY_KEY), needsAccount, needsModerator, (c) =>
-    showKey(c, c.var, 200, doneNotice(c, DONE)),
+    showKey(c, c.var, { notice: doneNotice(c, DONE) }),
   );
   for (const [action, decide] of Object.entries(ACTIONS)) {
     const path = reviewActionPath(ANY_KEY, action as ReviewAction);
-    app.post(path, needsAccount, needsModerator, readForm, async (c) => {
+    app.post(path, needsAccount, needsModerator, readForm, (c) => {
       const id = keyIdOf(c);
       const { account, at, form } = c.var;
       const reason = fieldOf(form, 'reason').trim();
       const decision = { by: account.id, at, publicUrl, reason, limit: limitOf(form) };
-      try {
+      const act = async () => {
         await decide(database, id, decision);
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        const notice: Notice = { kind: 'refused', text: error.message };
-        const refused = { path: c.req.path, form, faults: error.faults };
-        return showKey(c, c.var, refuse(c, error), notice, refused);
-      }
-      const isDecision = action === 'approve' || action === 'reject';
-      return redirect(c, `${isDecision ? PATHS.review : reviewPath(id)}?done=${action}`);
+        const isDecision = action === 'approve' || action === 'reject';
+        return redirect(c, `${isDecision ? PATHS.review : reviewPath(id)}?done=${action}`);
+      };
+      return attempt(c, form, act, (outcome) => showKey(c, c.var, outcome));
     });
   }
 }

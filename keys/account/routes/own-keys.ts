@@ -7,11 +7,11 @@ import type { Database } from '../../../lib/database/database.ts';
 import { hashKey } from '../../../lib/format/api-key.ts';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
-import { OVERLAP_HOURS } from '../../lifecycle/old-keys.ts';
 import {
   endOwnOldKey,
   findLimited,
   hasMostPending,
+  OVERLAP_HOURS,
   type OwnKey,
   renameKey,
   requestKey,
@@ -20,23 +20,19 @@ import {
   rotateKey,
   withdrawRequest,
 } from '../../lifecycle/own-keys.ts';
-import { Refusal } from '../../lifecycle/refusal.ts';
 import { ANY_KEY, type OwnAction, ownKeyPath, PATHS } from '../../paths.ts';
 import { accountPage, keyShownPage } from '../pages/account-pages.ts';
-import type { Refused } from '../pages/form-fields.ts';
-import type { Notice } from '../pages/layout.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, needsAccount, readForm } from './forms.ts';
 import {
   type AccountVisit,
   type App,
+  attempt,
   doneNotice,
-  type FormVisit,
   keyIdOf,
+  type Outcome,
   pageOf,
-  type RefusalStatus,
   redirect,
-  refuse,
   type Site,
   sendPage,
   sliceFor,
@@ -81,9 +77,9 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
   app.get(PATHS.keys, needsAccount, (c) =>
     showKeys(c, site, c.var, { notice: doneNotice(c, DONE) }),
   );
-  app.post(PATHS.keys, needsAccount, readForm, (c) =>
-    attempt(c, site, c.var, async () => {
-      const { account, at, form } = c.var;
+  app.post(PATHS.keys, needsAccount, readForm, (c) => {
+    const { account, at, form } = c.var;
+    const act = async () => {
       await requestKey(database, {
         accountId: account.id,
         purpose: fieldOf(form, 'purpose'),
@@ -93,15 +89,16 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
         at,
       });
       return redirect(c, `${PATHS.keys}?done=requested`);
-    }),
-  );
+    };
+    return attempt(c, form, act, (outcome) => showKeys(c, site, c.var, outcome));
+  });
 
   for (const [action, act] of Object.entries(ACTIONS)) {
     app.post(ownKeyPath(ANY_KEY, action as OwnAction), needsAccount, readForm, (c) => {
       const { viewer, account, at, form } = c.var;
       const own = { id: keyIdOf(c), accountId: account.id, at, publicUrl };
       const [name, prefix] = [fieldOf(form, 'name'), fieldOf(form, 'prefix')];
-      return attempt(c, site, c.var, async () => {
+      const run = async () => {
         const keepsOld = fieldOf(form, 'old') === 'keep';
         const typed = { name, prefix, keepsOld };
         const { key }: { key?: string } = Object(await act(database, { ...own, ...typed }));
@@ -110,7 +107,8 @@ export function addOwnKeyRoutes(app: App, site: Site): void {
         const hours = keepsOld ? OVERLAP_HOURS : 0;
         const oldKeyHours = action === 'rotate' ? hours : undefined;
         return sendPage(c, 200, keyShownPage({ viewer, publicUrl, isAccepted, oldKeyHours, key }));
-      });
+      };
+      return attempt(c, form, run, (outcome) => showKeys(c, site, c.var, outcome));
     });
   }
 }
@@ -141,23 +139,17 @@ async function waitUntilAccepted({ publicUrl, pauseForApi }: Site, key: string):
   }
 }
 
-interface Message {
-  readonly status?: 200 | RefusalStatus;
-  readonly notice?: Notice | undefined;
-  readonly refused?: Refused;
-}
-
 async function showKeys(
   c: Context,
   { database, defaultLimit }: Site,
   { viewer, account, at: now }: AccountVisit,
-  { status = 200, ...message }: Message,
+  { status = 200, ...outcome }: Outcome,
 ): Promise<Response> {
   const page = pageOf(c, 'page');
   const found = await listKeysOf(database, account.id, sliceFor(page, KEYS_PER_PAGE));
   const keys = found.slice(0, KEYS_PER_PAGE);
   const ids = keys.map(({ id }) => id);
-  const limited = c.req.query('limit-of') ?? message.refused?.form.get('limit-of');
+  const limited = c.req.query('limit-of') ?? outcome.refused?.form.get('limit-of');
   const shown = accountPage({
     viewer,
     keys,
@@ -168,24 +160,7 @@ async function showKeys(
     limitOf: limited ? await findLimited(database, account.id, keyIdIn(limited)) : undefined,
     now,
     defaultLimit,
-    ...message,
+    ...outcome,
   });
   return sendPage(c, status, shown);
-}
-
-/** Performs an action. If it is refused, shows the page of keys with the reason, and what was typed. */
-async function attempt(
-  c: Context,
-  site: Site,
-  visit: AccountVisit & FormVisit,
-  act: () => Promise<Response>,
-): Promise<Response> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const notice: Notice = { kind: 'refused', text: error.message };
-    const refused = { path: c.req.path, form: visit.form, faults: error.faults };
-    return showKeys(c, site, visit, { status: refuse(c, error), notice, refused });
-  }
 }

@@ -6,8 +6,9 @@ import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Html } from '../../../lib/pages/html.ts';
 import type { Slice } from '../../lifecycle/key-lists.ts';
-import type { Refusal } from '../../lifecycle/refusal.ts';
+import { Refusal } from '../../lifecycle/refusal.ts';
 import type { Account } from '../../tables/accounts.ts';
+import type { Refused } from '../pages/form-fields.ts';
 import { messagePage, type Notice, type Viewer } from '../pages/layout.ts';
 import type { Identity } from '../visitors/visitors.ts';
 
@@ -115,12 +116,31 @@ export function doneNotice(
 }
 
 const REFUSAL_STATUS = { invalid: 422, missing: 404, conflict: 409, limited: 429 } as const;
-export type RefusalStatus = (typeof REFUSAL_STATUS)[Refusal['kind']];
+type RefusalStatus = (typeof REFUSAL_STATUS)[Refusal['kind']];
 
-/** The HTTP status for a refusal. Also says when to try again, if the response has to. */
-export function refuse(c: Context, { kind, retryAfterSeconds }: Refusal): RefusalStatus {
-  if (retryAfterSeconds !== undefined) c.header('Retry-After', String(retryAfterSeconds));
-  return REFUSAL_STATUS[kind];
+/** What a page says about an action. */
+export interface Outcome {
+  readonly status?: 200 | RefusalStatus;
+  readonly notice?: Notice | undefined;
+  readonly refused?: Refused;
+}
+
+/** Performs an action. If it is refused, shows a page with the reason, and what was typed. */
+export async function attempt(
+  c: Context,
+  form: URLSearchParams,
+  act: () => Promise<Response>,
+  show: (outcome: Outcome) => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { kind, retryAfterSeconds, message: text, faults } = error;
+    if (retryAfterSeconds !== undefined) c.header('Retry-After', String(retryAfterSeconds));
+    const refused = { path: c.req.path, form, faults };
+    return show({ status: REFUSAL_STATUS[kind], notice: { kind: 'refused', text }, refused });
+  }
 }
 
 const LAST_PAGE = 100_000;

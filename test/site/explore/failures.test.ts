@@ -7,9 +7,10 @@ import { parseRecords } from '#site/docs/examples.ts';
 import {
   type ExplorerParts,
   errorPage,
+  makeExplorer,
   makeVisitorLimits,
-  withExplorer,
 } from '#site/explore/explorer.ts';
+import { makeSiteHandler } from '#site/static/site-handler.ts';
 import { send, testKey } from '#test/support/product.ts';
 import { serve } from '#test/support/servers/static-files.ts';
 
@@ -19,7 +20,8 @@ trustedProxies.addAddress('127.0.0.1');
 /** Serves the explorer. @returns its address, and what it logs */
 async function serveExplorer(api: ApiHandler, changes: Partial<ExplorerParts> = {}) {
   const lines: string[] = [];
-  const site = withExplorer(() => {}, {
+  const log = pino({}, { write: (line: string) => lines.push(line) });
+  const explorer = makeExplorer({
     api,
     current: () => undefined,
     explorerKey: testKey(1).key,
@@ -28,9 +30,11 @@ async function serveExplorer(api: ApiHandler, changes: Partial<ExplorerParts> = 
     trustedProxies,
     now: () => 0,
     publicUrl: '',
-    log: pino({}, { write: (line: string) => lines.push(line) }),
+    log,
     ...changes,
   });
+  const keys = { byHash: () => undefined };
+  const site = makeSiteHandler({ pageAt: () => undefined, others: [explorer], keys, log });
   return { url: `${await serve((...of) => site(...of, '/explore'))}/explore`, lines };
 }
 
