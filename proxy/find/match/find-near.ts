@@ -6,6 +6,7 @@ import {
   firstKeyOf,
   lettersOf,
 } from '../../../lib/format/match/match-index.ts';
+import { canBecome } from '../search/near-spellings.ts';
 import type { Catalogue } from './catalogue.ts';
 
 /** Shorter words that differ are other words: PV is not PIV. */
@@ -66,9 +67,10 @@ function editsBetween(
   for (const { lists } of of)
     for (const other of lists) {
       const text = looseForm(other);
-      const edits = countEdits(form, text, most);
-      if (edits > most || edits >= fewest || numbersIn(form) !== numbersIn(text)) continue;
-      if (!hasOtherWord(words, other, edits)) fewest = edits;
+      if (numbersIn(form) !== numbersIn(text)) continue;
+      let edits = 0;
+      while (edits <= most && !canBecome(codesOf(form), codesOf(text), edits, false)) edits++;
+      if (edits <= most && edits < fewest && !hasOtherWord(words, other, edits)) fewest = edits;
     }
   return fewest;
 }
@@ -103,26 +105,7 @@ export function numbersIn(text: string): string {
   return (text.match(/\d+/g) ?? []).join('.');
 }
 
-/**
- * The fewest letters to add, remove or replace so that one text becomes the other (Levenshtein), in a band of
- * the matrix, since more than a few are never wanted.
- * @returns any number above `most` if there are more
- */
-export function countEdits(one: string, other: string, most: number): number {
-  if (Math.abs(one.length - other.length) > most) return most + 1;
-  let before = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= one.length; i++) {
-    const row = new Array<number>(other.length + 1).fill(most + 1);
-    row[0] = i;
-    let fewest = row[0];
-    const end = Math.min(other.length, i + most);
-    for (let j = Math.max(1, i - most); j <= end; j++) {
-      const isSame = one.charCodeAt(i - 1) === other.charCodeAt(j - 1);
-      row[j] = Math.min(before[j - 1] + (isSame ? 0 : 1), before[j] + 1, row[j - 1] + 1);
-      if (row[j] < fewest) fewest = row[j];
-    }
-    if (fewest > most) return most + 1;
-    before = row;
-  }
-  return before[other.length];
+/** Its code units. `canBecome` is slow for words if it also gets texts. */
+function codesOf(text: string): number[] {
+  return Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
 }

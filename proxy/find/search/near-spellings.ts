@@ -96,7 +96,7 @@ export function nearSpellings(
 ): number[] {
   const letters = Array.from(wanted, (letter) => letter.codePointAt(0) as number);
   return (numbers ?? candidates(index, words, letters, distance, ofMoreThan))
-    .filter((number) => canBecome(lettersAt(words, number), letters, distance))
+    .filter((number) => canBecome(lettersAt(words, number), letters, distance, true))
     .sort((a, b) => a - b);
 }
 
@@ -160,11 +160,15 @@ function lettersAt({ text, textStart }: Pick<Postings, 'text' | 'textStart'>, nu
   return letters;
 }
 
-/** Whether so many edits are enough to turn a word, from `i` on, into the wanted one, from `j` on. */
-function canBecome(
+/**
+ * Whether so many edits are enough to turn a word, from `i` on, into the wanted one, from `j` on.
+ * @param withSwaps whether a swap is one edit rather than two
+ */
+export function canBecome(
   word: readonly number[],
   wanted: readonly number[],
   edits: number,
+  withSwaps: boolean,
   i = 0,
   j = 0,
 ): boolean {
@@ -175,11 +179,11 @@ function canBecome(
   const rest = word.length - i + wanted.length - j;
   if (i === word.length || j === wanted.length) return rest <= edits;
   if (edits === 0) return false;
-  const isSwapped = word[i] === wanted[j + 1] && word[i + 1] === wanted[j];
+  const isSwapped = withSwaps && word[i] === wanted[j + 1] && word[i + 1] === wanted[j];
   return (
-    canBecome(word, wanted, edits - 1, i + 1, j + 1) ||
-    canBecome(word, wanted, edits - 1, i + 1, j) ||
-    canBecome(word, wanted, edits - 1, i, j + 1) ||
-    (isSwapped && canBecome(word, wanted, edits - 1, i + 2, j + 2))
+    canBecome(word, wanted, edits - 1, withSwaps, i + 1, j + 1) ||
+    canBecome(word, wanted, edits - 1, withSwaps, i + 1, j) ||
+    canBecome(word, wanted, edits - 1, withSwaps, i, j + 1) ||
+    (isSwapped && canBecome(word, wanted, edits - 1, withSwaps, i + 2, j + 2))
   );
 }

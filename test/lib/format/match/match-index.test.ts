@@ -14,7 +14,7 @@ import {
   type MatchIndex,
   openMatchIndex,
 } from '#lib/format/match/match-index.ts';
-import { countEdits } from '#proxy/find/match/find-near.ts';
+import { canBecome } from '#proxy/find/search/near-spellings.ts';
 
 const none = { text: new Uint16Array(), textStart: new Uint32Array(1) };
 const NO_IDS = { ...none, entries: new Uint32Array(), entriesStart: new Uint32Array(1) };
@@ -115,7 +115,9 @@ test('edits are counted up to a limit, and never more than letters tell', () => 
     }
     const [a, b] = [one.join(''), other.join('')];
     const edits = editsOf(a, b);
-    expect(Math.min(countEdits(a, b, 3), 4)).toBe(Math.min(edits, 4));
+    const [codes, others] = [a, b].map((text) => [...text].map((letter) => letter.charCodeAt(0)));
+    for (const most of [0, 1, 2, 3])
+      expect(canBecome(codes, others, most, false)).toBe(edits <= most);
     const lengths = Math.abs(a.length - b.length);
     expect(fewestEdits(lettersOf(a), lettersOf(b), lengths)).toBeLessThanOrEqual(edits);
   }
