@@ -42,7 +42,7 @@ const ENCODED = /%[0-9a-f]{2}/i;
 /** WHDLoad: the words of the title joined, then its version, and an id or what sets it apart. */
 const WHDLOAD = /^([^\s_]+)_v\d[\d.]*[a-z]?(?:[_&][^\s-]*)?$/i;
 /** GodMode9 writes the id of a title in front of it. */
-const TITLE_ID = /^[0-9A-F]{16}(?:\s-)?[\s_]+(?=\S)/i;
+const TITLE_ID = /^[0-9A-F]{16}(?:\s-)?[\s_]+(?=[^\s_([{])/i;
 /** The name of a package of Sony: publisher, serial, and the title in 16 characters. */
 const PACKAGE = /^[A-Z]{2}\d{4}-([A-Z]{4})(\d{3})(\d{2})_\d\d-([A-Z0-9]{16})(?:-[A-Z0-9-]*)?$/;
 /** CTR-P-AREE */

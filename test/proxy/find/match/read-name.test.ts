@@ -59,6 +59,8 @@ const NAMES: Readonly<Record<string, readonly [name: string, title: string, regi
       ['LunarCats_v1.2a_AGA.lha', 'LunarCats', ''],
       ['LunarCats_v1.0&Fix.slave', 'LunarCats', ''],
       ['000400000F123400 Lunar Cats (CTR-P-ALCE) (E).cia', 'Lunar Cats', 'Europe'],
+      // A title may look like an id.
+      ['00040000000ABCDE (USA) [!].zip', '00040000000ABCDE', 'USA'],
       ['EP1234-BLES01234_00-LUNARCATS2000000-A0101-V0100.pkg', 'LUNARCATS2', ''],
     ],
     'brackets and copies': [
