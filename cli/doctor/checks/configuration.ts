@@ -3,6 +3,7 @@
  * valid but probably unintended.
  */
 import { statSync } from 'node:fs';
+import path from 'node:path';
 import { PUSH_CHECKS } from '../../../depot/signing.ts';
 import { checkCron } from '../../../generator/schedule/cron.ts';
 import { SITE_KEY_CHECKS } from '../../../keys/account/visitors/site-keys.ts';
@@ -11,6 +12,9 @@ import { inspectEnvironment } from '../../../lib/program/environment/environment
 import { VARIABLES, type VariableName } from '../../../lib/program/environment/variables.ts';
 import { checkReadableFolder } from '../../../lib/program/folders.ts';
 import type { Check, Program, Scene } from '../check.ts';
+
+/** In the checkout, or in the installed package. */
+const EXAMPLE = path.relative('', path.join(import.meta.dirname, '../../../.env.example'));
 
 /** Host names that RFC 2606 reserves for documentation, as in .env.example. */
 const PLACEHOLDER = /(?:\/\/|@)((?:[a-z0-9-]+\.)*example\.(?:com|net|org))(?=[:/>?#]|$)/i;
@@ -49,11 +53,11 @@ export function readConfiguration(
 export const configuration: Check = {
   name: 'configuration',
   programs: ['schedule', 'proxy', 'account', 'replica'],
-  fix: 'Correct .env, as .env.example shows.',
+  fix: `Correct .env, as ${EXAMPLE} shows.`,
   async run({ values, faults, variables, programs }, { ok, warn, error }) {
     for (const fault of faults) {
       const [name] = fault.split(' ', 1);
-      error(fault, `Correct it in .env. To see its form, run: grep -B 2 '${name}=' .env.example`);
+      error(fault, `Correct it in .env. To see its form, run: grep -B 2 '${name}=' ${EXAMPLE}`);
     }
     if (faults.length === 0) ok('All variables are valid.');
     const mode = statSync('.env', { throwIfNoEntry: false })?.mode ?? 0;

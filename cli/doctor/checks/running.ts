@@ -99,6 +99,8 @@ function programCheck(
 
 /** The errors in an answer, each with the path to it: those of tasks, of parts, and the list of faults. */
 function errorsIn(value: object, path = ''): (readonly [path: string, fault: string])[] {
+  // `held` says whether publishing is held now; the last run may have ended before it was resumed.
+  if ('outcome' in value && value.outcome === 'held') return [];
   return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
     const isFault = name.endsWith('error') || path.endsWith('faults');
     if (isFault && typeof member === 'string') return [[path || name, member]];

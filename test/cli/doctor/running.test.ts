@@ -50,6 +50,18 @@ test('a proxy that refuses the generation and keeps old keys says so', async () 
   );
 });
 
+test('once publishing is resumed, a run that the hold has stopped is no fault', async () => {
+  const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 };
+  const last_run = { outcome: 'held', error: 'Publishing is held.' };
+  const readiness = () => ({ held: null, last_run });
+  const admin = makeProgramAdmin({ program: 'schedule', settings, readiness });
+  const port = Number((await admin.listen()).split(':').at(-1));
+  const variables = { ADMIN_PORT: String(port - adminPortOf('schedule', 1) + 1) };
+  const findings = await examine(schedule, { DATABASE_URL: 'sqlite:none.db', ...variables });
+  expect(findings).toMatchObject([{ level: 'ok' }]);
+  admin.close();
+});
+
 test('a program says which of its tasks fails, how the last run ended, and that publishing is held', async () => {
   const settings = { ADMIN_HOST: '127.0.0.1', ADMIN_PORT: 0 };
   const readiness = () => ({ held: 'Publishing is held.', last_run: { error: 'refused' } });
